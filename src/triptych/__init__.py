@@ -1,0 +1,127 @@
+"""Triptych: ordinary Python turned into native code in three stages (pre-stage, meta-stage, object-stage).
+
+Public names load on first use (PEP 562), so `import triptych` costs no MLIR, no LLVM, no NumPy.
+The files behind `jit` and `compile` are called `jitting` and `compiling`: a submodule named like a public name would
+replace that name on this package as soon as it is imported.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from triptych.dsl import DSL
+    from triptych.jitting import JitFunction, compile, jit, kernel
+    from triptych.metastage.arguments import register_jit_arg_adapter
+    from triptych.metastage.binding_time import Constexpr, const_expr, dynamic_expr, range_constexpr
+    from triptych.metastage.binding_time import Range as range
+    from triptych.metastage.printing import printf
+    from triptych.metastage.scalars import (
+        BFloat16,
+        Boolean,
+        Float4E2M1FN,
+        Float6E2M3FN,
+        Float6E3M2FN,
+        Float8E4M3,
+        Float8E4M3B11FNUZ,
+        Float8E4M3FN,
+        Float8E5M2,
+        Float8E8M0FNU,
+        Float16,
+        Float32,
+        Float64,
+        Int4,
+        Int8,
+        Int16,
+        Int32,
+        Int64,
+        Int128,
+        TFloat32,
+        Uint8,
+        Uint16,
+        Uint32,
+        Uint64,
+        Uint128,
+    )
+    from triptych.support.errors import TriptychError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "DSL",
+    "BFloat16",
+    "Boolean",
+    "Constexpr",
+    "Float4E2M1FN",
+    "Float6E2M3FN",
+    "Float6E3M2FN",
+    "Float8E4M3",
+    "Float8E4M3B11FNUZ",
+    "Float8E4M3FN",
+    "Float8E5M2",
+    "Float8E8M0FNU",
+    "Float16",
+    "Float32",
+    "Float64",
+    "Int4",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Int128",
+    "JitFunction",
+    "TFloat32",
+    "TriptychError",
+    "Uint8",
+    "Uint16",
+    "Uint32",
+    "Uint64",
+    "Uint128",
+    "__version__",
+    "compile",
+    "const_expr",
+    "dynamic_expr",
+    "jit",
+    "kernel",
+    "printf",
+    "range",
+    "range_constexpr",
+    "register_jit_arg_adapter",
+]
+
+_SCALARS = "triptych.metastage.scalars"
+
+_HOMES = {
+    "DSL": "triptych.dsl",
+    "JitFunction": "triptych.jitting",
+    "jit": "triptych.jitting",
+    "kernel": "triptych.jitting",
+    "compile": "triptych.jitting",
+    "Constexpr": "triptych.metastage.binding_time",
+    "const_expr": "triptych.metastage.binding_time",
+    "dynamic_expr": "triptych.metastage.binding_time",
+    "range": "triptych.metastage.binding_time",
+    "range_constexpr": "triptych.metastage.binding_time",
+    "printf": "triptych.metastage.printing",
+    "register_jit_arg_adapter": "triptych.metastage.arguments",
+    "TriptychError": "triptych.support.errors",
+}
+
+_SPELLED_IN_HOME = {"range": "Range"}
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from its home module once; afterwards it is an ordinary attribute."""
+    if name not in __all__:
+        # `name` and `obj` let the interpreter add its own "Did you mean".
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    home = importlib.import_module(_HOMES.get(name, _SCALARS))
+    value: object = getattr(home, _SPELLED_IN_HOME.get(name, name))
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

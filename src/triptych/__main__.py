@@ -1,0 +1,10 @@
+"""`python -m triptych` is the same command as `triptych`."""
+
+from __future__ import annotations
+
+import sys
+
+from triptych.tools.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

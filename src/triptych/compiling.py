@@ -1,0 +1,122 @@
+"""The three stages, top to bottom, and the object that holds what they made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from triptych.dsl import DSL
+from triptych.metastage.arguments import Shape
+from triptych.metastage.results import Rebuild
+from triptych.metastage.trace import Specialization, trace
+from triptych.objectstage.call import load
+from triptych.objectstage.codegen import codegen
+from triptych.objectstage.lower import lower
+from triptych.objectstage.target import CompileOptions, Target
+from triptych.prestage.rewrite import rewrite
+from triptych.stages import Loaded, Rewritten
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One compilation: which function, specialized to what, in which language, for which target."""
+
+    function: FunctionType
+    specialization: Specialization
+    language: DSL
+    target: Target
+    options: CompileOptions
+    preprocessor: bool = True
+
+
+def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
+    """Python in, a callable native function out."""
+    job.target.start()
+    rewritten = rewrite(job.function) if job.preprocessor else None  # pre-stage:    Python AST -> Python AST
+    traced, rebuild = trace(  #                                         meta-stage:   run it once -> MLIR
+        rewritten or job.function, job.specialization, job.language.hooks, rewrite
+    )
+    lowered = lower(traced, job.target, job.language.passes)  #         object-stage: the target's pass list
+    compiled = codegen(lowered, job.target, job.options)  #                           -> object file
+    return rewritten, load(compiled, job.target), rebuild
+
+
+class CompiledFunction:
+    """A compiled function: call it with the dynamic arguments; look at every stage it went through.
+
+    Calls of functions over plain numbers go straight to the native entry point (see `compiled_function`).
+    """
+
+    def __init__(
+        self, rewritten: Rewritten | None, loaded: Loaded, rebuild: Rebuild, shapes: Mapping[str, Shape]
+    ) -> None:
+        self._rewritten = rewritten
+        self._loaded = loaded
+        self._rebuild = rebuild
+        self._shapes = tuple(shapes.items())
+        self.direct: Callable[..., Any] | None = None
+        """The native entry point, when it can be called with the Python arguments as they are."""
+
+    @property
+    def native(self) -> Callable[..., Any]:
+        """The native entry point, taking the flattened arguments."""
+        return self._loaded.call
+
+    @property
+    def source(self) -> str:
+        """The Python source."""
+        return self._rewritten.source.text if self._rewritten is not None else ""
+
+    @property
+    def rewritten(self) -> str:
+        """The Python that the pre-stage made of it."""
+        return self._rewritten.text if self._rewritten is not None else ""
+
+    @property
+    def mlir(self) -> str:
+        """What remained dynamic, as the meta-stage traced it."""
+        return str(self._loaded.compiled.lowered.traced.module)
+
+    @property
+    def lowered(self) -> str:
+        """The module after the target's pass list."""
+        return self._loaded.compiled.lowered.mlir
+
+    @property
+    def llvm(self) -> str:
+        """LLVM IR as handed to the code generator."""
+        return self._loaded.compiled.lowered.llvm
+
+    @property
+    def asm(self) -> str:
+        """The machine's assembly."""
+        return self._loaded.compiled.assembly
+
+    @property
+    def __mlir__(self) -> str:
+        return self.mlir
+
+    def __call__(self, *args: Any) -> Any:
+        """Flatten aggregates, call, rebuild. Functions over plain numbers are called without this."""
+        values = [v for (_, shape), arg in zip(self._shapes, args, strict=False) for v in shape.flatten(arg)]
+        if len(args) != len(self._shapes):
+            values = list(args)
+        return self._result(self._loaded.call(*values))
+
+    def _result(self, returned: Any) -> Any:
+        results = self._loaded.compiled.lowered.traced.results
+        return self._rebuild(iter(returned) if len(results) > 1 else iter([returned]))
+
+
+def compiled_function(job: Job) -> CompiledFunction:
+    """Compile and wrap. A function over plain numbers gets a class of its own whose `__call__` is the entry point."""
+    rewritten, loaded, rebuild = compile_stages(job)
+    shapes = job.specialization.shapes
+    if rebuild is not next or not all(shape.dtype for shape in shapes.values()):
+        return CompiledFunction(rewritten, loaded, rebuild, shapes)
+    own = type("CompiledFunction", (CompiledFunction,), {"__call__": staticmethod(loaded.call)})
+    compiled: CompiledFunction = own(rewritten, loaded, rebuild, shapes)
+    compiled.direct = loaded.call
+    return compiled

@@ -1,0 +1,341 @@
+"""The seam between pre-stage and meta-stage: what rewritten Python calls instead of doing it itself.
+
+The pre-stage turns control flow, calls and mutations into calls of a `Hooks` object; a language answers them by
+emitting IR. `PythonHooks` answers them as CPython would, so every rewritten function also runs, and is tested,
+as ordinary Python with no MLIR loaded.
+
+Variables a construct assigns are reached through `names`, `get` and `set`: `get()` reads their current values as
+a tuple (UNDEFINED where unbound), `set(values)` writes them back. The constructs' bodies are closures that assign
+the variables themselves (`nonlocal`), so a plain implementation can ignore all three.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final, NoReturn, Protocol
+
+
+class Undefined:
+    """The value of a variable that no path has assigned yet."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<undefined>"
+
+    def __bool__(self) -> NoReturn:
+        raise UnboundLocalError("a variable is used before it is assigned")
+
+
+UNDEFINED: Final = Undefined()
+
+
+class Dead:
+    """The value of a variable that nobody reads any more on the path that ends here."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "<dead>"
+
+
+DEAD: Final = Dead()
+
+RETURNED: Final = "_tt_returned"
+RETURN_VALUE: Final = "_tt_return_value"
+"""The variables through which an early `return` leaves the regions around it."""
+
+Names = tuple[str, ...]
+Get = Callable[[], tuple[Any, ...]]
+Set = Callable[[tuple[Any, ...]], None]
+Thunk = Callable[[], Any]
+
+
+def no_values() -> tuple[Any, ...]:
+    """`get` of a construct that assigns nothing."""
+    return ()
+
+
+def ignore_values(_values: tuple[Any, ...]) -> None:
+    """`set` of a construct that assigns nothing."""
+
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "<": operator.lt,
+        "<=": operator.le,
+        ">": operator.gt,
+        ">=": operator.ge,
+        "==": operator.eq,
+        "!=": operator.ne,
+        "is": operator.is_,
+        "is not": operator.is_not,
+        "in": lambda item, container: item in container,
+        "not in": lambda item, container: item not in container,
+    }
+)
+
+AUGMENTED: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        "+": operator.iadd,
+        "-": operator.isub,
+        "*": operator.imul,
+        "/": operator.itruediv,
+        "//": operator.ifloordiv,
+        "%": operator.imod,
+        "**": operator.ipow,
+        "<<": operator.ilshift,
+        ">>": operator.irshift,
+        "&": operator.iand,
+        "|": operator.ior,
+        "^": operator.ixor,
+        "@": operator.imatmul,
+    }
+)
+
+
+class Hooks(Protocol):
+    """Everything rewritten code may ask for. Bodies and operands arrive as closures, values as values."""
+
+    UNDEFINED: Undefined
+    DEAD: Dead
+    slice: type[slice]
+
+    # control flow -----------------------------------------------------------------------------------------------
+    def if_(self, test: Any, then: Thunk, orelse: Thunk, names: Names = (), get: Get = ..., set: Set = ...) -> None: ...
+    def for_(
+        self,
+        iterable: Any,
+        body: Callable[[Any], None],
+        exits: Names,
+        names: Names = (),
+        get: Get = ...,
+        set: Set = ...,
+    ) -> None:
+        """Run `body(item)` for each item until one of the variables `exits` (a subset of `names`) is true."""
+
+    def while_(
+        self, test: Thunk | bool, body: Thunk, exits: Names, names: Names = (), get: Get = ..., set: Set = ...
+    ) -> None:
+        """Run `body()` while `test()` holds (`while True:` arrives as the constant) and no exit was taken."""
+
+    def guard(self, exits: Names, rest: Thunk, names: Names = (), get: Get = ..., set: Set = ...) -> None:
+        """Run `rest`, what follows a possible early exit, unless one of the flags `exits` is true."""
+
+    def result(self, value: Any) -> Any:
+        """The value of a function that returned early on some path."""
+
+    def raising(self) -> None:
+        """Called just before a `raise` statement runs."""
+
+    def assert_(self, test: Any, message: Thunk) -> None: ...
+    def match_subject(self, subject: Any) -> Any: ...
+
+    # expressions ------------------------------------------------------------------------------------------------
+    def choose(
+        self, test: Any, then: Thunk, orelse: Thunk, names: Names = (), get: Get = ..., set: Set = ...
+    ) -> Any: ...
+    def and_(self, operands: tuple[Thunk, ...], names: Names = (), get: Get = ..., set: Set = ...) -> Any: ...
+    def or_(self, operands: tuple[Thunk, ...], names: Names = (), get: Get = ..., set: Set = ...) -> Any: ...
+    def not_(self, operand: Any) -> Any: ...
+    def compare(
+        self,
+        left: Any,
+        ops: tuple[str, ...],
+        operands: tuple[Thunk, ...],
+        names: Names = (),
+        get: Get = ...,
+        set: Set = ...,
+    ) -> Any:
+        """A chained comparison, or a single membership test; operands after the first are evaluated lazily."""
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any: ...
+    def getitem(self, container: Any, key: Any) -> Any: ...
+    def fresh(self, container: Any) -> Any:
+        """A list, dict or set that the function has just made, and so may mutate."""
+
+    # variables and mutation -------------------------------------------------------------------------------------
+    def load(self, value: Any, name: str) -> Any:
+        """Read a variable that some path leaves unassigned."""
+
+    def known(self, value: Any) -> Any:
+        """Read a variable that every path to this point has assigned, although some construct saw it undefined."""
+
+    def annotate(self, value: Any, annotation: Thunk, name: str) -> Any: ...
+    def augment(self, op: str, target: Any, value: Any) -> Any: ...
+    def setitem(self, container: Any, key: Any, value: Any) -> None: ...
+    def delitem(self, container: Any, key: Any) -> None: ...
+    def setattr(self, target: Any, name: str, value: Any) -> None: ...
+    def delattr(self, target: Any, name: str) -> None: ...
+
+
+class PythonHooks:
+    """CPython's own meaning of every hook."""
+
+    UNDEFINED = UNDEFINED
+    DEAD = DEAD
+    slice = slice
+
+    def if_(
+        self,
+        test: Any,
+        then: Thunk,
+        orelse: Thunk,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> None:
+        if test:
+            then()
+        else:
+            orelse()
+
+    def for_(
+        self,
+        iterable: Iterable[Any],
+        body: Callable[[Any], None],
+        exits: Names,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> None:
+        for item in iterable:
+            body(item)
+            if exits and _any_set(exits, names, get):
+                break
+
+    def while_(
+        self,
+        test: Thunk | bool,
+        body: Thunk,
+        exits: Names,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> None:
+        while test is True or (test is not False and test()):
+            body()
+            if exits and _any_set(exits, names, get):
+                break
+
+    def guard(
+        self,
+        exits: Names,
+        rest: Thunk,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> None:
+        if not _any_set(exits, names, get):
+            rest()
+
+    def result(self, value: Any) -> Any:
+        return value
+
+    def raising(self) -> None:
+        """CPython raises; nothing to do before."""
+
+    def assert_(self, test: Any, message: Thunk) -> None:
+        assert test, message()
+
+    def match_subject(self, subject: Any) -> Any:
+        return subject
+
+    def choose(
+        self,
+        test: Any,
+        then: Thunk,
+        orelse: Thunk,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> Any:
+        return then() if test else orelse()
+
+    def and_(
+        self,
+        operands: tuple[Thunk, ...],
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> Any:
+        for operand in operands:
+            value = operand()
+            if not value:
+                break
+        return value
+
+    def or_(
+        self,
+        operands: tuple[Thunk, ...],
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> Any:
+        for operand in operands:
+            value = operand()
+            if value:
+                break
+        return value
+
+    def not_(self, operand: Any) -> Any:
+        return not operand
+
+    def compare(
+        self,
+        left: Any,
+        ops: tuple[str, ...],
+        operands: tuple[Thunk, ...],
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> Any:
+        for op, operand in zip(ops, operands, strict=True):
+            right = operand()
+            outcome = COMPARISONS[op](left, right)
+            if not outcome:
+                break
+            left = right
+        return outcome
+
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    def getitem(self, container: Any, key: Any) -> Any:
+        return container[key]
+
+    def fresh(self, container: Any) -> Any:
+        return container
+
+    def load(self, value: Any, name: str) -> Any:
+        if value is UNDEFINED:
+            raise UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
+        return value
+
+    def known(self, value: Any) -> Any:
+        return value
+
+    def annotate(self, value: Any, annotation: Thunk, name: str) -> Any:
+        return value
+
+    def augment(self, op: str, target: Any, value: Any) -> Any:
+        return AUGMENTED[op](target, value)
+
+    def setitem(self, container: Any, key: Any, value: Any) -> None:
+        container[key] = value
+
+    def delitem(self, container: Any, key: Any) -> None:
+        del container[key]
+
+    def setattr(self, target: Any, name: str, value: Any) -> None:
+        setattr(target, name, value)
+
+    def delattr(self, target: Any, name: str) -> None:
+        delattr(target, name)
+
+
+def _any_set(exits: Names, names: Names, get: Get) -> bool:
+    values = get()
+    return any(values[names.index(flag)] for flag in exits)

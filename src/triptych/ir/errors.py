@@ -1,0 +1,63 @@
+"""Errors of the tool chain below the languages: a missing package, a failed lowering, a failed or dead LLVM."""
+
+from __future__ import annotations
+
+from triptych.support.errors import TriptychError
+
+
+class LoweringError(TriptychError, RuntimeError):
+    """A pass refused the program, or something reached the target that it cannot express."""
+
+    code = "TT0501"
+    failing = """
+@triptych.jit
+def f(x: triptych.Int128):
+    return x
+
+f(1)  # the CPU entry point has no 128-bit integers
+"""
+    fixed = """
+@triptych.jit
+def f(x: triptych.Int64):
+    return x
+
+f(1)
+"""
+
+
+class CodegenError(TriptychError, RuntimeError):
+    """LLVM refused the program with an ordinary error, or its object file needs a symbol nobody provides."""
+
+    code = "TT0502"
+    failing = """
+compile_llvm("define i32 @f() { ret i64 0 }")  # the returned type is not the declared one
+"""
+    fixed = """
+compile_llvm("define i32 @f() { ret i32 0 }")
+"""
+
+
+class WorkerDiedError(TriptychError, RuntimeError):
+    """LLVM stopped the worker process (abort, exit or time limit); the next compilation gets a new one."""
+
+    code = "TT0503"
+    failing = """
+compile_llvm('define void @f() { call void asm "no such instruction", ""() ret void }')
+"""
+    fixed = """
+compile_llvm('define void @f() { call void asm "nop", ""() ret void }')
+"""
+
+
+class MissingPackageError(TriptychError, ImportError):
+    """A package that the compiler needs at run time is not installed or cannot be loaded."""
+
+    code = "TT0506"
+    failing = """
+# pip uninstall torch-mlir
+triptych.compile(f, 1)
+"""
+    fixed = """
+# pip install torch-mlir
+triptych.compile(f, 1)
+"""

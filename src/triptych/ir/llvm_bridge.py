@@ -1,0 +1,119 @@
+"""MLIR's LLVM dialect to LLVM IR text that llvmlite's older LLVM reads.
+
+Input: a fully lowered module. Output: text. MLIR carries LLVM 24 and llvmlite LLVM 22, and text is the one form both
+sides keep stable; only float literals and one module flag have to be rewritten.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.errors import LoweringError
+from triptych.ir.float_literals import downgrade_float_literals
+from triptych.ir.location import spans_of
+
+_DEBUG_FLAG = '!"Debug Info Version"'
+
+
+def to_llvm_ir(module: Any) -> str:
+    """The module as LLVM 22 text."""
+    return without_unused_debug_flag(downgrade_float_literals(translate(module)))
+
+
+def translate(module: Any) -> str:
+    """The module as the LLVM inside MLIR prints it. The Python binding for this crashes on what it cannot translate."""
+    problems: list[LoweringError] = []
+    handler = module.context.attach_diagnostic_handler(lambda diagnostic: _collect(diagnostic, problems))
+    try:
+        text = _c_interface().translate(module.operation)
+    finally:
+        handler.detach()
+    if text is None:
+        raise problems[0] if problems else LoweringError("cannot translate the module to LLVM IR")
+    return text
+
+
+def without_unused_debug_flag(text: str) -> str:
+    """Drop the flag that MLIR always adds: with it and no debug info, LLVM aborts on invalid IR instead of raising."""
+    if _DEBUG_FLAG not in text or "DICompileUnit" in text:
+        return text
+    lines = text.splitlines(keepends=True)
+    flags = {line.split(" ", 1)[0] for line in lines if _DEBUG_FLAG in line and line.startswith("!")}
+    kept = [line for line in lines if line.split(" ", 1)[0] not in flags]
+    return "".join(_without_references(line, flags) if line.startswith("!llvm.module.flags") else line for line in kept)
+
+
+def _without_references(line: str, dropped: set[str]) -> str:
+    head, _, body = line.partition("!{")
+    references = [name.strip() for name in body.rstrip().removesuffix("}").split(",")]
+    kept = [name for name in references if name not in dropped]
+    return f"{head}!{{{', '.join(kept)}}}\n" if kept else ""
+
+
+def _collect(diagnostic: Any, problems: list[LoweringError]) -> bool:
+    spans = spans_of(diagnostic.location)
+    problems.append(
+        LoweringError(
+            "cannot translate the module to LLVM IR",
+            span=spans[0] if spans else None,
+            found=diagnostic.message,
+        )
+    )
+    return True
+
+
+class _Operation(ctypes.Structure):
+    """`MlirOperation` of the C interface: a struct of one pointer, passed by value."""
+
+    _fields_ = [("pointer", ctypes.c_void_p)]
+
+
+class _TranslationInterface:
+    """The handful of C functions that translate without crashing: a null result says no."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        pointer = ctypes.c_void_p
+        self._translate = _function(library, "mlirTranslateModuleToLLVMIR", pointer, _Operation, pointer)
+        self._create_context = _function(library, "LLVMContextCreate", pointer)
+        self._dispose_context = _function(library, "LLVMContextDispose", None, pointer)
+        self._print = _function(library, "LLVMPrintModuleToString", pointer, pointer)
+        self._dispose_message = _function(library, "LLVMDisposeMessage", None, pointer)
+        self._dispose_module = _function(library, "LLVMDisposeModule", None, pointer)
+
+    def translate(self, operation: Any) -> str | None:
+        context = self._create_context()
+        try:
+            module = self._translate(_raw(operation), context)
+            if not module:
+                return None
+            message = self._print(module)
+            text = ctypes.string_at(message).decode()
+            self._dispose_message(message)
+            self._dispose_module(module)
+            return text
+        finally:
+            self._dispose_context(context)
+
+
+@cache
+def _c_interface() -> _TranslationInterface:
+    return _TranslationInterface(ctypes.PyDLL(str(bindings.mlir_library())))
+
+
+def _function(library: ctypes.CDLL, name: str, result: Any, *parameters: Any) -> Any:
+    function = getattr(library, name)
+    function.restype = result
+    function.argtypes = list(parameters)
+    return function
+
+
+def _raw(operation: Any) -> _Operation:
+    capsule = operation._CAPIPtr
+    name = ctypes.pythonapi.PyCapsule_GetName
+    name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return _Operation(pointer(capsule, name(capsule)))

@@ -1,0 +1,68 @@
+"""Object code into this process: LLVM's JIT linker maps it, binds its imports and gives the address of its entry.
+
+Input: the bytes a worker emitted and the symbols they may import. Output: a `LoadedObject` that keeps the code mapped.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.errors import CodegenError
+from triptych.ir.object_file import undefined_symbols
+
+_NUMBERS = itertools.count()
+_LINKING = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedObject:
+    """Code mapped in this process. It is unmapped when `library` is collected, so callers keep this object."""
+
+    address: int
+    library: Any
+
+
+def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int]) -> LoadedObject:
+    """Map the object file. Imports come from `symbols` first, then from the libraries of this process."""
+    builder = bindings.llvm().JITLibraryBuilder().add_object_img(artifact).add_current_process().export_symbol(entry)
+    for name, address in symbols.items():
+        builder.import_symbol(name, address)
+    with _LINKING:
+        linker = prepare()
+        try:
+            library = builder.link(linker, f"triptych-{next(_NUMBERS)}")
+        except RuntimeError as error:
+            raise _link_error(artifact, symbols, str(error)) from None
+    return LoadedObject(library[entry], library)
+
+
+@cache
+def prepare() -> Any:
+    """The process's JIT linker. Making it early hides the 70 ms import of llvmlite behind a running worker."""
+    llvm = bindings.llvm()
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm.create_lljit_compiler(suppress_errors=True)
+
+
+def _link_error(artifact: bytes, symbols: Mapping[str, int], message: str) -> CodegenError:
+    llvm = bindings.llvm()
+    missing = [
+        name
+        for name in undefined_symbols(artifact)
+        if name not in symbols and llvm.address_of_symbol(name) is None and name != "_GLOBAL_OFFSET_TABLE_"
+    ]
+    if not missing:
+        return CodegenError("the generated object file cannot be loaded", found=message)
+    names = ", ".join(missing)
+    return CodegenError(
+        f"the generated code needs what this process does not have: {names}",
+        found=f"undefined {names}",
+        expected="only functions of the C library, of libm and of the runtime",
+    )

@@ -1,0 +1,76 @@
+"""Working with whole modules: copying one before passes change it, finding things in it, adding ready-made text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.errors import LoweringError
+
+
+def copy_module(module: Any) -> Any:
+    """A module of its own with the same contents, so that what the caller holds stays as it was printed."""
+    ir = bindings.mlir()
+    with module.context:
+        copy = ir.Module.create(loc=module.operation.location)
+        for attribute in module.operation.attributes:
+            copy.operation.attributes[attribute] = module.operation.attributes[attribute]
+        point = ir.InsertionPoint(copy.body)
+        for operation in module.body.operations:
+            operation.operation.clone(point)
+        return copy
+
+
+def symbols(module: Any) -> dict[str, Any]:
+    """The top-level operations of a module by symbol name."""
+    return {
+        operation.attributes["sym_name"].value: operation.operation
+        for operation in module.body.operations
+        if "sym_name" in operation.attributes
+    }
+
+
+def function(module: Any, name: str) -> Any:
+    """The function of that name."""
+    found = symbols(module).get(name)
+    if found is None:
+        raise LoweringError(f"the module has no function {name!r}", found=f"only {', '.join(symbols(module))}")
+    return found
+
+
+def operations_named(root: Any, name: str) -> list[Any]:
+    """Every operation of that name inside `root`, collected first: nothing may be changed or raised during a walk."""
+    ir = bindings.mlir()
+    found: list[Any] = []
+
+    def visit(operation: Any) -> Any:
+        if operation.name == name:
+            found.append(operation.operation)
+        return ir.WalkResult.ADVANCE
+
+    root.operation.walk(visit)
+    return found
+
+
+def graft(module: Any, text: str) -> None:
+    """Add operations written as MLIR text. A symbol that the module already has is left as it is there."""
+    ir = bindings.mlir()
+    with module.context:
+        known = symbols(module)
+        written = ir.Module.parse(text)
+        end = ir.InsertionPoint(module.body)
+        for name, operation in symbols(written).items():
+            if name not in known:
+                # Copied, not moved: moving out of a module that dies soon after corrupts both.
+                operation.clone(end)
+
+
+def text_constant(name: str, text: str) -> str:
+    """MLIR text of a global that holds `text` and a final zero byte, as C functions want it."""
+    data = text.encode() + b"\0"
+    escaped = "".join(chr(byte) if _is_plain(byte) else f"\\{byte:02X}" for byte in data)
+    return f'llvm.mlir.global internal constant @"{name}"("{escaped}") : !llvm.array<{len(data)} x i8>\n'
+
+
+def _is_plain(byte: int) -> bool:
+    return 0x20 <= byte < 0x7F and byte not in b'"\\'

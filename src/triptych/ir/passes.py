@@ -1,0 +1,96 @@
+"""Running a target's pass list on a module: upstream MLIR passes by name, Python callables in between.
+
+Neighbouring upstream passes share one pass manager. The module is verified before every group, because an upstream
+pass on malformed IR ends the process instead of raising.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.errors import LoweringError
+from triptych.ir.location import spans_of
+from triptych.stages import PassSpec
+
+
+@dataclass(frozen=True, slots=True)
+class PassRecord:
+    """One step of a run: the passes it consisted of, how long they took, and the module afterwards if asked for."""
+
+    names: tuple[str, ...]
+    seconds: float
+    text: str
+
+
+def run_passes(
+    module: Any,
+    passes: Sequence[PassSpec],
+    observe: Callable[[PassRecord], None] | None = None,
+) -> None:
+    """Run the passes in order on `module`, in place. With an observer every pass is its own step and is shown."""
+    with module.context:
+        for step in _steps(passes, separate=observe is not None):
+            started = time.perf_counter()
+            _run_step(module, step)
+            if observe is not None:
+                names = tuple(spec.name for spec in step)
+                observe(PassRecord(names, time.perf_counter() - started, str(module)))
+        verify(module)
+
+
+def verify(module: Any) -> None:
+    """Raise at the user's line when the module is not well formed."""
+    try:
+        module.operation.verify()
+    except bindings.mlir().MLIRError as error:
+        raise lowering_error("the program became malformed IR", error) from None
+
+
+def lowering_error(title: str, error: Any) -> LoweringError:
+    """An MLIR exception as an error at the Python line that the diagnostic's location names."""
+    diagnostics = error.error_diagnostics
+    if not diagnostics:
+        return LoweringError(title, found=str(error))
+    first = diagnostics[0]
+    spans = spans_of(first.location)
+    return LoweringError(
+        title,
+        span=spans[0] if spans else None,
+        found=first.message,
+        notes=[note.message for note in first.notes] + [other.message for other in diagnostics[1:]],
+        related=[("called from", caller) for caller in spans[1:]],
+    )
+
+
+def _steps(passes: Sequence[PassSpec], *, separate: bool) -> Iterator[tuple[PassSpec, ...]]:
+    for upstream, group in groupby(passes, key=lambda spec: spec.run is None):
+        if upstream and not separate:
+            yield tuple(group)
+        else:
+            yield from ((spec,) for spec in group)
+
+
+def _run_step(module: Any, step: tuple[PassSpec, ...]) -> None:
+    if step[0].run is not None:
+        step[0].run(module)
+        return
+    verify(module)
+    pipeline = f"builtin.module({','.join(spec.name for spec in step)})"
+    try:
+        manager = bindings.pass_manager().parse(pipeline)
+        manager.enable_verifier(False)
+        manager.run(module.operation)
+    except bindings.mlir().MLIRError as error:
+        raise lowering_error(f"cannot lower: {_named(step)} failed", error) from None
+    except ValueError as error:
+        raise LoweringError(f"the pass list is not valid: {pipeline}", found=str(error)) from None
+
+
+def _named(step: tuple[PassSpec, ...]) -> str:
+    names = [spec.name for spec in step]
+    return f"pass {names[0]}" if len(names) == 1 else f"one of the passes {', '.join(names)}"

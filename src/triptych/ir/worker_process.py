@@ -1,0 +1,123 @@
+"""The program of a worker process: LLVM IR comes in on stdin, object code and assembly go out on stdout.
+
+Runs alone (`python -I -S worker_process.py FOLDER`), imports nothing but llvmlite from FOLDER, and ends at the end of
+its input. LLVM may abort or exit at any point; that is why it lives here and not in the user's process.
+
+A message is a length (8 bytes, little endian) and that many bytes. A request is two messages: JSON settings and
+LLVM IR. An answer is a JSON head `{"error": text}` or `{"sizes": [...]}`, then the emitted parts in the
+order asked for, as one message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from typing import Any, BinaryIO
+
+Settings = dict[str, Any]
+
+
+def read_message(stream: BinaryIO) -> bytes | None:
+    """The next message, or None when the other side is gone."""
+    head = stream.read(8)
+    if len(head) < 8:
+        return None
+    size = int.from_bytes(head, "little")
+    body = stream.read(size)
+    return body if len(body) == size else None
+
+
+def write_message(stream: BinaryIO, body: bytes) -> None:
+    """Send one message; the caller flushes."""
+    stream.write(len(body).to_bytes(8, "little"))
+    stream.write(body)
+
+
+class Compiler:
+    """LLVM with its target machines kept between requests: creating one costs more than a small compilation."""
+
+    def __init__(self, llvm: Any) -> None:
+        self._llvm = llvm
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        llvm.initialize_native_asmparser()
+        self._machines: dict[tuple[str, str, str, int], Any] = {}
+
+    def compile(self, settings: Settings, text: str) -> list[bytes]:
+        """Optimise once, then emit each part that `settings["emit"]` names."""
+        machine = self._machine(settings)
+        module = self._llvm.parse_assembly(text)
+        module.triple = machine.triple
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        self._optimise(module, machine, settings)
+        *first, last = settings["emit"]
+        # Emission rewrites the module it is given, so all but the last part are emitted from copies.
+        return [self._emit(machine, module.clone(), part) for part in first] + [self._emit(machine, module, last)]
+
+    def _machine(self, settings: Settings) -> Any:
+        host = settings["triple"] == "host"
+        llvm = self._llvm
+        triple = llvm.get_process_triple() if host else settings["triple"]
+        cpu = llvm.get_host_cpu_name() if settings["cpu"] == "host" else settings["cpu"]
+        features = llvm.get_host_cpu_features().flatten() if settings["features"] == "host" else settings["features"]
+        key = (triple, cpu, features, settings["opt_level"])
+        if key not in self._machines:
+            self._machines[key] = llvm.Target.from_triple(triple).create_target_machine(
+                cpu=cpu, features=features, opt=settings["opt_level"], jit=host
+            )
+        return self._machines[key]
+
+    def _optimise(self, module: Any, machine: Any, settings: Settings) -> None:
+        if settings["opt_level"] == 0:
+            return
+        tuning = self._llvm.create_pipeline_tuning_options(speed_level=settings["opt_level"])
+        tuning.loop_vectorization = tuning.slp_vectorization = settings["vectorize"]
+        builder = self._llvm.create_pass_builder(machine, tuning)
+        builder.getModulePassManager().run(module, builder)
+
+    def _emit(self, machine: Any, module: Any, part: str) -> bytes:
+        if part == "object":
+            return bytes(machine.emit_object(module))
+        if part == "assembly":
+            return str(machine.emit_assembly(module)).encode()
+        raise ValueError(f"cannot emit {part!r}: only 'object' and 'assembly'")
+
+
+def answer(compiler: Compiler, request: bytes, text: bytes) -> tuple[dict[str, Any], bytes]:
+    """The head and body of the answer to one request; an ordinary LLVM error is an answer, not an end."""
+    try:
+        parts = compiler.compile(json.loads(request), text.decode())
+    except Exception as error:
+        return {"error": str(error)}, b""
+    return {"sizes": [len(part) for part in parts]}, b"".join(parts)
+
+
+def serve(requests: BinaryIO, answers: BinaryIO, compiler: Compiler) -> None:
+    """Answer requests until the parent closes the pipe."""
+    while True:
+        request, text = read_message(requests), read_message(requests)
+        if request is None or text is None:
+            return
+        head, body = answer(compiler, request, text)
+        write_message(answers, json.dumps(head).encode())
+        write_message(answers, body)
+        answers.flush()
+
+
+def main() -> None:
+    """Take over stdout for answers, send what LLVM prints to stderr, and serve.
+
+    An interrupt typed at the terminal reaches every process of the group; it is meant for the user's program.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.path.insert(0, sys.argv[1])
+    serve(sys.stdin.buffer, answers, Compiler(__import__("llvmlite.binding").binding))
+
+
+if __name__ == "__main__":
+    main()

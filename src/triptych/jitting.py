@@ -1,0 +1,261 @@
+"""`@jit` and `@kernel`: bind the arguments, find the compiled function, compile it if it is new, call it."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import threading
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import Any, NamedTuple, TypeVar, overload
+
+from triptych.boundary import Outcome, boundary, outcome_of
+from triptych.compiling import CompiledFunction, Job, compiled_function
+from triptych.dsl import BASE, DSL
+from triptych.ir import bindings
+from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_of
+from triptych.metastage.calls import inline_call
+from triptych.metastage.errors import KernelCallError
+from triptych.metastage.kernels import KernelLaunch, kernel_call
+from triptych.metastage.trace import Specialization
+from triptych.metastage.tracing import Trace, active
+from triptych.objectstage.cache_key import Key, cache_key
+from triptych.objectstage.guards import Guard, guards, watch
+from triptych.objectstage.target import CompileOptions, Target, find_target
+from triptych.support.config import config
+from triptych.support.source import Span
+from triptych.support.tracebacks import caller
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Entry(NamedTuple):
+    """A compiled function in the table, and whether what it was compiled from is still the same."""
+
+    call: Callable[..., Any]
+    compiled: CompiledFunction
+    unchanged: Callable[[], bool]
+
+
+class JitFunction:
+    """A Python function that is compiled when it is called, once for each specialization.
+
+    Every instance has a class of its own whose `__call__` is `boundary(...)`: a table look-up and the native call.
+    """
+
+    def __init__(self, function: FunctionType, language: DSL, preprocessor: bool, options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.language = language
+        self._preprocessor = preprocessor
+        self._options = options
+        self._lock = threading.RLock()
+        self._compiled: dict[str, CompiledFunction] = {}
+        self._entries: dict[Any, Entry] = {}
+        self._fast: dict[tuple[type, ...], Entry] = {}
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        return _look_up, (self.function.__module__, self.function.__qualname__)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.function.__module__}.{self.function.__qualname__}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Replaced in every instance's own class by `boundary`."""
+        return self._outcome(args, kwargs).unwrap()
+
+    def __traced_call__(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call from traced code: inlined."""
+        return inline_call(trace, self.function, self._parameters, args, kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> CompiledFunction:
+        """Compile for these arguments without running; the result takes only the dynamic ones."""
+        compiled: CompiledFunction = outcome_of(lambda: self._find(args, kwargs, caller(), {}).compiled).unwrap()
+        return compiled
+
+    def explain_key(self, *args: Any, **kwargs: Any) -> Key:
+        """Everything that decides what would be compiled for these arguments; print it."""
+        specialization = self._specialize(args, kwargs, caller())
+        target = _target({})
+        toolchain = {"triptych": _version(), **bindings.versions(), **target.info()}
+        return self._key(specialization, self._compile_options({}), target, toolchain)
+
+    # the table --------------------------------------------------------------------------------------------------
+    @functools.cached_property
+    def _parameters(self) -> tuple[Parameter, ...]:
+        return parameters_of(self.function)
+
+    def _outcome(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
+        return outcome_of(lambda: self._run(args, kwargs, caller()))
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
+        trace = active()
+        if trace is not None:
+            return self.__traced_call__(trace, args, kwargs)
+        entry = self._find(args, kwargs, called_from, {})
+        bound = bind(self.function, args, kwargs, called_from)
+        return entry.call(*(bound[p.name] for p in self._parameters if not p.static))
+
+    def _find(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None, options: dict[str, Any]
+    ) -> Entry:
+        """The table entry for these arguments, compiled first if there is none or something it read has changed."""
+        specialization = self._specialize(args, kwargs, called_from)
+        chosen, target = self._compile_options(options), _target(options)
+        shapes = tuple(shape.key() for shape in specialization.shapes.values())
+        place = (tuple(_identity(v) for v in specialization.static.values()), shapes, chosen, target.name)
+        entry = self._entries.get(place)
+        if entry is None or not entry.unchanged():
+            with self._lock:
+                entry = self._entries[place] = self._entry(specialization, chosen, target)
+        plain = all(shape.dtype for shape in specialization.shapes.values())
+        if plain and not (specialization.static or kwargs or options):
+            self._fast[tuple(map(type, args))] = entry
+        return entry
+
+    def _entry(self, specialization: Specialization, options: CompileOptions, target: Target) -> Entry:
+        guard = _both(guards(self.function), watch(*specialization.static.values()))
+        key = self._key(specialization, options, target, {})
+        compiled = self._compiled.get(key.digest)
+        if compiled is None:
+            job = Job(self.function, specialization, self.language, target, options, self._preprocessor)
+            compiled = self._compiled[key.digest] = compiled_function(job)
+        return Entry(compiled.direct or compiled, compiled, guard)
+
+    def _key(
+        self, specialization: Specialization, options: CompileOptions, target: Target, toolchain: dict[str, Any]
+    ) -> Key:
+        return cache_key(
+            self.function,
+            constexprs=specialization.static,
+            signature=tuple((name, shape.key()) for name, shape in specialization.shapes.items()),
+            options={
+                "opt_level": options.opt_level,
+                "preprocessor": self._preprocessor,
+                "language": self.language.name,
+            },
+            toolchain=toolchain,
+            target=target.name,
+        )
+
+    def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Specialization:
+        bound = bind(self.function, args, kwargs, called_from)
+        static = {p.name: bound[p.name] for p in self._parameters if p.static}
+        shapes = {
+            p.name: shape_of(bound[p.name], p.declared, p.name, called_from) for p in self._parameters if not p.static
+        }
+        return Specialization(static, shapes)
+
+    def _compile_options(self, options: dict[str, Any]) -> CompileOptions:
+        chosen = {"opt_level": config().opt_level, **self._options, **options}
+        chosen.pop("target", None)
+        return CompileOptions.of(chosen)
+
+
+class KernelFunction(JitFunction):
+    """A device function: launched from compiled host code, never called from Python."""
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
+        trace = active()
+        if trace is not None:
+            return self.__traced_call__(trace, args, kwargs)
+        raise KernelCallError(
+            f"the kernel {self.function.__qualname__} cannot be called from Python",
+            span=called_from,
+            found="a call of a `@kernel` function from Python",
+            expected="a launch from a `@jit` function",
+            instead=f"a `@jit` function that does `{self.function.__name__}(...).launch(grid=..., block=...)`",
+        )
+
+    def __traced_call__(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> KernelLaunch:
+        return kernel_call(trace, self.function, self._parameters, args, kwargs)
+
+
+def compile(
+    function: Any, /, *args: Any, target: str = "", opt_level: int | None = None, **kwargs: Any
+) -> CompiledFunction:
+    """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function."""
+    jitted, args = _unbound(function, args)
+    options: dict[str, Any] = {} if opt_level is None else {"opt_level": opt_level}
+    if target:
+        options["target"] = target
+    called_from = caller()
+    found: CompiledFunction = outcome_of(lambda: jitted._find(args, kwargs, called_from, options).compiled).unwrap()
+    return found
+
+
+def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[Any, ...]]:
+    if isinstance(function, MethodType) and isinstance(function.__func__, JitFunction):
+        return function.__func__, (function.__self__, *args)
+    if isinstance(function, JitFunction):
+        return function, args
+    if isinstance(function, FunctionType):
+        return _make(JitFunction, function, BASE, True, {}), args
+    called = vars(type(function)).get("__call__")
+    if isinstance(called, JitFunction):
+        return called, (function, *args)
+    raise TypeError(f"{function!r} is not a function that can be compiled")
+
+
+@overload
+def jit(function: F, /) -> F: ...
+@overload
+def jit(*, language: DSL = ..., preprocessor: bool = ..., **options: Any) -> Callable[[F], F]: ...
+def jit(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
+    """Compile a host function when it is called. `preprocessor=False` only traces; options as for `compile`."""
+    return _decorate(JitFunction, function, language, preprocessor, options)
+
+
+def kernel(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
+    """Compile a device function; a `@jit` function launches it: `k(args).launch(grid=..., block=...)`."""
+    return _decorate(KernelFunction, function, language, preprocessor, options)
+
+
+def _decorate(cls: type[JitFunction], function: Any, language: DSL, preprocessor: bool, options: dict[str, Any]) -> Any:
+    if function is None:
+        return lambda f: _decorate(cls, f, language, preprocessor, options)
+    if isinstance(function, staticmethod | classmethod):
+        return type(function)(_decorate(cls, function.__func__, language, preprocessor, options))
+    if not isinstance(function, FunctionType):
+        raise TypeError(f"@{'jit' if cls is JitFunction else 'kernel'} decorates functions, not {function!r}")
+    CompileOptions.of({k: v for k, v in options.items() if k != "target"})
+    return _make(cls, function, language, preprocessor, options)
+
+
+def _make(
+    cls: type[JitFunction], function: FunctionType, language: DSL, preprocessor: bool, options: dict[str, Any]
+) -> JitFunction:
+    own = type(cls.__name__, (cls,), {"__call__": boundary(function), "__module__": cls.__module__})
+    made: JitFunction = own(function, language, preprocessor, options)
+    return made
+
+
+def _target(options: dict[str, Any]) -> Target:
+    return find_target(options.get("target") or config().target or "cpu")
+
+
+def _identity(value: Any) -> Any:
+    """A table key for a static value: constants by value, everything else by identity (a guard watches its content)."""
+    if value is None or isinstance(value, bool | int | float | str | bytes):
+        return type(value), repr(value)
+    return id(value)
+
+
+def _both(one: Guard, other: Guard) -> Callable[[], bool]:
+    if not other.tests:
+        return one.unchanged
+    return lambda: one.unchanged() and other.unchanged()
+
+
+def _look_up(module: str, qualname: str) -> Any:
+    found: Any = importlib.import_module(module)
+    for part in qualname.split("."):
+        found = getattr(found, part)
+    return found
+
+
+def _version() -> str:
+    return str(importlib.import_module("triptych").__version__)

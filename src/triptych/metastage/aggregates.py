@@ -1,0 +1,56 @@
+"""Aggregates: values made of values. They flatten to numbers to cross branches, loops and calls, and are rebuilt.
+
+Tuples, NamedTuples and dataclasses take part by themselves; any class does by the dynamic-expression protocol
+(`__extract_mlir_values__`, `__new_from_mlir_values__`). Everything else is static: one Python object.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+
+@runtime_checkable
+class DynamicExpression(Protocol):
+    """A value that knows its own MLIR values: crosses branches and loops as those."""
+
+    def __extract_mlir_values__(self) -> Sequence[Any]: ...
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Any: ...
+
+
+class Parts(NamedTuple):
+    """An aggregate taken apart. Two aggregates are alike when their `key`s are equal."""
+
+    key: tuple[Any, ...]
+    labels: tuple[str, ...]
+    """How each part is reached, as written after the whole: `[0]`, `.x`."""
+    values: tuple[Any, ...]
+    rebuild: Callable[[Sequence[Any]], Any]
+
+
+def take_apart(value: Any) -> Parts | None:
+    """The parts of a tuple, NamedTuple or dataclass instance; None for anything else."""
+    cls = type(value)
+    if cls is tuple:
+        labels = tuple(f"[{i}]" for i in range(len(value)))
+        return Parts((tuple, len(value)), labels, value, tuple)
+    if isinstance(value, tuple) and hasattr(cls, "_make"):
+        return Parts((cls,), tuple(f".{name}" for name in cls._fields), tuple(value), cls._make)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return Parts(
+            (cls,),
+            tuple(f".{name}" for name in names),
+            tuple(getattr(value, name) for name in names),
+            lambda values: _copy_with(value, dict(zip(names, values, strict=True))),
+        )
+    return None
+
+
+def _copy_with(instance: Any, fields: dict[str, Any]) -> Any:
+    """A new instance of the same class without running its constructor, which the user wrote for other moments."""
+    copied = object.__new__(type(instance))
+    for name, value in {**getattr(instance, "__dict__", {}), **fields}.items():
+        object.__setattr__(copied, name, value)
+    return copied

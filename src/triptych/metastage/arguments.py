@@ -1,0 +1,223 @@
+"""Arguments of a compiled function: what each one is at run time, decided from its annotation and its value.
+
+A parameter annotated `Constexpr` (and an unannotated `self` or `cls`) is part of the program; every other argument
+becomes run-time numbers: a number, or a tuple, NamedTuple, dataclass or adapted object made of numbers.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+from triptych.metastage.aggregates import Parts, take_apart
+from triptych.metastage.binding_time import Constexpr
+from triptych.metastage.errors import ArgumentBindingError, ArgumentKindError
+from triptych.metastage.promotion import PYTHON_NUMBERS
+from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, numeric_class
+from triptych.metastage.tracing import Trace
+from triptych.stages import Leaf
+from triptych.support.source import Span
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class JitArgument(Protocol):
+    """The argument protocol: an object that crosses from Python into compiled code as parts of its own choosing."""
+
+    def __jit_parts__(self) -> tuple[Any, ...]: ...
+    def __from_jit_parts__(self, parts: Sequence[Any]) -> Any: ...
+
+
+_ADAPTERS: dict[type, Callable[[Any], Any]] = {}
+
+
+def register_jit_arg_adapter(kind: type) -> Callable[[T], T]:
+    """Decorator: let objects of a type you do not own be arguments; the adapter turns one into something that is."""
+
+    def register(adapter: T) -> T:
+        assert callable(adapter)
+        _ADAPTERS[kind] = adapter
+        return adapter
+
+    return register
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter as declared: static, or dynamic with the numeric class it is annotated with (if any)."""
+
+    name: str
+    static: bool
+    declared: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What an argument is at run time: one number (`dtype`) or an aggregate (`parts`), `static` objects aside."""
+
+    path: str
+    dtype: str = ""
+    parts: Parts | None = None
+    shapes: tuple[Shape, ...] = ()
+    static: Any = None
+
+    def key(self) -> Any:
+        """Equal keys mean equal compiled signatures."""
+        if self.dtype:
+            return self.dtype
+        if self.parts is None:
+            return ("static", self.static)
+        return (self.parts.key, *(shape.key() for shape in self.shapes))
+
+    def leaves(self) -> Iterator[Leaf]:
+        if self.dtype:
+            yield Leaf(self.path, self.dtype)
+        for shape in self.shapes:
+            yield from shape.leaves()
+
+    def flatten(self, value: Any) -> Iterator[Any]:
+        """The Python numbers that are passed for an argument of this shape."""
+        if self.dtype:
+            yield value._static("argument") if isinstance(value, Numeric) else value
+        elif self.parts is not None:
+            parts = argument_parts(adapted(value))
+            assert parts is not None
+            for shape, part in zip(self.shapes, parts.values, strict=True):
+                yield from shape.flatten(part)
+
+    def build(self, values: Iterator[Any], trace: Trace) -> Any:
+        """The argument as the traced function sees it."""
+        if self.dtype:
+            return NUMERIC_CLASSES[self.dtype].of(next(values), trace.region)
+        if self.parts is None:
+            return self.static
+        return self.parts.rebuild([shape.build(values, trace) for shape in self.shapes])
+
+
+def parameters_of(function: FunctionType) -> tuple[Parameter, ...]:
+    """The parameters with their annotations resolved."""
+    annotations = _annotations(function)
+    return tuple(
+        _parameter(name, annotations.get(name), index == 0)
+        for index, name in enumerate(inspect.signature(function).parameters)
+    )
+
+
+def _annotations(function: FunctionType) -> dict[str, Any]:
+    try:
+        return inspect.get_annotations(function, eval_str=True)
+    except Exception:  # an annotation naming something undefined: resolve the others one by one
+        return {name: _resolve(function, text) for name, text in function.__annotations__.items()}
+
+
+def _resolve(function: FunctionType, annotation: Any) -> Any:
+    if not isinstance(annotation, str):
+        return annotation
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    names = {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
+    try:
+        return eval(annotation, names)
+    except Exception:
+        return None
+
+
+def _parameter(name: str, annotation: Any, first: bool) -> Parameter:
+    static = annotation is Constexpr or getattr(annotation, "__origin__", None) is Constexpr
+    if annotation is None and first and name in ("self", "cls"):
+        static = True
+    numeric = isinstance(annotation, type) and (issubclass(annotation, Numeric) or annotation in PYTHON_NUMBERS)
+    return Parameter(name, static, numeric_class(annotation) if numeric else None)
+
+
+def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any], caller: Span | None) -> dict[str, Any]:
+    """Arguments by parameter name, defaults applied."""
+    signature = inspect.signature(function)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise ArgumentBindingError(
+            f"{function.__qualname__}(): {error}",
+            span=caller,
+            found=f"{len(args)} positional arguments" + (f" and {', '.join(kwargs)}" if kwargs else ""),
+            expected=f"{function.__qualname__}{signature}",
+        ) from None
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+def arrange(function: Any, bound: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments by name as a call takes them: positional-only, `*args` and `**kwargs` parameters honoured."""
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            positional += bound[name]
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            keywords |= bound[name]
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            keywords[name] = bound[name]
+        else:
+            positional.append(bound[name])
+    return positional, keywords
+
+
+def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape:
+    """What `value` is at run time."""
+    value = adapted(value)
+    if declared is not None:
+        return _declared(value, declared, path, caller)
+    if isinstance(value, Numeric):
+        return Shape(path, type(value).__name__)
+    if type(value) in PYTHON_NUMBERS:
+        return Shape(path, PYTHON_NUMBERS[type(value)])
+    if value is None:
+        return Shape(path)
+    parts = argument_parts(value)
+    if parts is None:
+        raise _not_an_argument(value, path, caller)
+    shapes = tuple(shape_of(p, None, path + label, caller) for p, label in zip(parts.values, parts.labels, strict=True))
+    return Shape(path, parts=parts, shapes=shapes)
+
+
+def _declared(value: Any, declared: type[Numeric], path: str, caller: Span | None) -> Shape:
+    given = value.dtype if isinstance(value, Numeric) else type(value)
+    if given is declared or given in PYTHON_NUMBERS:
+        return Shape(path, declared.__name__)
+    raise ArgumentKindError(
+        f"the argument `{path}` is not a {declared.__name__}",
+        span=caller,
+        found=f"{value!r} of type {type(value).__name__}",
+        expected=f"a Python number or a {declared.__name__}",
+    )
+
+
+def _not_an_argument(value: Any, path: str, caller: Span | None) -> ArgumentKindError:
+    return ArgumentKindError(
+        f"the argument `{path}` cannot be a run-time value",
+        span=caller,
+        found=f"a {type(value).__name__}",
+        expected="a number, or a tuple, NamedTuple or dataclass of numbers",
+        instead=f"`{path.partition('.')[0].partition('[')[0]}: Constexpr` if it is part of the program, "
+        f"or `register_jit_arg_adapter({type(value).__name__})`",
+    )
+
+
+def adapted(value: Any) -> Any:
+    """What the registered adapter makes of a foreign object; other values as they are."""
+    if not _ADAPTERS:
+        return value
+    adapter = next((_ADAPTERS[cls] for cls in type(value).__mro__ if cls in _ADAPTERS), None)
+    return adapter(value) if adapter is not None else value
+
+
+def argument_parts(value: Any) -> Parts | None:
+    """The parts of an aggregate argument: by the argument protocol, or as for any aggregate."""
+    if isinstance(value, JitArgument) and not isinstance(value, type):
+        values = value.__jit_parts__()
+        labels = tuple(f"[{i}]" for i in range(len(values)))
+        return Parts((type(value), len(values)), labels, values, value.__from_jit_parts__)
+    return take_apart(value)

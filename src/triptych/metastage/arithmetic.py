@@ -1,0 +1,158 @@
+"""Operators as operations on raw MLIR values of one type: what each means, so that it means what Python means.
+
+Nothing emitted here is undefined behaviour: division by zero is checked, the one overflowing quotient wraps,
+shifts beyond the width give what infinitely wide shifting would.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.metastage.checks import check
+from triptych.metastage.conversion import compare, constant
+from triptych.metastage.promotion import TypeInfo
+from triptych.metastage.tracing import Trace
+
+_SIGNED = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
+_UNSIGNED = {"==": 0, "!=": 1, "<": 6, "<=": 7, ">": 8, ">=": 9}
+_FLOAT = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5, "!=": 13}
+_INTEGER_OPERATIONS = {
+    "+": "arith.addi",
+    "-": "arith.subi",
+    "*": "arith.muli",
+    "&": "arith.andi",
+    "|": "arith.ori",
+    "^": "arith.xori",
+}
+_FLOAT_OPERATIONS = {"+": "arith.addf", "-": "arith.subf", "*": "arith.mulf", "/": "arith.divf"}
+
+
+def binary(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any, divisor: int | float | None) -> Any:
+    """`left op right` in the type `info`; `divisor` is the right operand when it is a known constant."""
+    if info.kind == "float":
+        if op in ("//", "%"):
+            return _float_floor(trace, op, info, left, right)
+        return trace.value(_FLOAT_OPERATIONS[op], (left, right), info.mlir)
+    if op in ("//", "%"):
+        return _integer_floor(trace, op, info, left, right, divisor)
+    if op in ("<<", ">>"):
+        return _shift(trace, op, info, left, right, divisor)
+    return trace.value(_INTEGER_OPERATIONS[op], (left, right), info.mlir)
+
+
+def comparison(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any) -> Any:
+    if info.kind == "float":
+        return compare(trace, "arith.cmpf", _FLOAT[op], left, right)
+    predicates = _SIGNED if info.kind == "int" else _UNSIGNED
+    return compare(trace, "arith.cmpi", predicates[op], left, right)
+
+
+def negative(trace: Trace, info: TypeInfo, value: Any) -> Any:
+    if info.kind == "float":
+        return trace.value("arith.negf", (value,), info.mlir)
+    return trace.value("arith.subi", (constant(trace, 0, info), value), info.mlir)
+
+
+def absolute(trace: Trace, info: TypeInfo, value: Any) -> Any:
+    if info.kind == "float":
+        return trace.value("math.absf", (value,), info.mlir)
+    if info.kind == "uint":
+        return value
+    below = comparison(trace, "<", info, value, constant(trace, 0, info))
+    return trace.value("arith.select", (below, negative(trace, info, value), value), info.mlir)
+
+
+def _integer_floor(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any, divisor: int | float | None) -> Any:
+    """Python's `//` and `%`: toward minus infinity, the remainder with the divisor's sign."""
+    if divisor is None:
+        nonzero = comparison(trace, "!=", info, right, constant(trace, 0, info))
+        check(trace, nonzero, "DivisionByZeroError", "integer division or modulo by zero")
+    if info.kind == "uint":
+        return trace.value("arith.divui" if op == "//" else "arith.remui", (left, right), info.mlir)
+    if divisor is not None and divisor > 0:
+        return _floor_by_positive(trace, op, info, left, right)
+    # The one quotient that does not fit, MIN // -1, traps on x86: divide by 1 there and negate.
+    is_minus_one = comparison(trace, "==", info, right, constant(trace, -1, info))
+    safe = trace.value("arith.select", (is_minus_one, constant(trace, 1, info), right), info.mlir)
+    remainder = trace.value("arith.remsi", (left, safe), info.mlir)
+    zero = constant(trace, 0, info)
+    uneven = comparison(trace, "!=", info, remainder, zero)
+    signs = trace.value("arith.xori", (remainder, right), info.mlir)
+    opposite = comparison(trace, "<", info, signs, zero)
+    adjust = trace.value("arith.andi", (uneven, opposite), "i1")
+    if op == "%":
+        adjusted = trace.value("arith.addi", (remainder, right), info.mlir)
+        return trace.value("arith.select", (adjust, adjusted, remainder), info.mlir)
+    toward_zero = trace.value("arith.divsi", (left, safe), info.mlir)
+    quotient = trace.value("arith.select", (is_minus_one, negative(trace, info, left), toward_zero), info.mlir)
+    lower = trace.value("arith.subi", (quotient, constant(trace, 1, info)), info.mlir)
+    return trace.value("arith.select", (adjust, lower, quotient), info.mlir)
+
+
+def _floor_by_positive(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any) -> Any:
+    """The common case, a positive constant divisor: one division and a correction for negative remainders."""
+    remainder = trace.value("arith.remsi", (left, right), info.mlir)
+    below = comparison(trace, "<", info, remainder, constant(trace, 0, info))
+    if op == "%":
+        adjusted = trace.value("arith.addi", (remainder, right), info.mlir)
+        return trace.value("arith.select", (below, adjusted, remainder), info.mlir)
+    quotient = trace.value("arith.divsi", (left, right), info.mlir)
+    lower = trace.value("arith.subi", (quotient, constant(trace, 1, info)), info.mlir)
+    return trace.value("arith.select", (below, lower, quotient), info.mlir)
+
+
+def _float_floor(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any) -> Any:
+    """CPython's own algorithm for float `%` and `//`, step by step, so that results agree to the last bit."""
+    zero = constant(trace, 0.0, info)
+    remainder = trace.value("arith.remf", (left, right), info.mlir)
+    uneven = comparison(trace, "!=", info, remainder, zero)
+    opposite = trace.value(
+        "arith.xori",
+        (comparison(trace, "<", info, right, zero), comparison(trace, "<", info, remainder, zero)),
+        "i1",
+    )
+    adjust = trace.value("arith.andi", (uneven, opposite), "i1")
+    if op == "%":
+        adjusted = trace.value("arith.addf", (remainder, right), info.mlir)
+        modulo = trace.value("arith.select", (adjust, adjusted, remainder), info.mlir)
+        signed_zero = trace.value("math.copysign", (zero, right), info.mlir)
+        return trace.value("arith.select", (uneven, modulo, signed_zero), info.mlir)
+    exact = trace.value("arith.subf", (left, remainder), info.mlir)
+    quotient = trace.value("arith.divf", (exact, right), info.mlir)
+    lower = trace.value("arith.subf", (quotient, constant(trace, 1.0, info)), info.mlir)
+    quotient = trace.value("arith.select", (adjust, lower, quotient), info.mlir)
+    floor = trace.value("math.floor", (quotient,), info.mlir)
+    above = trace.value("arith.subf", (quotient, floor), info.mlir)
+    short = comparison(trace, ">", info, above, constant(trace, 0.5, info))
+    next_up = trace.value("arith.addf", (floor, constant(trace, 1.0, info)), info.mlir)
+    rounded = trace.value("arith.select", (short, next_up, floor), info.mlir)
+    sign = trace.value("arith.divf", (left, right), info.mlir)
+    signed_zero = trace.value("math.copysign", (zero, sign), info.mlir)
+    nonzero = comparison(trace, "!=", info, quotient, zero)
+    return trace.value("arith.select", (nonzero, rounded, signed_zero), info.mlir)
+
+
+def _shift(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any, count: int | float | None) -> Any:
+    """Shifting by the width or more moves every bit out, as Python's unbounded shift would (then wraps)."""
+    signed = info.kind == "int"
+    if count is None:
+        within = compare(trace, "arith.cmpi", _UNSIGNED["<"], right, constant(trace, info.width, info))
+        if signed:
+            negative_count = comparison(trace, ">=", info, right, constant(trace, 0, info))
+            check(trace, negative_count, "NegativeShiftError", "negative shift count")
+        limit = constant(trace, info.width - 1, info)
+        right = trace.value("arith.select", (within, right, limit), info.mlir)
+    elif count >= info.width:
+        within = constant_false(trace)
+        right = constant(trace, info.width - 1, info)
+    else:
+        within = None
+    operation = "arith.shli" if op == "<<" else "arith.shrsi" if signed else "arith.shrui"
+    shifted = trace.value(operation, (left, right), info.mlir)
+    if within is None or operation == "arith.shrsi":
+        return shifted
+    return trace.value("arith.select", (within, shifted, constant(trace, 0, info)), info.mlir)
+
+
+def constant_false(trace: Trace) -> Any:
+    return trace.value("arith.constant", (), "i1", {"value": trace.builder.integer("i1", 0)})

@@ -1,0 +1,81 @@
+"""Binding time: saying whether something is decided while tracing (static) or at run time (dynamic)."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Any, Generic, TypeVar
+
+from triptych.metastage.errors import StaticRequiredError
+from triptych.metastage.scalars import Boolean, Numeric
+from triptych.metastage.tracing import active, place
+from triptych.metastage.truth import is_dynamic, require_static
+
+T = TypeVar("T")
+
+
+class Constexpr(Generic[T]):
+    """Annotation of arguments and variables whose value is part of the program: `n: Constexpr`, `Constexpr[int]`."""
+
+
+def const_expr(value: Any) -> Any:
+    """`value`, which must be known while tracing: an `if const_expr(...)` leaves only the taken side in the code."""
+    return require_static(value, "const_expr(...)", "the plain condition, which is then decided at run time")
+
+
+def dynamic_expr(value: Any) -> Any:
+    """`value` as a run-time value, so that both sides of a condition are compiled."""
+    if isinstance(value, bool) and active() is not None:
+        return Boolean(value)
+    return value
+
+
+class Range:
+    """`range(start, stop, step)` as a loop at run time, with hints for the compiler; bounds may be run-time values."""
+
+    __slots__ = ("hints", "start", "step", "stop", "unroll_full")
+
+    def __init__(
+        self,
+        *bounds: Any,
+        unroll: int = 0,
+        unroll_full: bool = False,
+        prefetch_stages: int = 0,
+        vectorize: bool = False,
+    ) -> None:
+        if not 1 <= len(bounds) <= 3:
+            raise TypeError(f"range expected 1 to 3 arguments, got {len(bounds)}")
+        self.start: Any = bounds[0] if len(bounds) > 1 else 0
+        self.stop: Any = bounds[1] if len(bounds) > 1 else bounds[0]
+        self.step: Any = bounds[2] if len(bounds) > 2 else 1
+        if not isinstance(self.step, Numeric) and self.step == 0:
+            raise ValueError("range() arg 3 must not be zero")
+        self.unroll_full = unroll_full
+        given = {"unroll": unroll, "prefetch_stages": prefetch_stages, "vectorize": int(vectorize)}
+        self.hints = tuple((name, value) for name, value in given.items() if value)
+
+    def static(self) -> builtins.range:
+        """The same range in Python; run-time bounds are an error."""
+        bounds = (self.start, self.stop, self.step)
+        for bound in bounds:
+            require_static(bound, "unrolling a range", "`for i in range(...)`, which loops at run time")
+        return builtins.range(*bounds)
+
+    def __iter__(self) -> Iterator[int]:
+        """Plain Python iteration: in a comprehension, or where nothing is traced."""
+        if any(is_dynamic(bound) for bound in (self.start, self.stop, self.step)):
+            raise StaticRequiredError(
+                "a range with run-time bounds can only be looped over by a `for` statement",
+                span=place(),
+                found="iteration while tracing (a comprehension, `list(...)`, `sum(...)`, unpacking)",
+                expected="bounds that are known while tracing",
+                instead="`for i in range(n):` in a function decorated with `@jit`",
+            )
+        return iter(self.static())
+
+
+def range_constexpr(*bounds: Any) -> list[int]:
+    """`range` run by Python while tracing: the loop is unrolled. Run-time bounds are an error."""
+    for bound in bounds:
+        require_static(bound, "range_constexpr(...)", "`range(...)`, which loops at run time, or a Constexpr argument")
+    return list(builtins.range(*bounds))

@@ -1,0 +1,207 @@
+"""Calls while tracing: Python functions are rewritten and inlined, builtins on run-time values get their meaning."""
+
+from __future__ import annotations
+
+import builtins
+import sysconfig
+from collections.abc import Callable
+from functools import cache
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any, Protocol, runtime_checkable
+
+from triptych.metastage import mutation, places
+from triptych.metastage.aggregates import take_apart
+from triptych.metastage.arguments import Parameter, arrange, bind
+from triptych.metastage.binding_time import Range
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.plans import describe
+from triptych.metastage.promotion import float_for
+from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Int32, Int64, Numeric
+from triptych.metastage.tracing import Trace, place
+from triptych.metastage.truth import is_dynamic, require_static, truth
+from triptych.support.errors import TriptychError
+
+_MAKERS = frozenset({list, dict, set, bytearray, sorted})
+_LIBRARY = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+@runtime_checkable
+class TracedCallable(Protocol):
+    """An object that traced code calls in a way of its own: a `@jit` function, a kernel."""
+
+    def __traced_call__(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any: ...
+
+
+class Inlining:
+    """Calls of one trace: which functions are rewritten, and how each builtin answers a run-time value."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._bound: dict[FunctionType, Callable[..., Any]] = {}
+
+    def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        kind = type(function)
+        if kind is FunctionType:
+            return self.inlined(function)(*args, **kwargs)
+        if kind is MethodType and type(function.__func__) is FunctionType:
+            return self.inlined(function.__func__)(function.__self__, *args, **kwargs)
+        if isinstance(function, TracedCallable):
+            return function.__traced_call__(self.trace, args, kwargs)
+        if kind is MethodType and isinstance(function.__func__, TracedCallable):
+            return function.__func__.__traced_call__(self.trace, (function.__self__, *args), kwargs)
+        if kind is BuiltinFunctionType:
+            mutation.check_method(self.trace, function)
+        answer = _BUILTINS.get(function) if _is_hashable_builtin(function) else None
+        if answer is not None and any(_involves_dynamic(arg) for arg in args):
+            return answer(*args, **kwargs)
+        result = function(*args, **kwargs)
+        if function in _MAKERS if _is_hashable_builtin(function) else _makes_new(function):
+            mutation.note_fresh(self.trace, result)
+        return result
+
+    def inlined(self, function: FunctionType) -> Callable[..., Any]:
+        """The function with its control flow under the trace's hooks; library and unrewritable ones as they are."""
+        known = self._bound.get(function)
+        if known is None:
+            known = self._bound[function] = self._rewritten(function)
+        return known
+
+    def _rewritten(self, function: FunctionType) -> Callable[..., Any]:
+        if places.is_registered(function.__code__) or not _is_user_code(function):
+            return function
+        try:
+            rewritten = self.trace.rewrite(function)
+        except TriptychError:
+            # Meta-programming may use all of Python; a run-time value in its control flow is still an error there.
+            places.register(function.__code__)
+            return function
+        places.register(rewritten.code)
+        bound: Callable[..., Any] = rewritten.bind(self.trace.hooks)
+        return bound
+
+
+def inline_call(
+    trace: Trace,
+    function: FunctionType,
+    parameters: tuple[Parameter, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """A call of a compiled function from traced code: arguments take their declared types, the body is inlined."""
+    bound = bind(function, args, kwargs, place())
+    for parameter in parameters:
+        value = bound[parameter.name]
+        if parameter.static:
+            require_static(value, f"the Constexpr argument `{parameter.name}`", "the parameter without Constexpr")
+        elif parameter.declared is not None and isinstance(value, bool | int | float):
+            bound[parameter.name] = parameter.declared(value)
+    positional, keywords = arrange(function, bound)
+    return trace.hooks.call(function, *positional, **keywords)
+
+
+@cache
+def _is_library(file: str) -> bool:
+    return file.startswith(_LIBRARY) or file.startswith("<frozen")
+
+
+def _is_user_code(function: FunctionType) -> bool:
+    module = function.__module__ or ""
+    return not (module == "triptych" or module.startswith("triptych.") or _is_library(function.__code__.co_filename))
+
+
+def _is_hashable_builtin(function: Any) -> bool:
+    return isinstance(function, BuiltinFunctionType | type) and getattr(function, "__module__", "") == "builtins"
+
+
+def _makes_new(function: Any) -> bool:
+    """Whether calling a class makes an object nobody else knows (its own `__new__` might not)."""
+    return isinstance(function, type) and not any("__new__" in vars(cls) for cls in function.__mro__[:-1])
+
+
+def _involves_dynamic(value: Any) -> bool:
+    if is_dynamic(value):
+        return True
+    parts = take_apart(value)
+    if parts is not None:
+        return any(_involves_dynamic(part) for part in parts.values)
+    return isinstance(value, list) and any(_involves_dynamic(item) for item in value)
+
+
+# builtins on run-time values --------------------------------------------------------------------------------------
+def _range(*bounds: Any) -> Range:
+    return Range(*bounds)
+
+
+def _int(value: Any) -> Any:
+    """The integer part: integers stay, floats truncate to an integer type of their size."""
+    if value.info.is_integer:
+        return value
+    return value.to(Int64 if value.info.width > 32 else Int32)
+
+
+def _float(value: Any) -> Any:
+    return value if value.info.kind == "float" else value.to(NUMERIC_CLASSES[float_for(value.info.name)])
+
+
+def _bool(value: Any) -> Boolean:
+    return truth(value)
+
+
+def _extreme(symbol: str) -> Callable[..., Any]:
+    def extreme(*args: Any, **options: Any) -> Any:
+        if options:
+            raise OperandTypeError(
+                f"{symbol}() of run-time values takes no {', '.join(options)}", span=place(), expected="plain values"
+            )
+        values = list(args[0]) if len(args) == 1 else list(args)
+        best = values[0]
+        for value in values[1:]:
+            better = value < best if symbol == "min" else value > best
+            best = _select(better, value, best)
+        return best
+
+    return extreme
+
+
+def _select(test: Any, then: Any, orelse: Any) -> Any:
+    """`then if test else orelse` for two numbers without a branch."""
+    if not is_dynamic(test):
+        return then if test else orelse
+    left, right = (v if isinstance(v, Numeric) else type(orelse if v is then else then)(v) for v in (then, orelse))
+    if type(left) is not type(right):
+        raise OperandTypeError(
+            "min() and max() of run-time values need one type",
+            span=place(),
+            found=f"{describe(then)} and {describe(orelse)}",
+            expected="values of one type",
+            instead="convert them first with .to(...)",
+        )
+    trace = test._region.trace
+    value = trace.value("arith.select", (test.ir_value(), left.ir_value(), right.ir_value()), left.info.mlir)
+    return type(left).of(value, trace.region)
+
+
+def _any(values: Any) -> Any:
+    outcome: Any = Boolean(False)
+    for value in values:
+        outcome = outcome | truth(value)
+    return outcome
+
+
+def _all(values: Any) -> Any:
+    outcome: Any = Boolean(True)
+    for value in values:
+        outcome = outcome & truth(value)
+    return outcome
+
+
+_BUILTINS: dict[Any, Callable[..., Any]] = {
+    builtins.range: _range,
+    builtins.int: _int,
+    builtins.float: _float,
+    builtins.bool: _bool,
+    builtins.min: _extreme("min"),
+    builtins.max: _extreme("max"),
+    builtins.any: _any,
+    builtins.all: _all,
+}

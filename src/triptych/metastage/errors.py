@@ -1,0 +1,304 @@
+"""What can be wrong with a program while it is traced."""
+
+from __future__ import annotations
+
+from triptych.support.errors import TriptychError
+
+
+class MaybeUndefinedError(TriptychError, UnboundLocalError):
+    """A variable is read although a path that reaches the read has not assigned it."""
+
+    code = "TT0201"
+    failing = """
+@tt.jit
+def f(n: tt.Int32):
+    if n > 0:
+        y = 1
+    return y
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Int32):
+    y = 0
+    if n > 0:
+        y = 1
+    return y
+"""
+
+
+class JoinTypeError(TriptychError, TypeError):
+    """The paths of a branch leave values in a variable that cannot be one run-time value."""
+
+    code = "TT0202"
+    failing = """
+@tt.jit
+def f(n: tt.Int32, x: tt.Float32):
+    if n > 0:
+        y = n
+    else:
+        y = x
+    return y
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Int32, x: tt.Float32):
+    if n > 0:
+        y = tt.Float32(n)
+    else:
+        y = x
+    return y
+"""
+
+
+class CarriedTypeError(TriptychError, TypeError):
+    """A variable carried through a loop changes its type from one iteration to the next."""
+
+    code = "TT0203"
+    failing = """
+@tt.jit
+def f(n: tt.Int32):
+    total = 0
+    for i in range(n):
+        total = total + 0.5
+    return total
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Int32):
+    total = 0.0
+    for i in range(n):
+        total = total + 0.5
+    return total
+"""
+
+
+class ReturnTypeError(TriptychError, TypeError):
+    """Two `return` statements of one compiled function give values that cannot be one run-time value."""
+
+    code = "TT0204"
+    failing = """
+@tt.jit
+def f(n: tt.Int32, x: tt.Float32):
+    if n > 0:
+        return n
+    return x
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Int32, x: tt.Float32):
+    if n > 0:
+        return tt.Float32(n)
+    return x
+"""
+
+
+class DynamicMutationError(TriptychError, TypeError):
+    """A Python object from outside is changed where it depends on a run-time condition whether or how often."""
+
+    code = "TT0205"
+    failing = """
+@tt.jit
+def f(n: tt.Int32):
+    seen = []
+    for i in range(n):
+        seen.append(i)
+    return len(seen)
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Int32):
+    seen = 0
+    for i in range(n):
+        seen += 1
+    return seen
+"""
+
+
+class DynamicRaiseError(TriptychError, NotImplementedError):
+    """`raise` where it depends on a run-time condition whether it happens."""
+
+    code = "TT0206"
+    failing = """
+@tt.jit
+def f(n: tt.Int32):
+    if n < 0:
+        raise ValueError("negative")
+    return n
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Int32):
+    assert n >= 0, "negative"
+    return n
+"""
+
+
+class StaticRequiredError(TriptychError, TypeError):
+    """A run-time value where Python needs the value while the program is being traced."""
+
+    code = "TT0207"
+    failing = """
+@tt.jit
+def f(n: tt.Int32):
+    total = 0
+    for i in tt.range_constexpr(n):
+        total += i
+    return total
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Constexpr):
+    total = 0
+    for i in tt.range_constexpr(n):
+        total += i
+    return total
+"""
+
+
+class LeakedValueError(TriptychError, RuntimeError):
+    """A run-time value is used outside the branch, loop or trace that computes it."""
+
+    code = "TT0208"
+    failing = """
+box = []
+
+@tt.jit
+def f(n: tt.Int32):
+    return n + box[0]
+
+@tt.jit
+def g(n: tt.Int32):
+    box.append(n)
+    return n
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Int32, boxed: tt.Int32):
+    return n + boxed
+"""
+
+
+class OperandTypeError(TriptychError, TypeError):
+    """An operator or conversion that the operand types do not have."""
+
+    code = "TT0301"
+    failing = """
+@tt.jit
+def f(x: tt.Float32):
+    return x << 2
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Float32):
+    return x.to(tt.Int32) << 2
+"""
+
+
+class LiteralRangeError(TriptychError, OverflowError):
+    """A Python number that does not fit the type it has to take."""
+
+    code = "TT0302"
+    failing = """
+@tt.jit
+def f(x: tt.Int8):
+    return x + 300
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Int8):
+    return x.to(tt.Int32) + 300
+"""
+
+
+class PrintFormatError(TriptychError, ValueError):
+    """A `printf` format that does not match its arguments."""
+
+    code = "TT0303"
+    failing = """
+@tt.jit
+def f(x: tt.Float32):
+    tt.printf("%d", x)
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Float32):
+    tt.printf("%f", x)
+"""
+
+
+class ArgumentBindingError(TriptychError, TypeError):
+    """Too many, too few or misnamed arguments in a call of a compiled function."""
+
+    code = "TT0401"
+    failing = """
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+f(1, 2)
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+f(1)
+"""
+
+
+class ArgumentKindError(TriptychError, TypeError):
+    """An argument that cannot be passed as a run-time value, or not as the annotated type."""
+
+    code = "TT0402"
+    failing = """
+@tt.jit
+def f(name):
+    return 1
+
+f("relu")
+"""
+    fixed = """
+@tt.jit
+def f(name: tt.Constexpr):
+    return 1
+
+f("relu")
+"""
+
+
+class KernelCallError(TriptychError, RuntimeError):
+    """A kernel called from where it cannot be launched."""
+
+    code = "TT0403"
+    failing = """
+@tt.kernel
+def k(n: tt.Int32):
+    pass
+
+k(4)
+"""
+    fixed = """
+@tt.kernel
+def k(n: tt.Int32):
+    pass
+
+@tt.jit
+def host(n: tt.Int32):
+    k(n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+"""
+
+
+class ReturnValueError(TriptychError, TypeError):
+    """A value that a compiled function cannot return to Python."""
+
+    code = "TT0404"
+    failing = """
+@tt.jit
+def f(x: tt.Int32):
+    return [x, x]
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Int32):
+    return x, x
+"""

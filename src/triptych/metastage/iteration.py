@@ -1,0 +1,102 @@
+"""Run-time iteration: `range` as a counter that cannot overflow, and the items it stands for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.metastage import promotion
+from triptych.metastage.binding_time import Range
+from triptych.metastage.checks import check
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.promotion import TYPES, TypeInfo
+from triptych.metastage.scalars import NUMERIC_CLASSES, Int64, Numeric
+from triptych.metastage.tracing import Trace, place
+
+_I32, _I64 = TYPES["Int32"], TYPES["Int64"]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A counter from `start` to `stop` by the positive `step`, and how an item is made from it."""
+
+    start: Any
+    stop: Any
+    step: Any
+    counter: TypeInfo
+    item_type: TypeInfo
+    offset: Any = None
+    """With `scale`: the item is `offset + counter * scale`; None: the item is the counter."""
+    scale: Any = None
+    runs: bool = False
+    """Whether at least one iteration is certain."""
+    hints: tuple[tuple[str, int], ...] = ()
+
+    def item(self, counter: Any, trace: Trace) -> Any:
+        """The Python-visible item of an iteration."""
+        value: Any = NUMERIC_CLASSES[self.counter.name].of(counter, trace.region)
+        if self.scale is not None:
+            value = self.offset + value * self.scale
+        return value.to(NUMERIC_CLASSES[self.item_type.name])
+
+    def attributes(self, trace: Trace) -> dict[str, Any]:
+        return {f"triptych.{name}": trace.builder.integer("i64", value) for name, value in self.hints}
+
+
+def steps_of(iterable: range | Range, trace: Trace) -> Steps | None:
+    """How to count through a range at run time; None when it is certainly empty."""
+    hints = iterable.hints if isinstance(iterable, Range) else ()
+    start, stop, step = iterable.start, iterable.stop, iterable.step
+    static = all(isinstance(v, int) for v in (start, stop, step))
+    if static and not range(start, stop, step):
+        return None
+    item_type = _item_type(start, stop, step)
+    if isinstance(step, int) and step == 1 and item_type.kind == "int":
+        return Steps(start, stop, step, item_type, item_type, runs=static, hints=hints)
+    if isinstance(step, int) and step > 0:
+        # A counter with room to spare: `i + step` past the last item must not wrap around.
+        return Steps(start, stop, step, _I64, item_type, runs=static, hints=hints)
+    start, stop, step = (_wide(v) for v in (start, stop, step))
+    count = len(range(start, stop, step)) if static else _count(start, stop, step, trace)
+    return Steps(0, count, 1, _I64, item_type, offset=start, scale=step, runs=static, hints=hints)
+
+
+def _item_type(*bounds: Any) -> TypeInfo:
+    name = "Boolean"
+    for bound in bounds:
+        if isinstance(bound, Numeric):
+            joined = promotion.join(name, bound.info.name)
+        else:
+            joined = promotion.join(name, "Int32" if _I32.holds(bound) else "Int64")
+        if joined is None or TYPES[joined].kind == "float" or TYPES[joined].width > 64:
+            raise OperandTypeError(
+                "range() takes integers of at most 64 bits",
+                span=place(),
+                found=", ".join(type(b).__name__ for b in bounds),
+                expected="integers",
+            )
+        name = joined
+    return TYPES[name]
+
+
+def _wide(bound: Any) -> Any:
+    return bound.to(Int64) if isinstance(bound, Numeric) else bound
+
+
+def _count(start: Any, stop: Any, step: Any, trace: Trace) -> Any:
+    """How many items a range has whose step is negative or known only at run time."""
+    distance, size = Int64(stop - start), step
+    if isinstance(step, int):
+        distance, size = -distance, -step
+    else:
+        check(trace, (step != 0).ir_value(), "ZeroStepError", "range() step must not be zero")
+        backward = (step < 0).ir_value()
+        distance = _select(trace, backward, -distance, distance)
+        size = _select(trace, backward, -step, step)
+        size = _select(trace, (size == 0).ir_value(), Int64(1), size)
+    count = (distance + (size - 1)) // size
+    return _select(trace, (distance > 0).ir_value(), count, Int64(0))
+
+
+def _select(trace: Trace, test: Any, then: Any, orelse: Any) -> Int64:
+    return Int64.of(trace.value("arith.select", (test, then.ir_value(), orelse.ir_value()), "i64"), trace.region)

@@ -1,0 +1,454 @@
+"""A number while tracing: what its operators mean, in which type, and where Python must know it now.
+
+Every operator asks the promotion table for its type and `arithmetic` for its operations. The classes themselves
+(`Int32`, `Float32` …) are in `scalars`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+from triptych.hooks import COMPARISONS as COMPARE_PYTHON
+from triptych.metastage import arithmetic, conversion, promotion
+from triptych.metastage.errors import LeakedValueError, OperandTypeError, StaticRequiredError
+from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
+from triptych.metastage.tracing import Region, Trace, active, place
+
+NUMERIC_CLASSES: dict[str, type[Numeric]] = {}
+"""Every numeric class by name, filled by `scalars`."""
+
+
+class Numeric:
+    """A number of a fixed type. `Int32(3)` is a run-time value inside a traced function, a typed constant outside."""
+
+    __slots__ = ("_region", "_value")
+
+    info: ClassVar[TypeInfo]
+    width: ClassVar[int]
+    _value: Any
+    _region: Region | None
+
+    def __init__(self, value: Any) -> None:
+        trace = active()
+        if isinstance(value, Numeric):
+            value = value.to(type(self))
+            self._value, self._region = value._value, value._region
+            return
+        if not isinstance(value, bool | int | float):
+            raise OperandTypeError(
+                f"{type(value).__name__} cannot become {type(self).__name__}",
+                span=place(),
+                found=type(value).__name__,
+                expected="a number",
+            )
+        number = conversion.fit(value, self.info, explicit=True)
+        self._value, self._region = number, None
+        if trace is not None:
+            self._value, self._region = conversion.constant(trace, number, self.info), trace.region
+
+    @classmethod
+    def of(cls, value: Any, region: Region) -> Self:
+        """Wrap an MLIR value that `region` computes."""
+        self = cls.__new__(cls)
+        self._value = value
+        self._region = region
+        return self
+
+    @classmethod
+    def constant(cls, number: bool | int | float) -> Self:
+        """A typed constant that is not a run-time value yet."""
+        self = cls.__new__(cls)
+        self._value = number
+        self._region = None
+        return self
+
+    # reading ----------------------------------------------------------------------------------------------------
+    @property
+    def is_dynamic(self) -> bool:
+        """Whether the number is known only at run time."""
+        return self._region is not None
+
+    @property
+    def dtype(self) -> type[Numeric]:
+        return type(self)
+
+    def ir_value(self) -> Any:
+        """The MLIR value of a run-time number; a typed constant becomes one where it is used."""
+        region = self._region
+        if region is None:
+            trace = active()
+            if trace is None:
+                raise LeakedValueError("a typed constant has no MLIR value outside a traced function", span=place())
+            return conversion.constant(trace, self._value, self.info)
+        if not region.open or region.trace is not active():
+            raise leaked(self, region)
+        return self._value
+
+    def to(self, dtype: type[Any]) -> Any:
+        """Convert: floats to integers truncate toward zero, narrower integers wrap. `int` is Int32, `float` Float32."""
+        target = numeric_class(dtype)
+        if target is type(self):
+            return self
+        if self._region is None:
+            return target.constant(_wrap(self._value, target.info))
+        trace = self._region.trace
+        return target.of(conversion.convert(trace, self.ir_value(), self.info, target.info), trace.region)
+
+    def bitcast(self, dtype: type[Any]) -> Any:
+        """The same bits as another type of the same width."""
+        target = numeric_class(dtype)
+        trace = _trace_of(self)
+        return target.of(conversion.bitcast(trace, self.ir_value(), self.info, target.info), trace.region)
+
+    def __repr__(self) -> str:
+        return "?" if self._region is not None else f"{type(self).__name__}({self._value!r})"
+
+    def __str__(self) -> str:
+        return "?" if self._region is not None else str(self._value)
+
+    def __format__(self, spec: str) -> str:
+        return "?" if self._region is not None else format(self._value, spec)
+
+    def __hash__(self) -> int:
+        return hash((type(self), self._static("hash")))
+
+    def __cache_key__(self) -> tuple[str, str]:
+        return type(self).__name__, repr(self._static("cache key"))
+
+    # places where Python needs the number now ---------------------------------------------------------------------
+    def _static(self, use: str) -> Any:
+        if self._region is not None:
+            raise StaticRequiredError(
+                f"a run-time {type(self).__name__} is used where Python needs its value now ({use})",
+                span=place(),
+                found="a value that is known only at run time",
+                expected="a value that is known while the function is traced",
+                instead=_STATIC_INSTEAD.get(use, "a Constexpr argument"),
+            )
+        return self._value
+
+    def __bool__(self) -> bool:
+        return bool(self._static("truth value"))
+
+    def __index__(self) -> int:
+        number = self._static("index or bound")
+        if not isinstance(number, int):
+            raise TypeError(f"{type(self).__name__} is not an integer")
+        return number
+
+    def __int__(self) -> int:
+        return int(self._static("int()"))
+
+    def __float__(self) -> float:
+        return float(self._static("float()"))
+
+    def __iter__(self) -> Any:
+        raise OperandTypeError(
+            f"{type(self).__name__} is one number and cannot be unpacked or iterated",
+            span=place(),
+            found=type(self).__name__,
+            expected="a tuple, or `range(...)` around the number",
+        )
+
+    # operators --------------------------------------------------------------------------------------------------
+    def __add__(self, other: Any) -> Any:
+        return _binary("+", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _binary("+", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _binary("-", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _binary("-", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _binary("*", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _binary("*", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _binary("/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _binary("/", other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _binary("//", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _binary("//", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return _binary("%", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return _binary("%", other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return _binary("//", self, other), _binary("%", self, other)
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return _binary("//", other, self), _binary("%", other, self)
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if modulus is not None:
+            return NotImplemented
+        return _power(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _power(other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return _binary("<<", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return _binary("<<", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _binary(">>", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return _binary(">>", other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _binary("&", self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return _binary("&", other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return _binary("|", self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return _binary("|", other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return _binary("^", self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return _binary("^", other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return _compare("<", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return _compare("<=", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _compare(">", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return _compare(">=", self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return _compare("==", self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return _compare("!=", self, other)
+
+    def __neg__(self) -> Any:
+        return _unary(arithmetic.negative, self)
+
+    def __pos__(self) -> Any:
+        return _counted(self)
+
+    def __invert__(self) -> Any:
+        return self ^ -1 if self.info.kind != "uint" else self ^ ((1 << self.width) - 1)
+
+    def __abs__(self) -> Any:
+        return _unary(arithmetic.absolute, self)
+
+
+_STATIC_INSTEAD = {
+    "truth value": "an `if`, `and`, `or` or `not` inside a function decorated with `@jit`, or a Constexpr argument",
+    "index or bound": "a Constexpr argument, or a `for` loop over `range(n)` in a function decorated with `@jit`",
+}
+
+
+def leaked(number: Numeric, region: Region) -> LeakedValueError:
+    """The error for a value whose region has ended."""
+    what = "a function that has been compiled already" if region.parent is None else f"a {region.what} that has ended"
+    return LeakedValueError(
+        f"a {type(number).__name__} is used outside the {region.what} that computes it",
+        span=place(),
+        found=f"a run-time value of {what}",
+        expected="a value computed on every path to this use",
+        instead="assign it to a variable that is defined before the branch or loop, or return it",
+        related=[(f"the {region.what} it belongs to", region.span)] if region.span else [],
+    )
+
+
+def numeric_class(dtype: Any) -> type[Numeric]:
+    """The numeric class that `dtype` names: itself, or what Python's `bool`, `int` and `float` stand for."""
+    if isinstance(dtype, type):
+        if issubclass(dtype, Numeric):
+            return dtype
+        if dtype in PYTHON_NUMBERS:
+            return NUMERIC_CLASSES[PYTHON_NUMBERS[dtype]]
+    raise OperandTypeError(
+        f"{dtype!r} is not a numeric type",
+        span=place(),
+        found=repr(dtype),
+        expected="a class such as Int32 or Float32, or `int`, `float`, `bool`",
+    )
+
+
+def lift(value: Any, info: TypeInfo, trace: Trace) -> Any:
+    """A number of any type, or a Python number, as an MLIR value of type `info`."""
+    if isinstance(value, Numeric):
+        return conversion.convert(trace, value.ir_value(), value.info, info)
+    return conversion.constant(trace, conversion.fit(value, info, explicit=False), info)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Numeric | bool | int | float)
+
+
+def _trace_of(*values: Any) -> Trace:
+    for value in values:
+        if isinstance(value, Numeric) and value._region is not None:
+            value.ir_value()
+            return value._region.trace
+    trace = active()
+    if trace is None:
+        raise OperandTypeError("typed constants have no arithmetic outside a traced function", span=place())
+    return trace
+
+
+def _common(left: Any, right: Any, table: Any) -> TypeInfo | None:
+    """The type in which an operator works; a Python constant adapts to the type beside it."""
+    if isinstance(left, Numeric) and isinstance(right, Numeric):
+        name = table(left.info.name, right.info.name)
+    else:
+        number, constant = (left, right) if isinstance(left, Numeric) else (right, left)
+        name = number.info.name
+        if isinstance(constant, float) and number.info.kind != "float":
+            name = promotion.float_for(name)
+        elif not isinstance(constant, bool) and number.info.kind == "bool":
+            name = PYTHON_NUMBERS[int]
+        name = table(name, name)
+    return TYPES[name] if name is not None else None
+
+
+def _binary(op: str, left: Any, right: Any) -> Any:
+    if not _is_number(left) or not _is_number(right):
+        return NotImplemented
+    info = _operator_type(op, left, right)
+    if info is None:
+        raise _no_operator(op, left, right)
+    trace = _trace_of(left, right)
+    divisor = right if isinstance(right, bool | int | float) and op in ("//", "%", "<<", ">>") else None
+    if divisor is not None and info.kind != "float":
+        _check_constant_operand(op, divisor)
+    value = arithmetic.binary(trace, op, info, lift(left, info, trace), lift(right, info, trace), divisor)
+    return NUMERIC_CLASSES[info.name].of(value, trace.region)
+
+
+def _operator_type(op: str, left: Any, right: Any) -> TypeInfo | None:
+    match op:
+        case "/":
+            return _common(left, right, promotion.quotient)
+        case "&" | "|" | "^":
+            info = _common(left, right, promotion.join)
+            return None if info is not None and info.kind == "float" else info
+        case "<<" | ">>":
+            info = _common(left, left, promotion.arithmetic) if isinstance(left, Numeric) else TYPES["Int32"]
+            return None if _is_float(left) or _is_float(right) else info
+        case _:
+            return _common(left, right, promotion.arithmetic)
+
+
+def _check_constant_operand(op: str, value: int | float) -> None:
+    if op in ("//", "%") and value == 0:
+        raise ZeroDivisionError("integer division or modulo by zero")
+    if op in ("<<", ">>") and value < 0:
+        raise ValueError("negative shift count")
+
+
+def _compare(op: str, left: Any, right: Any) -> Any:
+    if not _is_number(left) or not _is_number(right):
+        return NotImplemented
+    info = _common(left, right, _comparison_type)
+    if info is None:
+        raise _no_operator(op, left, right)
+    static = [v._value if isinstance(v, Numeric) else v for v in (left, right) if not _is_dynamic(v)]
+    if len(static) == 2 and active() is None:
+        return COMPARE_PYTHON[op](*static)
+    trace = _trace_of(left, right)
+    value = arithmetic.comparison(trace, op, info, lift(left, info, trace), lift(right, info, trace))
+    return NUMERIC_CLASSES["Boolean"].of(value, trace.region)
+
+
+def _comparison_type(left: str, right: str) -> str | None:
+    """Integers and floats meet in Float64, where 32-bit integers are exact; equal kinds meet in their join."""
+    kinds = {TYPES[left].kind, TYPES[right].kind}
+    if "float" in kinds and len(kinds) > 1:
+        return "Float64"
+    return promotion.join(left, right)
+
+
+def _is_dynamic(value: Any) -> bool:
+    return isinstance(value, Numeric) and value._region is not None
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, Numeric) and value.info.kind == "float")
+
+
+def _counted(number: Numeric) -> Numeric:
+    """A Boolean as the number that Python counts it as."""
+    counted: Numeric = number.to(int) if number.info.kind == "bool" else number
+    return counted
+
+
+def _unary(emit: Any, number: Numeric) -> Any:
+    number = _counted(number)
+    trace = _trace_of(number)
+    return type(number).of(emit(trace, number.info, number.ir_value()), trace.region)
+
+
+def _power(base: Any, exponent: Any) -> Any:
+    if not _is_number(base) or not _is_number(exponent):
+        return NotImplemented
+    if isinstance(exponent, int) and not isinstance(exponent, bool) and 0 <= exponent <= 64:
+        return _repeated_product(base, exponent)
+    info = _common(base, exponent, promotion.arithmetic)
+    if info is None or info.kind != "float":
+        raise _no_operator("**", base, exponent)
+    trace = _trace_of(base, exponent)
+    value = trace.value("math.powf", (lift(base, info, trace), lift(exponent, info, trace)), info.mlir)
+    return NUMERIC_CLASSES[info.name].of(value, trace.region)
+
+
+def _repeated_product(base: Numeric, exponent: int) -> Any:
+    base = _counted(base)
+    result: Any = type(base)(1)
+    while exponent:
+        if exponent & 1:
+            result = result * base
+        exponent >>= 1
+        if exponent:
+            base = base * base
+    return result
+
+
+def _no_operator(op: str, left: Any, right: Any) -> OperandTypeError:
+    names = [type(v).__name__ for v in (left, right)]
+    return OperandTypeError(
+        f"no operator {op} for {names[0]} and {names[1]}",
+        span=place(),
+        found=f"{names[0]} {op} {names[1]}",
+        expected="two numbers of types that the operator combines",
+        instead=f"convert one of them first, for example .to({'Int32' if op in '<<>>&|^' else 'Float32'})",
+    )
+
+
+def _wrap(value: bool | int | float, info: TypeInfo) -> bool | int | float:
+    """A constant converted as `.to` converts: integers wrap."""
+    if not info.is_integer:
+        return conversion.fit(value, info, explicit=True)
+    number = int(value) & ((1 << info.width) - 1)
+    return number - (1 << info.width) if info.kind == "int" and number >> (info.width - 1) else number

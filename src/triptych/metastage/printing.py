@@ -1,0 +1,137 @@
+"""`printf`: printing at run time, with C formats (`%d`) or braces (`{}`)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from triptych.metastage.errors import PrintFormatError
+from triptych.metastage.plans import describe
+from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
+from triptych.metastage.scalars import Numeric, lift
+from triptych.metastage.tracing import Trace, active, place
+
+_DIRECTIVE = re.compile(
+    r"%(?:(?P<literal>%)|(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>(?:\.\d+)?)[hlL]*(?P<kind>.))"
+)
+_BRACES = re.compile(r"\{\{|\}\}|\{(?P<field>\d*)(?::(?P<spec>[^{}]*))?\}")
+_INTEGERS, _FLOATS = "dixXuo", "feEgGaA"
+
+
+def printf(template: Any, *args: Any) -> None:
+    """Print at run time. `printf("%d %f\\n", i, x)`, `printf("{} {}", i, x)` (adds a newline), or just values."""
+    if not isinstance(template, str):
+        args, template = (template, *args), " ".join(["{}"] * (1 + len(args)))
+    trace = active()
+    if trace is None:
+        print(_for_python(template, args), end="")
+        return
+    text, values = _to_c(template, args, trace)
+    trace.operation("gpu.printf", values, attributes={"format": trace.builder.string(text)})
+    trace.prints = True
+
+
+def _to_c(template: str, args: tuple[Any, ...], trace: Trace) -> tuple[str, list[Any]]:
+    if args and _BRACES.search(template) and not _has_directives(template):
+        return _braces(template, args, trace)
+    values: list[Any] = []
+    remaining = list(args)
+
+    def directive(match: re.Match[str]) -> str:
+        if match["literal"]:
+            return "%%"
+        if not remaining:
+            raise _wrong_count(template, args)
+        return _directive(match, remaining.pop(0), values, trace)
+
+    text = _DIRECTIVE.sub(directive, template)
+    if remaining:
+        raise _wrong_count(template, args)
+    return text, values
+
+
+def _has_directives(template: str) -> bool:
+    return any(not m["literal"] for m in _DIRECTIVE.finditer(template))
+
+
+def _directive(match: re.Match[str], value: Any, values: list[Any], trace: Trace) -> str:
+    kind = match["kind"]
+    shape = f"%{match['flags']}{match['width']}{match['precision']}"
+    if kind == "s" and not isinstance(value, Numeric):
+        return str(value).replace("%", "%%")
+    info = _info(value)
+    if info is None or kind not in (_FLOATS if info.kind == "float" else _INTEGERS):
+        raise PrintFormatError(
+            f"`%{kind}` cannot print {describe(value)}",
+            span=place(),
+            found=describe(value),
+            expected="%d or %u for integers, %f or %g for floats, %s for Python strings",
+            instead="a matching directive, or `{}` which fits every number",
+        )
+    return shape + _argument(kind, value, info, values, trace)
+
+
+def _braces(template: str, args: tuple[Any, ...], trace: Trace) -> tuple[str, list[Any]]:
+    values: list[Any] = []
+    used: set[int] = set()
+    counter = iter(range(len(args)))
+
+    def field(match: re.Match[str]) -> str:
+        if match[0] in ("{{", "}}"):
+            return match[0][0]
+        index = int(match["field"]) if match["field"] else next(counter, len(args))
+        if index >= len(args):
+            raise _wrong_count(template, args)
+        used.add(index)
+        return _brace(args[index], match["spec"] or "", values, trace)
+
+    text = _BRACES.sub(field, template.replace("%", "%%"))
+    if len(used) != len(args):
+        raise _wrong_count(template, args)
+    return text + ("" if text.endswith("\n") else "\n"), values
+
+
+def _brace(value: Any, spec: str, values: list[Any], trace: Trace) -> str:
+    if isinstance(value, tuple):
+        return "(" + ",".join(_brace(v, spec, values, trace) for v in value) + ")"
+    info = _info(value)
+    if info is None:
+        return format(value, spec).replace("%", "%%")
+    shape = re.fullmatch(r"(?P<flags>[-+ 0]*)(?P<width>\d*)(?P<precision>(?:\.\d+)?)(?P<kind>[a-zA-Z]?)", spec)
+    if shape is None:
+        raise PrintFormatError(f"the format {spec!r} cannot be compiled", span=place(), instead="for example {:.3f}")
+    kind = shape["kind"] or ("f" if info.kind == "float" else "d")
+    return f"%{shape['flags']}{shape['width']}{shape['precision']}" + _argument(kind, value, info, values, trace)
+
+
+def _info(value: Any) -> TypeInfo | None:
+    if isinstance(value, Numeric):
+        return value.info
+    return TYPES[PYTHON_NUMBERS[type(value)]] if type(value) in PYTHON_NUMBERS else None
+
+
+def _argument(kind: str, value: Any, info: TypeInfo, values: list[Any], trace: Trace) -> str:
+    """Pass a number as C passes variadic ones: floats as double, integers as long long."""
+    if info.kind == "float":
+        values.append(lift(value, TYPES["Float64"], trace))
+        return kind
+    unsigned = info.kind == "uint"
+    values.append(lift(value, TYPES["Uint64" if unsigned else "Int64"], trace))
+    return "ll" + ("u" if unsigned and kind in "di" else kind)
+
+
+def _wrong_count(template: str, args: tuple[Any, ...]) -> PrintFormatError:
+    return PrintFormatError(
+        f"the format has another number of places than the {len(args)} arguments",
+        span=place(),
+        found=repr(template),
+        expected=f"{len(args)} places",
+    )
+
+
+def _for_python(template: str, args: tuple[Any, ...]) -> str:
+    """What the same call prints when nothing is compiled."""
+    if args and _BRACES.search(template) and not _has_directives(template):
+        text = template.format(*(f"{a:f}" if isinstance(a, float) else a for a in args))
+        return text if text.endswith("\n") else text + "\n"
+    return template % args if args else template.replace("%%", "%")

@@ -1,0 +1,116 @@
+"""The numeric classes, one for each row of the promotion table."""
+
+from __future__ import annotations
+
+from triptych.metastage.numeric import NUMERIC_CLASSES, Numeric, lift, numeric_class
+from triptych.metastage.promotion import TYPES
+
+__all__ = ["NUMERIC_CLASSES", "Numeric", "lift", "numeric_class"]
+
+
+class Boolean(Numeric):
+    """True or false."""
+
+    __slots__ = ()
+
+
+class Int4(Numeric):
+    __slots__ = ()
+
+
+class Int8(Numeric):
+    __slots__ = ()
+
+
+class Int16(Numeric):
+    __slots__ = ()
+
+
+class Int32(Numeric):
+    __slots__ = ()
+
+
+class Int64(Numeric):
+    __slots__ = ()
+
+
+class Int128(Numeric):
+    __slots__ = ()
+
+
+class Uint8(Numeric):
+    __slots__ = ()
+
+
+class Uint16(Numeric):
+    __slots__ = ()
+
+
+class Uint32(Numeric):
+    __slots__ = ()
+
+
+class Uint64(Numeric):
+    __slots__ = ()
+
+
+class Uint128(Numeric):
+    __slots__ = ()
+
+
+class Float16(Numeric):
+    __slots__ = ()
+
+
+class BFloat16(Numeric):
+    __slots__ = ()
+
+
+class TFloat32(Numeric):
+    __slots__ = ()
+
+
+class Float32(Numeric):
+    __slots__ = ()
+
+
+class Float64(Numeric):
+    __slots__ = ()
+
+
+class Float8E5M2(Numeric):
+    __slots__ = ()
+
+
+class Float8E4M3(Numeric):
+    __slots__ = ()
+
+
+class Float8E4M3FN(Numeric):
+    __slots__ = ()
+
+
+class Float8E4M3B11FNUZ(Numeric):
+    __slots__ = ()
+
+
+class Float8E8M0FNU(Numeric):
+    __slots__ = ()
+
+
+class Float6E3M2FN(Numeric):
+    __slots__ = ()
+
+
+class Float6E2M3FN(Numeric):
+    __slots__ = ()
+
+
+class Float4E2M1FN(Numeric):
+    __slots__ = ()
+
+
+NUMERIC_CLASSES.update({cls.__name__: cls for cls in Numeric.__subclasses__()})
+for _name, _class in NUMERIC_CLASSES.items():
+    _class.info = TYPES[_name]
+    _class.width = TYPES[_name].width

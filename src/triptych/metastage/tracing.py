@@ -1,0 +1,130 @@
+"""The trace in progress: the module being built, the regions that are open, and where the next operation goes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from triptych.hooks import Hooks
+from triptych.ir.builder import Builder
+from triptych.ir.location import Locations
+from triptych.metastage import places
+from triptych.stages import Rewritten
+from triptych.support.source import Span
+
+Rewrite = Callable[[FunctionType], Rewritten]
+
+
+class Region:
+    """A stretch of program that is being traced; its values may be used only while it is open."""
+
+    __slots__ = ("dynamic", "insertion", "open", "parent", "span", "trace", "what")
+
+    def __init__(self, trace: Trace, parent: Region | None, what: str, insertion: Any) -> None:
+        self.trace = trace
+        self.parent = parent
+        self.what = what
+        """`branch`, `loop`, `function` …: how an error names it."""
+        self.span = places.here()
+        self.insertion = insertion
+        self.open = True
+        self.dynamic = parent is not None
+        """Whether it depends on run-time values if, or how often, the region runs."""
+
+
+class Trace:
+    """One run of the meta-stage."""
+
+    def __init__(self, rewrite: Rewrite) -> None:
+        self.rewrite = rewrite
+        """The pre-stage, for plain Python functions that the program calls."""
+        self.hooks: Hooks
+        self.builder = Builder()
+        self.locations = Locations(self.builder.context)
+        self.region: Region = Region(self, None, "function", None)
+        self.prints = False
+        self.loops = False
+        self.in_kernel = False
+        self.fresh: dict[int, tuple[Any, Region]] = {}
+        """Containers and objects made while tracing, by id (and kept alive, so that ids stay theirs)."""
+        self._known_locations: dict[tuple[tuple[int, int], ...], Any] = {}
+
+    # operations -------------------------------------------------------------------------------------------------
+    def location(self) -> Any:
+        """The MLIR location of the user's current position with its chain of inlined calls."""
+        positions = places.chain()
+        known = self._known_locations.get(positions)
+        if known is None:
+            known = self._known_locations[positions] = self.locations.of(places.spans(positions))
+        return known
+
+    def value(
+        self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Emit one operation with one result of the MLIR type written `result`."""
+        builder = self.builder
+        return builder.value(name, operands, builder.type(result), self.location(), attributes)
+
+    def operation(
+        self,
+        name: str,
+        operands: Sequence[Any] = (),
+        results: Sequence[Any] = (),
+        attributes: Mapping[str, Any] | None = None,
+        regions: int = 0,
+    ) -> Any:
+        """Emit one operation of any shape; `results` are MLIR types."""
+        return self.builder.operation(name, operands, results, self.location(), attributes, regions)
+
+    # regions ----------------------------------------------------------------------------------------------------
+    @contextmanager
+    def inside(self, block: Any, what: str) -> Iterator[Region]:
+        """Trace into `block`; afterwards the values made there are closed."""
+        outer, insertion = self.region, self.builder.insertion
+        self.region = region = Region(self, outer, what, self.builder.at_end(block))
+        self.builder.insertion = region.insertion
+        try:
+            yield region
+        finally:
+            region.open = False
+            self.region = outer
+            self.builder.insertion = insertion
+
+    @contextmanager
+    def resumed(self, region: Region) -> Iterator[Region]:
+        """Go on at the end of a region that has been left, to close it with its terminator."""
+        outer, insertion = self.region, self.builder.insertion
+        self.region, self.builder.insertion, region.open = region, region.insertion, True
+        try:
+            yield region
+        finally:
+            region.open = False
+            self.region, self.builder.insertion = outer, insertion
+
+
+_ACTIVE = threading.local()
+
+
+def active() -> Trace | None:
+    """The trace that this thread is running, if any."""
+    return getattr(_ACTIVE, "trace", None)
+
+
+@contextmanager
+def activated(trace: Trace) -> Iterator[Trace]:
+    """Make `trace` the thread's current one; the previous one continues afterwards."""
+    previous = active()
+    _ACTIVE.trace = trace
+    try:
+        yield trace
+    finally:
+        _ACTIVE.trace = previous
+        trace.region.open = False
+
+
+def place() -> Span | None:
+    """Where an error found now should point."""
+    return places.here()

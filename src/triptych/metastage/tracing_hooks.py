@@ -1,0 +1,339 @@
+"""The hooks of a traced function: static control flow is Python's, dynamic control flow becomes structured MLIR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from triptych.hooks import (
+    AUGMENTED,
+    COMPARISONS,
+    UNDEFINED,
+    Get,
+    Names,
+    PythonHooks,
+    Set,
+    Thunk,
+    ignore_values,
+    no_values,
+)
+from triptych.metastage import mutation
+from triptych.metastage.binding_time import Constexpr, Range
+from triptych.metastage.branches import branch, two_sided
+from triptych.metastage.calls import Inlining
+from triptych.metastage.checks import check
+from triptych.metastage.errors import DynamicRaiseError, MaybeUndefinedError, StaticRequiredError
+from triptych.metastage.iteration import steps_of
+from triptych.metastage.loops import for_loop, while_loop
+from triptych.metastage.plans import describe, has_dynamic
+from triptych.metastage.scalars import Boolean, Numeric
+from triptych.metastage.selection import select_item
+from triptych.metastage.tracing import Trace, place
+from triptych.metastage.truth import condition, is_dynamic, require_static, truth
+from triptych.metastage.variables import Partial, Pending, bare
+
+MOST_UNROLLED = 10_000
+"""Iterations of a `while` that Python runs while tracing before it is taken for endless."""
+
+
+class TracingHooks(PythonHooks):
+    """Answers every hook for one trace. A language subclasses it to emit other control flow."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.inlining = Inlining(trace)
+
+    # branches ---------------------------------------------------------------------------------------------------
+    def if_(
+        self, test: Any, then: Thunk, orelse: Thunk, names: Names = (), get: Get = no_values, set: Set = ignore_values
+    ) -> None:
+        self.choose(test, then, orelse, names, get, set)
+
+    def choose(
+        self, test: Any, then: Thunk, orelse: Thunk, names: Names = (), get: Get = no_values, set: Set = ignore_values
+    ) -> Any:
+        decided = condition(test)
+        if isinstance(decided, Boolean):
+            return self.branch(decided, then, orelse, names, get, set)
+        return then() if decided else orelse()
+
+    def branch(self, test: Boolean, then: Thunk, orelse: Thunk, names: Names, get: Get, set: Set) -> Any:
+        """A branch on a run-time condition."""
+        return branch(self.trace, test, (then, orelse), names, get, set)
+
+    def guard(
+        self, exits: Names, rest: Thunk, names: Names = (), get: Get = no_values, set: Set = ignore_values
+    ) -> None:
+        start = get()
+        raised = {names.index(flag): start[names.index(flag)] for flag in exits}
+        if any(flag is True for flag in raised.values()):
+            return
+        dynamic = [flag for flag in raised.values() if is_dynamic(flag)]
+        if not dynamic:
+            rest()
+            return
+        left = dynamic[0]
+        for flag in dynamic[1:]:
+            left = left | flag
+        lowered = tuple(False if index in raised else value for index, value in enumerate(start))
+
+        def keep_unraised() -> None:
+            """A flag that `rest` leaves down is after the guard what it was before it."""
+            rest()
+            end = get()
+            set(tuple(start[i] if i in raised and v is False else v for i, v in enumerate(end)))
+
+        two_sided(self.trace, left ^ True, (keep_unraised, lambda: None), (lowered, start), names, get, set)
+
+    # loops ------------------------------------------------------------------------------------------------------
+    def for_(
+        self,
+        iterable: Any,
+        body: Callable[[Any], None],
+        exits: Names,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> None:
+        if isinstance(iterable, Range) and iterable.unroll_full:
+            iterable = iter(iterable.static())
+        if not isinstance(iterable, range | Range):
+            self._unrolled(iter(iterable), body, exits, names, get, set)
+            return
+        steps = steps_of(iterable, self.trace)
+        if steps is not None:
+            self.trace.loops = True
+            for_loop(self.trace, steps, body, exits, names, get, set)
+
+    def _unrolled(
+        self, items: Iterator[Any], body: Callable[[Any], None], exits: Names, names: Names, get: Get, set: Set
+    ) -> None:
+        """A loop that Python runs: after a run-time exit, each further iteration is guarded by it."""
+        for item in items:
+            self.guard(exits, lambda item=item: body(item), names, get, set)  # type: ignore[misc]
+            if any(get()[names.index(flag)] is True for flag in exits):
+                break
+
+    def while_(
+        self,
+        test: Thunk | bool,
+        body: Thunk,
+        exits: Names,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> None:
+        for _ in range(MOST_UNROLLED):
+            outcome = self._iteration(test, body, exits, names, get, set)
+            if outcome is not True or any(get()[names.index(flag)] is True for flag in exits):
+                return
+        raise StaticRequiredError(
+            f"the loop has not ended after {MOST_UNROLLED} iterations run while tracing",
+            span=place(),
+            found="a test that is known while tracing, so that Python runs the loop",
+            expected="a loop that ends, or one that is decided at run time",
+            instead="`while True:` with a `break`, or a test on run-time values",
+        )
+
+    def _iteration(
+        self, test: Thunk | bool, body: Thunk, exits: Names, names: Names, get: Get, set: Set
+    ) -> bool | None:
+        """One iteration as Python runs it: True if another may follow. A run-time test takes over the whole loop."""
+        outcome: bool | None = None
+
+        def step() -> None:
+            nonlocal outcome
+            if isinstance(test, bool):
+                forever = test and any(has_dynamic(bare(v)) for v in get())
+                outcome = None if forever else test
+            else:
+                decided = self._probe(test, names, get, set)
+                outcome = decided if isinstance(decided, bool) else None
+            if outcome is True:
+                body()
+            elif outcome is None:
+                self.trace.loops = True
+                while_loop(self.trace, None if isinstance(test, bool) else test, body, exits, names, get, set)
+
+        self.guard(exits, step, names, get, set)
+        return outcome
+
+    def _probe(self, test: Thunk, names: Names, get: Get, set: Set) -> bool | Boolean:
+        """Is the test decided now? If only at run time, what tracing it emitted is taken back: the loop traces it."""
+        trace = self.trace
+        start = get()
+        draft = trace.operation("scf.execute_region", regions=1)
+        block = trace.builder.append_block(draft, 0, (), trace.location())
+        with trace.inside(block, "loop"):
+            decided = condition(test())
+            end = get()
+        if isinstance(decided, Boolean):
+            set(start)
+            draft.erase()
+            return decided
+        if len(block.operations):
+            set(start)
+            draft.erase()
+            return condition(test())
+        draft.erase()
+        set(end)
+        return decided
+
+    # lazy expressions -------------------------------------------------------------------------------------------
+    def and_(
+        self, operands: tuple[Thunk, ...], names: Names = (), get: Get = no_values, set: Set = ignore_values
+    ) -> Any:
+        value = operands[0]()
+        if len(operands) == 1:
+            return value
+        return self.choose(value, lambda: self.and_(operands[1:], names, get, set), lambda: value, names, get, set)
+
+    def or_(
+        self, operands: tuple[Thunk, ...], names: Names = (), get: Get = no_values, set: Set = ignore_values
+    ) -> Any:
+        value = operands[0]()
+        if len(operands) == 1:
+            return value
+        return self.choose(value, lambda: value, lambda: self.or_(operands[1:], names, get, set), names, get, set)
+
+    def not_(self, operand: Any) -> Any:
+        decided = condition(operand)
+        return decided ^ True if isinstance(decided, Boolean) else not decided
+
+    def compare(
+        self,
+        left: Any,
+        ops: tuple[str, ...],
+        operands: tuple[Thunk, ...],
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> Any:
+        right = operands[0]()
+        outcome = self._compare_two(ops[0], left, right)
+        if len(ops) == 1:
+            return outcome
+        return self.choose(
+            outcome,
+            lambda: self.compare(right, ops[1:], operands[1:], names, get, set),
+            lambda: outcome,
+            names,
+            get,
+            set,
+        )
+
+    def _compare_two(self, op: str, left: Any, right: Any) -> Any:
+        if op not in ("in", "not in") or not (is_dynamic(left) or has_dynamic(right)):
+            return COMPARISONS[op](left, right)
+        if isinstance(right, range | Range):
+            inside = self._in_range(left, right)
+        else:
+            inside = Boolean(False)
+            for item in right:
+                inside = inside | truth(left == item)
+        return inside if op == "in" else inside ^ True
+
+    @staticmethod
+    def _in_range(item: Any, bounds: range | Range) -> Any:
+        step = require_static(bounds.step, "membership in a range", "a comparison with the bounds")
+        first, last = (bounds.start, bounds.stop) if step > 0 else (bounds.stop + 1, bounds.start + 1)
+        return (item >= first) & (item < last) & ((item - bounds.start) % abs(step) == 0)
+
+    # calls and items --------------------------------------------------------------------------------------------
+    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return self.inlining.call(function, args, kwargs)
+
+    def getitem(self, container: Any, key: Any) -> Any:
+        if is_dynamic(key) and isinstance(container, list | tuple | range):
+            return select_item(self.trace, list(container), key)
+        return container[key]
+
+    def fresh(self, container: Any) -> Any:
+        return mutation.note_fresh(self.trace, container)
+
+    def match_subject(self, subject: Any) -> Any:
+        return require_static(subject, "match", "`if`/`elif` on the run-time value")
+
+    # variables --------------------------------------------------------------------------------------------------
+    def load(self, value: Any, name: str) -> Any:
+        if value is UNDEFINED or isinstance(value, Partial | Pending):
+            raise _undefined(name, value)
+        return value
+
+    def known(self, value: Any) -> Any:
+        return bare(value)
+
+    def result(self, value: Any) -> Any:
+        return bare(value)
+
+    def annotate(self, value: Any, annotation: Thunk, name: str) -> Any:
+        try:
+            declared = annotation()
+        except Exception:  # Python never evaluates a local annotation, so what it raises is not the program's error
+            return value
+        if declared is Constexpr or getattr(declared, "__origin__", None) is Constexpr:
+            return require_static(value, f"the Constexpr variable `{name}`", "the variable without the annotation")
+        number = isinstance(value, Numeric | bool | int | float)
+        if number and isinstance(declared, type) and issubclass(declared, Numeric):
+            return declared(value)
+        return value
+
+    # mutation ---------------------------------------------------------------------------------------------------
+    def augment(self, op: str, target: Any, value: Any) -> Any:
+        if type(target) in mutation.MUTATORS:
+            mutation.check_mutable(self.trace, target, f"`{op}=` on a {type(target).__name__}")
+        return AUGMENTED[op](target, value)
+
+    def setitem(self, container: Any, key: Any, value: Any) -> None:
+        mutation.check_mutable(self.trace, container, "item assignment")
+        if isinstance(container, list):
+            key = require_static(key, "assigning a list item", "a tuple rebuilt with the new item")
+        container[key] = value
+
+    def delitem(self, container: Any, key: Any) -> None:
+        mutation.check_mutable(self.trace, container, "item deletion")
+        del container[key]
+
+    def setattr(self, target: Any, name: str, value: Any) -> None:
+        mutation.check_mutable(self.trace, target, f"assigning the attribute `{name}`")
+        setattr(target, name, value)
+
+    def delattr(self, target: Any, name: str) -> None:
+        mutation.check_mutable(self.trace, target, f"deleting the attribute `{name}`")
+        delattr(target, name)
+
+    # failing ----------------------------------------------------------------------------------------------------
+    def raising(self) -> None:
+        region = self.trace.region
+        if region.dynamic:
+            raise DynamicRaiseError(
+                f"`raise` inside a {region.what} that is decided at run time",
+                span=place(),
+                found="an exception that would be raised while tracing, whatever happens at run time",
+                expected="`raise` only where the condition is known while tracing",
+                instead='`assert condition, "message"`, which is checked at run time',
+                related=[(f"the {region.what}", region.span)] if region.span is not None else [],
+            )
+
+    def assert_(self, test: Any, message: Thunk) -> None:
+        decided = condition(test)
+        if isinstance(decided, Boolean):
+            check(self.trace, decided.ir_value(), "AssertionFailedError", str(message()) or "assertion failed")
+        elif not decided and self.trace.region.dynamic:
+            check(self.trace, Boolean(False).ir_value(), "AssertionFailedError", str(message()) or "assertion failed")
+        else:
+            assert decided, message()
+
+
+def _undefined(name: str, value: Any) -> MaybeUndefinedError:
+    missing = value.missing if isinstance(value, Partial) else None
+    path = missing[0] if missing is not None else "on the way here"
+    shown = describe(bare(value)) if isinstance(value, Partial) else "nothing"
+    return MaybeUndefinedError(
+        f"`{name}` is not assigned on every path that reaches this use",
+        span=place(),
+        found=f"`{name}` has no value {path}" + (f" ({shown} otherwise)" if missing is not None else ""),
+        expected="an assignment on every path",
+        instead=f"`{name} = ...` before the branch or loop",
+        related=[("the construct that may leave it unassigned", missing[1])] if missing and missing[1] else [],
+    )

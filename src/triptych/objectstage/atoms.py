@@ -1,0 +1,66 @@
+"""Object-stage, value -> token: the ground that every cache key stands on.
+
+A token is nested tuples of text, integers and bytes: it has one spelling per value, no addresses and no hash order, so
+its digest is the same in every process.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Callable
+from types import EllipsisType, NoneType, NotImplementedType
+from typing import Any, TypeAlias
+
+Token: TypeAlias = "str | int | bytes | tuple[Token, ...]"
+
+
+def digest(token: Token) -> str:
+    """SHA-256 of a token, in hexadecimal."""
+    chunks: list[bytes] = []
+    _spell(token, chunks)
+    return hashlib.sha256(b"".join(chunks)).hexdigest()
+
+
+def _spell(token: Token, chunks: list[bytes]) -> None:
+    """Every piece says its type and its length, so two tokens never share a spelling."""
+    if isinstance(token, tuple):
+        chunks.append(b"(%d:" % len(token))
+        for part in token:
+            _spell(part, chunks)
+        return
+    if isinstance(token, str):
+        raw, kind = token.encode("utf-8", "surrogatepass"), b"s"
+    elif isinstance(token, bytes):
+        raw, kind = token, b"b"
+    else:
+        raw, kind = b"%x" % token, b"i"
+    chunks.append(b"%s%d:%s" % (kind, len(raw), raw))
+
+
+def _bits(number: float) -> bytes:
+    """All 64 bits: -0.0 is not 0.0, and one nan is itself."""
+    return struct.pack(">d", number)
+
+
+ATOMS: dict[type, Callable[[Any], Token]] = {
+    NoneType: lambda _: ("none",),
+    EllipsisType: lambda _: ("ellipsis",),
+    NotImplementedType: lambda _: ("not implemented",),
+    bool: lambda value: ("bool", int(value)),
+    int: lambda value: ("int", value),
+    float: lambda value: ("float", _bits(value)),
+    complex: lambda value: ("complex", _bits(value.real), _bits(value.imag)),
+    str: lambda value: ("str", value),
+    bytes: lambda value: ("bytes", value),
+    range: lambda value: ("range", value.start, value.stop, value.step),
+}
+"""Exact types only: a subclass may carry more than the value it inherits."""
+
+
+def is_plain(value: object) -> bool:
+    """True for values that nothing can change: rebinding the name is the only way to see another value there."""
+    kind = type(value)
+    if kind is tuple or kind is frozenset:
+        return all(is_plain(item) for item in value)  # type: ignore[attr-defined]
+    return kind in ATOMS

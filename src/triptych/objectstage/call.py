@@ -1,0 +1,11 @@
+"""Object-stage, last step: `Compiled -> Loaded`, an artifact that this process can call."""
+
+from __future__ import annotations
+
+from triptych.objectstage.target import Target
+from triptych.stages import Compiled, Loaded
+
+
+def load(compiled: Compiled, target: Target) -> Loaded:
+    """Load for a target. `Loaded.call` is the native entry point itself: no Python stands between."""
+    return target.load(compiled)

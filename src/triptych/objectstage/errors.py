@@ -1,0 +1,29 @@
+"""Errors of asking the object-stage for something that does not exist: a target or an option."""
+
+from __future__ import annotations
+
+from triptych.support.errors import TriptychError
+
+
+class UnknownTargetError(TriptychError, ValueError):
+    """No target of that name is built in or installed."""
+
+    code = "TT0504"
+    failing = """
+triptych.compile(f, 1, target="cpuu")
+"""
+    fixed = """
+triptych.compile(f, 1, target="cpu")
+"""
+
+
+class UnknownOptionError(TriptychError, ValueError):
+    """A compile option has an unknown name or a value outside its range."""
+
+    code = "TT0505"
+    failing = """
+triptych.compile(f, 1, options={"opt_level": 4})
+"""
+    fixed = """
+triptych.compile(f, 1, options={"opt_level": 3})
+"""

@@ -1,0 +1,101 @@
+"""Object-stage, function -> token: what a function says (source and code), and separately where it says it.
+
+Comments, blank lines and docstrings cannot reach the compiled code; line numbers reach it through error messages and
+line tables, so positions are an ingredient of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+import sys
+import tokenize
+from collections.abc import Callable
+from types import CodeType, FunctionType
+
+from triptych.objectstage.atoms import Token
+
+CO_HAS_DOCSTRING = 0x4000000
+
+
+def source_token(function: FunctionType, value: Callable[[object], Token]) -> Token:
+    """The syntax tree and the code.
+
+    The tree has what the compiler drops (annotations of local variables); the code tells apart two lambdas on one line
+    and a function whose file was edited after it was loaded.
+    """
+    tree = definition(function)
+    text = "" if tree is None else ast.dump(_WithoutDocstrings().visit(tree))
+    return (text, code_token(function.__code__, value))
+
+
+def definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """A fresh syntax tree of the function's `def`; None for lambdas and when there is no source."""
+    name = function.__code__.co_name
+    text = "" if name.startswith("<") else _text(function)
+    return _parse(text, name) if text else None
+
+
+def _text(function: FunctionType) -> str:
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    try:
+        return "".join(inspect.getblock(lines))
+    except (SyntaxError, tokenize.TokenError):
+        return ""
+
+
+def _parse(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    # Dedenting would also shift the lines of multi-line strings, so an indented block gets a parent instead.
+    whole = "if True:\n" + text if text[:1].isspace() else text
+    try:
+        tree = ast.parse(whole)
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+            return node
+    return None
+
+
+class _WithoutDocstrings(ast.NodeTransformer):
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return self._strip(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return self._strip(node)
+
+    def _strip(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+        return self.generic_visit(node)
+
+
+def code_token(code: CodeType, value: Callable[[object], Token]) -> Token:
+    """A code object without its positions."""
+    constants = code.co_consts[1:] if _has_docstring(code) else code.co_consts
+    return (
+        "code",
+        code.co_name,
+        code.co_flags & ~CO_HAS_DOCSTRING,
+        (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount),
+        (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars),
+        (code.co_code, code.co_exceptiontable),
+        tuple(code_token(item, value) if isinstance(item, CodeType) else value(item) for item in constants),
+    )
+
+
+def _has_docstring(code: CodeType) -> bool:
+    """Python 3.14 began to flag it; before, the first constant of every `def` was its docstring or None."""
+    if sys.version_info >= (3, 14):
+        return bool(code.co_flags & CO_HAS_DOCSTRING)
+    is_def = bool(code.co_flags & inspect.CO_NEWLOCALS) and not code.co_name.startswith("<")
+    return is_def and bool(code.co_consts) and isinstance(code.co_consts[0], str)
+
+
+def position_token(code: CodeType) -> Token:
+    """File, lines and columns, also of nested functions."""
+    nested = tuple(position_token(item) for item in code.co_consts if isinstance(item, CodeType))
+    return (code.co_filename, code.co_firstlineno, code.co_linetable, nested)

@@ -1,0 +1,174 @@
+"""Object-stage, function -> guard: has anything that was read changed since?
+
+A warm call must not compute a key. Whatever a key depends on is reached through names, cells and attributes, and every
+one of them is compared by identity in one generated expression; only values that hide their content are read again.
+A guard may report a change that makes no difference (the key then comes out equal); it never misses one that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from operator import is_
+from types import FunctionType, ModuleType
+
+from triptych.objectstage.atoms import digest
+from triptych.objectstage.definitions import annotations_of, class_members
+from triptych.objectstage.instances import builtin_content, hides_state, slot_names
+from triptych.objectstage.reads import MISSING, Read, cell_value, reads
+from triptych.objectstage.tokens import Definition, Walk, definition_token, is_read
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """`unchanged()` is the fast question; `tests` are its parts, for a person to read."""
+
+    unchanged: Callable[[], bool]
+    tests: tuple[str, ...]
+
+    def __call__(self) -> bool:
+        return self.unchanged()
+
+
+def guards(function: FunctionType) -> Guard:
+    """Watches a function and all it reads. Make the guard before the key: a change in between is then noticed."""
+    walk = Walk()
+    walk.root(function)
+    return _guard(walk)
+
+
+def watch(*values: object) -> Guard:
+    """Watches values, such as the `Constexpr` arguments of a call."""
+    walk = Walk()
+    for value in values:
+        walk.value(value)
+    return _guard(walk)
+
+
+def _guard(walk: Walk) -> Guard:
+    tests = _Tests()
+    for _, definition in walk.mentioned():
+        definition_token(definition, walk)
+        tests.definition(definition)
+    for value in walk.changeable:
+        tests.changeable(value)
+    return tests.guard()
+
+
+class _Tests:
+    """Collects comparisons as text over bound names; equal comparisons are made once."""
+
+    def __init__(self) -> None:
+        self._tests: dict[str, None] = {}
+        self._bound: dict[str, object] = {"same": _same, "read_again": _read_again, "cell_value": cell_value}
+        self._names: dict[int, str] = {}
+
+    def guard(self) -> Guard:
+        body = " and ".join(self._tests) or "True"
+        # A name that is gone raises: that is a change too.
+        text = f"def unchanged():\n    try:\n        return {body}\n    except Exception:\n        return False\n"
+        exec(compile(text, "<guard>", "exec"), self._bound)
+        unchanged = self._bound["unchanged"]
+        assert callable(unchanged)
+        return Guard(unchanged, tuple(self._tests))
+
+    def definition(self, definition: Definition) -> None:
+        if isinstance(definition, FunctionType):
+            self._function(definition)
+        elif isinstance(definition, ModuleType):
+            self._entries(vars(definition), vars(definition))
+        else:
+            self._is(f"{self._bind(definition)}.__bases__", definition.__bases__)
+            self._entries(vars(definition), class_members(definition))
+
+    def changeable(self, value: object) -> None:
+        kind = type(value)
+        if kind is list or kind is set:
+            self._test(f"same({self._bind(value)}, {self._bind(tuple(value))})")  # type: ignore[arg-type]
+        elif kind is dict:
+            self._dict(value)  # type: ignore[arg-type]
+        elif is_read(kind) and not hasattr(kind, "__cache_key__") and not _keeps_content(value):
+            self._instance(value)
+        else:
+            self._test(f"read_again({self._bind(value)}) == {_read_again(value)!r}")
+
+    def _function(self, function: FunctionType) -> None:
+        name = self._bind(function)
+        self._is(f"{name}.__code__", function.__code__)
+        self._is(f"{name}.__defaults__", function.__defaults__)
+        self._is(f"{name}.__kwdefaults__", function.__kwdefaults__)
+        self._is(f"{name}.__annotations__", annotations_of(function))
+        for entries in (function.__kwdefaults__, annotations_of(function), vars(function)):
+            if entries is not None:
+                self._entries(entries, entries)
+        for read in reads(function):
+            self._read(read)
+
+    def _read(self, read: Read) -> None:
+        if read.cell is not None:
+            content, cell = cell_value(read.cell), self._bind(read.cell)
+            self._is(f"cell_value({cell})" if content is MISSING else f"{cell}.cell_contents", content)
+        for step in read.steps:
+            self._entry(step.namespace, step.name, step.value)
+
+    def _instance(self, value: object) -> None:
+        name = self._bind(value)
+        self._is(f"{name}.__class__", type(value))
+        if hasattr(value, "__dict__"):
+            self._is(f"{name}.__dict__", value.__dict__)
+            self._entries(value.__dict__, value.__dict__)
+        for slot in slot_names(type(value)):
+            if hasattr(value, slot):
+                self._is(f"{name}.{slot}", getattr(value, slot))
+            else:
+                self._test(f"not hasattr({name}, {slot!r})")
+
+    def _dict(self, value: dict[object, object]) -> None:
+        name = self._bind(value)
+        if all(type(key) is str for key in value):
+            self._test(f"[*{name}] == {self._bind(list(value))}")
+            for key, item in value.items():
+                self._is(f"{name}[{key!r}]", item)
+            return
+        self._test(f"same({name}, {self._bind(tuple(value))})")
+        self._test(f"same({name}.values(), {self._bind(tuple(value.values()))})")
+
+    def _entries(self, namespace: Mapping[str, object], watched: Mapping[str, object]) -> None:
+        """Order is no matter here; a new name shows in the length."""
+        name = self._bind(namespace)
+        self._test(f"len({name}) == {len(namespace)}" if namespace else f"not {name}")
+        for entry, value in watched.items():
+            self._entry(namespace, entry, value)
+
+    def _entry(self, namespace: Mapping[str, object], name: str, value: object) -> None:
+        if value is MISSING:
+            self._test(f"{name!r} not in {self._bind(namespace)}")
+        else:
+            self._is(f"{self._bind(namespace)}[{name!r}]", value)
+
+    def _is(self, expression: str, value: object) -> None:
+        self._test(f"{expression} is {self._bind(value)}")
+
+    def _test(self, text: str) -> None:
+        self._tests[text] = None
+
+    def _bind(self, value: object) -> str:
+        """A name for the object; the bound reference keeps it alive, so its address stays its own."""
+        if id(value) not in self._names:
+            self._names[id(value)] = name = f"v{len(self._names)}"
+            self._bound[name] = value
+        return self._names[id(value)]
+
+
+def _keeps_content(value: object) -> bool:
+    """Extends a builtin that can change, or a class written in C: attributes are not all there is."""
+    content = builtin_content(value)
+    return isinstance(content, list | dict | set) if content is not None else hides_state(type(value))
+
+
+def _same(now: Collection[object], then: tuple[object, ...]) -> bool:
+    return len(now) == len(then) and all(map(is_, now, then))
+
+
+def _read_again(value: object) -> str:
+    return digest(Walk().value(value))

@@ -1,0 +1,37 @@
+"""Object-stage errors about cache keys: a value that cannot be told apart from another one across processes."""
+
+from __future__ import annotations
+
+from triptych.support.errors import TriptychError
+
+
+class UnstableConstexprError(TriptychError, TypeError):
+    """A `Constexpr` value whose content cannot be read, so no key can say when it changed."""
+
+    code = "TT0306"
+    failing = """
+import threading
+import triptych
+from triptych import Constexpr, Int32
+
+@triptych.jit
+def scale(x: Int32, config: Constexpr) -> Int32:
+    return x * 2
+
+scale(1, threading.Lock())
+"""
+    fixed = """
+from dataclasses import dataclass
+import triptych
+from triptych import Constexpr, Int32
+
+@dataclass(frozen=True)
+class Config:
+    factor: int
+
+@triptych.jit
+def scale(x: Int32, config: Constexpr) -> Int32:
+    return x * config.factor
+
+scale(1, Config(2))
+"""

@@ -1,0 +1,33 @@
+"""Object-stage, first step: `Traced -> Lowered`, by running the target's pass list on a copy of the module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from triptych.ir.llvm_bridge import to_llvm_ir
+from triptych.ir.modules import copy_module
+from triptych.ir.passes import PassRecord, run_passes
+from triptych.ir.signature import Signature, attach_signature
+from triptych.objectstage.target import Target
+from triptych.stages import Lowered, PassSpec, Traced
+
+
+def lower(
+    traced: Traced,
+    target: Target,
+    language_passes: Sequence[PassSpec] = (),
+    observe: Callable[[PassRecord], None] | None = None,
+) -> Lowered:
+    """Lower for a target: the language's own passes, then the target's.
+
+    `traced.module` stays as it is, so it can be lowered again.
+    """
+    module = copy_module(traced.module)
+    attach_signature(module, Signature(traced.name, traced.parameters, traced.results))
+    run_passes(module, (*language_passes, *target.pipeline), observe)
+    return Lowered(
+        traced=traced,
+        mlir=str(module),
+        llvm=to_llvm_ir(module),
+        entry=target.entry_symbol(traced.name),
+    )

@@ -1,0 +1,74 @@
+"""A target as data: its pass list, how it generates code, how it loads it; and finding a target by name.
+
+The base imports no target. Names resolve through the entry points of the group `triptych.targets`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
+from triptych.stages import Compiled, Loaded, Lowered, PassSpec
+from triptych.support.nearest import did_you_mean
+from triptych.support.registry import Registry, UnknownPluginError
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """What the user may choose about code generation."""
+
+    opt_level: int = 3
+
+    def __post_init__(self) -> None:
+        if type(self.opt_level) is not int or not 0 <= self.opt_level <= 3:
+            raise UnknownOptionError(
+                "opt_level has no usable value", found=repr(self.opt_level), expected="0, 1, 2 or 3"
+            )
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> CompileOptions:
+        """Options given by name; an unknown name is refused."""
+        known = [field.name for field in dataclasses.fields(cls)]
+        for name in options:
+            if name not in known:
+                raise UnknownOptionError(
+                    f"there is no compile option {name!r}",
+                    expected=f"one of {', '.join(known)}",
+                    instead=did_you_mean(name, known),
+                )
+        return cls(**options)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A machine to compile for."""
+
+    name: str
+    pipeline: tuple[PassSpec, ...]
+    """From the traced module to the LLVM dialect with a packed entry point."""
+    entry_symbol: Callable[[str], str]
+    """The symbol that the last pass exports for a function of that name."""
+    codegen: Callable[[Lowered, CompileOptions], Compiled]
+    load: Callable[[Compiled], Loaded]
+    start: Callable[[], None]
+    """Begin, without waiting, what can run while Python still traces."""
+    info: Callable[[], Mapping[str, str]]
+    """What else decides the generated code: the machine and the versions of the tools."""
+
+
+TARGETS: Registry[Target] = Registry("triptych.targets", builtin={"cpu": "triptych.targets.cpu:TARGET"})
+
+
+def find_target(name: str) -> Target:
+    """The target of that name, loaded on first use."""
+    try:
+        return TARGETS.get(name)
+    except UnknownPluginError as error:
+        if error.__cause__ is not None:
+            raise
+        raise UnknownTargetError(
+            f"there is no target {name!r}", expected=error.expected, instead=error.instead
+        ) from None

@@ -1,0 +1,88 @@
+"""Building AST: the few shapes that rewritten code is made of, each located at the user's own line and column."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+HOOKS = "_tt"
+"""The free variable through which rewritten code reaches its hooks; `_tt` names are reserved."""
+
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def at(node: Node, like: ast.AST) -> Node:
+    """Give `node` and whatever in it has no place yet the place of `like`."""
+    place = {
+        "lineno": getattr(like, "lineno", 1),
+        "col_offset": getattr(like, "col_offset", 0),
+        "end_lineno": getattr(like, "end_lineno", None),
+        "end_col_offset": getattr(like, "end_col_offset", None),
+    }
+    pending: list[ast.AST] = [node]
+    while pending:
+        current = pending.pop()
+        if "lineno" in current._attributes and not hasattr(current, "lineno"):
+            for name, value in place.items():
+                setattr(current, name, value)
+            pending += ast.iter_child_nodes(current)
+        elif "lineno" not in current._attributes:
+            pending += ast.iter_child_nodes(current)
+    return node
+
+
+def name(identifier: str) -> ast.Name:
+    return ast.Name(identifier, ast.Load())
+
+
+def target(identifier: str) -> ast.Name:
+    return ast.Name(identifier, ast.Store())
+
+
+def constant(value: object) -> ast.Constant:
+    return ast.Constant(value)  # type: ignore[arg-type]
+
+
+def hook(attribute: str) -> ast.Attribute:
+    return ast.Attribute(name(HOOKS), attribute, ast.Load())
+
+
+def call_hook(attribute: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(hook(attribute), list(args), [])
+
+
+def tuple_of(items: Iterable[ast.expr]) -> ast.Tuple:
+    return ast.Tuple(list(items), ast.Load())
+
+
+def name_tuple(names: Iterable[str]) -> ast.Tuple:
+    """A tuple display of strings."""
+    return tuple_of(constant(n) for n in names)
+
+
+def thunk(body: ast.expr) -> ast.Lambda:
+    return ast.Lambda(no_arguments(), body)
+
+
+def no_arguments(*params: str) -> ast.arguments:
+    return ast.arguments(posonlyargs=[], args=[ast.arg(p) for p in params], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+def assign(identifier: str, value: ast.expr) -> ast.Assign:
+    return ast.Assign([target(identifier)], value)
+
+
+def define(function: str, params: Sequence[str], nonlocals: Iterable[str], body: Sequence[ast.stmt]) -> ast.FunctionDef:
+    """`def function(params): nonlocal …; body` — a region of rewritten code."""
+    declared = sorted(nonlocals)
+    statements: list[ast.stmt] = [ast.Nonlocal(declared)] if declared else []
+    return function_def(function, no_arguments(*params), [*statements, *body] or [ast.Pass()])
+
+
+def function_def(name: str, arguments: ast.arguments, body: Sequence[ast.stmt]) -> ast.FunctionDef:
+    """A bare `def`: no decorators, no annotations."""
+    fields: dict[str, Any] = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+    return ast.FunctionDef(
+        name=name, args=arguments, body=list(body), decorator_list=[], returns=None, type_comment=None, **fields
+    )

@@ -1,0 +1,39 @@
+"""What the pre-stage refuses, each with its replacement."""
+
+from __future__ import annotations
+
+from triptych.support.errors import TriptychError
+
+
+class UnsupportedSyntaxError(TriptychError, NotImplementedError):
+    """A Python construct that has no meaning in compiled code."""
+
+    code = "TT0101"
+    failing = """
+@tt.jit
+def f(x: tt.Int32):
+    try:
+        return x // 2
+    except ZeroDivisionError:
+        return 0
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Int32, d: tt.Int32):
+    return x // d if d != 0 else 0
+"""
+
+
+class NoSourceError(TriptychError, OSError):
+    """The function's source text cannot be found, so it cannot be rewritten."""
+
+    code = "TT0102"
+    failing = """
+exec("def f(x): return x + 1")
+g = tt.jit(f)
+g(1)
+"""
+    fixed = """
+# save the function in a .py file or a notebook cell, or keep traced-only functions unrewritten:
+g = tt.jit(f, preprocessor=False)
+"""

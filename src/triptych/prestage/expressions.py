@@ -1,0 +1,193 @@
+"""Expressions: short circuit, ternary, chained comparison, calls and subscripts become hook calls.
+
+Operands that Python evaluates lazily become closures, so a hook decides whether and where they run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from triptych.prestage import build, refuse
+from triptych.prestage.frame import Frame
+from triptych.prestage.scopes import stores
+
+COMPARISON_SYMBOLS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+}
+FRAME_SENSITIVE = frozenset({"breakpoint", "super", "globals"})
+"""Builtins that look at the frame that calls them: called directly, never through a hook."""
+
+Comprehension = TypeVar("Comprehension", ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class ExpressionRewriter(ast.NodeTransformer):
+    """Rewrites one expression in the context of its function; new statements it needs are left in `hoisted`."""
+
+    def __init__(self, frame: Frame, nested: Callable[[ast.Lambda, Frame], ast.Lambda]) -> None:
+        self.frame = frame
+        self.hoisted: list[ast.stmt] = []
+        self._nested = nested
+        self._own_names: list[set[str]] = []
+
+    def rewrite(self, node: ast.expr) -> ast.expr:
+        rewritten = self.visit(node)
+        assert isinstance(rewritten, ast.expr)
+        return rewritten
+
+    # variables --------------------------------------------------------------------------------------------------
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load) or any(node.id in own for own in self._own_names):
+            return node
+        frame = self.frame
+        if node in frame.flow.unsure or (node.id in frame.outer_partial and node.id not in frame.flow.locals):
+            return build.at(build.call_hook("load", node, build.constant(node.id)), node)
+        if node.id in frame.partial:
+            return build.at(build.call_hook("known", node), node)
+        return node
+
+    # lazy operands ----------------------------------------------------------------------------------------------
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        kind = "and_" if isinstance(node.op, ast.And) else "or_"
+        return self._lazy(node, kind, [], node.values)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        return self._lazy(node, "choose", [self.rewrite(node.test)], [node.body, node.orelse], spread=True)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        symbols = [COMPARISON_SYMBOLS[type(op)] for op in node.ops]
+        if len(symbols) == 1 and symbols[0] not in ("in", "not in"):
+            self.generic_visit(node)
+            return node
+        return self._lazy(node, "compare", [self.rewrite(node.left), build.name_tuple(symbols)], node.comparators)
+
+    def _lazy(
+        self, node: ast.expr, kind: str, eager: list[ast.expr], operands: Sequence[ast.expr], spread: bool = False
+    ) -> ast.expr:
+        """`_tt.kind(*eager, operands as closures, the variables that walruses in them assign)`."""
+        assigned: set[str] = set()
+        thunks = [self._thunk(operand, assigned) for operand in operands]
+        args = [*eager, *thunks] if spread else [*eager, build.tuple_of(thunks)]
+        if assigned:
+            number = self.frame.fresh_number()
+            names = sorted(assigned)
+            self.hoisted.append(self.frame.setter(number, names, node))
+            args += state_arguments(names, number)
+        return build.at(build.call_hook(kind, *args), node)
+
+    def _thunk(self, operand: ast.expr, assigned: set[str]) -> ast.expr:
+        if not any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(operand)):
+            return build.at(build.thunk(self.rewrite(operand)), operand)
+        if self._own_names or isinstance(self.frame.function, ast.Lambda):
+            raise refuse.walrus_in_lazy_operand(operand, self.frame.file)
+        walruses = stores([operand]) & self.frame.flow.locals
+        body = [build.at(ast.Return(self.rewrite(operand)), operand)]
+        region = self.frame.region("operand", self.frame.fresh_number(), [], body, operand)
+        self.frame.regions[region] |= walruses
+        assigned |= walruses
+        self.hoisted.append(region)
+        return build.at(build.name(region.name), operand)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not):
+            return build.at(build.call_hook("not_", node.operand), node)
+        return node
+
+    # calls, subscripts, containers ------------------------------------------------------------------------------
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        function = node.func
+        if isinstance(function, ast.Name) and function.id not in self.frame.flow.locals:
+            refuse.check_call(function, node, self.frame.file)
+            if function.id == "super" and not node.args and self.frame.first_parameter is not None:
+                node.args = [build.name("__class__"), build.name(self.frame.first_parameter)]
+                return build.at(node, node)
+            if function.id in FRAME_SENSITIVE:
+                self.generic_visit(node)
+                return node
+        self.generic_visit(node)
+        return build.at(ast.Call(build.hook("call"), [node.func, *node.args], node.keywords), node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if not isinstance(node.ctx, ast.Load):
+            self.generic_visit(node)
+            return node
+        return build.at(build.call_hook("getitem", self.rewrite(node.value), self.key(node.slice)), node)
+
+    def key(self, node: ast.expr) -> ast.expr:
+        """A subscript as an expression: slices written out as calls."""
+        match node:
+            case ast.Slice():
+                parts = [self.rewrite(p) if p else build.constant(None) for p in (node.lower, node.upper, node.step)]
+                return build.at(build.call_hook("slice", *parts), node)
+            case ast.Tuple():
+                return build.at(build.tuple_of(self.key(item) for item in node.elts), node)
+            case _:
+                return self.rewrite(node)
+
+    def visit_List(self, node: ast.List) -> ast.expr:
+        self.generic_visit(node)
+        return self._fresh(node) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Set(self, node: ast.Set) -> ast.expr:
+        self.generic_visit(node)
+        return self._fresh(node)
+
+    def visit_Dict(self, node: ast.Dict) -> ast.expr:
+        self.generic_visit(node)
+        return self._fresh(node)
+
+    def _fresh(self, node: ast.expr) -> ast.expr:
+        return build.at(build.call_hook("fresh", node), node)
+
+    # nested scopes ----------------------------------------------------------------------------------------------
+    def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
+        node.args.defaults = [self.rewrite(d) for d in node.args.defaults]
+        node.args.kw_defaults = [self.rewrite(d) if d is not None else None for d in node.args.kw_defaults]
+        return self._nested(node, self.frame)
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
+        return self._fresh(self._comprehension(node))
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.expr:
+        return self._fresh(self._comprehension(node))
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.expr:
+        return self._fresh(self._comprehension(node))
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
+        return self._comprehension(node)
+
+    def _comprehension(self, node: Comprehension) -> Comprehension:
+        """Stays Python's own; its targets hide the function's variables of the same name."""
+        first = node.generators[0]
+        first.iter = self.rewrite(first.iter)
+        own = {inner.id for g in node.generators for inner in ast.walk(g.target) if isinstance(inner, ast.Name)}
+        self._own_names.append(own)
+        for index, generator in enumerate(node.generators):
+            refuse.check_generator(generator, self.frame.file)
+            if index:
+                generator.iter = self.rewrite(generator.iter)
+            generator.ifs = [self.rewrite(test) for test in generator.ifs]
+        if isinstance(node, ast.DictComp):
+            node.key, node.value = self.rewrite(node.key), self.rewrite(node.value)
+        else:
+            node.elt = self.rewrite(node.elt)
+        self._own_names.pop()
+        return node
+
+
+def state_arguments(names: Sequence[str], number: int) -> list[ast.expr]:
+    """The `names, get, set` that a hook reaches a construct's variables by."""
+    get = build.thunk(build.tuple_of(build.name(n) for n in names))
+    return [build.name_tuple(names), get, build.name(f"_tt_set_{number}")]

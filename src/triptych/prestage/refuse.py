@@ -1,0 +1,89 @@
+"""Syntax that has no compiled meaning: refused at its own line and column, with what to write instead."""
+
+from __future__ import annotations
+
+import ast
+
+from triptych.prestage.build import HOOKS
+from triptych.prestage.errors import UnsupportedSyntaxError
+from triptych.support.source import Span
+
+_STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
+    ast.Try: ("`try` statement", "test the condition first (`if d != 0:`), or handle exceptions in the caller"),
+    ast.TryStar: ("`try` statement", "test the condition first, or handle exceptions in the caller"),
+    ast.Global: ("`global` declaration", "return the new value and assign it in the caller"),
+    ast.Nonlocal: ("`nonlocal` declaration", "return the new value and assign it in the enclosing function"),
+    ast.AsyncFunctionDef: ("`async def`", "a plain `def`"),
+    ast.AsyncFor: ("`async for`", "a plain `for`"),
+    ast.AsyncWith: ("`async with`", "a plain `with`"),
+    ast.Yield: ("`yield`", "a loop that uses each value where it is produced, or return a tuple"),
+    ast.YieldFrom: ("`yield from`", "a loop that uses each value where it is produced, or return a tuple"),
+    ast.Await: ("`await`", "a plain call"),
+}
+_FRAME_READERS: dict[str, str] = {
+    "locals": "the names you need, as a tuple or a dataclass",
+    "vars": "the names you need, as a tuple or a dataclass",
+    "eval": "the expression itself",
+    "exec": "the statements themselves",
+}
+
+
+def span_of(node: ast.AST, file: str, function: str = "") -> Span:
+    """Where `node` was written."""
+    return Span(
+        file,
+        getattr(node, "lineno", 1),
+        getattr(node, "col_offset", 0),
+        getattr(node, "end_lineno", None),
+        getattr(node, "end_col_offset", None),
+        function,
+    )
+
+
+def check(node: ast.AST, file: str) -> None:
+    """Refuse what cannot be compiled anywhere in `node`, nested functions included, class bodies excluded."""
+    pending = [node]
+    while pending:
+        current = pending.pop()
+        if type(current) in _STATEMENTS:
+            construct, instead = _STATEMENTS[type(current)]
+            raise refusal(current, file, construct, instead)
+        if isinstance(current, ast.Name | ast.arg):
+            _check_reserved(current, file)
+        pending += [c for c in ast.iter_child_nodes(current) if not isinstance(c, ast.ClassDef)]
+
+
+def _check_reserved(node: ast.Name | ast.arg, file: str) -> None:
+    name = node.id if isinstance(node, ast.Name) else node.arg
+    if name == HOOKS or name.startswith(f"{HOOKS}_"):
+        raise refusal(node, file, f"the name `{name}`", f"a name that does not start with `{HOOKS}_` (it is reserved)")
+
+
+def check_call(function: ast.Name, node: ast.Call, file: str) -> None:
+    """Refuse builtins that read the calling function's variables by name."""
+    if function.id in _FRAME_READERS and not (function.id == "vars" and node.args):
+        raise refusal(node, file, f"`{function.id}()`", _FRAME_READERS[function.id])
+
+
+def check_generator(node: ast.comprehension, file: str) -> None:
+    if node.is_async:
+        raise refusal(node.iter, file, "asynchronous comprehension", "a plain comprehension")
+
+
+def walrus_in_lazy_operand(node: ast.AST, file: str) -> UnsupportedSyntaxError:
+    return refusal(
+        node,
+        file,
+        "`:=` in a conditionally evaluated operand inside a lambda or comprehension",
+        "a nested function with an `if` statement",
+    )
+
+
+def refusal(node: ast.AST, file: str, construct: str, instead: str) -> UnsupportedSyntaxError:
+    return UnsupportedSyntaxError(
+        f"{construct} cannot be compiled",
+        span=span_of(node, file),
+        found=construct,
+        expected="a construct with the same meaning at run time as in Python",
+        instead=instead,
+    )

@@ -1,0 +1,278 @@
+"""Statements: branches, loops and early exits become regions (closures) and hook calls.
+
+An early exit sets a flag and what follows it is guarded by the flag; flags stay plain Python booleans wherever the
+control flow is static, so static programs pay nothing. Where one side of an `if` never falls through, what follows
+moves to the other side and needs no flag test.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from triptych.hooks import RETURN_VALUE
+from triptych.prestage import build
+from triptych.prestage.expressions import ExpressionRewriter, state_arguments
+from triptych.prestage.frame import Frame
+from triptych.prestage.targets import TargetRewriter
+
+Exits = set[str]
+NestedFunction = Callable[[ast.FunctionDef, Frame], ast.FunctionDef]
+NestedLambda = Callable[[ast.Lambda, Frame], ast.Lambda]
+
+
+class StatementRewriter:
+    """Rewrites the statements of one function. Each method returns new statements and the exits they may take."""
+
+    def __init__(self, frame: Frame, nested_function: NestedFunction, nested_lambda: NestedLambda) -> None:
+        self.frame = frame
+        self.flow = frame.flow
+        self.expressions = ExpressionRewriter(frame, nested_lambda)
+        self.targets = TargetRewriter(frame, self.expressions)
+        self._nested_function = nested_function
+
+    def block(self, statements: Sequence[ast.stmt], live_end: set[str]) -> tuple[list[ast.stmt], Exits]:
+        """A statement list; `live_end` are the variables read after it falls through."""
+        done: list[ast.stmt] = []
+        exits: Exits = set()
+        for index, statement in enumerate(statements):
+            if not self.flow.before[statement].reachable:
+                break
+            rest = statements[index + 1 :]
+            if isinstance(statement, ast.If):
+                new, taken, rest = self._if(statement, rest, live_end)
+            else:
+                new, taken = self._statement(statement)
+            done += self._with_hoisted(new)
+            exits |= taken
+            if taken and rest and self.flow.falls_through(statement):
+                guarded, later = self._guard(taken, rest, live_end)
+                return done + guarded, exits | later
+            if not rest:
+                break
+        return done, exits
+
+    def _with_hoisted(self, new: list[ast.stmt]) -> list[ast.stmt]:
+        hoisted, self.expressions.hoisted = self.expressions.hoisted, []
+        return [*hoisted, *new]
+
+    # branches ---------------------------------------------------------------------------------------------------
+    def _if(
+        self, node: ast.If, rest: Sequence[ast.stmt], live_end: set[str]
+    ) -> tuple[list[ast.stmt], Exits, Sequence[ast.stmt]]:
+        """An `if`; returns what of `rest` is still to be rewritten (nothing when it moved into a branch)."""
+        body, orelse = list(node.body), list(node.orelse)
+        live = self.flow.live_after(node)
+        if rest and self._ends(orelse):
+            body, rest, live = body + list(rest), (), live_end
+        elif rest and self._ends(body):
+            orelse, rest, live = orelse + list(rest), (), live_end
+        elif not rest:
+            live = live_end
+        test = self.expressions.rewrite(node.test)
+        hoisted, self.expressions.hoisted = self.expressions.hoisted, []
+        number = self.frame.fresh_number()
+        then, then_exits = self._region("then", number, body, live, node)
+        other, other_exits = self._region("else", number, orelse, live, node)
+        exits = then_exits | other_exits
+        # What one side assigns and the other reads must be put back in between, even if nobody reads it afterwards.
+        names = self._names(self.frame.assigned([then, other]), live | self.flow.live_in_sides(node), exits)
+        self._bury(then, names, self._live_end(body, live, then_exits))
+        self._bury(other, names, self._live_end(orelse, live, other_exits))
+        call = build.call_hook("if_", test, build.name(then.name), build.name(other.name))
+        return [*hoisted, then, other, *self._construct(call, names, number, node.test)], exits, rest
+
+    def _ends(self, statements: Sequence[ast.stmt]) -> bool:
+        """Whether a branch never reaches its own end."""
+        return bool(statements) and not self.flow.falls_through(statements[-1])
+
+    def _guard(self, flags: Exits, rest: Sequence[ast.stmt], live_end: set[str]) -> tuple[list[ast.stmt], Exits]:
+        number = self.frame.fresh_number()
+        region, exits = self._region("rest", number, rest, live_end, rest[0])
+        names = self._names(self.frame.regions[region] | flags, live_end, exits | flags)
+        self._bury(region, names, self._live_end(rest, live_end, exits))
+        call = build.call_hook("guard", build.name_tuple(sorted(flags)), build.name(region.name))
+        return [region, *self._construct(call, names, number, rest[0])], exits
+
+    def _region(
+        self, role: str, number: int, statements: Sequence[ast.stmt], live_end: set[str], like: ast.AST
+    ) -> tuple[ast.FunctionDef, Exits]:
+        self.frame.depth += 1
+        body, exits = self.block(statements, live_end)
+        self.frame.depth -= 1
+        return self.frame.region(role, number, [], body, like), exits
+
+    def _live_end(self, statements: Sequence[ast.stmt], live_end: set[str], exits: Exits) -> set[str]:
+        """Variables that someone still reads when a region has run: at its end, or where its exits lead."""
+        falls = not self._ends(statements)
+        return (live_end if falls else set()) | self.frame.live_at(exits) | self.flow.captured
+
+    def _bury(self, region: ast.FunctionDef, names: list[str], live: set[str]) -> None:
+        """Mark what nobody reads on the region's path any more, so that no stale value meets a live one."""
+        dead = set(names) - live - self.frame.flags.keys()
+        self.frame.assign_at_end(region, sorted(dead), build.hook("DEAD"))
+
+    def _names(self, assigned: set[str], live: set[str], exits: Exits) -> list[str]:
+        """The variables a construct hands on: what it assigns and someone still reads, and the exits around it."""
+        wanted = live | self.frame.live_at(exits) | self.flow.captured | exits | self.frame.open_flags()
+        return sorted(assigned & wanted)
+
+    def _construct(self, call: ast.Call, names: list[str], number: int, like: ast.AST) -> list[ast.stmt]:
+        setter: list[ast.stmt] = []
+        if names:
+            setter = [self.frame.setter(number, names, like)]
+            call.args += state_arguments(names, number)
+        return [*setter, build.at(ast.Expr(call), like)]
+
+    # loops ------------------------------------------------------------------------------------------------------
+    def _for(self, node: ast.For) -> tuple[list[ast.stmt], Exits]:
+        iterable = self.expressions.rewrite(node.iter)
+        hoisted, self.expressions.hoisted = self.expressions.hoisted, []
+        number = self.frame.fresh_number()
+        item = f"_tt_item_{number}"
+        store = [build.at(s, node.target) for s in self.targets.store(node.target, build.name(item))]
+        body, exits = self._loop_body(node, number, [item], store)
+        call = build.call_hook("for_", iterable, build.name(body.name))
+        return self._loop(node, number, [*hoisted, body], call, self.frame.assigned([body]), exits, node.iter)
+
+    def _while(self, node: ast.While) -> tuple[list[ast.stmt], Exits]:
+        number = self.frame.fresh_number()
+        before: list[ast.stmt] = []
+        if isinstance(node.test, ast.Constant):
+            test: ast.expr = build.constant(bool(node.test.value))
+        else:
+            tested = build.at(ast.Return(self.expressions.rewrite(node.test)), node.test)
+            region = self.frame.region("test", number, [], self._with_hoisted([tested]), node.test)
+            before, test = [region], build.name(region.name)
+        body, exits = self._loop_body(node, number, [], [])
+        before.append(body)
+        call = build.call_hook("while_", test, build.name(body.name))
+        return self._loop(node, number, before, call, self.frame.assigned(before), exits, node.test)
+
+    def _loop_body(
+        self, node: ast.For | ast.While, number: int, params: list[str], prologue: list[ast.stmt]
+    ) -> tuple[ast.FunctionDef, Exits]:
+        self.frame.loops.append(node)
+        self.frame.depth += 1
+        statements, exits = self.block(node.body, self.flow.live_at_head(node))
+        self.frame.depth -= 1
+        self.frame.loops.pop()
+        continued = self.frame.continue_flag(node) if self._is_used("continue", node, exits) else None
+        reset = [build.assign(continued, build.constant(False))] if continued else []
+        region = self.frame.region("body", number, params, [*reset, *prologue, *statements], node)
+        live = self._live_end(node.body, self.flow.live_at_head(node), exits)
+        self._bury(region, self._names(self.frame.regions[region], self._live_around(node), exits), live)
+        return region, exits - {continued or ""}
+
+    def _live_around(self, node: ast.For | ast.While) -> set[str]:
+        return self.flow.live_at_head(node) | self.flow.live_after(node)
+
+    def _is_used(self, kind: str, node: ast.AST, exits: Exits) -> bool:
+        return f"_tt_{kind}_{self.frame.loop_numbers.get(node)}" in exits
+
+    def _loop(
+        self,
+        node: ast.For | ast.While,
+        number: int,
+        before: list[ast.stmt],
+        call: ast.Call,
+        assigned: set[str],
+        exits: Exits,
+        like: ast.AST,
+    ) -> tuple[list[ast.stmt], Exits]:
+        """The hook call, then `else:` under a guard on the loop's own exits."""
+        call.args.append(build.name_tuple(sorted(exits)))
+        own = assigned - {f"_tt_continue_{self.frame.loop_numbers.get(node)}"}
+        new = [*before, *self._construct(call, self._names(own, self._live_around(node), exits), number, like)]
+        outward = set(exits)
+        if self._is_used("break", node, exits):
+            flag = self.frame.break_flag(node)
+            new.insert(0, build.at(build.assign(flag, build.constant(False)), node))
+            outward.discard(flag)
+        if not node.orelse or not self.flow.before[node.orelse[0]].reachable:
+            return new, outward
+        if not exits:
+            body, taken = self.block(node.orelse, self.flow.live_after(node))
+            return new + body, outward | taken
+        guarded, taken = self._guard(exits, node.orelse, self.flow.live_after(node))
+        return new + guarded, outward | taken
+
+    # everything else --------------------------------------------------------------------------------------------
+    def _statement(self, node: ast.stmt) -> tuple[list[ast.stmt], Exits]:
+        match node:
+            case ast.For():
+                return self._for(node)
+            case ast.While():
+                return self._while(node)
+            case ast.Break():
+                return self._take(self.frame.break_flag(self.frame.loops[-1]), node)
+            case ast.Continue():
+                return self._take(self.frame.continue_flag(self.frame.loops[-1]), node)
+            case ast.Return():
+                return self._return(node)
+            case ast.With():
+                return self._with(node)
+            case ast.Match():
+                return self._match(node)
+            case _:
+                return self._simple(node), set()
+
+    def _take(self, flag: str, node: ast.stmt) -> tuple[list[ast.stmt], Exits]:
+        return [build.at(build.assign(flag, build.constant(True)), node)], {flag}
+
+    def _return(self, node: ast.Return) -> tuple[list[ast.stmt], Exits]:
+        value = self.expressions.rewrite(node.value) if node.value is not None else build.constant(None)
+        if self.frame.depth == 0:
+            return [build.at(ast.Return(value), node)], set()
+        flag = self.frame.return_flag()
+        keep = build.at(build.assign(RETURN_VALUE, value), node)
+        taken, exits = self._take(flag, node)
+        return [keep, *taken], exits
+
+    def _with(self, node: ast.With) -> tuple[list[ast.stmt], Exits]:
+        stored: list[ast.stmt] = []
+        for item in node.items:
+            item.context_expr = self.expressions.rewrite(item.context_expr)
+            if item.optional_vars is not None and not isinstance(item.optional_vars, ast.Name):
+                entered = f"_tt_entered_{self.frame.fresh_number()}"
+                stored += self.targets.store(item.optional_vars, build.name(entered))
+                item.optional_vars = build.target(entered)
+        hoisted, self.expressions.hoisted = self.expressions.hoisted, []
+        body, exits = self.block(node.body, self.flow.live_after(node))
+        node.body = [*(build.at(s, node) for s in stored), *body] or [build.at(ast.Pass(), node)]
+        return [*hoisted, build.at(node, node)], exits
+
+    def _match(self, node: ast.Match) -> tuple[list[ast.stmt], Exits]:
+        """Stays Python's own; a dynamic subject is refused by the hook."""
+        subject = self.expressions.rewrite(node.subject)
+        node.subject = build.at(build.call_hook("match_subject", subject), node.subject)
+        exits: Exits = set()
+        hoisted = self._with_hoisted([])
+        for case in node.cases:
+            case.pattern = self.expressions.visit(case.pattern)
+            if case.guard is not None:
+                case.guard = self.expressions.rewrite(case.guard)
+            hoisted += self._with_hoisted([])
+            body, taken = self.block(case.body, self.flow.live_after(node))
+            case.body = body or [build.at(ast.Pass(), node)]
+            exits |= taken
+        return [*hoisted, node], exits
+
+    def _simple(self, node: ast.stmt) -> list[ast.stmt]:
+        match node:
+            case ast.Assign() | ast.AugAssign() | ast.AnnAssign() | ast.Delete():
+                return self.targets.statement(node)
+            case ast.Assert():
+                test = self.expressions.rewrite(node.test)
+                message = self.expressions.rewrite(node.msg) if node.msg is not None else build.constant("")
+                call = build.call_hook("assert_", test, build.thunk(message))
+                return [build.at(ast.Expr(call), node.test)]
+            case ast.Raise():
+                rewritten = self.expressions.visit(node)
+                return [build.at(ast.Expr(build.call_hook("raising")), node), rewritten]
+            case ast.FunctionDef():
+                return [self._nested_function(node, self.frame)]
+            case ast.ClassDef() | ast.Import() | ast.ImportFrom() | ast.Pass():
+                return [node]
+            case _:
+                return [self.expressions.visit(node)]

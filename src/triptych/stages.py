@@ -1,0 +1,103 @@
+"""The nouns of the three stages: what each stage hands to the next, frozen and printable.
+
+`Source -> Rewritten` (pre-stage) `-> Traced` (meta-stage) `-> Lowered -> Compiled -> Loaded` (object-stage).
+MLIR modules inside them are opaque handles, so this file needs no MLIR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import CodeType
+from typing import Any
+
+from triptych.support.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A Python function as the user wrote it."""
+
+    function: Callable[..., Any]
+    text: str
+    file: str
+    first_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """A new function whose control flow calls hooks. `text` is the readable rewritten Python."""
+
+    source: Source
+    code: CodeType
+    text: str
+    bind: Callable[[object], Callable[..., Any]]
+    """`bind(hooks)` makes a runnable function of the rewritten code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One scalar of the compiled signature: its path in the Python argument (`p.x[1]`) and its DSL type name."""
+
+    path: str
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassSpec:
+    """One MLIR pass (or a Python callable on the module) and the sentence that says why it is in the list."""
+
+    name: str
+    why: str
+    run: Callable[[Any], None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """What remained dynamic, as MLIR: a module with one public `func.func @name`."""
+
+    name: str
+    module: Any
+    """Opaque handle (`triptych.ir`): `str(module)` prints it."""
+    parameters: tuple[Leaf, ...]
+    results: tuple[Leaf, ...]
+    prints: bool = False
+    """True when the code prints at run time."""
+    loops: bool = False
+    """True when the code may run long (a loop): the call then releases the interpreter lock."""
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The target's dialect of LLVM, and its text after the pass list ran (`mlir`) and as LLVM IR (`llvm`)."""
+
+    traced: Traced
+    mlir: str
+    llvm: str
+    entry: str
+    """Symbol of the packed entry point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Bytes that a process can load: an object file (CPU), PTX or a cubin (NVIDIA), with its readable assembly."""
+
+    lowered: Lowered
+    artifact: bytes
+    emit_assembly: Callable[[], str]
+    """Makes the assembly when someone looks: making it always would nearly double the time of code generation."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def assembly(self) -> str:
+        """The artifact in readable form."""
+        return self.emit_assembly()
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A compiled artifact in this process: `call` is the native entry point taking the flattened arguments."""
+
+    compiled: Compiled
+    call: Callable[..., Any]

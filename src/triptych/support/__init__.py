@@ -1,0 +1,1 @@
+"""Standard-library-only foundations that every stage may import: errors, source spans, configuration, registries."""

@@ -1,0 +1,142 @@
+"""Every setting of Triptych in one typed table: `Config`, read once from the environment, overridable in a `with`.
+
+Precedence: call argument > `with override(...)` > environment variable > alias of the variable > default.
+This is the only file that reads the environment, so `triptych env` can show all there is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from triptych.support.nearest import did_you_mean, nearest
+from triptych.support.setting import BOOLEANS, PREFIX, Alias, Environment, Setting, SettingError, Value
+from triptych.support.warnings import TriptychWarning
+
+T = TypeVar("T", bool, int, float, str)
+
+
+def _setting(
+    default: T, help: str, *, low: float | None = None, high: float | None = None, aliases: tuple[Alias, ...] = ()
+) -> T:
+    """One row of the table, typed as its value so that `Config` reads as plain fields."""
+    facts = {"default": default, "help": help, "low": low, "high": high, "aliases": aliases}
+    row: T = dataclasses.field(default=default, metadata=facts)
+    return row
+
+
+def _nvptx_target(architecture: str, _: Environment) -> str:
+    return f"nvptx:{architecture}"
+
+
+def _keep_directory(switch: str, environment: Environment) -> str:
+    return environment.get("CUTE_DSL_DUMP_DIR", ".") if BOOLEANS.get(switch.lower(), True) else ""
+
+
+def _console_log(switch: str, environment: Environment) -> str:
+    return environment.get("CUTE_DSL_LOG_LEVEL", "debug") if BOOLEANS.get(switch.lower(), True) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The settings in force. A field `opt_level` is the variable `TRIPTYCH_OPT_LEVEL`."""
+
+    target: str = _setting(
+        "",
+        "target when the call names none, as 'cpu' or 'nvptx:sm_90a'; empty: chosen by what the machine has",
+        aliases=(Alias("CUTE_DSL_ARCH", _nvptx_target),),
+    )
+    opt_level: int = _setting(3, "optimisation level of the code generator, 0 to 3", low=0, high=3)
+    workers: int = _setting(2, "number of code generation processes", low=1)
+    worker_timeout: float = _setting(300.0, "seconds after which a code generation process is given up", low=0.001)
+    log: str = _setting(
+        "",
+        "log to stderr: a level, then levels per area, as 'info,compile=debug'; empty: no log",
+        aliases=(Alias("CUTE_DSL_LOG_TO_CONSOLE", _console_log),),
+    )
+    print_ir: bool = _setting(
+        False, "print the traced MLIR of every compilation", aliases=(Alias("CUTE_DSL_PRINT_IR"),)
+    )
+    full_traceback: bool = _setting(
+        False, "show the frames of Triptych itself in tracebacks", aliases=(Alias("CUTE_DSL_SHOW_STACKTRACE"),)
+    )
+    keep: str = _setting(
+        "",
+        "directory that keeps every stage of every compilation as files; empty: keep nothing",
+        aliases=(Alias("CUTE_DSL_KEEP_IR", _keep_directory), Alias("CUTE_DSL_KEEP_PTX", _keep_directory)),
+    )
+
+    def __post_init__(self) -> None:
+        for row in TABLE:
+            row.check(getattr(self, row.name), row.name)
+
+
+TABLE = tuple(Setting(row.name, **row.metadata) for row in dataclasses.fields(Config))
+
+_overridden: ContextVar[Config | None] = ContextVar("triptych_config", default=None)
+
+
+def config() -> Config:
+    """The settings in force here: the innermost `override`, else the environment as it was at first use."""
+    return _overridden.get() or _from_process_environment()
+
+
+@contextmanager
+def override(**changes: Any) -> Iterator[Config]:
+    """Change settings inside a `with`, for this thread or task only."""
+    known = [row.name for row in TABLE]
+    for name in changes.keys() - set(known):
+        raise SettingError(
+            f"there is no setting {name!r}", expected=f"one of {', '.join(known)}", instead=did_you_mean(name, known)
+        )
+    changed = dataclasses.replace(config(), **changes)
+    token = _overridden.set(changed)
+    try:
+        yield changed
+    finally:
+        _overridden.reset(token)
+
+
+def read(environment: Environment) -> Config:
+    """A `Config` from environment variables; a misspelt `TRIPTYCH_` variable is warned about, not ignored."""
+    _warn_unknown(environment)
+    values: dict[str, Any] = {}
+    for row in TABLE:
+        found = row.find(environment)
+        if found is not None:
+            values[row.name] = row.parse(*found)
+    return Config(**values)
+
+
+def current_settings() -> list[tuple[Setting, Value, str]]:
+    """Every setting with its value and its origin: `default`, `override` or the variable the value came from."""
+    current, inherited = config(), _from_process_environment()
+    rows: list[tuple[Setting, Value, str]] = []
+    for row in TABLE:
+        value = getattr(current, row.name)
+        found = row.find(os.environ)
+        origin = "override" if value != getattr(inherited, row.name) else found[0] if found else "default"
+        rows.append((row, value, origin))
+    return rows
+
+
+@cache
+def _from_process_environment() -> Config:
+    return read(os.environ)
+
+
+def _warn_unknown(environment: Environment) -> None:
+    known = {row.name: row.variable for row in TABLE}
+    for variable in sorted(environment):
+        if variable.startswith(PREFIX) and variable not in known.values():
+            # Compared without the prefix: it alone would make everything look alike.
+            guess = nearest(variable.removeprefix(PREFIX), known)
+            hint = f"did you mean {known[guess]}?" if guess else "`python -m triptych env` lists the known ones"
+            warnings.warn(f"unknown environment variable {variable}: {hint}", TriptychWarning, stacklevel=2)

@@ -1,0 +1,64 @@
+"""Every error a user can meet: a code, a headline, the user's line, what was found, expected, and what to write.
+
+Each class has two parents, `TriptychError` and the builtin a Python programmer would catch, and documents itself
+with a failing and a fixed program (`docs/errors.md` is generated from them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from triptych.support.render import render
+from triptych.support.source import Span
+
+
+class TriptychError(Exception):
+    """Root of all errors raised by Triptych."""
+
+    code: ClassVar[str] = "TT0000"
+    failing: ClassVar[str] = ""
+    fixed: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        title: str,
+        *,
+        span: Span | None = None,
+        found: str = "",
+        expected: str = "",
+        instead: str = "",
+        notes: Sequence[str] = (),
+        related: Sequence[tuple[str, Span]] = (),
+    ) -> None:
+        super().__init__(title)
+        self.title = title
+        self.span = span
+        self.found = found
+        self.expected = expected
+        self.instead = instead
+        self.notes = list(notes)
+        self.related = list(related)
+
+    def __str__(self) -> str:
+        return render(
+            self.title,
+            self.code,
+            span=self.span,
+            found=self.found,
+            expected=self.expected,
+            instead=self.instead,
+            notes=self.notes,
+            related=self.related,
+        )
+
+
+def all_errors() -> list[type[TriptychError]]:
+    """Every error class with a code, in code order (the catalogue and the contract tests read this)."""
+    found: list[type[TriptychError]] = []
+    pending = list(TriptychError.__subclasses__())
+    while pending:
+        cls = pending.pop()
+        found.append(cls)
+        pending += cls.__subclasses__()
+    return sorted(found, key=lambda cls: cls.code)

@@ -1,0 +1,19 @@
+"""Did-you-mean: the known name closest to what was typed."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like `name`, ignoring case; None when nothing is close enough to help."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    matches = difflib.get_close_matches(name.casefold(), by_folded, n=1)
+    return by_folded[matches[0]] if matches else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A ready sentence, or nothing: an unhelpful guess is worse than none."""
+    guess = nearest(name, known)
+    return f"did you mean {guess!r}?" if guess else ""

@@ -1,0 +1,124 @@
+"""Pass `write-entry`: the packed entry point `__tvm_ffi_<name>` that Python calls.
+
+Input: a module of the LLVM dialect whose function returns `(status, results...)`. The entry point checks the number,
+types and ranges of the arguments as compiled code, calls the function, and packs what it returns. It is written as
+MLIR text, which reads better than the code that would build it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.modules import function, graft, text_constant
+from triptych.ir.signature import Signature, detach_signature, signature_of
+from triptych.targets.cpu.entry_arguments import BIG_INT_DECLARATION, CONSTANTS, LIKELY, read_argument
+from triptych.targets.cpu.entry_results import pack_results, result_texts
+from triptych.targets.cpu.ffi_layout import (
+    REFUSE,
+    REFUSE_COUNT,
+    REFUSE_COUNT_DECLARATION,
+    REFUSE_DECLARATION,
+    entry_symbol,
+)
+from triptych.targets.cpu.scalars import Scalar, scalar_of
+
+_DECLARATIONS = REFUSE_DECLARATION + REFUSE_COUNT_DECLARATION + BIG_INT_DECLARATION
+
+
+def check_signature(module: Any) -> None:
+    """Refuse types that cannot cross before any pass runs."""
+    signature = signature_of(module)
+    for leaf in signature.parameters:
+        scalar_of(leaf, "parameter")
+    for leaf in signature.results:
+        scalar_of(leaf, "result")
+
+
+def write_entry(module: Any) -> None:
+    """Add the entry point and make everything else internal, so that LLVM may inline and drop it."""
+    signature = signature_of(module)
+    detach_signature(module)
+    body = f"{signature.name}.body"
+    _internalise(module, signature.name, body)
+    graft(module, _entry_text(signature, body))
+
+
+def _internalise(module: Any, name: str, body: str) -> None:
+    """Rename the function too: a user's `pow` or `malloc` must not meet the C library's."""
+    ir = bindings.mlir()
+    with module.context:
+        function(module, name).attributes["sym_name"] = ir.StringAttr.get(body)
+        internal = ir.Attribute.parse("#llvm.linkage<internal>")
+        for operation in module.body.operations:
+            if operation.name == "llvm.func" and len(operation.regions[0].blocks):
+                operation.attributes["linkage"] = internal
+
+
+def _entry_text(signature: Signature, body: str) -> str:
+    parameters = [scalar_of(leaf, "parameter") for leaf in signature.parameters]
+    results = [scalar_of(leaf, "result") for leaf in signature.results]
+    reads = (
+        read_argument(i, leaf, scalar)
+        for i, (leaf, scalar) in enumerate(zip(signature.parameters, parameters, strict=True))
+    )
+    return f"""
+{_DECLARATIONS}{result_texts(results)}{_texts(signature)}{_declaration(body, parameters, results)}
+llvm.func @"{entry_symbol(signature.name)}"(
+    %self: !llvm.ptr, %arguments: !llvm.ptr, %given: i32, %result: !llvm.ptr) -> i32 {{
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %failure = llvm.mlir.constant(-1 : i32) : i32
+  %wanted = llvm.mlir.constant({len(parameters)} : i32) : i32
+{CONSTANTS}
+  %counted = llvm.icmp "eq" %given, %wanted : i32
+  llvm.cond_br %counted {LIKELY}, ^argument0, ^miscounted
+^miscounted:
+  %name = llvm.mlir.addressof @triptych.name : !llvm.ptr
+  llvm.call @{REFUSE_COUNT}(%given, %wanted, %name) : (i32, i32, !llvm.ptr) -> ()
+  llvm.br ^failed
+^refused(%any: !llvm.ptr, %dtype: !llvm.ptr, %path: !llvm.ptr):
+  llvm.call @{REFUSE}(%any, %dtype, %path) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+  llvm.br ^failed
+^failed:
+  llvm.return %failure : i32
+{"".join(reads)}
+^argument{len(parameters)}:
+{_call(body, parameters, results)}
+^pack:
+{pack_results(results)}
+}}
+"""
+
+
+def _texts(signature: Signature) -> str:
+    texts = {"triptych.name": signature.name}
+    for i, leaf in enumerate(signature.parameters):
+        texts[f"triptych.path{i}"] = leaf.path
+        texts[f"triptych.dtype.{leaf.dtype}"] = leaf.dtype
+    return "".join(text_constant(name, text) for name, text in texts.items())
+
+
+def _returned(results: list[Scalar]) -> str:
+    """The function's result type: MLIR packs several results in a struct."""
+    return "i32" if not results else f"!llvm.struct<(i32, {', '.join(scalar.mlir for scalar in results)})>"
+
+
+def _declaration(body: str, parameters: list[Scalar], results: list[Scalar]) -> str:
+    types = ", ".join(scalar.mlir for scalar in parameters)
+    return f'llvm.func @"{body}"({types}) -> {_returned(results)}\n'
+
+
+def _call(body: str, parameters: list[Scalar], results: list[Scalar]) -> str:
+    values = ", ".join(f"%value{i}" for i in range(len(parameters)))
+    types = ", ".join(scalar.mlir for scalar in parameters)
+    returned = _returned(results)
+    names = ["status", *(f"result{i}" for i in range(len(results)))]
+    parts = [f"  %{name} = llvm.extractvalue %returned[{i}] : {returned}" for i, name in enumerate(names)]
+    return "\n".join(
+        [
+            f'  %returned = llvm.call @"{body}"({values}) : ({types}) -> {returned}',
+            *(parts if results else ["  %status = llvm.bitcast %returned : i32 to i32"]),
+            '  %succeeded = llvm.icmp "eq" %status, %zero : i32',
+            f"  llvm.cond_br %succeeded {LIKELY}, ^pack, ^failed",
+        ]
+    )

@@ -1,0 +1,39 @@
+"""The CPU target's code generator: LLVM IR to an object file for this machine, in a worker process."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+
+from triptych.ir import bindings
+from triptych.ir.worker import Request, shared_pool
+from triptych.objectstage.target import CompileOptions
+from triptych.stages import Compiled, Lowered
+from triptych.targets.cpu.float_helpers import with_float_helpers
+from triptych.targets.cpu.loading import prepare
+
+
+def start() -> None:
+    """Let a worker load LLVM while the caller loads MLIR and traces."""
+    shared_pool().start()
+
+
+def codegen(lowered: Lowered, options: CompileOptions) -> Compiled:
+    """Compile; the packages that loading needs are imported while the worker is busy."""
+    text = with_float_helpers(lowered.llvm)
+    pending = shared_pool().submit(Request(opt_level=options.opt_level, emit=("object",)), text)
+    prepare()
+
+    @cache
+    def emit_assembly() -> str:
+        return shared_pool().compile(Request(opt_level=options.opt_level, emit=("assembly",)), text).assembly
+
+    return Compiled(lowered, pending.result().object, emit_assembly, asdict(options))
+
+
+def host_info() -> Mapping[str, str]:
+    """The machine and the tools, as far as they are known without asking LLVM."""
+    return {"machine": platform.machine(), "system": sys.platform, **bindings.versions()}

@@ -1,0 +1,172 @@
+"""Python functions through which compiled code raises, and how their exceptions come out of the call path.
+
+Compiled code calls one of them and returns a failing status. The function makes the exception with all that Python
+knows, keeps it for this thread, and records a stand-in for the call path, which asks for the exception by its kind.
+The stand-in carries no native backtrace: collecting one takes 1.1 s for the first error of a process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+from functools import cache
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.support.errors import TriptychError
+from triptych.support.runtime_errors import CHECK_ERRORS, ArgumentCountError, ArgumentRangeError, ArgumentTypeError
+from triptych.support.source import Span
+from triptych.targets.cpu.ffi_layout import BIG_INT_TAG, BOOL_TAG, FAIL, INT_TAG, REFUSE, REFUSE_COUNT
+from triptych.targets.cpu.scalars import SCALARS, Scalar
+
+_HOME = str(Path(__file__).parents[2])
+_KIND = "triptych.CompiledCodeError"
+_PENDING = threading.local()
+
+_TAG_NAMES = {
+    0: "None",
+    1: "an int",
+    2: "a bool",
+    3: "a float",
+    5: "a dtype",
+    6: "a device",
+    7: "a tensor",
+    11: "a str",
+    12: "bytes",
+    65: "a str",
+    66: "bytes",
+    68: "a function",
+    70: "a tensor",
+    71: "a tuple or list",
+    72: "a dict",
+}
+"""What the tags of the call path are in Python; any other object is just an object."""
+
+
+class _Any(ctypes.Structure):
+    """A packed value."""
+
+    _fields_ = [("tag", ctypes.c_int32), ("padding", ctypes.c_int32), ("payload", ctypes.c_int64)]
+
+
+class _Bytes(ctypes.Structure):
+    """Text as the call path takes it."""
+
+    _fields_ = [("data", ctypes.c_char_p), ("size", ctypes.c_size_t)]
+
+
+def _refuse(value: int, dtype: bytes, path: bytes) -> None:
+    packed = _Any.from_address(value)
+    _record(_argument_error(packed.tag, packed.payload, SCALARS[dtype.decode()], path.decode()))
+
+
+def _refuse_count(given: int, wanted: int, name: bytes) -> None:
+    plural = "" if wanted == 1 else "s"
+    verb = "was" if given == 1 else "were"
+    _record(
+        ArgumentCountError(
+            f"{name.decode()}() takes {wanted} argument{plural} but {given} {verb} given",
+            span=_caller(),
+            found=str(given),
+            expected=str(wanted),
+        )
+    )
+
+
+def _fail(name: bytes, message: bytes) -> None:
+    cls = CHECK_ERRORS[name.decode()]
+    # The text was rendered when the program was compiled; the exception adds its code again.
+    _record(cls(message.decode(errors="replace").removeprefix(f"[{cls.code}] ")))
+
+
+_FUNCTIONS = {
+    REFUSE: ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)(_refuse),
+    REFUSE_COUNT: ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32, ctypes.c_char_p)(_refuse_count),
+    FAIL: ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(_fail),
+}
+"""They live as long as this module, and take the interpreter lock by themselves."""
+
+
+def raising_addresses() -> dict[str, int]:
+    """The functions by the symbols that compiled code imports."""
+    return {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in _FUNCTIONS.items()}
+
+
+@cache
+def register_errors() -> None:
+    """Tell the call path what to call for our kind of error. It insists on a class; this one gives what is pending."""
+    stand_in = type("CompiledCodeError", (), {"__new__": lambda _, message: _PENDING.__dict__.pop("error")})
+    bindings.tvm_ffi().register_error(_KIND, stand_in)
+
+
+def _record(error: TriptychError) -> None:
+    _PENDING.error = error
+    call_path = _call_path()
+    texts = [_Bytes(text, len(text)) for text in (_KIND.encode(), error.title.encode(), b"")]
+    handle = ctypes.c_void_p()
+    call_path.TVMFFIErrorCreate(*(ctypes.byref(text) for text in texts), ctypes.byref(handle))
+    call_path.TVMFFIErrorSetRaised(handle)
+    call_path.TVMFFIObjectDecRef(handle)
+
+
+@cache
+def _call_path() -> Any:
+    return ctypes.PyDLL(bindings.tvm_ffi().libinfo.find_libtvm_ffi())
+
+
+def _argument_error(tag: int, payload: int, scalar: Scalar, path: str) -> TriptychError:
+    if tag == BIG_INT_TAG or (tag in (INT_TAG, BOOL_TAG) and scalar.kind != "boolean"):
+        found = "an int beyond 64 bits" if tag == BIG_INT_TAG else str(payload)
+        return _range_error(found, scalar, path)
+    found = _TAG_NAMES.get(tag, "an object that is not a number")
+    return ArgumentTypeError(
+        f"argument {path!r} must be {_accepted(scalar)}, not {found}",
+        span=_caller(),
+        found=found,
+        expected=f"{_accepted(scalar)} for {scalar.name}",
+    )
+
+
+def _range_error(found: str, scalar: Scalar, path: str) -> ArgumentRangeError:
+    if scalar.kind == "float":
+        return ArgumentRangeError(
+            f"argument {path!r} is too large an int to become {scalar.name} by itself",
+            span=_caller(),
+            found=found,
+            expected="a float, or an int of at most 64 bits",
+            instead=f"float({path})",
+        )
+    return ArgumentRangeError(
+        f"argument {path!r} does not fit in {scalar.name}",
+        span=_caller(),
+        found=found,
+        expected=f"an int from {scalar.low} to {scalar.high}",
+    )
+
+
+def _accepted(scalar: Scalar) -> str:
+    return {"boolean": "a bool", "signed": "an int", "unsigned": "an int", "float": "a float or an int"}[scalar.kind]
+
+
+def _caller() -> Span | None:
+    """The call in the user's code: the first frame outside this package."""
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_code.co_filename.startswith(_HOME):
+        frame = frame.f_back
+    return None if frame is None else _span(frame)
+
+
+def _span(frame: FrameType) -> Span:
+    line, end_line, column, end_column = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+    name = frame.f_code.co_name
+    return Span(
+        file=frame.f_code.co_filename,
+        line=line or frame.f_lineno,
+        column=column or 0,
+        end_line=end_line,
+        end_column=end_column,
+        function="" if name == "<module>" else name,
+    )

@@ -1,0 +1,62 @@
+"""How each DSL scalar crosses the call boundary: its MLIR type, the Python values it takes, and its bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from triptych.ir.errors import LoweringError
+from triptych.stages import Leaf
+
+Kind = Literal["boolean", "signed", "unsigned", "float"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """One DSL type at the boundary."""
+
+    name: str
+    kind: Kind
+    width: int
+    mlir: str
+
+    @property
+    def low(self) -> int:
+        """The smallest int that fits."""
+        return -(1 << (self.width - 1)) if self.kind == "signed" else 0
+
+    @property
+    def high(self) -> int:
+        """The largest int that fits."""
+        return (1 << (self.width - 1 if self.kind == "signed" else self.width)) - 1
+
+    @property
+    def exceeds_63_bits(self) -> bool:
+        """True when some values do not fit in a packed int."""
+        return self.kind == "unsigned" and self.width == 64
+
+
+SCALARS = {
+    scalar.name: scalar
+    for scalar in (
+        Scalar("Boolean", "boolean", 1, "i1"),
+        *(Scalar(f"Int{width}", "signed", width, f"i{width}") for width in (4, 8, 16, 32, 64)),
+        *(Scalar(f"Uint{width}", "unsigned", width, f"i{width}") for width in (8, 16, 32, 64)),
+        Scalar("Float16", "float", 16, "f16"),
+        Scalar("BFloat16", "float", 16, "bf16"),
+        Scalar("Float32", "float", 32, "f32"),
+        Scalar("Float64", "float", 64, "f64"),
+    )
+}
+
+
+def scalar_of(leaf: Leaf, role: str) -> Scalar:
+    """The scalar of a leaf; a type that cannot cross is refused by name."""
+    if leaf.dtype not in SCALARS:
+        raise LoweringError(
+            f"{role} {leaf.path!r} has type {leaf.dtype}, which cannot pass between Python and compiled code",
+            found=leaf.dtype,
+            expected=f"one of {', '.join(SCALARS)}",
+            instead="convert to one of these inside the function",
+        )
+    return SCALARS[leaf.dtype]

@@ -1,0 +1,98 @@
+"""`triptych show FILE:FUNCTION`: compile a function with example arguments and print its stages side by side."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from operator import attrgetter
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import triptych
+from triptych.support.errors import TriptychError
+from triptych.support.nearest import did_you_mean
+from triptych.tools.columns import beside, titled
+
+STAGES = ("source", "rewritten", "mlir", "lowered", "llvm", "asm")
+ALL = "all"
+
+
+class ShowError(TriptychError, ValueError):
+    """`triptych show` was asked for a file, a function or arguments that it cannot find or read."""
+
+    code = "TT0704"
+    failing = "from triptych.tools.show import show\n\nshow('no_such_file.py:function')"
+    fixed = "from triptych.tools.show import example_arguments\n\nexample_arguments('100, limit=0.5')"
+
+
+def show(place: str, *, stage: str = ALL, arguments: str = "", as_json: bool = False, width: int | None = None) -> str:
+    """The stages of the function at `FILE:FUNCTION` as text or JSON."""
+    positional, named = example_arguments(arguments)
+    function = find(place)
+    compiled = triptych.compile(function, *positional, **named)
+    wanted = STAGES if stage == ALL else (stage,)
+    if as_json:
+        return json.dumps({"function": place, "stages": {name: getattr(compiled, name) for name in wanted}}, indent=2)
+    texts = {name: str(getattr(compiled, name)) for name in ("source", *wanted)}
+    return layout(texts, stage, width or shutil.get_terminal_size().columns)
+
+
+def layout(texts: dict[str, str], stage: str, width: int) -> str:
+    """Neighbouring stages in pairs, or one stage beside the source."""
+    if stage == "source":
+        return titled("source", texts["source"])
+    pairs = list(zip(STAGES[::2], STAGES[1::2], strict=True)) if stage == ALL else [("source", stage)]
+    return "\n".join(beside((left, texts[left]), (right, texts[right]), width) for left, right in pairs)
+
+
+def find(place: str) -> Callable[..., Any]:
+    """The object at `FILE:FUNCTION`."""
+    file, colon, name = place.rpartition(":")
+    if not colon or not name:
+        raise ShowError(f"{place!r} names no function", expected="FILE:FUNCTION", instead=f"{place.rstrip(':')}:NAME")
+    module = load(Path(file))
+    try:
+        function: Callable[..., Any] = attrgetter(name)(module)
+    except AttributeError:
+        names = [known for known in vars(module) if not known.startswith("_")]
+        raise ShowError(f"{file} has no function {name!r}", instead=did_you_mean(name, names)) from None
+    return function
+
+
+def load(path: Path) -> ModuleType:
+    """Run a file as a module under its own name: not as `__main__`, so its main block does not run."""
+    if not path.is_file():
+        raise ShowError(f"there is no file {path}", expected="FILE:FUNCTION, with FILE as seen from here")
+    name = f"triptych_show_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ShowError(f"{path} is not a Python file", expected="a file that ends in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    # A script finds the modules beside it; so must the same file when it is only looked at.
+    sys.path.insert(0, str(path.parent.resolve()))
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.pop(0)
+    return module
+
+
+def example_arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
+    """`"100, limit=0.5"` to positional and named arguments; only literals, so nothing surprising runs."""
+    try:
+        call = ast.parse(f"f({text})", mode="eval").body
+        if not isinstance(call, ast.Call) or any(word.arg is None for word in call.keywords):
+            raise ValueError(text)
+        positional = [ast.literal_eval(argument) for argument in call.args]
+        named = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+    except (SyntaxError, ValueError):
+        raise ShowError(
+            "the example arguments are not literals", found=text, instead='--args "100, 2.5, n=3"'
+        ) from None
+    return positional, named

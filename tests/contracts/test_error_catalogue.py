@@ -1,0 +1,56 @@
+"""Every error documents itself, and the page in docs/ says the same as the classes."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from collections import Counter
+
+import pytest
+
+from tests.contracts.tree import ROOT
+from triptych.support.errors import TriptychError, all_errors
+from triptych.tools.errors_page import PAGE, errors, page
+
+ERRORS = errors()
+each_error = pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
+
+
+def test_codes_are_unique() -> None:
+    assert [code for code, uses in Counter(error.code for error in ERRORS).items() if uses > 1] == []
+
+
+@each_error
+def test_error_has_a_code_of_its_own(error: type[TriptychError]) -> None:
+    assert re.fullmatch(r"TT\d{4}", error.code)
+
+
+def test_code_of_a_root_belongs_to_a_root() -> None:
+    roots = [error for error in all_errors() if error.code.endswith("00")]
+    assert [error.__name__ for error in roots if not error.__subclasses__()] == []
+
+
+@each_error
+def test_error_is_also_the_builtin_a_python_programmer_would_catch(error: type[TriptychError]) -> None:
+    builtin = [parent for parent in error.__mro__ if parent.__module__ == "builtins"]
+    assert builtin[0] not in (Exception, BaseException, object)
+
+
+@each_error
+def test_error_gives_its_reason(error: type[TriptychError]) -> None:
+    assert inspect.getdoc(error) != inspect.getdoc(TriptychError)
+
+
+@each_error
+@pytest.mark.parametrize("program", ["failing", "fixed"])
+def test_error_shows_programs(error: type[TriptychError], program: str) -> None:
+    assert program in vars(error)
+    text = getattr(error, program)
+    assert text.strip()
+    ast.parse(text)
+
+
+def test_page_is_up_to_date() -> None:
+    written = (ROOT / PAGE).read_text(encoding="utf-8")
+    assert written == page(), "run `python -m triptych errors --page`"

@@ -1,0 +1,1 @@
+"""Differential testing: generated programs that CPython, `PythonHooks` and compiled code must agree on."""

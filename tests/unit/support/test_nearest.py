@@ -1,0 +1,18 @@
+"""Guesses help or stay silent."""
+
+from __future__ import annotations
+
+from triptych.support.nearest import did_you_mean, nearest
+
+
+def test_nearest_ignores_case() -> None:
+    assert nearest("float32", ["Float32", "Int8"]) == "Float32"
+
+
+def test_nothing_close_gives_no_guess() -> None:
+    assert nearest("zzz", ["cpu"]) is None
+    assert did_you_mean("zzz", ["cpu"]) == ""
+
+
+def test_guess_is_a_sentence() -> None:
+    assert did_you_mean("cpuu", ["cpu", "nvptx"]) == "did you mean 'cpu'?"
