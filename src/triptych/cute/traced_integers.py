@@ -1,0 +1,113 @@
+"""Meta-stage, run-time numbers in the layout algebra: a number becomes an unknown, a result becomes operations.
+
+Nothing is emitted while the algebra works: it sees exact symbolic integers, so it proves all it can prove, and only
+what the program asks for with `realize` is computed at run time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from triptych.cute.symbol_emission import Emitter, TracedSymbol, kind_for
+from triptych.layout import DeclarationError, Int, IntTuple, Layout, Requirement, SymInt, assuming
+from triptych.metastage.checks import check
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.scalars import Int64, Int128, Numeric
+from triptych.metastage.tracing import Trace, active, place
+from triptych.support.runtime_errors import LayoutRequirementError
+
+_NOT_AS_DECLARED = "an integer of a layout is not what was declared of it"
+_NAMES: WeakKeyDictionary[Trace, dict[int, str]] = WeakKeyDictionary()
+"""How numbers are called, by id. A symbol keeps its number alive, so an id is reused only when no symbol has it."""
+
+
+def traced_int(n: Numeric | int, divisibility: int = 1, *, lower: int | None = None, upper: int | None = None) -> Int:
+    """A run-time integer for the layout algebra; the same number is the same unknown wherever it is used.
+
+    What is declared of it (a multiple of `divisibility`, from `lower` to `upper`) is checked at run time. Bounds let
+    the algebra decide more, and keep what is computed from the number in 32 bits.
+    """
+    if divisibility < 1:
+        raise DeclarationError("a divisibility is positive", found=f"divisibility={divisibility}")
+    if isinstance(n, int) or not n.is_dynamic:
+        return _known_now(int(n), divisibility, lower, upper)
+    smallest, largest = _bounds(n)
+    for holds, statement in _declarations(n, divisibility, lower, upper):
+        _check(holds, _NOT_AS_DECLARED, statement)
+    values = (smallest if lower is None else max(lower, smallest), largest if upper is None else min(upper, largest))
+    symbol = TracedSymbol(_name(n), divisibility, kind_for(n.info.bounds).width, values[0], number=n, values=values)
+    return SymInt((((symbol,), divisibility),))
+
+
+def realize(value: IntTuple | Layout) -> Any:
+    """The run-time number of an integer of the algebra: Int32 when all its values fit, Int64 otherwise; ints stay.
+
+    A nested tuple becomes one of numbers, a layout its shape and its stride; what they share is computed once.
+    """
+    return _realized((value.shape, value.stride) if isinstance(value, Layout) else value, Emitter())
+
+
+@contextmanager
+def checked_layouts() -> Iterator[list[Requirement]]:
+    """Let operations on run-time layouts go on when they need something undecidable, and check it at run time."""
+    with assuming(_check_requirement) as needs:
+        yield needs
+
+
+def _realized(value: Any, emitter: Emitter) -> Any:
+    return tuple(_realized(item, emitter) for item in value) if isinstance(value, tuple) else emitter.integer(value)
+
+
+def _known_now(n: int, divisibility: int, lower: int | None, upper: int | None) -> int:
+    for holds, statement in _declarations(n, divisibility, lower, upper):
+        if not holds:
+            raise DeclarationError(_NOT_AS_DECLARED, found=str(n), expected=statement)
+    return n
+
+
+def _bounds(n: Numeric) -> tuple[int, int]:
+    if n.info.is_integer and all(map(Int64.info.holds, n.info.bounds)):
+        return n.info.bounds
+    raise OperandTypeError(
+        f"{type(n).__name__} cannot be an integer of a layout",
+        span=place(),
+        found=type(n).__name__,
+        expected="an integer type whose values fit in Int64",
+        instead="convert it first, for example .to(Int64)",
+    )
+
+
+def _name(n: Numeric) -> str:
+    """Numbers are called n0, n1 … in the order in which a trace uses them, so that messages repeat."""
+    names = _NAMES.setdefault(_trace_of(n), {})
+    return names.setdefault(id(n), f"n{len(names)}")
+
+
+def _trace_of(n: Numeric) -> Trace:
+    n.ir_value()  # raises where the number may not be used
+    trace = active()
+    assert trace is not None
+    return trace
+
+
+def _declarations(n: Any, divisibility: int, lower: int | None, upper: int | None) -> Iterator[tuple[Any, str]]:
+    """What was declared of a number, each with whether it holds."""
+    if divisibility > 1:
+        yield n % divisibility == 0, f"a multiple of {divisibility}"
+    if lower is not None:
+        yield n >= lower, f"at least {lower}"
+    if upper is not None:
+        yield n <= upper, f"at most {upper}"
+
+
+def _check_requirement(requirement: Requirement) -> None:
+    """A residue is often a product, and two factors of 64 bits could wrap to the zero that is asked for: 128 do not."""
+    residue = Emitter().integer(requirement.residue, widest=Int128)
+    _check(residue == 0, f"{requirement.operation} has no exact result for this layout", requirement.statement)
+
+
+def _check(holds: Numeric, title: str, expected: str) -> None:
+    check(_trace_of(holds), holds.ir_value(), LayoutRequirementError.__name__, title, expected=expected)

@@ -1,0 +1,111 @@
+"""Composed layouts: inner(offset + outer(coordinate)), for what no single shape and stride can say.
+
+Input: an inner function (layout or swizzle), an offset, an outer layout. Output: a function like a layout.
+The outer layout owns the domain, so every operation on modes works on it and leaves the rest alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from triptych.layout.arithmetic import tuple_add
+from triptych.layout.coordinates import evaluate
+from triptych.layout.errors import ProfileError
+from triptych.layout.integers import is_static
+from triptych.layout.layout import Layout
+from triptych.layout.notation import Reader
+from triptych.layout.picture import fits_a_picture, index_grid
+from triptych.layout.svg import draw_svg
+from triptych.layout.swizzle import Swizzle
+from triptych.layout.tuples import Coord, IntTuple, Shape, tuple_text
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedLayout:
+    """inner o offset o outer."""
+
+    inner: Layout | Swizzle
+    offset: IntTuple
+    outer: Layout
+
+    @classmethod
+    def parse(cls, text: str) -> ComposedLayout:
+        """A composed layout from its notation, `S<3,4,3> o 0 o (8,8):(8,1)`."""
+        reader = Reader(text)
+        composed = read_composed(reader)
+        reader.finish()
+        if not isinstance(composed, ComposedLayout):
+            reader.fail("a composed layout is written inner o offset o outer")
+        return composed
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the domain."""
+        return self.outer.shape
+
+    @property
+    def is_static(self) -> bool:
+        """Whether every integer inside is known now."""
+        return self.inner.is_static and is_static(self.offset) and self.outer.is_static
+
+    def __call__(self, coord: Coord) -> IntTuple:
+        """The index of a coordinate of the outer layout."""
+        return self.from_outer(self.outer(coord))
+
+    def from_outer(self, value: IntTuple) -> IntTuple:
+        """What the offset and the inner function make of a value of the outer layout."""
+        moved = tuple_add(self.offset, value)
+        if isinstance(self.inner, Layout):
+            return evaluate(moved, self.inner.shape, self.inner.stride)
+        if isinstance(moved, tuple):
+            raise ProfileError("a swizzle permutes integers, not coordinates", found=str(moved))
+        return self.inner(moved)
+
+    def with_outer(self, outer: Layout) -> ComposedLayout:
+        """The same inner function and offset over another outer layout."""
+        return ComposedLayout(self.inner, self.offset, outer)
+
+    def __getitem__(self, mode: int) -> ComposedLayout:
+        return self.with_outer(self.outer[mode])
+
+    def __len__(self) -> int:
+        return len(self.outer)
+
+    def __str__(self) -> str:
+        return f"{self.inner} o {tuple_text(self.offset)} o {self.outer}"
+
+    def __repr__(self) -> str:
+        return f"ComposedLayout({self})"
+
+    def _repr_svg_(self) -> str | None:
+        """A picture for notebooks, when the layout is static and not too large."""
+        return draw_svg(index_grid(self)) if fits_a_picture(self) and self.is_static else None
+
+
+AnyLayout: TypeAlias = Layout | ComposedLayout
+L = TypeVar("L", Layout, ComposedLayout)
+
+
+def make_composed_layout(inner: Layout | Swizzle, offset: IntTuple, outer: Layout) -> ComposedLayout:
+    """inner o offset o outer."""
+    return ComposedLayout(inner, offset, outer)
+
+
+def on_outer(layout: L, function: Callable[[Layout], Layout]) -> L:
+    """Apply a function of layouts to a layout, or to the outer part of a composed one."""
+    if isinstance(layout, ComposedLayout):
+        return layout.with_outer(function(layout.outer))
+    return function(layout)
+
+
+def read_composed(reader: Reader) -> Layout | ComposedLayout | Swizzle:
+    """A layout, a swizzle, or a composition of three parts, at the cursor."""
+    inner: Layout | Swizzle
+    inner = Swizzle(*reader.swizzle()) if reader.peek().startswith("S<") else Layout(*reader.layout())
+    if not reader.skip("o"):
+        return inner
+    offset = reader.nested(lower=None)
+    reader.take("o")
+    return ComposedLayout(inner, offset, Layout(*reader.layout()))

@@ -1,0 +1,84 @@
+"""Making layouts.
+
+Input: shapes, orders, other layouts. Output: layouts, compact unless a stride is given.
+"""
+
+from __future__ import annotations
+
+from triptych.layout.basis import ScaledBasis
+from triptych.layout.composed import AnyLayout, ComposedLayout
+from triptych.layout.errors import ProfileError
+from triptych.layout.integers import Int, is_one
+from triptych.layout.layout import Layout, trusted
+from triptych.layout.tuples import IntTuple, Nested, Shape, Stride, compact_stride, flat, leaves
+
+
+def make_layout(shape: Shape, *, stride: Stride | None = None) -> Layout:
+    """The layout shape:stride; without a stride it is compact, first mode fastest."""
+    return trusted(shape, compact_stride(shape)) if stride is None else Layout(shape, stride)
+
+
+def make_identity_layout(shape: Shape) -> Layout:
+    """The layout that sends every coordinate to itself."""
+    return trusted(shape, _basis(shape, ()))
+
+
+def _basis(shape: Shape, path: tuple[int, ...]) -> Stride:
+    if isinstance(shape, tuple):
+        return tuple(_basis(item, (*path, step)) for step, item in enumerate(shape))
+    return ScaledBasis(1, path) if path else 1
+
+
+def make_ordered_layout(shape: Shape, order: IntTuple) -> Layout:
+    """The compact layout whose modes get faster the smaller their order; ties go left to right."""
+    ranks = list(_orders(shape, order))
+    strides: dict[int, Int] = {}
+    extents = flat(shape)
+    next_stride: Int = 1
+    for place in sorted(range(len(ranks)), key=ranks.__getitem__):
+        strides[place] = 0 if is_one(extents[place]) else next_stride
+        next_stride = next_stride * extents[place]
+    return trusted(shape, refill(shape, [strides[place] for place in range(len(ranks))]))
+
+
+def _orders(shape: Shape, order: IntTuple) -> list[int]:
+    """One order per leaf of the shape; an order for a whole mode holds for each of its leaves."""
+    if isinstance(order, tuple):
+        if not isinstance(shape, tuple) or len(shape) != len(order):
+            raise ProfileError("the order does not fit the shape", found=f"shape {shape}, order {order}")
+        return [rank for item, part in zip(shape, order, strict=True) for rank in _orders(item, part)]
+    if not isinstance(order, int):
+        raise ProfileError("the order of modes must be known now", found=f"order {order}")
+    return [order for _ in leaves(shape)]
+
+
+def make_layout_like(layout: AnyLayout) -> Layout:
+    """The compact layout with the same shape and the same order of strides; strides of 0 stay 0.
+
+    A dynamic stride counts as larger than every static one, and dynamic strides keep their order from left to
+    right: that is a choice of the result, not a claim about the input.
+    """
+    source = layout.outer if isinstance(layout, ComposedLayout) else layout
+    extents, steps = flat(source.shape), flat(source.stride)
+    if any(isinstance(step, ScaledBasis) for step in steps):
+        raise ProfileError("basis strides have no order of size", found=str(source))
+    keys = [(0, step) if isinstance(step, int) else (1, 0) for step in steps]
+    strides: dict[int, Int] = {}
+    next_stride: Int = 1
+    for place in sorted(range(len(keys)), key=keys.__getitem__):
+        if keys[place] == (0, 0) or is_one(extents[place]):
+            strides[place] = 0
+        else:
+            strides[place] = next_stride
+            next_stride = next_stride * extents[place]
+    return trusted(source.shape, refill(source.shape, [strides[place] for place in range(len(keys))]))
+
+
+def refill(profile: Nested, values: list[Int]) -> IntTuple:
+    """A flat list of leaves, nested like a profile."""
+    remaining = iter(values)
+
+    def build(part: Nested) -> IntTuple:
+        return tuple(build(item) for item in part) if isinstance(part, tuple) else next(remaining)
+
+    return build(profile)

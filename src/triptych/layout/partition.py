@@ -1,0 +1,67 @@
+"""Giving parts of a layout to tiles, threads and blocks.
+
+Input: a layout, a tiler and a coordinate or thread index. Output: the part, and the offset where it begins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.layout.compose import composition
+from triptych.layout.composed import AnyLayout
+from triptych.layout.constructors import make_layout
+from triptych.layout.divides import zipped_divide
+from triptych.layout.errors import ProfileError
+from triptych.layout.integers import Int
+from triptych.layout.inverses import right_inverse
+from triptych.layout.layout import Layout
+from triptych.layout.modes import append, rank, size
+from triptych.layout.products import raked_product
+from triptych.layout.slicing import dice, slice_and_offset
+from triptych.layout.tuples import Coord, IntTuple, product_each
+
+
+def local_tile(target: Any, tiler: Any, coord: Coord, proj: Coord = None) -> tuple[AnyLayout, IntTuple]:
+    """The tile at a coordinate of the grid of tiles (None keeps a direction whole), and its offset."""
+    if proj is not None:
+        tiler, coord = dice(tiler, proj), dice(coord, proj)
+    tiled = zipped_divide(target, tiler)
+    return slice_and_offset((_all_of(tiled, 0), _padded(coord, rank(tiled, [1]))), tiled)
+
+
+def local_partition(target: Any, tiler: Layout, index: Int, proj: Coord = None) -> tuple[AnyLayout, IntTuple]:
+    """What a thread gets of a layout when threads lie on it as `tiler` says, and where its part begins."""
+    tile, coord = product_each(tiler.shape), tiler.get_flat_coord(index)
+    if proj is not None and isinstance(proj, tuple):
+        tile, coord = dice(tile, proj), dice(coord, proj)
+    tiled = zipped_divide(target, tile)
+    return slice_and_offset((_padded(coord, rank(tiled, [0])), _all_of(tiled, 1)), tiled)
+
+
+def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple[Int, ...], Layout]:
+    """The tile that threads with their values cover, and the layout (thread, value) -> integer coordinate in it."""
+    arrangement = raked_product(thr_layout, val_layout)
+    tv = composition(right_inverse(arrangement), make_layout((size(thr_layout), size(val_layout))))
+    return product_each(arrangement.shape), tv
+
+
+def make_layout_image_mask(lay: Layout, coord: Coord, mode: int) -> int:
+    """A bit for every index a layout takes along one mode, the others fixed by the coordinate."""
+    if not isinstance(coord, tuple) or not 0 <= mode < len(coord):
+        raise ProfileError("the mask needs a coordinate that has the mode", found=f"{coord}, mode {mode}")
+    along, offset = slice_and_offset((*coord[:mode], None, *coord[mode + 1 :]), lay)
+    count = size(along)
+    if not isinstance(count, int) or not isinstance(offset, int) or not along.is_static:
+        raise ProfileError("the mask needs a static layout and coordinate", found=f"{lay} at {coord}")
+    mask = 0
+    for i in range(count):
+        mask |= 1 << (offset + int(along(i)))  # type: ignore[arg-type]  # an index, since the offset is one
+    return mask
+
+
+def _all_of(layout: Any, mode: int) -> Coord:
+    return (None,) * rank(layout, [mode])
+
+
+def _padded(coord: Coord, wanted: int) -> Coord:
+    return append(coord, None, wanted) if isinstance(coord, tuple) else coord

@@ -1,0 +1,106 @@
+"""Repeating a layout as another one says.
+
+Input: a block and a tiler layout. Output: block and tiler as modes of one layout, every copy of the block apart;
+the functions differ only in how the modes are grouped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import zip_longest
+
+from triptych.layout.arithmetic import tuple_ceil_div
+from triptych.layout.compose import compose
+from triptych.layout.composed import L, on_outer
+from triptych.layout.constructors import make_ordered_layout
+from triptych.layout.errors import ProfileError
+from triptych.layout.gaps import complement_in
+from triptych.layout.layout import Layout, from_modes, modes, trusted
+from triptych.layout.tuples import IntTuple, Tile, product_each, rank_of
+
+
+def logical_product(block: L, tiler: Tile) -> L:
+    """(block, copies); with a tuple of tilers, mode by mode."""
+    return on_outer(block, lambda outer: _product(outer, tiler))
+
+
+def zipped_product(block: L, tiler: Tile) -> L:
+    """((block modes), (tiler modes))."""
+    return on_outer(block, lambda outer: from_modes(_zipped(outer, tiler)))
+
+
+def tiled_product(block: L, tiler: Tile) -> L:
+    """((block modes), tiler mode, tiler mode, …)."""
+    return on_outer(block, lambda outer: _tiled(*_zipped(outer, tiler)))
+
+
+def flat_product(block: L, tiler: Tile) -> L:
+    """(block mode, …, tiler mode, …)."""
+    return on_outer(block, lambda outer: _flat(*_zipped(outer, tiler)))
+
+
+def _tiled(block: Layout, copies: Layout) -> Layout:
+    return from_modes((block, *modes(copies)))
+
+
+def _flat(block: Layout, copies: Layout) -> Layout:
+    return from_modes((*modes(block), *modes(copies)))
+
+
+def blocked_product(block: L, tiler: Layout) -> L:
+    """((block, tiler), (block, tiler), …): copies lie side by side."""
+    return on_outer(block, lambda outer: _interleave(outer, tiler, lambda b, t: (b, t)))
+
+
+def raked_product(block: L, tiler: Layout) -> L:
+    """((tiler, block), (tiler, block), …): copies are dealt out element by element."""
+    return on_outer(block, lambda outer: _interleave(outer, tiler, lambda b, t: (t, b)))
+
+
+def tile_to_shape(block: L, target_shape: IntTuple, order: IntTuple | None = None) -> L:
+    """Repeat a block until it covers a shape, along the modes in the given order."""
+    return on_outer(block, lambda outer: _cover(outer, target_shape, order))
+
+
+def _cover(block: Layout, target_shape: IntTuple, order: IntTuple | None) -> Layout:
+    missing = rank_of(target_shape) - len(block)
+    if missing < 0:
+        raise ProfileError("the block has more modes than the shape", found=f"{block} in {target_shape}")
+    padded = from_modes((*modes(block), *[trusted(1, 0)] * missing)) if missing else block
+    repeats = tuple_ceil_div(product_each(target_shape), product_each(padded.shape))
+    tiler = make_ordered_layout(repeats, tuple(range(rank_of(repeats))) if order is None else order)
+    return _interleave(padded, tiler, lambda b, t: (b, t))
+
+
+def _product(block: Layout, tiler: Tile) -> Layout:
+    if tiler is None:
+        return block
+    if isinstance(tiler, tuple):
+        parts = modes(block)
+        if len(tiler) > len(parts):
+            raise ProfileError("the tiler has more modes than the block", found=f"tiler {tiler}, block {block}")
+        return from_modes([*map(_product, parts, tiler), *parts[len(tiler) :]])
+    copies = tiler if isinstance(tiler, Layout) else trusted(tiler, 1)
+    # The last mode of a complement runs on without end, so no size has to be named.
+    return from_modes((block, compose(complement_in(block, None), copies)))
+
+
+def _zipped(block: Layout, tiler: Tile) -> tuple[Layout, Layout]:
+    parts = _zipped_modes(block, tiler) if isinstance(tiler, tuple) else modes(_product(block, tiler))
+    first, second, *rest = parts
+    return first, from_modes((*modes(second), *rest)) if rest else second
+
+
+def _zipped_modes(block: Layout, tiler: tuple[Tile, ...]) -> tuple[Layout, ...]:
+    parts = modes(_product(block, tiler))
+    pairs = [modes(part) for part in parts[: len(tiler)]]
+    return from_modes(pair[0] for pair in pairs), from_modes(pair[1] for pair in pairs), *parts[len(tiler) :]
+
+
+def _interleave(block: Layout, tiler: Layout, pair: Callable[[Layout, Layout], tuple[Layout, Layout]]) -> Layout:
+    """Modes of block and tiler side by side; a mode only one of them has stands alone."""
+    first, second = modes(_product(block, tiler))
+    joined = []
+    for b, t in zip_longest(modes(first), modes(second)):
+        joined.append(b if t is None else t if b is None else from_modes(pair(b, t)))
+    return from_modes(joined)

@@ -1,0 +1,421 @@
+"""Symbolic integers: the `?` of the notation, kept as exact polynomials.
+
+Input: named unknowns with a divisibility and a width. Output: integers that add, multiply and divide exactly.
+A multiple of 4 is stored as 4·x, so divisibility is not a flag to propagate but the gcd of the coefficients,
+and (4·x)//4·4 is the same value again.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from triptych.layout.errors import DeclarationError, UndecidableError
+from triptych.layout.integers import Int
+
+_fresh = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """An unknown: the caller's value is `divisor` times it."""
+
+    name: str
+    divisor: int = 1
+    width: int = 32
+    lower: int | None = 1
+
+    def __str__(self) -> str:
+        return self.name if self.divisor == 1 else f"({self.name}/{self.divisor})"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An operation that has no polynomial form: //, min, & or ^ of two integers.
+
+    Operands share parts, so the tree they unfold to may be a thousand times larger than what is stored. What is asked
+    often is therefore found once, when the operation is made.
+    """
+
+    name: str
+    left: Int
+    right: Int
+    text: str = field(init=False, repr=False, compare=False)
+    width: int = field(init=False, repr=False, compare=False)
+    lower: int | None = field(init=False, repr=False, compare=False)
+    hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        sides = (self.left, self.right)
+        object.__setattr__(self, "text", _operation_text(self.name, *map(expression, sides)))
+        object.__setattr__(self, "width", max(side.width for side in sides if isinstance(side, SymInt)))
+        object.__setattr__(self, "lower", _operation_lower_bound(self.name, self.left, self.right))
+        object.__setattr__(self, "hash", hash((self.name, *sides)))
+
+    def __hash__(self) -> int:
+        return self.hash
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __reduce__(self) -> tuple[type[Operation], tuple[str, Int, Int]]:
+        """Made anew from its operands: hashes differ from process to process."""
+        return Operation, (self.name, self.left, self.right)
+
+
+Atom: TypeAlias = Symbol | Operation
+Monomial: TypeAlias = tuple[Atom, ...]
+Terms: TypeAlias = tuple[tuple[Monomial, int], ...]
+
+_CONSTANT: Monomial = ()
+_EVALUATE: dict[str, Callable[[int, int], int]] = {
+    "//": lambda a, b: a // b,
+    "min": min,
+    "&": lambda a, b: a & b,
+    "^": lambda a, b: a ^ b,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=True)
+class SymInt:
+    """A polynomial in unknowns with integer coefficients, in one normal form: equal values are equal objects."""
+
+    terms: Terms
+
+    @property
+    def divisibility(self) -> int:
+        return math.gcd(*(coefficient for _, coefficient in self.terms))
+
+    @property
+    def width(self) -> int:
+        return max(atom.width for monomial, _ in self.terms for atom in monomial)
+
+    @property
+    def symbols(self) -> frozenset[Symbol]:
+        """Every unknown the value depends on."""
+        return frozenset(symbol for monomial, _ in self.terms for atom in monomial for symbol in _symbols(atom))
+
+    def known_equal(self, other: Int) -> bool:
+        return self == other
+
+    def minimum(self, other: Int) -> Int:
+        return _minimum(self, other)
+
+    def substitute(self, bindings: Mapping[str, int]) -> Int:
+        """The value with unknowns replaced by numbers; a number that breaks what was declared is an error."""
+        total: Int = 0
+        for monomial, coefficient in self.terms:
+            product: Int = coefficient
+            for atom in monomial:
+                product = product * _substitute_atom(atom, bindings)
+            total = total + product
+        return total
+
+    def __str__(self) -> str:
+        hints = ["i64"] * (self.width == 64) + [f"div={self.divisibility}"] * (self.divisibility > 1)
+        return "?{" + " ".join(hints) + "}" if hints else "?"
+
+    def __repr__(self) -> str:
+        return f"SymInt({expression(self)})"
+
+    def __bool__(self) -> bool:
+        raise UndecidableError("the truth of a symbolic integer is not known", found=expression(self))
+
+    def __add__(self, other: Int) -> Int:
+        return _sum(self.terms, terms_of(other)) if isinstance(other, int | SymInt) else NotImplemented
+
+    __radd__ = __add__
+
+    def __neg__(self) -> Int:
+        return self * -1
+
+    def __sub__(self, other: Int) -> Int:
+        return self + -other if isinstance(other, int | SymInt) else NotImplemented
+
+    def __rsub__(self, other: int) -> Int:
+        return -self + other
+
+    def __mul__(self, other: Int) -> Int:
+        if not isinstance(other, int | SymInt):
+            return NotImplemented
+        products = (
+            (in_order(m1 + m2), c1 * c2) for (m1, c1), (m2, c2) in itertools.product(self.terms, terms_of(other))
+        )
+        return _sum(tuple(products))
+
+    __rmul__ = __mul__
+
+    def __floordiv__(self, other: Int) -> Int:
+        return _divide(self, other) if isinstance(other, int | SymInt) else NotImplemented
+
+    def __rfloordiv__(self, other: int) -> Int:
+        return _divide(other, self)
+
+    def __mod__(self, other: Int) -> Int:
+        return self - other * (self // other)
+
+    def __rmod__(self, other: int) -> Int:
+        return other - self * (other // self)
+
+    def __and__(self, other: int) -> Int:
+        return _bitwise("&", self, other)
+
+    __rand__ = __and__
+
+    def __xor__(self, other: Int) -> Int:
+        return _bitwise("^", self, other)
+
+    __rxor__ = __xor__
+
+    def __lshift__(self, other: int) -> Int:
+        return self * (1 << other)
+
+    def __rshift__(self, other: int) -> Int:
+        return self // (1 << other)
+
+    def __lt__(self, other: Int) -> bool:
+        return _decided(other - self - 1, self - other, f"{expression(self)} < {expression(other)}")
+
+    def __le__(self, other: Int) -> bool:
+        return _decided(other - self, self - other - 1, f"{expression(self)} <= {expression(other)}")
+
+    def __gt__(self, other: Int) -> bool:
+        return not self <= other
+
+    def __ge__(self, other: Int) -> bool:
+        return not self < other
+
+
+def sym_int(width: int = 32, divisibility: int = 1, *, symbol: str | None = None, lower: int | None = 1) -> SymInt:
+    """A new unknown (or the one called `symbol`), a multiple of `divisibility` and at least `lower`."""
+    if width not in (32, 64) or divisibility < 1:
+        raise DeclarationError(
+            "a symbolic integer has 32 or 64 bits and a positive divisibility",
+            found=f"width={width}, divisibility={divisibility}",
+        )
+    name = symbol if symbol is not None else f"_{next(_fresh)}"
+    return SymInt((((Symbol(name, divisibility, width, lower),), divisibility),))
+
+
+def assume(value: Int, divby: int = 1) -> Int:
+    """The same value, now known to be a multiple of `divby`: it is written as divby · (value // divby)."""
+    if isinstance(value, int) and value % divby:
+        raise DeclarationError("the assumption is false", found=str(value), expected=f"a multiple of {divby}")
+    return value if isinstance(value, int) else (value // divby) * divby
+
+
+def expression(value: Int) -> str:
+    """A symbolic integer written out, for messages."""
+    if not isinstance(value, SymInt):
+        return str(value)
+    return " + ".join(_term_text(monomial, coefficient) for monomial, coefficient in value.terms)
+
+
+def _operation_text(name: str, left: str, right: str) -> str:
+    if name == "min":
+        return f"min({left}, {right})"
+    left, right = (f"({side})" if " " in side else side for side in (left, right))
+    return f"({left} {name} {right})"
+
+
+def _term_text(monomial: Monomial, coefficient: int) -> str:
+    factors = [str(atom) for atom in monomial]
+    return "*".join(factors if coefficient == 1 and factors else [str(coefficient), *factors])
+
+
+def lower_bound(value: Int) -> int | None:
+    """A number the value never goes below, when one is known."""
+    if isinstance(value, int):
+        return value
+    if not isinstance(value, SymInt):
+        return None
+    total = 0
+    for monomial, coefficient in value.terms:
+        bounds = [_atom_lower_bound(atom) for atom in monomial]
+        known = [bound for bound in bounds if bound is not None and bound >= 0]
+        if len(known) < len(bounds) or (coefficient < 0 and monomial):
+            return None
+        total += coefficient * math.prod(known)
+    return total
+
+
+def _atom_lower_bound(atom: Atom) -> int | None:
+    if isinstance(atom, Operation) or atom.lower is None:
+        return atom.lower
+    return -(-atom.lower // atom.divisor)
+
+
+def _operation_lower_bound(name: str, a: Int, b: Int) -> int | None:
+    left, right = lower_bound(a), lower_bound(b)
+    if left is None:
+        return None
+    if name == "//" and isinstance(b, int) and b > 0:
+        return left // b
+    if name == "//":
+        return 0 if left >= 0 and (right or 0) > 0 else None
+    if right is None:
+        return None
+    return min(left, right) if name == "min" or min(left, right) < 0 else 0
+
+
+def _symbols(atom: Atom) -> Iterable[Symbol]:
+    if isinstance(atom, Symbol):
+        return (atom,)
+    sides = (side for side in (atom.left, atom.right) if isinstance(side, SymInt))
+    return frozenset(symbol for side in sides for symbol in side.symbols)
+
+
+def _substitute_atom(atom: Atom, bindings: Mapping[str, int]) -> Int:
+    if isinstance(atom, Operation):
+        left, right = (
+            side.substitute(bindings) if isinstance(side, SymInt) else side for side in (atom.left, atom.right)
+        )
+        return _apply(atom.name, left, right)
+    value = bindings.get(atom.name)
+    if value is None:
+        return SymInt((((atom,), 1),))
+    if value % atom.divisor or (atom.lower is not None and value < atom.lower):
+        raise DeclarationError(
+            f"{atom.name} = {value} breaks what was declared of it",
+            expected=f"a multiple of {atom.divisor}, at least {atom.lower}",
+        )
+    return value // atom.divisor
+
+
+def _apply(name: str, left: Int, right: Int) -> Int:
+    if isinstance(left, int) and isinstance(right, int):
+        return _EVALUATE[name](left, right)
+    if name == "//":
+        return _divide(left, right)
+    return _minimum(left, right) if name == "min" else _bitwise(name, left, right)
+
+
+def terms_of(value: Int) -> Terms:
+    """The terms of a symbolic integer; a number is a constant term."""
+    return value.terms if isinstance(value, SymInt) else (((_CONSTANT, value),) if isinstance(value, int) else ())
+
+
+def in_order(monomial: Iterable[Atom]) -> Monomial:
+    """The one order in which a product is written."""
+    return tuple(sorted(monomial, key=str))
+
+
+def _sum(*parts: Terms) -> Int:
+    """One normal form: terms with equal monomials are added, zeros vanish, a lone constant is a Python int."""
+    total: dict[Monomial, int] = {}
+    for monomial, coefficient in itertools.chain(*parts):
+        total[monomial] = total.get(monomial, 0) + coefficient
+    terms = tuple(sorted(((m, c) for m, c in total.items() if c), key=lambda term: [str(atom) for atom in term[0]]))
+    if not terms:
+        return 0
+    return terms[0][1] if terms[0][0] == _CONSTANT and len(terms) == 1 else SymInt(terms)
+
+
+def _atom(name: str, left: Int, right: Int) -> SymInt:
+    return SymInt((((Operation(name, left, right),), 1),))
+
+
+def _divide(a: Int, b: Int) -> Int:
+    """Floor division: the part that divides exactly leaves the quotient, the rest stays an operation."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a // b
+    if a == b:
+        return 1
+    quotient, rest = _exact_part(terms_of(a), b)
+    return quotient + (0 if rest == 0 else _divide_rest(rest, b))
+
+
+def _exact_part(terms: Terms, divisor: Int) -> tuple[Int, Int]:
+    """terms = divisor · quotient + rest; adding a multiple of the divisor adds exactly that to a floor division."""
+    divisor_terms = terms_of(divisor)
+    if len(divisor_terms) > 1:
+        return 0, _sum(terms)
+    ((wanted, by),) = divisor_terms
+    quotient: list[tuple[Monomial, int]] = []
+    rest: list[tuple[Monomial, int]] = []
+    for monomial, coefficient in terms:
+        left = without(monomial, wanted)
+        if left is None:
+            rest.append((monomial, coefficient))
+        else:
+            quotient.append((left, coefficient // by))
+            rest.append((monomial, coefficient % by))
+    return _sum(tuple(quotient)), _sum(tuple(rest))
+
+
+def without(monomial: Monomial, factor: Monomial) -> Monomial | None:
+    """What is left of a product without some of its factors, if it has them."""
+    remaining = list(monomial)
+    for atom in factor:
+        if atom not in remaining:
+            return None
+        remaining.remove(atom)
+    return tuple(remaining)
+
+
+def _divide_rest(rest: Int, divisor: Int) -> Int:
+    if _at_least(rest, 0) and _at_least(divisor - rest, 1):
+        return 0
+    if rest == -1 and _at_least(divisor, 1):
+        return -1
+    common = math.gcd(_content(rest), _content(divisor))
+    if common > 1:
+        return _divide(_scale_down(rest, common), _scale_down(divisor, common))
+    inner = _lone_atom(rest)
+    if isinstance(inner, Operation) and inner.name == "//" and isinstance(divisor, int) and divisor > 0:
+        by = inner.right
+        return _divide(inner.left, by * divisor) if isinstance(by, int) and by > 0 else _atom("//", rest, divisor)
+    return _atom("//", rest, divisor)
+
+
+def _lone_atom(value: Int) -> Atom | None:
+    terms = terms_of(value)
+    return terms[0][0][0] if len(terms) == 1 and len(terms[0][0]) == 1 and terms[0][1] == 1 else None
+
+
+def _content(value: Int) -> int:
+    return abs(value) if isinstance(value, int) else value.divisibility
+
+
+def _scale_down(value: Int, by: int) -> Int:
+    return value // by if isinstance(value, int) else _sum(tuple((m, c // by) for m, c in terms_of(value)))
+
+
+def _minimum(a: Int, b: Int) -> Int:
+    difference = a - b
+    if _at_least(difference, 0):
+        return b
+    if _at_least(-difference, 0):
+        return a
+    common = math.gcd(_content(a), _content(b))
+    left, right = sorted((_scale_down(a, common), _scale_down(b, common)), key=expression)
+    return _atom("min", left, right) * common
+
+
+def _bitwise(name: str, a: Int, b: Int) -> Int:
+    """The low bits both sides are known to lack are shifted out, so that they stay known."""
+    if isinstance(a, int) and isinstance(b, int):
+        return _EVALUATE[name](a, b)
+    if a == 0 or b == 0:
+        return a + b if name == "^" else 0
+    low_bits = [_content(side) & -_content(side) for side in (a, b)]
+    shift = max(low_bits) if name == "&" else min(low_bits)
+    left, right = sorted((a // shift, b // shift), key=expression)
+    return 0 if left == 0 or right == 0 else _atom(name, left, right) * shift
+
+
+def _at_least(value: Int, bound: int) -> bool:
+    known = lower_bound(value)
+    return known is not None and known >= bound
+
+
+def _decided(true_when: Int, false_when: Int, question: str) -> bool:
+    """Both integers are read as 'at least zero'; neither known means nobody knows."""
+    if _at_least(true_when, 0):
+        return True
+    if _at_least(false_when, 0):
+        return False
+    raise UndecidableError("the comparison depends on a symbolic integer", found=question)
