@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
+from triptych.boundary import for_user
 from triptych.dsl import DSL
 from triptych.metastage.arguments import Shape
 from triptych.metastage.results import Rebuild
@@ -15,6 +17,7 @@ from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, Target
+from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Loaded, Rewritten
 
@@ -33,14 +36,18 @@ class Job:
 
 def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
     """Python in, a callable native function out."""
+    started = time.perf_counter()
     job.target.start()
+    job.language.load()
     rewritten = rewrite(job.function) if job.preprocessor else None  # pre-stage:    Python AST -> Python AST
     traced, rebuild = trace(  #                                         meta-stage:   run it once -> MLIR
         rewritten or job.function, job.specialization, job.language.hooks, rewrite
     )
     lowered = lower(traced, job.target, job.language.passes)  #         object-stage: the target's pass list
     compiled = codegen(lowered, job.target, job.options)  #                           -> object file
-    return rewritten, load(compiled, job.target), rebuild
+    loaded = load(compiled, job.target)
+    observe(rewritten, loaded, time.perf_counter() - started)
+    return rewritten, loaded, rebuild
 
 
 class CompiledFunction:
@@ -57,7 +64,7 @@ class CompiledFunction:
         self._rebuild = rebuild
         self._shapes = tuple(shapes.items())
         self.direct: Callable[..., Any] | None = None
-        """The native entry point, when it can be called with the Python arguments as they are."""
+        """What takes the Python arguments as they are, when all are numbers: if it can be, the native entry point."""
 
     @property
     def native(self) -> Callable[..., Any]:
@@ -99,11 +106,19 @@ class CompiledFunction:
         return self.mlir
 
     def __call__(self, *args: Any) -> Any:
-        """Flatten aggregates, call, rebuild. Functions over plain numbers are called without this."""
-        values = [v for (_, shape), arg in zip(self._shapes, args, strict=False) for v in shape.flatten(arg)]
-        if len(args) != len(self._shapes):
-            values = list(args)
-        return self._result(self._loaded.call(*values))
+        """Functions over plain numbers have the native entry point in this place."""
+        return self.call_packed(*args)
+
+    def call_packed(self, *args: Any) -> Any:
+        """Flatten aggregates to numbers, call, rebuild the result."""
+        try:
+            values = [v for (_, shape), arg in zip(self._shapes, args, strict=False) for v in shape.flatten(arg)]
+            if len(args) != len(self._shapes):
+                values = list(args)
+            return self._result(self._loaded.call(*values))
+        except Exception as error:
+            for_user(error)
+            raise
 
     def _result(self, returned: Any) -> Any:
         results = self._loaded.compiled.lowered.traced.results
@@ -111,11 +126,15 @@ class CompiledFunction:
 
 
 def compiled_function(job: Job) -> CompiledFunction:
-    """Compile and wrap. A function over plain numbers gets a class of its own whose `__call__` is the entry point."""
+    """Compile and wrap. A function over plain numbers gets a class of its own, whose `__call__` is the entry point."""
     rewritten, loaded, rebuild = compile_stages(job)
     shapes = job.specialization.shapes
-    if rebuild is not next or not all(shape.dtype for shape in shapes.values()):
+    if not all(shape.dtype for shape in shapes.values()):
         return CompiledFunction(rewritten, loaded, rebuild, shapes)
+    if rebuild is not next:
+        several = CompiledFunction(rewritten, loaded, rebuild, shapes)
+        several.direct = lambda *args: several._result(loaded.call(*args))
+        return several
     own = type("CompiledFunction", (CompiledFunction,), {"__call__": staticmethod(loaded.call)})
     compiled: CompiledFunction = own(rewritten, loaded, rebuild, shapes)
     compiled.direct = loaded.call

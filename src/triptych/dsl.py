@@ -1,4 +1,8 @@
-"""A language on the base: everything it plugs in. `triptych.jit` is the base's own language; others make a `DSL`."""
+"""A language on the base: everything it plugs in. `triptych.jit` is the base's own language; others make a `DSL`.
+
+This is the door for those who write a language; its users need only `triptych`. The decorator of a language is
+`triptych.jit(language=...)`.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +10,52 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from triptych.hooks import Hooks
-from triptych.metastage.tracing import Trace
+from triptych.ir.context import context
+from triptych.ir.dialect import Dialect, OperationSpec
+from triptych.ir.location import place_of
+from triptych.ir.rewriting import Replacement, Rule, replacing
+from triptych.metastage.branches import BranchForm
+from triptych.metastage.emission import emit
+from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.tracing_hooks import TracingHooks
+from triptych.metastage.truth import is_dynamic
 from triptych.stages import PassSpec
+
+__all__ = [
+    "BASE",
+    "DSL",
+    "BranchForm",
+    "Dialect",
+    "Hooks",
+    "OperationSpec",
+    "PassSpec",
+    "Region",
+    "Replacement",
+    "Rule",
+    "Trace",
+    "TracingHooks",
+    "emit",
+    "is_dynamic",
+    "place",
+    "place_of",
+    "replacing",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class DSL:
-    """A language: its name, the hooks that say what control flow means, and passes that lower its own operations."""
+    """A language: its name, the hooks that say what control flow means, its own operations and how they lower."""
 
     name: str
     hooks: Callable[[Trace], Hooks] = TracingHooks
+    dialects: tuple[Dialect, ...] = ()
     passes: tuple[PassSpec, ...] = ()
     """Run on the traced module before the target's own pass list."""
+
+    def load(self) -> None:
+        """Make the language's operations known where this thread traces."""
+        for dialect in self.dialects:
+            dialect.load(context())
 
 
 BASE = DSL("triptych")

@@ -124,13 +124,16 @@ class Hooks(Protocol):
     def guard(self, exits: Names, rest: Thunk, names: Names = (), get: Get = ..., set: Set = ...) -> None:
         """Run `rest`, what follows a possible early exit, unless one of the flags `exits` is true."""
 
+    def left(self, flags: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The exit flags at a point that no path reaches without having taken one of them."""
+
     def result(self, value: Any) -> Any:
         """The value of a function that returned early on some path."""
 
     def raising(self) -> None:
         """Called just before a `raise` statement runs."""
 
-    def assert_(self, test: Any, message: Thunk) -> None: ...
+    def assert_(self, test: Any, message: Thunk | None = None) -> None: ...
     def match_subject(self, subject: Any) -> Any: ...
 
     # expressions ------------------------------------------------------------------------------------------------
@@ -231,14 +234,20 @@ class PythonHooks:
         if not _any_set(exits, names, get):
             rest()
 
+    def left(self, flags: tuple[Any, ...]) -> tuple[Any, ...]:
+        return flags
+
     def result(self, value: Any) -> Any:
         return value
 
     def raising(self) -> None:
         """CPython raises; nothing to do before."""
 
-    def assert_(self, test: Any, message: Thunk) -> None:
-        assert test, message()
+    def assert_(self, test: Any, message: Thunk | None = None) -> None:
+        if message is None:
+            assert test
+        else:
+            assert test, message()
 
     def match_subject(self, subject: Any) -> Any:
         return subject

@@ -7,9 +7,9 @@ import importlib
 import threading
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, overload
 
-from triptych.boundary import Outcome, boundary, outcome_of
+from triptych.boundary import for_user
 from triptych.compiling import CompiledFunction, Job, compiled_function
 from triptych.dsl import BASE, DSL
 from triptych.ir import bindings
@@ -17,31 +17,43 @@ from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_o
 from triptych.metastage.calls import inline_call
 from triptych.metastage.errors import KernelCallError
 from triptych.metastage.kernels import KernelLaunch, kernel_call
+from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active
 from triptych.objectstage.cache_key import Key, cache_key
-from triptych.objectstage.guards import Guard, guards, watch
+from triptych.objectstage.guards import Guard, guards
 from triptych.objectstage.target import CompileOptions, Target, find_target
 from triptych.support.config import config
 from triptych.support.source import Span
 from triptych.support.tracebacks import caller
+from triptych.warm import warm_call
 
-F = TypeVar("F", bound=Callable[..., Any])
+MOST_ENTRIES = 1024
+"""Table entries kept for one function: each new Constexpr object makes one; compiled code is found again by key."""
+
+MOST_WARM = 8
+"""Warm calls that are tried one after the other before the table is asked and the row starts anew."""
 
 
 class Entry(NamedTuple):
     """A compiled function in the table, and whether what it was compiled from is still the same."""
 
-    call: Callable[..., Any]
     compiled: CompiledFunction
-    unchanged: Callable[[], bool]
+    guard: Guard
+    static: tuple[Any, ...]
+    """Kept alive: the table knows static arguments by identity, and an identity is free again after its object."""
 
 
 class JitFunction:
     """A Python function that is compiled when it is called, once for each specialization.
 
-    Every instance has a class of its own whose `__call__` is `boundary(...)`: a table look-up and the native call.
+    Every instance has a class of its own: `__call__` is looked up there, and becomes a warm call (see `warm`).
     """
+
+    __name__: str
+
+    def __new__(cls, *_: Any) -> JitFunction:
+        return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__}))
 
     def __init__(self, function: FunctionType, language: DSL, preprocessor: bool, options: dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
@@ -52,7 +64,7 @@ class JitFunction:
         self._lock = threading.RLock()
         self._compiled: dict[str, CompiledFunction] = {}
         self._entries: dict[Any, Entry] = {}
-        self._fast: dict[tuple[type, ...], Entry] = {}
+        self._warm_calls = 0
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -60,12 +72,19 @@ class JitFunction:
     def __reduce__(self) -> Any:
         return _look_up, (self.function.__module__, self.function.__qualname__)
 
+    def __cache_key__(self) -> tuple[Any, ...]:
+        """What a function that calls this one depends on: its tables are not content."""
+        return self.function, self._preprocessor, self.language
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.function.__module__}.{self.function.__qualname__}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Replaced in every instance's own class by `boundary`."""
-        return self._outcome(args, kwargs).unwrap()
+        try:
+            return self._run(args, kwargs, caller())
+        except Exception as error:
+            for_user(error)
+            raise
 
     def __traced_call__(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call from traced code: inlined."""
@@ -73,23 +92,27 @@ class JitFunction:
 
     def compile(self, *args: Any, **kwargs: Any) -> CompiledFunction:
         """Compile for these arguments without running; the result takes only the dynamic ones."""
-        compiled: CompiledFunction = outcome_of(lambda: self._find(args, kwargs, caller(), {}).compiled).unwrap()
-        return compiled
+        try:
+            return self._find(args, kwargs, caller(), {}).compiled
+        except Exception as error:
+            for_user(error)
+            raise
 
     def explain_key(self, *args: Any, **kwargs: Any) -> Key:
         """Everything that decides what would be compiled for these arguments; print it."""
-        specialization = self._specialize(args, kwargs, caller())
-        target = _target({})
-        toolchain = {"triptych": _version(), **bindings.versions(), **target.info()}
-        return self._key(specialization, self._compile_options({}), target, toolchain)
+        try:
+            specialization = self._specialize(args, kwargs, caller())
+            target = _target({})
+            toolchain = {"triptych": _version(), **bindings.versions(), **target.info()}
+            return self._key(specialization, self._compile_options({}), target, toolchain)
+        except Exception as error:
+            for_user(error)
+            raise
 
     # the table --------------------------------------------------------------------------------------------------
     @functools.cached_property
     def _parameters(self) -> tuple[Parameter, ...]:
         return parameters_of(self.function)
-
-    def _outcome(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Outcome:
-        return outcome_of(lambda: self._run(args, kwargs, caller()))
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
         trace = active()
@@ -97,7 +120,7 @@ class JitFunction:
             return self.__traced_call__(trace, args, kwargs)
         entry = self._find(args, kwargs, called_from, {})
         bound = bind(self.function, args, kwargs, called_from)
-        return entry.call(*(bound[p.name] for p in self._parameters if not p.static))
+        return entry.compiled.call_packed(*(bound[p.name] for p in self._parameters if not p.static))
 
     def _find(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None, options: dict[str, Any]
@@ -108,22 +131,35 @@ class JitFunction:
         shapes = tuple(shape.key() for shape in specialization.shapes.values())
         place = (tuple(_identity(v) for v in specialization.static.values()), shapes, chosen, target.name)
         entry = self._entries.get(place)
-        if entry is None or not entry.unchanged():
+        if entry is None or not entry.guard():
             with self._lock:
+                if len(self._entries) >= MOST_ENTRIES:
+                    self._entries.clear()
                 entry = self._entries[place] = self._entry(specialization, chosen, target)
-        plain = all(shape.dtype for shape in specialization.shapes.values())
-        if plain and not (specialization.static or kwargs or options):
-            self._fast[tuple(map(type, args))] = entry
+        if not kwargs and not options:
+            self._remember(args, entry)
         return entry
 
+    def _remember(self, args: tuple[Any, ...], entry: Entry) -> None:
+        """Let calls with arguments like these go straight to the entry point, if they can."""
+        static = [parameter.static for parameter in self._parameters]
+        native = entry.compiled.direct
+        if native is None or len(args) != len(static):
+            return
+        if all(fixed or type(arg) in PYTHON_NUMBERS for arg, fixed in zip(args, static, strict=True)):
+            own: Any = type(self)
+            otherwise = own.__call__ if self._warm_calls % MOST_WARM else own.__base__.__call__
+            own.__call__ = warm_call(native, args, static, entry.guard, otherwise)
+            self._warm_calls += 1
+
     def _entry(self, specialization: Specialization, options: CompileOptions, target: Target) -> Entry:
-        guard = _both(guards(self.function), watch(*specialization.static.values()))
+        guard = guards(self.function, *specialization.static.values())
         key = self._key(specialization, options, target, {})
         compiled = self._compiled.get(key.digest)
         if compiled is None:
             job = Job(self.function, specialization, self.language, target, options, self._preprocessor)
             compiled = self._compiled[key.digest] = compiled_function(job)
-        return Entry(compiled.direct or compiled, compiled, guard)
+        return Entry(compiled, guard, tuple(specialization.static.values()))
 
     def _key(
         self, specialization: Specialization, options: CompileOptions, target: Target, toolchain: dict[str, Any]
@@ -135,7 +171,7 @@ class JitFunction:
             options={
                 "opt_level": options.opt_level,
                 "preprocessor": self._preprocessor,
-                "language": self.language.name,
+                "language": self.language,
             },
             toolchain=toolchain,
             target=target.name,
@@ -178,13 +214,15 @@ def compile(
     function: Any, /, *args: Any, target: str = "", opt_level: int | None = None, **kwargs: Any
 ) -> CompiledFunction:
     """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function."""
-    jitted, args = _unbound(function, args)
     options: dict[str, Any] = {} if opt_level is None else {"opt_level": opt_level}
     if target:
         options["target"] = target
-    called_from = caller()
-    found: CompiledFunction = outcome_of(lambda: jitted._find(args, kwargs, called_from, options).compiled).unwrap()
-    return found
+    try:
+        jitted, args = _unbound(function, args)
+        return jitted._find(args, kwargs, caller(), options).compiled
+    except Exception as error:
+        for_user(error)
+        raise
 
 
 def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[Any, ...]]:
@@ -193,7 +231,7 @@ def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[A
     if isinstance(function, JitFunction):
         return function, args
     if isinstance(function, FunctionType):
-        return _make(JitFunction, function, BASE, True, {}), args
+        return JitFunction(function, BASE, True, {}), args
     called = vars(type(function)).get("__call__")
     if isinstance(called, JitFunction):
         return called, (function, *args)
@@ -201,36 +239,37 @@ def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[A
 
 
 @overload
-def jit(function: F, /) -> F: ...
+def jit(function: Callable[..., Any], /) -> JitFunction: ...
 @overload
-def jit(*, language: DSL = ..., preprocessor: bool = ..., **options: Any) -> Callable[[F], F]: ...
+def jit(*, language: DSL = ..., preprocessor: bool = ..., **options: Any) -> Callable[[Any], JitFunction]: ...
 def jit(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
     """Compile a host function when it is called. `preprocessor=False` only traces; options as for `compile`."""
-    return _decorate(JitFunction, function, language, preprocessor, options)
+    try:
+        return _decorate(JitFunction, function, language, preprocessor, options)
+    except Exception as error:
+        for_user(error)
+        raise
 
 
 def kernel(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
     """Compile a device function; a `@jit` function launches it: `k(args).launch(grid=..., block=...)`."""
-    return _decorate(KernelFunction, function, language, preprocessor, options)
+    try:
+        return _decorate(KernelFunction, function, language, preprocessor, options)
+    except Exception as error:
+        for_user(error)
+        raise
 
 
 def _decorate(cls: type[JitFunction], function: Any, language: DSL, preprocessor: bool, options: dict[str, Any]) -> Any:
+    decorator = jit if cls is JitFunction else kernel
+    CompileOptions.of({k: v for k, v in options.items() if k != "target"})
     if function is None:
-        return lambda f: _decorate(cls, f, language, preprocessor, options)
+        return functools.partial(decorator, language=language, preprocessor=preprocessor, **options)
     if isinstance(function, staticmethod | classmethod):
         return type(function)(_decorate(cls, function.__func__, language, preprocessor, options))
     if not isinstance(function, FunctionType):
-        raise TypeError(f"@{'jit' if cls is JitFunction else 'kernel'} decorates functions, not {function!r}")
-    CompileOptions.of({k: v for k, v in options.items() if k != "target"})
-    return _make(cls, function, language, preprocessor, options)
-
-
-def _make(
-    cls: type[JitFunction], function: FunctionType, language: DSL, preprocessor: bool, options: dict[str, Any]
-) -> JitFunction:
-    own = type(cls.__name__, (cls,), {"__call__": boundary(function), "__module__": cls.__module__})
-    made: JitFunction = own(function, language, preprocessor, options)
-    return made
+        raise TypeError(f"@{decorator.__name__} decorates functions, not {function!r}")
+    return cls(function, language, preprocessor, options)
 
 
 def _target(options: dict[str, Any]) -> Target:
@@ -242,12 +281,6 @@ def _identity(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str | bytes):
         return type(value), repr(value)
     return id(value)
-
-
-def _both(one: Guard, other: Guard) -> Callable[[], bool]:
-    if not other.tests:
-        return one.unchanged
-    return lambda: one.unchanged() and other.unchanged()
 
 
 def _look_up(module: str, qualname: str) -> Any:

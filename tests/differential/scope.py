@@ -85,12 +85,16 @@ class Scope:
 
     def closed_over(self) -> Scope:
         """Return the scope a nested function starts from: everything readable, nothing assignable."""
-        return Scope(dict(self.variables), frozenset(self.variables), self.callables, self.hazard)
+        return Scope(dict(self.variables), frozenset(self.variables), self._helpers(), self.hazard)
 
     def inside_expression(self, **parameters: Kind) -> Scope:
         """Return the scope of a lambda or comprehension, where nothing at all is assignable."""
         variables = {**self.variables, **parameters}
-        return Scope(variables, frozenset(variables), self.callables, self.hazard)
+        return Scope(variables, frozenset(variables), self._helpers(), self.hazard)
+
+    def _helpers(self) -> tuple[Signature, ...]:
+        """Functions of the module: a nested one, captured, would have to be one function on all run-time paths."""
+        return tuple(signature for signature in self.callables if signature.name.startswith("h"))
 
     def names(self, shape: Shape) -> list[str]:
         """Return the readable names of this type."""

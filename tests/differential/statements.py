@@ -195,7 +195,8 @@ class Statements:
     def _unpack(self, scope: Scope, place: Place) -> bool:
         """Take apart a tuple variable or the result of a function that returns a tuple."""
         sources: list[tuple[str, tuple[Kind, ...]]] = scope.tuples()
-        pairs = {signature.result for signature in scope.callables if isinstance(signature.result, tuple)}
+        results = dict.fromkeys(signature.result for signature in scope.callables)
+        pairs = [result for result in results if isinstance(result, tuple)]
         callables = [found for pair in pairs for found in scope.callable_with(pair, self._allowance.calls())]
         if callables and self._choices.boolean(0.7):
             signature = self._choices.choice(callables)
@@ -370,7 +371,10 @@ class Statements:
         scope.variables[fuel] = Kind.INT
         scope.frozen |= {fuel}
         self._allowance.copies *= 3 if static else 1
-        form = self._choices.integer(0, 3)
+        form = self._choices.integer(0, 4)
+        if form == 4:
+            walrus, tested = self._names.fresh(Kind.INT), self._expressions.fitted(Kind.INT, scope, 1)
+            scope.variables[walrus] = Kind.INT
         inner = scope.copy()
         if form == 0:
             self._write(f"while {fuel} > 0:")
@@ -378,10 +382,12 @@ class Statements:
             self._write(f"while {fuel} > 0 and {self._expressions.of(Kind.BOOL, inner, 2).text}:")
         elif form == 2:
             self._write(f"while ({fuel} := {fuel} - 1) >= 0:")
+        elif form == 4:
+            self._write(f"while ({walrus} := {tested}) > -9999 and {fuel} > 0:")
         else:
             self._write("while True:")
         with self._indented():
-            if form in (0, 1):
+            if form in (0, 1, 4):
                 self._write(f"{fuel} -= 1")
             elif form == 3:
                 self._write(f"{fuel} -= 1")

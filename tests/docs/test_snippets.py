@@ -1,55 +1,81 @@
 """The Python blocks of the README and the docs run, and print what they say they print.
 
-The blocks of one page share a namespace, top to bottom. A comment after a `print(...)` is its expected output.
+The blocks of one page share a namespace, top to bottom. A comment after a `print(...)` is its expected output; a `text`
+block right after a Python block is the whole output (`pytest --update-golden` writes it).
 `docs/errors.md` is left out: half of its programs fail on purpose, and the catalogue contract reads them.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```$)?", re.MULTILINE | re.DOTALL)
 PROMISE = re.compile(r"print\(.*\)\s+# (.+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of code and the line of the page it starts on."""
+    """A piece of code, the line of the page it starts on, and its whole output if the page shows it."""
 
     code: str
     line: int
+    output: str | None
 
 
 def blocks(page: Path) -> list[Block]:
     text = page.read_text(encoding="utf-8")
-    return [Block(match[1], text.count("\n", 0, match.start(1)) + 1) for match in BLOCK.finditer(text)]
+    return [
+        Block(match["code"], text.count("\n", 0, match.start("code")) + 1, match["output"])
+        for match in BLOCK.finditer(text)
+    ]
 
 
-def run(block: Block, name: str, folder: Path, namespace: dict[str, object]) -> None:
+def run(block: Block, file: Path, namespace: dict[str, object]) -> None:
     """Run a block from a real file, because the compiler reads source; the padding keeps the page's line numbers."""
-    file = folder / f"{name}_{block.line}.py"
     text = "\n" * (block.line - 1) + block.code
     file.write_text(text, encoding="utf-8")
     exec(compile(text, file, "exec"), namespace)
+
+
+def rewrite(page: Path, block: Block, printed: str) -> None:
+    text = page.read_text(encoding="utf-8")
+    before, after = (f"{block.code}```\n\n```text\n{output}```" for output in (block.output, printed))
+    page.write_text(text.replace(before, after), encoding="utf-8")
 
 
 RUNNABLE = [page for page in PAGES if page.name != "errors.md" and blocks(page)]
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.relative_to(ROOT).as_posix())
-def test_page_runs_and_keeps_its_promises(page: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    namespace: dict[str, object] = {"__name__": page.stem}
+def test_page_runs_and_keeps_its_promises(
+    page: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    pytestconfig: pytest.Config,
+) -> None:
+    module = ModuleType(page.stem)
+    monkeypatch.setitem(sys.modules, page.stem, module)
     for block in blocks(page):
-        run(block, page.stem, tmp_path, namespace)
-        printed = capsys.readouterr().out.splitlines()
+        file = tmp_path / str(block.line) / f"{page.stem}.py"
+        file.parent.mkdir()
+        run(block, file, vars(module))
+        printed = capsys.readouterr().out.replace(f"{file.parent}/", "")
         promised = [comment.strip() for comment in PROMISE.findall(block.code)]
-        assert [line for line in promised if line not in printed] == [], f"block at line {block.line} printed {printed}"
+        absent = [line for line in promised if line not in printed.splitlines()]
+        assert not absent, f"the block at line {block.line} printed {printed}"
+        if block.output is not None and pytestconfig.getoption("--update-golden"):
+            rewrite(page, block, printed)
+        elif block.output is not None:
+            assert printed == block.output, f"block at line {block.line}"
 
 
 def test_readme_has_something_to_run() -> None:

@@ -17,10 +17,11 @@ _FLOAT_TYPES = ("f16", "bf16", "tf32", "f32", "f64")
 class Builder:
     """Creates operations of one context at an insertion point that the tracer moves."""
 
-    def __init__(self) -> None:
+    def __init__(self, existing: Any = None) -> None:
         self._ir = bindings.mlir()
-        self.context = context()
+        self.context = existing or context()
         self._types: dict[str, Any] = {}
+        self._integers: dict[tuple[str, int], Any] = {}
         self._create = self._ir.Operation.create
         self.unknown = self._ir.Location.unknown(context=self.context)
         self.insertion: Any = None
@@ -42,6 +43,12 @@ class Builder:
 
     def integer(self, type_text: str, value: int) -> Any:
         """An integer attribute; `value` is taken modulo the width, so the caller has checked that it fits."""
+        known = self._integers.get((type_text, value))
+        if known is None:
+            known = self._integers[type_text, value] = self._integer(type_text, value)
+        return known
+
+    def _integer(self, type_text: str, value: int) -> Any:
         width = int(type_text[1:])
         if width > 64:
             return self.attribute(f"{_signed(value, width)} : {type_text}")
@@ -82,7 +89,9 @@ class Builder:
         attributes: Mapping[str, Any] | None = None,
     ) -> Any:
         """The only result of one operation."""
-        return self.operation(name, operands, (result,), location, attributes).result
+        return self._create(
+            name, results=(result,), operands=operands, attributes=attributes, loc=location, ip=self.insertion
+        ).result
 
     # modules and blocks -----------------------------------------------------------------------------------------
     def module(self, location: Any) -> Any:

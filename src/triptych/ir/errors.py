@@ -10,15 +10,15 @@ class LoweringError(TriptychError, RuntimeError):
 
     code = "TT0501"
     failing = """
-@triptych.jit
-def f(x: triptych.Int128):
+@tt.jit
+def f(x: tt.Int128):
     return x
 
 f(1)  # the CPU entry point has no 128-bit integers
 """
     fixed = """
-@triptych.jit
-def f(x: triptych.Int64):
+@tt.jit
+def f(x: tt.Int64):
     return x
 
 f(1)
@@ -55,9 +55,9 @@ class MissingPackageError(TriptychError, ImportError):
     code = "TT0506"
     failing = """
 # pip uninstall torch-mlir
-triptych.compile(f, 1)
+tt.compile(f, 1)
 """
     fixed = """
 # pip install torch-mlir
-triptych.compile(f, 1)
+tt.compile(f, 1)
 """

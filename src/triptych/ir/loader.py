@@ -26,11 +26,17 @@ class LoadedObject:
 
     address: int
     library: Any
+    """Addresses by symbol."""
 
 
-def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int]) -> LoadedObject:
-    """Map the object file. Imports come from `symbols` first, then from the libraries of this process."""
-    builder = bindings.llvm().JITLibraryBuilder().add_object_img(artifact).add_current_process().export_symbol(entry)
+def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others: str) -> LoadedObject:
+    """Map the object file. Imports come from `symbols` first, then from the libraries of this process.
+
+    `others` are further symbols to find in the library.
+    """
+    builder = bindings.llvm().JITLibraryBuilder().add_object_img(artifact).add_current_process()
+    for name in (entry, *others):
+        builder.export_symbol(name)
     for name, address in symbols.items():
         builder.import_symbol(name, address)
     with _LINKING:

@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeGuard
 
 
-@runtime_checkable
 class DynamicExpression(Protocol):
     """A value that knows its own MLIR values: crosses branches and loops as those."""
 
     def __extract_mlir_values__(self) -> Sequence[Any]: ...
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> Any: ...
+
+
+def is_dynamic_expression(value: Any) -> TypeGuard[DynamicExpression]:
+    """Asked of the class: `isinstance` takes 20 us for a protocol."""
+    return hasattr(type(value), "__extract_mlir_values__")
 
 
 class Parts(NamedTuple):

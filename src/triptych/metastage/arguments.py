@@ -9,8 +9,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import is_
 from types import FunctionType
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeGuard, TypeVar
+from weakref import WeakKeyDictionary
 
 from triptych.metastage.aggregates import Parts, take_apart
 from triptych.metastage.binding_time import Constexpr
@@ -19,18 +21,30 @@ from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, numeric_class
 from triptych.metastage.tracing import Trace
 from triptych.stages import Leaf
+from triptych.support.nearest import did_you_mean
 from triptych.support.source import Span
 
 T = TypeVar("T")
 
 
-@runtime_checkable
 class JitArgument(Protocol):
     """The argument protocol: an object that crosses from Python into compiled code as parts of its own choosing."""
 
     def __jit_parts__(self) -> tuple[Any, ...]: ...
     def __from_jit_parts__(self, parts: Sequence[Any]) -> Any: ...
 
+
+def is_jit_argument(value: Any) -> TypeGuard[JitArgument]:
+    """Asked of the class: `isinstance` takes 20 us for a protocol."""
+    return hasattr(type(value), "__jit_parts__")
+
+
+_CLASSES_BY_DTYPE = {
+    {"Boolean": "bool"}.get(name, name.lower()): cls
+    for name, cls in NUMERIC_CLASSES.items()
+    if cls.width in (1, 8, 16, 32, 64) and not name.startswith("Float8")
+}
+"""Numeric classes by the name that array libraries give the type: `int32`, `bfloat16`, `bool`."""
 
 _ADAPTERS: dict[type, Callable[[Any], Any]] = {}
 
@@ -82,7 +96,8 @@ class Shape:
     def flatten(self, value: Any) -> Iterator[Any]:
         """The Python numbers that are passed for an argument of this shape."""
         if self.dtype:
-            yield value._static("argument") if isinstance(value, Numeric) else value
+            number = typed_number(adapted(value))
+            yield number.__tvm_ffi_value__() if isinstance(number, Numeric) else number
         elif self.parts is not None:
             parts = argument_parts(adapted(value))
             assert parts is not None
@@ -135,25 +150,53 @@ def _parameter(name: str, annotation: Any, first: bool) -> Parameter:
 
 def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any], caller: Span | None) -> dict[str, Any]:
     """Arguments by parameter name, defaults applied."""
-    signature = inspect.signature(function)
+    signature = _signature(function)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError as error:
-        raise ArgumentBindingError(
-            f"{function.__qualname__}(): {error}",
-            span=caller,
-            found=f"{len(args)} positional arguments" + (f" and {', '.join(kwargs)}" if kwargs else ""),
-            expected=f"{function.__qualname__}{signature}",
-        ) from None
+        raise _cannot_bind(function, signature, args, kwargs, error, caller) from None
     bound.apply_defaults()
     return dict(bound.arguments)
+
+
+_SIGNATURES: WeakKeyDictionary[Any, tuple[tuple[Any, ...], inspect.Signature]] = WeakKeyDictionary()
+
+
+def _signature(function: Any) -> inspect.Signature:
+    """`inspect.signature`, which takes 20 us, remembered until the function gets other code or defaults."""
+    made_of = (function.__code__, function.__defaults__, function.__kwdefaults__)
+    known = _SIGNATURES.get(function)
+    if known is None or not all(map(is_, known[0], made_of)):
+        known = _SIGNATURES[function] = (made_of, inspect.signature(function))
+    return known[1]
+
+
+def _cannot_bind(
+    function: FunctionType,
+    signature: inspect.Signature,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    error: TypeError,
+    caller: Span | None,
+) -> ArgumentBindingError:
+    """A misspelt name is the likely mistake, so it is reported before what it leaves missing."""
+    names = list(signature.parameters)
+    unknown = [name for name in kwargs if name not in names]
+    given = [*(type(arg).__name__ for arg in args), *(f"{name}=" for name in kwargs)]
+    return ArgumentBindingError(
+        f"{function.__qualname__}(): " + (f"no parameter is called {unknown[0]!r}" if unknown else str(error)),
+        span=caller,
+        found=f"{function.__name__}({', '.join(given)})",
+        expected=f"{function.__name__}({', '.join(names)})",
+        instead=did_you_mean(unknown[0], names) if unknown else "",
+    )
 
 
 def arrange(function: Any, bound: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Arguments by name as a call takes them: positional-only, `*args` and `**kwargs` parameters honoured."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
-    for name, parameter in inspect.signature(function).parameters.items():
+    for name, parameter in _signature(function).parameters.items():
         if parameter.kind is parameter.VAR_POSITIONAL:
             positional += bound[name]
         elif parameter.kind is parameter.VAR_KEYWORD:
@@ -170,6 +213,7 @@ def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape
     value = adapted(value)
     if declared is not None:
         return _declared(value, declared, path, caller)
+    value = typed_number(value)
     if isinstance(value, Numeric):
         return Shape(path, type(value).__name__)
     if type(value) in PYTHON_NUMBERS:
@@ -184,25 +228,26 @@ def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape
 
 
 def _declared(value: Any, declared: type[Numeric], path: str, caller: Span | None) -> Shape:
-    given = value.dtype if isinstance(value, Numeric) else type(value)
-    if given is declared or given in PYTHON_NUMBERS:
+    if isinstance(value, declared) or type(value) in PYTHON_NUMBERS or typed_number(value) is not value:
         return Shape(path, declared.__name__)
     raise ArgumentKindError(
-        f"the argument `{path}` is not a {declared.__name__}",
+        f"the argument `{path}` has the wrong type",
         span=caller,
-        found=f"{value!r} of type {type(value).__name__}",
-        expected=f"a Python number or a {declared.__name__}",
+        found=f"{value!r}, of type {type(value).__name__}",
+        expected=f"{declared.__name__} or a Python number",
+        instead=f"{declared.__name__}(...) around the argument" if isinstance(value, Numeric) else "",
     )
 
 
 def _not_an_argument(value: Any, path: str, caller: Span | None) -> ArgumentKindError:
+    name = path.partition(".")[0].partition("[")[0]
     return ArgumentKindError(
         f"the argument `{path}` cannot be a run-time value",
         span=caller,
         found=f"a {type(value).__name__}",
         expected="a number, or a tuple, NamedTuple or dataclass of numbers",
-        instead=f"`{path.partition('.')[0].partition('[')[0]}: Constexpr` if it is part of the program, "
-        f"or `register_jit_arg_adapter({type(value).__name__})`",
+        instead=("a tuple, or " if isinstance(value, list) else "")
+        + f"`{name}: Constexpr` if it is part of the program, or `register_jit_arg_adapter({type(value).__name__})`",
     )
 
 
@@ -214,9 +259,18 @@ def adapted(value: Any) -> Any:
     return adapter(value) if adapter is not None else value
 
 
+def typed_number(value: Any) -> Any:
+    """A NumPy-like scalar as a typed constant; other values as they are."""
+    dtype = getattr(value, "dtype", None)
+    if isinstance(value, Numeric) or dtype is None or getattr(value, "shape", None) != () or not hasattr(value, "item"):
+        return value
+    cls = _CLASSES_BY_DTYPE.get(str(dtype))
+    return value if cls is None else cls.constant(value.item())
+
+
 def argument_parts(value: Any) -> Parts | None:
     """The parts of an aggregate argument: by the argument protocol, or as for any aggregate."""
-    if isinstance(value, JitArgument) and not isinstance(value, type):
+    if is_jit_argument(value):
         values = value.__jit_parts__()
         labels = tuple(f"[{i}]" for i in range(len(values)))
         return Parts((type(value), len(values)), labels, values, value.__from_jit_parts__)

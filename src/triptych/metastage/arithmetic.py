@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.metastage.checks import check
-from triptych.metastage.conversion import compare, constant
-from triptych.metastage.promotion import TypeInfo
+from triptych.metastage.conversion import compare, constant, convert
+from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.tracing import Trace
 
 _SIGNED = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
@@ -35,8 +35,6 @@ def binary(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any, divisor
         return trace.value(_FLOAT_OPERATIONS[op], (left, right), info.mlir)
     if op in ("//", "%"):
         return _integer_floor(trace, op, info, left, right, divisor)
-    if op in ("<<", ">>"):
-        return _shift(trace, op, info, left, right, divisor)
     return trace.value(_INTEGER_OPERATIONS[op], (left, right), info.mlir)
 
 
@@ -66,7 +64,13 @@ def _integer_floor(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any,
     """Python's `//` and `%`: toward minus infinity, the remainder with the divisor's sign."""
     if divisor is None:
         nonzero = comparison(trace, "!=", info, right, constant(trace, 0, info))
-        check(trace, nonzero, "DivisionByZeroError", "integer division or modulo by zero")
+        check(
+            trace,
+            nonzero,
+            "DivisionByZeroError",
+            "integer division or modulo by zero",
+            instead="test the divisor first: `a // b if b != 0 else ...`",
+        )
     if info.kind == "uint":
         return trace.value("arith.divui" if op == "//" else "arith.remui", (left, right), info.mlir)
     if divisor is not None and divisor > 0:
@@ -132,27 +136,28 @@ def _float_floor(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any) -
     return trace.value("arith.select", (nonzero, rounded, signed_zero), info.mlir)
 
 
-def _shift(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any, count: int | float | None) -> Any:
-    """Shifting by the width or more moves every bit out, as Python's unbounded shift would (then wraps)."""
-    signed = info.kind == "int"
-    if count is None:
-        within = compare(trace, "arith.cmpi", _UNSIGNED["<"], right, constant(trace, info.width, info))
-        if signed:
-            negative_count = comparison(trace, ">=", info, right, constant(trace, 0, info))
-            check(trace, negative_count, "NegativeShiftError", "negative shift count")
-        limit = constant(trace, info.width - 1, info)
-        right = trace.value("arith.select", (within, right, limit), info.mlir)
-    elif count >= info.width:
-        within = constant_false(trace)
-        right = constant(trace, info.width - 1, info)
-    else:
-        within = None
-    operation = "arith.shli" if op == "<<" else "arith.shrsi" if signed else "arith.shrui"
-    shifted = trace.value(operation, (left, right), info.mlir)
-    if within is None or operation == "arith.shrsi":
+def shift(trace: Trace, op: str, info: TypeInfo, left: Any, count: Any, counted: TypeInfo) -> Any:
+    """`left` shifted by a run-time count of type `counted`; it is compared before it is cut to the type of `left`."""
+    if counted.kind == "int":
+        positive = comparison(trace, ">=", counted, count, constant(trace, 0, counted))
+        check(trace, positive, "NegativeShiftError", "negative shift count", expected="a count of 0 or more")
+    wide = TYPES["Uint128" if counted.width > 64 else "Uint64"]
+    count = convert(trace, count, counted, wide)
+    within = comparison(trace, "<", wide, count, constant(trace, info.width, wide))
+    count = trace.value("arith.select", (within, count, constant(trace, info.width - 1, wide)), wide.mlir)
+    shifted = _shifted(trace, op, info, left, convert(trace, count, wide, info))
+    if op == ">>" and info.kind == "int":
         return shifted
     return trace.value("arith.select", (within, shifted, constant(trace, 0, info)), info.mlir)
 
 
-def constant_false(trace: Trace) -> Any:
-    return trace.value("arith.constant", (), "i1", {"value": trace.builder.integer("i1", 0)})
+def shift_by_constant(trace: Trace, op: str, info: TypeInfo, left: Any, count: int) -> Any:
+    if count >= info.width and not (op == ">>" and info.kind == "int"):
+        return constant(trace, 0, info)
+    return _shifted(trace, op, info, left, constant(trace, min(count, info.width - 1), info))
+
+
+def _shifted(trace: Trace, op: str, info: TypeInfo, left: Any, count: Any) -> Any:
+    """A shift by less than the width; shifting by more moves every bit out, which the callers see to."""
+    operation = "arith.shli" if op == "<<" else "arith.shrsi" if info.kind == "int" else "arith.shrui"
+    return trace.value(operation, (left, count), info.mlir)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from triptych.metastage.errors import StaticRequiredError
 from triptych.metastage.scalars import Boolean, Numeric
@@ -14,8 +14,12 @@ from triptych.metastage.truth import is_dynamic, require_static
 T = TypeVar("T")
 
 
-class Constexpr(Generic[T]):
-    """Annotation of arguments and variables whose value is part of the program: `n: Constexpr`, `Constexpr[int]`."""
+if TYPE_CHECKING:
+    Constexpr = Annotated[T, "static"]  # to a type checker, `n: Constexpr[int]` is an int
+else:
+
+    class Constexpr(Generic[T]):
+        """Annotation of arguments and variables that are part of the program: `n: Constexpr`, `Constexpr[int]`."""
 
 
 def const_expr(value: Any) -> Any:

@@ -2,23 +2,52 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from triptych.hooks import DEAD, RETURN_VALUE, UNDEFINED, Get, Names, Set, Thunk
 from triptych.metastage.join_errors import branch_mismatch
-from triptych.metastage.plans import MismatchError, Plan, meet
+from triptych.metastage.plans import MismatchError, Plan, Static, meet
 from triptych.metastage.scalars import Boolean
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.variables import Partial, Pending, bare, missing_path, settle
 
+Regions = tuple[Region, Region]
+Values = tuple[list[Any], list[Any]]
+
 SIDES = ("the condition is true", "the condition is false")
 
 
-def branch(trace: Trace, test: Boolean, sides: tuple[Thunk, Thunk], names: Names, get: Get, set_: Set) -> Any:
-    """Emit `scf.if`; returns what the two sides returned, met like a variable."""
-    before = get()
-    starts = (before, before)
-    return two_sided(trace, test, sides, starts, names, get, set_)
+class BranchForm(Protocol):
+    """How a branch is written: where its sides are traced, and what makes one of the values they end with."""
+
+    def open(self, trace: Trace, test: Boolean) -> tuple[Any, Any]:
+        """The blocks that the two sides are traced into."""
+
+    def close(self, trace: Trace, test: Boolean, regions: Regions, values: Values) -> Sequence[Any]:
+        """One MLIR value for each pair of `values`; the regions can be resumed to end them."""
+
+
+class ScfIf:
+    """`scf.if`: only the side that the condition chooses runs."""
+
+    def open(self, trace: Trace, test: Boolean) -> tuple[Any, Any]:
+        self._draft = trace.operation("scf.if", (test.ir_value(),), regions=2)
+        location = trace.location()
+        first, second = (trace.builder.append_block(self._draft, side, (), location) for side in (0, 1))
+        return first, second
+
+    def close(self, trace: Trace, test: Boolean, regions: Regions, values: Values) -> Sequence[Any]:
+        """The final operation replaces the draft when it needs results."""
+        for region, yielded in zip(regions, values, strict=True):
+            with trace.resumed(region):
+                trace.operation("scf.yield", yielded)
+        if not values[0]:
+            return ()
+        types = [value.type for value in values[0]]
+        final = trace.operation("scf.if", (test.ir_value(),), types, regions=2)
+        trace.builder.move_blocks(self._draft, final)
+        return list(final.results)
 
 
 def two_sided(
@@ -29,20 +58,24 @@ def two_sided(
     names: Names,
     get: Get,
     set_: Set,
+    form: BranchForm,
 ) -> Any:
-    """`branch` where each side starts with its own values of the variables."""
-    draft = trace.operation("scf.if", (test.ir_value(),), regions=2)
-    location = trace.location()
+    """Trace a branch whose sides start with their own values of the variables.
+
+    Returns what the two sides returned, met like a variable.
+    """
     regions: list[Region] = []
     ends: list[tuple[Any, ...]] = []
-    for index, (side, start) in enumerate(zip(sides, starts, strict=True)):
+    for block, side, start in zip(form.open(trace, test), sides, starts, strict=True):
         set_(start)
-        with trace.inside(trace.builder.append_block(draft, index, (), location), "branch") as region:
+        with trace.inside(block, "branch") as region:
             result = side()
             ends.append((*get(), result))
         regions.append(region)
-    plans, missing = _meet_all((*names, ""), ends[0], ends[1])
-    results = _finish(trace, draft, regions, plans, ends, test)
+    with trace.readable(regions):
+        plans, missing = _meet_all((*names, ""), ends[0], ends[1])
+    lowered = [_lowered(trace, region, plans, end) for region, end in zip(regions, ends, strict=True)]
+    results = iter(form.close(trace, test, (regions[0], regions[1]), (lowered[0], lowered[1])))
     values = [plan.build(results, trace) for plan in plans]
     for index, (value, path) in enumerate(zip(values, missing, strict=True)):
         if path is not None and value is not UNDEFINED:
@@ -59,7 +92,7 @@ def _meet_all(
     for name, one, other in zip(names, left, right, strict=True):
         missing.append(missing_path(one, other) or _side_without(one, other))
         try:
-            plans.append(meet(*settle(one, other)))
+            plans.append(Static(DEAD) if one is other is DEAD else meet(*settle(one, other)))
         except MismatchError as mismatch:
             raise branch_mismatch(name, mismatch, returning=name == RETURN_VALUE) from None
     return plans, missing
@@ -72,20 +105,11 @@ def _side_without(one: Any, other: Any) -> tuple[str, Any] | None:
     return (f"when {SIDES[undefined.index(True)]}", place())
 
 
-def _finish(
-    trace: Trace, draft: Any, regions: list[Region], plans: list[Plan], ends: list[tuple[Any, ...]], test: Boolean
-) -> Any:
-    """Close both sides with their values; the final operation replaces the draft when it needs results."""
-    types = [trace.builder.type(text) for plan in plans for text in plan.types()]
-    for region, end in zip(regions, ends, strict=True):
-        with trace.resumed(region):
-            lowered: list[Any] = []
-            for plan, value in zip(plans, end, strict=True):
-                known = bare(value)
-                lowered += plan.placeholder(trace) if known is UNDEFINED else plan.lower(known, trace)
-            trace.operation("scf.yield", lowered)
-    if not types:
-        return iter(())
-    final = trace.operation("scf.if", (test.ir_value(),), types, regions=2)
-    trace.builder.move_blocks(draft, final)
-    return iter(final.results)
+def _lowered(trace: Trace, region: Region, plans: list[Plan], end: tuple[Any, ...]) -> list[Any]:
+    """What a side ends with, as MLIR values; what it leaves unassigned as placeholders."""
+    with trace.resumed(region):
+        return [
+            lowered
+            for plan, value in zip(plans, map(bare, end), strict=True)
+            for lowered in (plan.placeholder(trace) if value is UNDEFINED else plan.lower(value, trace))
+        ]

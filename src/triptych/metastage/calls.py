@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import sysconfig
 from collections.abc import Callable
 from functools import cache
-from types import BuiltinFunctionType, FunctionType, MethodType
-from typing import Any, Protocol, runtime_checkable
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
+from typing import Any, Protocol
 
 from triptych.metastage import mutation, places
 from triptych.metastage.aggregates import take_apart
 from triptych.metastage.arguments import Parameter, arrange, bind
 from triptych.metastage.binding_time import Range
-from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.errors import EndlessInliningError, OperandTypeError
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import float_for
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Int32, Int64, Numeric
@@ -25,7 +26,10 @@ _MAKERS = frozenset({list, dict, set, bytearray, sorted})
 _LIBRARY = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
-@runtime_checkable
+DEEPEST_INLINING = 64
+"""Nested inlined calls before a recursion is taken for endless; Python's own stack ends somewhat later."""
+
+
 class TracedCallable(Protocol):
     """An object that traced code calls in a way of its own: a `@jit` function, a kernel."""
 
@@ -38,19 +42,23 @@ class Inlining:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self._bound: dict[FunctionType, Callable[..., Any]] = {}
+        self._depth = 0
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kind = type(function)
         if kind is FunctionType:
-            return self.inlined(function)(*args, **kwargs)
-        if kind is MethodType and type(function.__func__) is FunctionType:
-            return self.inlined(function.__func__)(function.__self__, *args, **kwargs)
-        if isinstance(function, TracedCallable):
+            return self._inline(function, args, kwargs)
+        if kind is MethodType:
+            return self.call(function.__func__, (function.__self__, *args), kwargs)
+        if kind is functools.partial:
+            return self.call(function.func, (*function.args, *args), {**function.keywords, **kwargs})
+        if hasattr(kind, "__traced_call__"):  # isinstance takes 20 us for a protocol
             return function.__traced_call__(self.trace, args, kwargs)
-        if kind is MethodType and isinstance(function.__func__, TracedCallable):
-            return function.__func__.__traced_call__(self.trace, (function.__self__, *args), kwargs)
-        if kind is BuiltinFunctionType:
-            mutation.check_method(self.trace, function)
+        called: Any = kind.__call__
+        if type(called) is FunctionType:
+            return self._inline(called, (function, *args), kwargs)
+        if kind in (BuiltinFunctionType, MethodDescriptorType):
+            mutation.check_call(self.trace, function, args)
         answer = _BUILTINS.get(function) if _is_hashable_builtin(function) else None
         if answer is not None and any(_involves_dynamic(arg) for arg in args):
             return answer(*args, **kwargs)
@@ -58,6 +66,22 @@ class Inlining:
         if function in _MAKERS if _is_hashable_builtin(function) else _makes_new(function):
             mutation.note_fresh(self.trace, result)
         return result
+
+    def _inline(self, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        runnable = self.inlined(function)
+        self._depth += 1
+        if self._depth > DEEPEST_INLINING:
+            raise EndlessInliningError(
+                f"calls of {function.__qualname__} are nested more than {DEEPEST_INLINING} deep while tracing",
+                span=place(),
+                found="a recursion that only a run-time condition would end",
+                expected="a recursion whose depth is known while tracing (`const_expr`, a Constexpr argument)",
+                instead="a `for` or `while` loop",
+            )
+        try:
+            return runnable(*args, **kwargs)
+        finally:
+            self._depth -= 1
 
     def inlined(self, function: FunctionType) -> Callable[..., Any]:
         """The function with its control flow under the trace's hooks; library and unrewritable ones as they are."""

@@ -43,21 +43,20 @@ def fit(value: bool | int | float, info: TypeInfo, explicit: bool) -> bool | int
 def _fit_float(value: bool | int | float, info: TypeInfo) -> float:
     try:
         number = float(value)
-        if info is _F32 and math.isfinite(number):
-            struct.pack("<f", number)
-        elif info.name == "Float16" and math.isfinite(number):
-            struct.pack("<e", number)
+        layout = {"Float16": "<e", "Float32": "<f"}.get(info.name)
+        if layout is None or not math.isfinite(number):
+            return number
+        rounded: float = struct.unpack(layout, struct.pack(layout, number))[0]
+        return rounded
     except OverflowError:
         raise _does_not_fit(value, info) from None
-    return number
 
 
 def _does_not_fit(value: int | float, info: TypeInfo) -> LiteralRangeError:
     bounds = ""
     if info.is_integer:
-        low = -(1 << (info.width - 1)) if info.kind == "int" else 0
-        bounds = f" ({low} to {low + (1 << info.width) - 1})"
-    candidates = ("Int64", "Uint64", "Int128") if isinstance(value, int) else ()
+        bounds = " ({} to {})".format(*info.bounds)
+    candidates = ("Int16", "Int32", "Int64", "Uint64", "Int128") if isinstance(value, int) else ()
     wide = next((name for name in candidates if TYPES[name].holds(int(value))), "Float64")
     return LiteralRangeError(
         f"{value!r} does not fit {info.name}",
@@ -91,6 +90,9 @@ def convert(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any
             else _to_integer(trace, value, source, target)
         )
     signed = source.kind == "int"
+    if target.kind == "float" and target.width < 32 <= source.width:
+        # LLVM goes through Float32, whose 24 bits would round a first time; Float64 has 53.
+        return convert(trace, convert(trace, value, source, _F64), _F64, target)
     if target.kind == "float":
         return trace.value("arith.sitofp" if signed else "arith.uitofp", (value,), target.mlir)
     if source.width == target.width:
@@ -117,38 +119,21 @@ def compare(trace: Trace, operation: str, predicate: int, left: Any, right: Any)
 def _to_integer(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any:
     """Toward zero; beyond the range the nearest integer, NaN gives 0 (LLVM's plain cast would be undefined)."""
     if source.width < 32:
-        value = convert(trace, value, source, _F32)
-    operation = "llvm.intr.fptosi.sat" if target.kind == "int" else "llvm.intr.fptoui.sat"
-    return trace.value(operation, (value,), target.mlir)
+        value, source = convert(trace, value, source, _F32), _F32
+    attribute, name = trace.builder.attribute, "llvm.fptosi.sat" if target.kind == "int" else "llvm.fptoui.sat"
+    called = {
+        "intrin": trace.builder.string(f"{name}.{target.mlir}.{source.mlir}"),
+        "operandSegmentSizes": attribute("array<i32: 1, 0>"),
+        "op_bundle_sizes": attribute("array<i32>"),
+    }
+    return trace.value("llvm.call_intrinsic", (value,), target.mlir, called)
 
 
 def _float_to_float(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any:
-    if source is _F64 and target.width < _F32.width:
-        return _float_to_float(trace, _round_to_odd(trace, value), _F32, target)
     if source.width == target.width:
         wide = trace.value("arith.extf", (value,), _F32.mlir)
         return trace.value("arith.truncf", (wide,), target.mlir)
     return trace.value("arith.extf" if source.width < target.width else "arith.truncf", (value,), target.mlir)
-
-
-def _round_to_odd(trace: Trace, value: Any) -> Any:
-    """Float64 to Float32 keeping in the last bit that it was inexact, so that a second rounding is the only one."""
-    nearest = trace.value("arith.truncf", (value,), _F32.mlir)
-    back = trace.value("arith.extf", (nearest,), _F64.mlir)
-    inexact = compare(trace, "arith.cmpf", _ORDERED_NOT_EQUAL, back, value)
-    bits = trace.value("arith.bitcast", (nearest,), "i32")
-    one = constant(trace, 1, _I32)
-    even = compare(
-        trace, "arith.cmpi", _INT_EQUAL, trace.value("arith.andi", (bits, one), "i32"), constant(trace, 0, _I32)
-    )
-    magnitudes = [trace.value("math.absf", (v,), _F64.mlir) for v in (back, value)]
-    up = compare(trace, "arith.cmpf", _ORDERED_GREATER, *magnitudes)
-    down_bits = trace.value("arith.subi", (bits, one), "i32")
-    up_bits = trace.value("arith.addi", (bits, one), "i32")
-    odd = trace.value("arith.select", (up, down_bits, up_bits), "i32")
-    adjust = trace.value("arith.andi", (inexact, even), "i1")
-    chosen = trace.value("arith.select", (adjust, odd, bits), "i32")
-    return trace.value("arith.bitcast", (chosen,), _F32.mlir)
 
 
 def bitcast(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any:

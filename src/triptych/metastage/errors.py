@@ -15,6 +15,8 @@ def f(n: tt.Int32):
     if n > 0:
         y = 1
     return y
+
+f(3)
 """
     fixed = """
 @tt.jit
@@ -23,6 +25,8 @@ def f(n: tt.Int32):
     if n > 0:
         y = 1
     return y
+
+f(3)
 """
 
 
@@ -38,6 +42,8 @@ def f(n: tt.Int32, x: tt.Float32):
     else:
         y = x
     return y
+
+f(3, 1.5)
 """
     fixed = """
 @tt.jit
@@ -47,6 +53,8 @@ def f(n: tt.Int32, x: tt.Float32):
     else:
         y = x
     return y
+
+f(3, 1.5)
 """
 
 
@@ -61,6 +69,8 @@ def f(n: tt.Int32):
     for i in range(n):
         total = total + 0.5
     return total
+
+f(3)
 """
     fixed = """
 @tt.jit
@@ -69,6 +79,8 @@ def f(n: tt.Int32):
     for i in range(n):
         total = total + 0.5
     return total
+
+f(3)
 """
 
 
@@ -82,6 +94,8 @@ def f(n: tt.Int32, x: tt.Float32):
     if n > 0:
         return n
     return x
+
+f(3, 1.5)
 """
     fixed = """
 @tt.jit
@@ -89,6 +103,8 @@ def f(n: tt.Int32, x: tt.Float32):
     if n > 0:
         return tt.Float32(n)
     return x
+
+f(3, 1.5)
 """
 
 
@@ -103,6 +119,8 @@ def f(n: tt.Int32):
     for i in range(n):
         seen.append(i)
     return len(seen)
+
+f(3)
 """
     fixed = """
 @tt.jit
@@ -111,6 +129,8 @@ def f(n: tt.Int32):
     for i in range(n):
         seen += 1
     return seen
+
+f(3)
 """
 
 
@@ -124,12 +144,16 @@ def f(n: tt.Int32):
     if n < 0:
         raise ValueError("negative")
     return n
+
+f(3)
 """
     fixed = """
 @tt.jit
 def f(n: tt.Int32):
     assert n >= 0, "negative"
     return n
+
+f(3)
 """
 
 
@@ -144,6 +168,8 @@ def f(n: tt.Int32):
     for i in tt.range_constexpr(n):
         total += i
     return total
+
+f(3)
 """
     fixed = """
 @tt.jit
@@ -152,6 +178,8 @@ def f(n: tt.Constexpr):
     for i in tt.range_constexpr(n):
         total += i
     return total
+
+f(3)
 """
 
 
@@ -170,11 +198,39 @@ def f(n: tt.Int32):
 def g(n: tt.Int32):
     box.append(n)
     return n
+
+g(1)
+f(2)
 """
     fixed = """
 @tt.jit
 def f(n: tt.Int32, boxed: tt.Int32):
     return n + boxed
+
+f(3, 3)
+"""
+
+
+class EndlessInliningError(TriptychError, RecursionError):
+    """A function calls itself under a run-time condition, so inlining it has no end."""
+
+    code = "TT0209"
+    failing = """
+@tt.jit
+def factorial(n: tt.Int32):
+    return n * factorial(n - 1) if n > 1 else 1
+
+factorial(3)
+"""
+    fixed = """
+@tt.jit
+def factorial(n: tt.Int32):
+    product = 1
+    for i in range(2, n + 1):
+        product *= i
+    return product
+
+factorial(3)
 """
 
 
@@ -186,11 +242,15 @@ class OperandTypeError(TriptychError, TypeError):
 @tt.jit
 def f(x: tt.Float32):
     return x << 2
+
+f(1.5)
 """
     fixed = """
 @tt.jit
 def f(x: tt.Float32):
     return x.to(tt.Int32) << 2
+
+f(1.5)
 """
 
 
@@ -202,11 +262,15 @@ class LiteralRangeError(TriptychError, OverflowError):
 @tt.jit
 def f(x: tt.Int8):
     return x + 300
+
+f(1)
 """
     fixed = """
 @tt.jit
 def f(x: tt.Int8):
     return x.to(tt.Int32) + 300
+
+f(1)
 """
 
 
@@ -218,11 +282,15 @@ class PrintFormatError(TriptychError, ValueError):
 @tt.jit
 def f(x: tt.Float32):
     tt.printf("%d", x)
+
+f(1.5)
 """
     fixed = """
 @tt.jit
 def f(x: tt.Float32):
     tt.printf("%f", x)
+
+f(1.5)
 """
 
 
@@ -285,6 +353,8 @@ def k(n: tt.Int32):
 @tt.jit
 def host(n: tt.Int32):
     k(n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+host(3)
 """
 
 
@@ -296,9 +366,13 @@ class ReturnValueError(TriptychError, TypeError):
 @tt.jit
 def f(x: tt.Int32):
     return [x, x]
+
+f(3)
 """
     fixed = """
 @tt.jit
 def f(x: tt.Int32):
     return x, x
+
+f(3)
 """

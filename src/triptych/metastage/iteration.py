@@ -89,7 +89,8 @@ def _count(start: Any, stop: Any, step: Any, trace: Trace) -> Any:
     if isinstance(step, int):
         distance, size = -distance, -step
     else:
-        check(trace, (step != 0).ir_value(), "ZeroStepError", "range() step must not be zero")
+        nonzero = (step != 0).ir_value()
+        check(trace, nonzero, "ZeroStepError", "the step of the range is 0", expected="a step above or below 0")
         backward = (step < 0).ir_value()
         distance = _select(trace, backward, -distance, distance)
         size = _select(trace, backward, -step, step)

@@ -54,13 +54,15 @@ def loop_mismatch(name: str, mismatch: MismatchError, before: Any) -> TriptychEr
         f"`{name}{mismatch.path}` changes its type inside the loop",
         span=stores[-1] if stores else span,
         found=f"{mismatch.right} after an iteration",
-        expected=f"{mismatch.left}, as before the loop ({start})",
+        expected=f"{mismatch.left}, as before the loop" + (f" ({start})" if start != mismatch.left else ""),
         instead=instead,
         related=[("the loop", span)] if span is not None and stores else [],
     )
 
 
 def _conversion(mismatch: MismatchError) -> str:
+    if "None" in (mismatch.left, mismatch.right):
+        return "a value on both paths"
     if " " in mismatch.left + mismatch.right:
         return "the same kind of value on both paths, or decide with `const_expr` while tracing"
     return f"convert one of them, for example `.to({mismatch.right})`"

@@ -24,11 +24,14 @@ class KernelLaunch:
     def __init__(self, trace: Trace, run: Callable[[], Any], name: str) -> None:
         self._trace = trace
         self._run = run
-        self._name = name
+        self._call = (name, place())
+        trace.unlaunched.append(self._call)
 
     def launch(self, *, grid: Any, block: Any) -> None:
         """Run the kernel for every thread of every block."""
         counts = [*_three(grid), *_three(block)]
+        if self._call in self._trace.unlaunched:
+            self._trace.unlaunched.remove(self._call)
         self._trace.in_kernel = True
         try:
             self._nest(counts)
@@ -40,6 +43,18 @@ class KernelLaunch:
             self._run()
             return
         self._trace.hooks.for_(Range(counts[0]), lambda _: self._nest(counts[1:]), (), (), no_values, ignore_values)
+
+
+def check_launched(trace: Trace) -> None:
+    """Refuse a kernel call without a launch, which would do nothing."""
+    for name, span in trace.unlaunched:
+        raise KernelCallError(
+            f"the kernel {name} is called but never launched",
+            span=span,
+            found="a call of a `@kernel` function, which runs nothing by itself",
+            expected="a launch",
+            instead=f"`{name}(...).launch(grid=..., block=...)`",
+        )
 
 
 def kernel_call(

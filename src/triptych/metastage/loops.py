@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from triptych.hooks import DEAD, UNDEFINED, Get, Names, Set, Thunk
-from triptych.metastage.branches import two_sided
+from triptych.metastage.branches import ScfIf, two_sided
 from triptych.metastage.iteration import Steps
 from triptych.metastage.join_errors import loop_mismatch
 from triptych.metastage.plans import MismatchError, Plan, carry
@@ -62,12 +62,12 @@ class Carried:
         self.blocks.append((block, None))
         return block
 
-    def enter(self, region: Region, pending: bool) -> tuple[Any, ...]:
+    def enter(self, region: Region) -> tuple[Any, ...]:
         """Give the variables their values at the head of the newest block; returns them."""
         self.blocks[-1] = (self.blocks[-1][0], region)
         values: list[Any] = [False if i in self.exits else v for i, v in enumerate(self.before)]
         for index, value in enumerate(values):
-            if bare(value) is UNDEFINED and pending:
+            if bare(value) is UNDEFINED:
                 values[index] = Pending(functools.partial(self._materialize, index))
         for slot in self.slots:
             head = slot.plan.build(iter(slot.heads[-1]), self.trace)
@@ -162,7 +162,7 @@ def for_loop(
     draft = trace.operation("scf.execute_region", regions=1)
     block = carried.block(draft, 0, [counter])
     with trace.inside(block, "loop") as region:
-        heads = carried.enter(region, pending=True)
+        heads = carried.enter(region)
         body(steps.item(block.arguments[0], trace))
         end = get()
         lowered = carried.lowered(end)
@@ -228,7 +228,7 @@ def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, name
     draft = trace.operation("scf.while", regions=2)
     head = carried.block(draft, 0, bits)
     with trace.inside(head, "loop") as head_region:
-        entering = carried.enter(head_region, pending=False)
+        entering = carried.enter(head_region)
         raised = [Boolean.of(v, head_region) for v in list(head.arguments)[: len(exits)]]
         goes_on = _test(trace, test, raised, names, get, set_)
         tested = get()
@@ -236,14 +236,14 @@ def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, name
             if bare(value) is not UNDEFINED:
                 carried.ensure(index, value)
         carried.before = tuple(
-            v if value is UNDEFINED or v is not UNDEFINED else Partial(value, (MAY_NOT_RUN, place()))
+            v if bare(value) is UNDEFINED or bare(v) is not UNDEFINED else Partial(value, (MAY_NOT_RUN, place()))
             for v, value in zip(carried.before, tested, strict=True)
         )
         tested_slots = len(carried.slots)
         passed = carried.lowered(tested)
     block = carried.block(draft, 1, bits)
     with trace.inside(block, "loop") as body_region:
-        heads = carried.enter(body_region, pending=True)
+        heads = carried.enter(body_region)
         body()
         end = get()
         lowered = carried.lowered(end)
@@ -275,5 +275,6 @@ def _test(trace: Trace, test: Thunk | None, raised: list[Boolean], names: Names,
     if test is None:
         return left ^ True  # type: ignore[no-any-return]
     start = get()
-    outcome = two_sided(trace, left, (lambda: False, lambda: truth(test())), (start, start), names, get, set_)
+    sides = (lambda: False, lambda: truth(test()))
+    outcome = two_sided(trace, left, sides, (start, start), names, get, set_, ScfIf())
     return truth(outcome)

@@ -5,6 +5,8 @@ Whether and how often a dynamic region runs is decided at run time, but Python w
 
 from __future__ import annotations
 
+from collections import deque
+from types import MethodDescriptorType
 from typing import Any
 
 from triptych.metastage.errors import DynamicMutationError
@@ -15,6 +17,7 @@ MUTATORS: dict[type, frozenset[str]] = {
     dict: frozenset({"update", "pop", "popitem", "clear", "setdefault"}),
     set: frozenset({"add", "update", "remove", "discard", "pop", "clear", "difference_update", "intersection_update"}),
     bytearray: frozenset({"append", "extend", "insert", "remove", "pop", "clear", "reverse"}),
+    deque: frozenset({"append", "appendleft", "extend", "extendleft", "insert", "remove", "pop", "popleft", "clear"}),
 }
 _INSTEAD = {
     "list": "a run-time accumulator (`total += x`), a tuple built before the loop, or `range_constexpr` to unroll",
@@ -47,9 +50,14 @@ def check_mutable(trace: Trace, target: Any, action: str) -> None:
     )
 
 
-def check_method(trace: Trace, function: Any) -> None:
-    """Refuse a container's mutating method, called in a dynamic region on a container from outside."""
+def check_call(trace: Trace, function: Any, args: tuple[Any, ...]) -> None:
+    """Refuse a call of a builtin that changes an object, in a dynamic region on an object from outside."""
+    if function in (setattr, delattr):
+        check_mutable(trace, args[0], f"`{function.__name__}`")
+        return
     owner = getattr(function, "__self__", None)
-    mutators = MUTATORS.get(type(owner))
-    if mutators is not None and function.__name__ in mutators:
-        check_mutable(trace, owner, f"`{type(owner).__name__}.{function.__name__}`")
+    if isinstance(function, MethodDescriptorType) and args:
+        owner = args[0]
+    for kind, mutators in MUTATORS.items():
+        if isinstance(owner, kind) and function.__name__ in mutators:
+            check_mutable(trace, owner, f"`{type(owner).__name__}.{function.__name__}`")

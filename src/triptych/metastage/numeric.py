@@ -110,10 +110,17 @@ class Numeric:
         return "?" if self._region is not None else format(self._value, spec)
 
     def __hash__(self) -> int:
-        return hash((type(self), self._static("hash")))
+        return hash((type(self), self._static("as a key")))
 
     def __cache_key__(self) -> tuple[str, str]:
-        return type(self).__name__, repr(self._static("cache key"))
+        if self._region is not None:
+            raise leaked(self, self._region)
+        return type(self).__name__, repr(self._value)
+
+    def __tvm_ffi_value__(self) -> bool | int | float:
+        """How a typed constant is passed to compiled code."""
+        number: bool | int | float = self._static("argument")
+        return number
 
     # places where Python needs the number now ---------------------------------------------------------------------
     def _static(self, use: str) -> Any:
@@ -263,7 +270,8 @@ class Numeric:
 
 
 _STATIC_INSTEAD = {
-    "truth value": "an `if`, `and`, `or` or `not` inside a function decorated with `@jit`, or a Constexpr argument",
+    "truth value": "`if`, `and`, `or`, `not`, `min` or `max` in the compiled function itself, or a Constexpr argument",
+    "as a key": "`if`/`elif`, an index into a list or tuple (which may be a run-time value), or a Constexpr argument",
     "index or bound": "a Constexpr argument, or a `for` loop over `range(n)` in a function decorated with `@jit`",
 }
 
@@ -272,7 +280,7 @@ def leaked(number: Numeric, region: Region) -> LeakedValueError:
     """The error for a value whose region has ended."""
     what = "a function that has been compiled already" if region.parent is None else f"a {region.what} that has ended"
     return LeakedValueError(
-        f"a {type(number).__name__} is used outside the {region.what} that computes it",
+        f"a run-time {type(number).__name__} is used outside the {region.what} that computes it",
         span=place(),
         found=f"a run-time value of {what}",
         expected="a value computed on every path to this use",
@@ -303,14 +311,17 @@ def lift(value: Any, info: TypeInfo, trace: Trace) -> Any:
     return conversion.constant(trace, conversion.fit(value, info, explicit=False), info)
 
 
+_NUMBERS = (Numeric, int, float)
+"""A tuple made once: a union is made, and asked in Python, every time."""
+
+
 def _is_number(value: object) -> bool:
-    return isinstance(value, Numeric | bool | int | float)
+    return isinstance(value, _NUMBERS)
 
 
 def _trace_of(*values: Any) -> Trace:
     for value in values:
         if isinstance(value, Numeric) and value._region is not None:
-            value.ir_value()
             return value._region.trace
     trace = active()
     if trace is None:
@@ -340,9 +351,11 @@ def _binary(op: str, left: Any, right: Any) -> Any:
     if info is None:
         raise _no_operator(op, left, right)
     trace = _trace_of(left, right)
-    divisor = right if isinstance(right, bool | int | float) and op in ("//", "%", "<<", ">>") else None
-    if divisor is not None and info.kind != "float":
-        _check_constant_operand(op, divisor)
+    if op in ("<<", ">>"):
+        return _shift(op, info, left, right, trace)
+    divisor = right if op in ("//", "%") and not isinstance(right, Numeric) else None
+    if divisor is not None and info.kind != "float" and divisor == 0:
+        raise ZeroDivisionError("integer division or modulo by zero")
     value = arithmetic.binary(trace, op, info, lift(left, info, trace), lift(right, info, trace), divisor)
     return NUMERIC_CLASSES[info.name].of(value, trace.region)
 
@@ -361,11 +374,15 @@ def _operator_type(op: str, left: Any, right: Any) -> TypeInfo | None:
             return _common(left, right, promotion.arithmetic)
 
 
-def _check_constant_operand(op: str, value: int | float) -> None:
-    if op in ("//", "%") and value == 0:
-        raise ZeroDivisionError("integer division or modulo by zero")
-    if op in ("<<", ">>") and value < 0:
+def _shift(op: str, info: TypeInfo, left: Any, right: Any, trace: Trace) -> Any:
+    shifted = lift(left, info, trace)
+    if isinstance(right, Numeric):
+        value = arithmetic.shift(trace, op, info, shifted, right.ir_value(), right.info)
+    elif right < 0:
         raise ValueError("negative shift count")
+    else:
+        value = arithmetic.shift_by_constant(trace, op, info, shifted, int(right))
+    return NUMERIC_CLASSES[info.name].of(value, trace.region)
 
 
 def _compare(op: str, left: Any, right: Any) -> Any:
@@ -447,8 +464,10 @@ def _no_operator(op: str, left: Any, right: Any) -> OperandTypeError:
 
 
 def _wrap(value: bool | int | float, info: TypeInfo) -> bool | int | float:
-    """A constant converted as `.to` converts: integers wrap."""
+    """A constant converted as `.to` converts: integers wrap, floats saturate."""
     if not info.is_integer:
         return conversion.fit(value, info, explicit=True)
+    if isinstance(value, float):
+        return info.nearest(value)
     number = int(value) & ((1 << info.width) - 1)
     return number - (1 << info.width) if info.kind == "int" and number >> (info.width - 1) else number

@@ -7,24 +7,49 @@ between are invisible. Regions cut out of a function are shown as part of it.
 from __future__ import annotations
 
 import sys
-from types import CodeType, FrameType
-from typing import NamedTuple
+import weakref
+from collections.abc import Callable
+from types import CodeType, FrameType, FunctionType
+from typing import TypeVar
 
 from triptych.support.source import Span
 
+F = TypeVar("F", bound=Callable[..., object])
 
-class TracedCode(NamedTuple):
+
+class TracedCode:
     """A registered code object: `root` is the code of the whole function it is a part of."""
 
-    code: CodeType
-    root: int
-    function: str
+    __slots__ = ("_code", "_positions", "_spans", "function", "root")
+
+    def __init__(self, code: CodeType, root: int, function: str) -> None:
+        identity = id(code)
+        self._code = weakref.ref(code, lambda _: _CODES.pop(identity, None))
+        self._positions: list[tuple[int | None, int | None, int | None, int | None]] = []
+        self._spans: dict[int, Span] = {}
+        self.root = root
+        self.function = function
+
+    def span(self, instruction: int) -> Span:
+        """Where the instruction was written."""
+        known = self._spans.get(instruction)
+        if known is None:
+            known = self._spans[instruction] = self._find(instruction)
+        return known
+
+    def _find(self, instruction: int) -> Span:
+        code = self._code()
+        assert code is not None
+        if not self._positions:
+            self._positions = list(code.co_positions())
+        line, end_line, column, end_column = self._positions[max(instruction, 0) // 2]
+        first = line or code.co_firstlineno
+        return Span(code.co_filename, first, column or 0, end_line, end_column, self.function)
 
 
 _CODES: dict[int, TracedCode] = {}
-"""By id: hashing a code object costs 300 ns, and registered code objects live as long as the process."""
-_SPANS: dict[tuple[int, int], Span] = {}
-_POSITIONS: dict[int, list[tuple[int | None, int | None, int | None, int | None]]] = {}
+"""By id, as long as the code lives: hashing a code object costs 300 ns."""
+_FLOORS: set[int] = set()
 
 
 def register(code: CodeType) -> None:
@@ -52,21 +77,36 @@ def root_of(code: CodeType) -> int:
     return known.root if known is not None else id(code)
 
 
-def chain(frame: FrameType | None = None) -> tuple[tuple[int, int], ...]:
-    """The user's position as (code id, instruction) pairs, the innermost first: cheap, and a key for caches."""
-    current: FrameType | None = frame or sys._getframe(1)
+def floor(function: F) -> F:
+    """Decorates what starts a trace: nothing below its frames belongs to the program that is traced."""
+    assert isinstance(function, FunctionType)
+    _FLOORS.add(id(function.__code__))
+    return function
+
+
+def user_frame(frame: FrameType | None) -> FrameType | None:
+    """The innermost frame of the user's program: `frame` itself or one that led to it."""
+    while frame is not None and id(frame.f_code) not in _CODES:
+        frame = frame.f_back
+    return frame
+
+
+def chain(frame: FrameType | None) -> tuple[tuple[int, int], ...]:
+    """The user's position as (code id, instruction) pairs, the innermost first."""
     found: list[tuple[int, int]] = []
     within = 0
-    while current is not None:
-        identity = id(current.f_code)
+    while frame is not None:
+        identity = id(frame.f_code)
+        if identity in _FLOORS:
+            break
         traced = _CODES.get(identity)
         if traced is not None:
             if within != traced.root:
-                found.append((identity, current.f_lasti))
+                found.append((identity, frame.f_lasti))
                 within = traced.root
             if identity == traced.root:
                 within = 0
-        current = current.f_back
+        frame = frame.f_back
     return tuple(found)
 
 
@@ -77,8 +117,13 @@ def spans(positions: tuple[tuple[int, int], ...]) -> tuple[Span, ...]:
 
 def here() -> Span | None:
     """The innermost position in the user's program, if any is running."""
-    positions = chain(sys._getframe(1))
-    return _span(*positions[0]) if positions else None
+    frame = user_frame(sys._getframe(1))
+    return _span(id(frame.f_code), frame.f_lasti) if frame is not None else None
+
+
+def last_return(code: CodeType) -> Span:
+    """Where a registered function returns: for errors about its value, found when it has been left."""
+    return _span(id(code), 2 * len(list(code.co_positions())) - 2)
 
 
 def callers() -> tuple[Span, ...]:
@@ -87,20 +132,4 @@ def callers() -> tuple[Span, ...]:
 
 
 def _span(identity: int, instruction: int) -> Span:
-    known = _SPANS.get((identity, instruction))
-    if known is None:
-        traced = _CODES[identity]
-        table = _POSITIONS.get(identity)
-        if table is None:
-            table = _POSITIONS[identity] = list(traced.code.co_positions())
-        line, end_line, column, end_column = table[max(instruction, 0) // 2]
-        known = Span(
-            traced.code.co_filename,
-            line or traced.code.co_firstlineno,
-            column or 0,
-            end_line,
-            end_column,
-            traced.function,
-        )
-        _SPANS[identity, instruction] = known
-    return known
+    return _CODES[identity].span(instruction)

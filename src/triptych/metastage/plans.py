@@ -13,7 +13,7 @@ from typing import Any
 
 from triptych.hooks import UNDEFINED
 from triptych.metastage import conversion, promotion
-from triptych.metastage.aggregates import DynamicExpression, Parts, take_apart
+from triptych.metastage.aggregates import DynamicExpression, Parts, is_dynamic_expression, take_apart
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, lift
 from triptych.metastage.tracing import Trace
@@ -124,6 +124,8 @@ class Expression(Plan):
 
     like: DynamicExpression
     texts: tuple[str, ...]
+    classes: tuple[type[Numeric] | None, ...]
+    """Numbers that the class extracts come back as numbers; other MLIR values as they are."""
 
     def types(self) -> list[str]:
         return list(self.texts)
@@ -137,7 +139,10 @@ class Expression(Plan):
         return values
 
     def build(self, values: Iterator[Any], trace: Trace) -> Any:
-        return self.like.__new_from_mlir_values__([next(values) for _ in self.texts])
+        received = zip(self.classes, values, strict=False)
+        return self.like.__new_from_mlir_values__(
+            [value if cls is None else cls.of(value, trace.region) for cls, value in received]
+        )
 
     def placeholder(self, trace: Trace) -> list[Any]:
         return [
@@ -154,7 +159,7 @@ def carry(value: Any) -> Plan:
         return Scalar(value.info)
     if type(value) in PYTHON_NUMBERS:
         return Scalar(TYPES[PYTHON_NUMBERS[type(value)]])
-    if isinstance(value, DynamicExpression):
+    if is_dynamic_expression(value):
         return _expression(value)
     parts = take_apart(value)
     if parts is not None:
@@ -171,7 +176,7 @@ def meet(left: Any, right: Any, path: str = "") -> Plan:
         return Static(left)
     if _is_number(left) and _is_number(right):
         return Scalar(_meet_numbers(left, right, path))
-    if isinstance(left, DynamicExpression) and type(left) is type(right):
+    if is_dynamic_expression(left) and type(left) is type(right):
         return _expression(left)
     parts, others = take_apart(left), take_apart(right)
     if parts is None or others is None or parts.key != others.key:
@@ -218,7 +223,7 @@ def _is_number(value: Any) -> bool:
 
 def has_dynamic(value: Any) -> bool:
     """Whether any part of a value is a number that crosses at run time."""
-    if isinstance(value, Numeric | DynamicExpression):
+    if isinstance(value, Numeric) or is_dynamic_expression(value):
         return True
     parts = take_apart(value)
     return parts is not None and any(has_dynamic(part) for part in parts.values)
@@ -252,7 +257,8 @@ def _widens(value: Any, info: TypeInfo) -> bool:
 
 
 def _expression(value: DynamicExpression) -> Expression:
-    return Expression(value, tuple(str(v.type) for v in _mlir_values(value)))
+    classes = tuple(type(v) if isinstance(v, Numeric) else None for v in value.__extract_mlir_values__())
+    return Expression(value, tuple(str(v.type) for v in _mlir_values(value)), classes)
 
 
 def _mlir_values(value: DynamicExpression) -> list[Any]:

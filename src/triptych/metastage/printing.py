@@ -98,9 +98,17 @@ def _brace(value: Any, spec: str, values: list[Any], trace: Trace) -> str:
     if info is None:
         return format(value, spec).replace("%", "%%")
     shape = re.fullmatch(r"(?P<flags>[-+ 0]*)(?P<width>\d*)(?P<precision>(?:\.\d+)?)(?P<kind>[a-zA-Z]?)", spec)
-    if shape is None:
-        raise PrintFormatError(f"the format {spec!r} cannot be compiled", span=place(), instead="for example {:.3f}")
-    kind = shape["kind"] or ("f" if info.kind == "float" else "d")
+    kind = shape["kind"] or ("f" if info.kind == "float" else "d") if shape is not None else ""
+    if shape is None or kind not in (_FLOATS if info.kind == "float" else _INTEGERS + _FLOATS):
+        raise PrintFormatError(
+            f"the format {spec!r} cannot print {describe(value)}",
+            span=place(),
+            found=f"{{:{spec}}}",
+            expected="flags, width, precision and one of d x X o for integers, f e g for any number",
+            instead="for example {:5d} or {:.3f}",
+        )
+    if kind in _FLOATS and info.kind != "float":
+        info = TYPES["Float64"]
     return f"%{shape['flags']}{shape['width']}{shape['precision']}" + _argument(kind, value, info, values, trace)
 
 
@@ -122,16 +130,23 @@ def _argument(kind: str, value: Any, info: TypeInfo, values: list[Any], trace: T
 
 def _wrong_count(template: str, args: tuple[Any, ...]) -> PrintFormatError:
     return PrintFormatError(
-        f"the format has another number of places than the {len(args)} arguments",
+        "the format has more or fewer places than there are arguments",
         span=place(),
-        found=repr(template),
-        expected=f"{len(args)} places",
+        found=f"{template!r} with {len(args)} argument{'' if len(args) == 1 else 's'}",
+        expected="one place for each argument",
     )
 
 
 def _for_python(template: str, args: tuple[Any, ...]) -> str:
     """What the same call prints when nothing is compiled."""
     if args and _BRACES.search(template) and not _has_directives(template):
-        text = template.format(*(f"{a:f}" if isinstance(a, float) else a for a in args))
+        text = template.format(*(_SixDigits(a) if isinstance(a, float) else a for a in args))
         return text if text.endswith("\n") else text + "\n"
     return template % args if args else template.replace("%%", "%")
+
+
+class _SixDigits(float):
+    """A float that `{}` shows as compiled code does."""
+
+    def __format__(self, spec: str) -> str:
+        return super().__format__(spec or "f")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -26,10 +27,23 @@ class TypeInfo:
     def is_integer(self) -> bool:
         return self.kind in ("int", "uint")
 
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest value of an integer type."""
+        low = -(1 << (self.width - 1)) if self.kind == "int" else 0
+        return low, low + (1 << self.width) - 1
+
     def holds(self, value: int) -> bool:
         """Whether an integer type holds `value`."""
-        low = -(1 << (self.width - 1)) if self.kind == "int" else 0
-        return low <= value < low + (1 << self.width)
+        low, high = self.bounds
+        return low <= value <= high
+
+    def nearest(self, value: float) -> int:
+        """A float as an integer of the type: toward zero, beyond the range its end, NaN gives 0."""
+        low, high = self.bounds
+        if math.isnan(value):
+            return 0
+        return high if value > high else low if value < low else int(value)
 
 
 _TABLE = (

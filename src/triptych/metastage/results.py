@@ -9,13 +9,13 @@ from triptych.metastage.aggregates import take_apart
 from triptych.metastage.errors import ReturnValueError
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Numeric
-from triptych.metastage.tracing import place
 from triptych.stages import Leaf
+from triptych.support.source import Span
 
 Rebuild = Callable[[Iterator[Any]], Any]
 
 
-def take_results(value: Any, path: str = "result") -> tuple[list[tuple[Leaf, Any]], Rebuild]:
+def take_results(value: Any, span: Span, path: str = "result") -> tuple[list[tuple[Leaf, Any]], Rebuild]:
     """The numbers to return natively, and how Python makes the returned value of them."""
     if isinstance(value, Numeric):
         return [(Leaf(path, type(value).__name__), value.ir_value())], next
@@ -25,12 +25,12 @@ def take_results(value: Any, path: str = "result") -> tuple[list[tuple[Leaf, Any
     if parts is None:
         raise ReturnValueError(
             f"a compiled function cannot return {describe(value)}",
-            span=place(),
+            span=span,
             found=describe(value),
             expected="a number, or a tuple, NamedTuple or dataclass of numbers",
             instead="a tuple" if isinstance(value, list) else "",
         )
-    taken = [take_results(v, path + label) for v, label in zip(parts.values, parts.labels, strict=True)]
+    taken = [take_results(v, span, path + label) for v, label in zip(parts.values, parts.labels, strict=True)]
     rebuilds = [rebuild for _, rebuild in taken]
     whole = parts.rebuild
     return [leaf for leaves, _ in taken for leaf in leaves], lambda values: whole([r(values) for r in rebuilds])

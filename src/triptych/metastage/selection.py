@@ -15,9 +15,10 @@ def select_item(trace: Trace, items: list[Any], index: Numeric) -> Any:
     """`items[index]` as a chain of selects; negative indices count back, one outside raises at run time."""
     count = len(items)
     inside: Any = (index >= -count) & (index < count) if index.info.kind == "int" else index < count
-    check(trace, inside.ir_value(), "IndexOutOfRangeError", f"index out of range for {count} items")
     if not items:
         raise OperandTypeError("an empty sequence cannot be indexed at run time", span=place(), found="no items")
+    expected = f"an index from {-count if index.info.kind == 'int' else 0} to {count - 1}"
+    check(trace, inside.ir_value(), "IndexOutOfRangeError", f"index out of range for {count} items", expected=expected)
     chosen = items[0]
     for position, item in enumerate(items[1:], start=1):
         hit: Any = index == position

@@ -10,6 +10,7 @@ from typing import Any
 from triptych.hooks import Hooks
 from triptych.metastage import places
 from triptych.metastage.arguments import Shape, arrange
+from triptych.metastage.kernels import check_launched
 from triptych.metastage.promotion import TYPES
 from triptych.metastage.results import Rebuild, take_results
 from triptych.metastage.tracing import Rewrite, Trace, activated
@@ -28,6 +29,7 @@ class Specialization:
         return [leaf for shape in self.shapes.values() for leaf in shape.leaves()]
 
 
+@places.floor
 def trace(
     rewritten: Rewritten | FunctionType,
     specialization: Specialization,
@@ -52,7 +54,8 @@ def trace(
         dynamic = {name: shape.build(values, current) for name, shape in specialization.shapes.items()}
         positional, keywords = arrange(function, {**specialization.static, **dynamic})
         returned = function(*positional, **keywords)
-        results, rebuild = take_results(returned)
+        check_launched(current)
+        results, rebuild = take_results(returned, places.last_return(code))
         builder.operation("func.return", [value for _, value in results], (), location)
         builder.finish_function(definition, types, [value.type for _, value in results])
     traced = Traced(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from types import FunctionType
+from types import FrameType, FunctionType
 from typing import Any
 
 from triptych.hooks import Hooks
@@ -48,18 +49,34 @@ class Trace:
         self.prints = False
         self.loops = False
         self.in_kernel = False
+        self.unlaunched: list[tuple[str, Span | None]] = []
+        """Kernel calls that wait for their `.launch(...)`: the kernel's name and the place of the call."""
         self.fresh: dict[int, tuple[Any, Region]] = {}
         """Containers and objects made while tracing, by id (and kept alive, so that ids stay theirs)."""
-        self._known_locations: dict[tuple[tuple[int, int], ...], Any] = {}
+        self._frame: FrameType | None = None
+        self._frame_locations: dict[int, Any] = {}
+        """Locations in the frame of the latest operation, by instruction."""
+        self._locations_by_callers: dict[tuple[Any, ...], dict[int, Any]] = {}
 
     # operations -------------------------------------------------------------------------------------------------
     def location(self) -> Any:
         """The MLIR location of the user's current position with its chain of inlined calls."""
-        positions = places.chain()
-        known = self._known_locations.get(positions)
+        frame = places.user_frame(sys._getframe(1))
+        if frame is None:
+            return self.builder.unknown
+        if frame is not self._frame:
+            self._enter(frame)
+        known = self._frame_locations.get(frame.f_lasti)
         if known is None:
-            known = self._known_locations[positions] = self.locations.of(places.spans(positions))
+            spans = places.spans(places.chain(frame))
+            known = self._frame_locations[frame.f_lasti] = self.locations.of(spans)
         return known
+
+    def _enter(self, frame: FrameType) -> None:
+        """Operations now come from another frame; how it was called cannot change while it runs."""
+        callers = (id(frame.f_code), *places.chain(frame)[1:])
+        self._frame = frame
+        self._frame_locations = self._locations_by_callers.setdefault(callers, {})
 
     def value(
         self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None
@@ -94,6 +111,17 @@ class Trace:
             self.builder.insertion = insertion
 
     @contextmanager
+    def readable(self, regions: Sequence[Region]) -> Iterator[None]:
+        """Look at the values of regions that have been left, to see how they meet."""
+        for region in regions:
+            region.open = True
+        try:
+            yield
+        finally:
+            for region in regions:
+                region.open = False
+
+    @contextmanager
     def resumed(self, region: Region) -> Iterator[Region]:
         """Go on at the end of a region that has been left, to close it with its terminator."""
         outer, insertion = self.region, self.builder.insertion
@@ -105,12 +133,18 @@ class Trace:
             self.region, self.builder.insertion = outer, insertion
 
 
-_ACTIVE = threading.local()
+class _Active(threading.local):
+    trace: Trace | None = None
+
+
+_ACTIVE = _Active()
+TRACING: list[Trace] = []
+"""The traces in progress in all threads: empty is the quick answer of the call path."""
 
 
 def active() -> Trace | None:
     """The trace that this thread is running, if any."""
-    return getattr(_ACTIVE, "trace", None)
+    return _ACTIVE.trace
 
 
 @contextmanager
@@ -118,11 +152,14 @@ def activated(trace: Trace) -> Iterator[Trace]:
     """Make `trace` the thread's current one; the previous one continues afterwards."""
     previous = active()
     _ACTIVE.trace = trace
+    TRACING.append(trace)
     try:
         yield trace
     finally:
         _ACTIVE.trace = previous
+        TRACING.remove(trace)
         trace.region.open = False
+        trace._frame = None
 
 
 def place() -> Span | None:

@@ -19,10 +19,11 @@ from triptych.hooks import (
 )
 from triptych.metastage import mutation
 from triptych.metastage.binding_time import Constexpr, Range
-from triptych.metastage.branches import branch, two_sided
+from triptych.metastage.branches import BranchForm, ScfIf, two_sided
 from triptych.metastage.calls import Inlining
 from triptych.metastage.checks import check
 from triptych.metastage.errors import DynamicRaiseError, MaybeUndefinedError, StaticRequiredError
+from triptych.metastage.exits import certainly_left, exhaustive
 from triptych.metastage.iteration import steps_of
 from triptych.metastage.loops import for_loop, while_loop
 from triptych.metastage.plans import describe, has_dynamic
@@ -39,6 +40,8 @@ MOST_UNROLLED = 10_000
 class TracingHooks(PythonHooks):
     """Answers every hook for one trace. A language subclasses it to emit other control flow."""
 
+    branch_form: Callable[[], BranchForm] = ScfIf
+
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.inlining = Inlining(trace)
@@ -54,12 +57,21 @@ class TracingHooks(PythonHooks):
     ) -> Any:
         decided = condition(test)
         if isinstance(decided, Boolean):
-            return self.branch(decided, then, orelse, names, get, set)
+            start = get()
+            return self.branch(decided, (then, orelse), (start, start), names, get, set)
         return then() if decided else orelse()
 
-    def branch(self, test: Boolean, then: Thunk, orelse: Thunk, names: Names, get: Get, set: Set) -> Any:
-        """A branch on a run-time condition."""
-        return branch(self.trace, test, (then, orelse), names, get, set)
+    def branch(
+        self,
+        test: Boolean,
+        sides: tuple[Thunk, Thunk],
+        starts: tuple[tuple[Any, ...], tuple[Any, ...]],
+        names: Names,
+        get: Get,
+        set: Set,
+    ) -> Any:
+        """A branch on a run-time condition, whose sides start with their own values of the variables."""
+        return two_sided(self.trace, test, sides, starts, names, get, set, self.branch_form())
 
     def guard(
         self, exits: Names, rest: Thunk, names: Names = (), get: Get = no_values, set: Set = ignore_values
@@ -69,6 +81,8 @@ class TracingHooks(PythonHooks):
         if any(flag is True for flag in raised.values()):
             return
         dynamic = [flag for flag in raised.values() if is_dynamic(flag)]
+        if certainly_left(dynamic):
+            return
         if not dynamic:
             rest()
             return
@@ -83,7 +97,10 @@ class TracingHooks(PythonHooks):
             end = get()
             set(tuple(start[i] if i in raised and v is False else v for i, v in enumerate(end)))
 
-        two_sided(self.trace, left ^ True, (keep_unraised, lambda: None), (lowered, start), names, get, set)
+        self.branch(left ^ True, (keep_unraised, lambda: None), (lowered, start), names, get, set)
+
+    def left(self, flags: tuple[Any, ...]) -> tuple[Any, ...]:
+        return exhaustive(flags)
 
     # loops ------------------------------------------------------------------------------------------------------
     def for_(
@@ -256,7 +273,7 @@ class TracingHooks(PythonHooks):
 
     # variables --------------------------------------------------------------------------------------------------
     def load(self, value: Any, name: str) -> Any:
-        if value is UNDEFINED or isinstance(value, Partial | Pending):
+        if value is UNDEFINED or isinstance(value, (Partial, Pending)):
             raise _undefined(name, value)
         return value
 
@@ -315,14 +332,20 @@ class TracingHooks(PythonHooks):
                 related=[(f"the {region.what}", region.span)] if region.span is not None else [],
             )
 
-    def assert_(self, test: Any, message: Thunk) -> None:
+    def assert_(self, test: Any, message: Thunk | None = None) -> None:
         decided = condition(test)
         if isinstance(decided, Boolean):
-            check(self.trace, decided.ir_value(), "AssertionFailedError", str(message()) or "assertion failed")
+            check(self.trace, decided.ir_value(), "AssertionFailedError", _message(message))
         elif not decided and self.trace.region.dynamic:
-            check(self.trace, Boolean(False).ir_value(), "AssertionFailedError", str(message()) or "assertion failed")
+            check(self.trace, Boolean(False).ir_value(), "AssertionFailedError", _message(message))
+        elif message is None:
+            assert decided
         else:
             assert decided, message()
+
+
+def _message(message: Thunk | None) -> str:
+    return str(message()) if message is not None else "assertion failed"
 
 
 def _undefined(name: str, value: Any) -> MaybeUndefinedError:

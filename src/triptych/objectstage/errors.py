@@ -10,10 +10,18 @@ class UnknownTargetError(TriptychError, ValueError):
 
     code = "TT0504"
     failing = """
-triptych.compile(f, 1, target="cpuu")
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+tt.compile(f, 1, target="cpuu")
 """
     fixed = """
-triptych.compile(f, 1, target="cpu")
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+tt.compile(f, 1, target="cpu")
 """
 
 
@@ -22,8 +30,16 @@ class UnknownOptionError(TriptychError, ValueError):
 
     code = "TT0505"
     failing = """
-triptych.compile(f, 1, options={"opt_level": 4})
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+tt.compile(f, 1, opt_level=4)
 """
     fixed = """
-triptych.compile(f, 1, options={"opt_level": 3})
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+tt.compile(f, 1, opt_level=3)
 """

@@ -11,26 +11,22 @@ class UnstableConstexprError(TriptychError, TypeError):
     code = "TT0306"
     failing = """
 import threading
-import triptych
-from triptych import Constexpr, Int32
 
-@triptych.jit
-def scale(x: Int32, config: Constexpr) -> Int32:
+@tt.jit
+def scale(x: tt.Int32, config: tt.Constexpr):
     return x * 2
 
 scale(1, threading.Lock())
 """
     fixed = """
 from dataclasses import dataclass
-import triptych
-from triptych import Constexpr, Int32
 
 @dataclass(frozen=True)
 class Config:
     factor: int
 
-@triptych.jit
-def scale(x: Int32, config: Constexpr) -> Int32:
+@tt.jit
+def scale(x: tt.Int32, config: tt.Constexpr):
     return x * config.factor
 
 scale(1, Config(2))

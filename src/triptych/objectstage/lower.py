@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from triptych.ir.llvm_bridge import to_llvm_ir
 from triptych.ir.modules import copy_module
-from triptych.ir.passes import PassRecord, run_passes
+from triptych.ir.passes import PassRecord, run_passes, verify
 from triptych.ir.signature import Signature, attach_signature
 from triptych.objectstage.target import Target
 from triptych.stages import Lowered, PassSpec, Traced
@@ -22,6 +22,8 @@ def lower(
 
     `traced.module` stays as it is, so it can be lowered again.
     """
+    if language_passes:
+        verify(traced.module)  # a language emits operations of its own, and its passes may rely on their form
     module = copy_module(traced.module)
     attach_signature(module, Signature(traced.name, traced.parameters, traced.results))
     run_passes(module, (*language_passes, *target.pipeline), observe)

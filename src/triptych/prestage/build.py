@@ -6,8 +6,15 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+from triptych.prestage.walking import children
+
 HOOKS = "_tt"
 """The free variable through which rewritten code reaches its hooks; `_tt` names are reserved."""
+
+THUNK = "_tt_thunk"
+
+LOAD, STORE = ast.Load(), ast.Store()
+"""One of each is enough for all nodes, as for the parser."""
 
 Node = TypeVar("Node", bound=ast.AST)
 
@@ -23,21 +30,21 @@ def at(node: Node, like: ast.AST) -> Node:
     pending: list[ast.AST] = [node]
     while pending:
         current = pending.pop()
-        if "lineno" in current._attributes and not hasattr(current, "lineno"):
-            for name, value in place.items():
-                setattr(current, name, value)
-            pending += ast.iter_child_nodes(current)
-        elif "lineno" not in current._attributes:
-            pending += ast.iter_child_nodes(current)
+        if "lineno" not in current.__dict__:
+            pending += children(current)
+            current.__dict__.update(place)
+            if isinstance(current, ast.Attribute):
+                # CPython counts an attribute that spans lines, and its call, to the last line: the first is the user's.
+                current.end_lineno, current.end_col_offset = current.lineno, current.col_offset
     return node
 
 
 def name(identifier: str) -> ast.Name:
-    return ast.Name(identifier, ast.Load())
+    return ast.Name(identifier, LOAD)
 
 
 def target(identifier: str) -> ast.Name:
-    return ast.Name(identifier, ast.Store())
+    return ast.Name(identifier, STORE)
 
 
 def constant(value: object) -> ast.Constant:
@@ -45,7 +52,7 @@ def constant(value: object) -> ast.Constant:
 
 
 def hook(attribute: str) -> ast.Attribute:
-    return ast.Attribute(name(HOOKS), attribute, ast.Load())
+    return ast.Attribute(name(HOOKS), attribute, LOAD)
 
 
 def call_hook(attribute: str, *args: ast.expr) -> ast.Call:
@@ -53,7 +60,7 @@ def call_hook(attribute: str, *args: ast.expr) -> ast.Call:
 
 
 def tuple_of(items: Iterable[ast.expr]) -> ast.Tuple:
-    return ast.Tuple(list(items), ast.Load())
+    return ast.Tuple(list(items), LOAD)
 
 
 def name_tuple(names: Iterable[str]) -> ast.Tuple:
@@ -62,7 +69,10 @@ def name_tuple(names: Iterable[str]) -> ast.Tuple:
 
 
 def thunk(body: ast.expr) -> ast.Lambda:
-    return ast.Lambda(no_arguments(), body)
+    """An operand that a hook evaluates when it wants; its parameter tells it from a lambda of the user's."""
+    arguments = no_arguments()
+    arguments.vararg = ast.arg(THUNK)
+    return ast.Lambda(arguments, body)
 
 
 def no_arguments(*params: str) -> ast.arguments:

@@ -16,11 +16,15 @@ def f(x: tt.Int32):
         return x // 2
     except ZeroDivisionError:
         return 0
+
+f(3)
 """
     fixed = """
 @tt.jit
 def f(x: tt.Int32, d: tt.Int32):
     return x // d if d != 0 else 0
+
+f(3, 3)
 """
 
 
@@ -34,6 +38,8 @@ g = tt.jit(f)
 g(1)
 """
     fixed = """
-# save the function in a .py file or a notebook cell, or keep traced-only functions unrewritten:
-g = tt.jit(f, preprocessor=False)
+# save the function in a .py file or a notebook cell, or only trace it:
+exec("def f(x): return x + 1")
+g = tt.jit(preprocessor=False)(f)
+g(1)
 """

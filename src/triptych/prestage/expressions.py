@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from triptych.prestage import build, refuse
 from triptych.prestage.frame import Frame
-from triptych.prestage.scopes import stores
+from triptych.prestage.scopes import own_names, stores
+from triptych.prestage.walking import child_fields, descendants
 
 COMPARISON_SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.Lt: "<",
@@ -37,6 +38,10 @@ class ExpressionRewriter(ast.NodeTransformer):
     def __init__(self, frame: Frame, nested: Callable[[ast.Lambda, Frame], ast.Lambda]) -> None:
         self.frame = frame
         self.hoisted: list[ast.stmt] = []
+        self.wanted: set[str] = set()
+        """Variables that the statement being rewritten, or what follows it, reads."""
+        self.unread: set[str] = set()
+        """Variables that conditional walruses of the statement assign although nobody reads them."""
         self._nested = nested
         self._own_names: list[set[str]] = []
 
@@ -45,14 +50,27 @@ class ExpressionRewriter(ast.NodeTransformer):
         assert isinstance(rewritten, ast.expr)
         return rewritten
 
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Rewrite what is below, leaving out contexts and operators, which are half of what there is."""
+        for field in child_fields(type(node)):
+            part = getattr(node, field, None)
+            if isinstance(part, ast.AST):
+                setattr(node, field, self.visit(part))
+            elif isinstance(part, list):
+                part[:] = [self.visit(item) if isinstance(item, ast.AST) else item for item in part]
+        return node
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return node
+
     # variables --------------------------------------------------------------------------------------------------
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if not isinstance(node.ctx, ast.Load) or any(node.id in own for own in self._own_names):
             return node
         frame = self.frame
-        if node in frame.flow.unsure or (node.id in frame.outer_partial and node.id not in frame.flow.locals):
+        if node in frame.flow.unsure or node in frame.outer_unsure:
             return build.at(build.call_hook("load", node, build.constant(node.id)), node)
-        if node.id in frame.partial:
+        if node.id in frame.partial or (node.id in frame.outer_partial and node.id not in frame.flow.locals):
             return build.at(build.call_hook("known", node), node)
         return node
 
@@ -78,6 +96,8 @@ class ExpressionRewriter(ast.NodeTransformer):
         assigned: set[str] = set()
         thunks = [self._thunk(operand, assigned) for operand in operands]
         args = [*eager, *thunks] if spread else [*eager, build.tuple_of(thunks)]
+        self.unread |= assigned - self.wanted
+        assigned &= self.wanted
         if assigned:
             number = self.frame.fresh_number()
             names = sorted(assigned)
@@ -86,14 +106,14 @@ class ExpressionRewriter(ast.NodeTransformer):
         return build.at(build.call_hook(kind, *args), node)
 
     def _thunk(self, operand: ast.expr, assigned: set[str]) -> ast.expr:
-        if not any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(operand)):
+        if not any(isinstance(inner, ast.NamedExpr) for inner in descendants([operand])):
             return build.at(build.thunk(self.rewrite(operand)), operand)
         if self._own_names or isinstance(self.frame.function, ast.Lambda):
             raise refuse.walrus_in_lazy_operand(operand, self.frame.file)
         walruses = stores([operand]) & self.frame.flow.locals
         body = [build.at(ast.Return(self.rewrite(operand)), operand)]
         region = self.frame.region("operand", self.frame.fresh_number(), [], body, operand)
-        self.frame.regions[region] |= walruses
+        self.frame.regions[region.name] |= walruses
         assigned |= walruses
         self.hoisted.append(region)
         return build.at(build.name(region.name), operand)
@@ -110,8 +130,9 @@ class ExpressionRewriter(ast.NodeTransformer):
         if isinstance(function, ast.Name) and function.id not in self.frame.flow.locals:
             refuse.check_call(function, node, self.frame.file)
             if function.id == "super" and not node.args and self.frame.first_parameter is not None:
-                node.args = [build.name("__class__"), build.name(self.frame.first_parameter)]
-                return build.at(node, node)
+                implied = (build.name("__class__"), build.name(self.frame.first_parameter))
+                node.args = [build.at(name, node) for name in implied]
+                return node
             if function.id in FRAME_SENSITIVE:
                 self.generic_visit(node)
                 return node
@@ -119,9 +140,6 @@ class ExpressionRewriter(ast.NodeTransformer):
         return build.at(ast.Call(build.hook("call"), [node.func, *node.args], node.keywords), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        if not isinstance(node.ctx, ast.Load):
-            self.generic_visit(node)
-            return node
         return build.at(build.call_hook("getitem", self.rewrite(node.value), self.key(node.slice)), node)
 
     def key(self, node: ast.expr) -> ast.expr:
@@ -137,7 +155,7 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     def visit_List(self, node: ast.List) -> ast.expr:
         self.generic_visit(node)
-        return self._fresh(node) if isinstance(node.ctx, ast.Load) else node
+        return self._fresh(node)
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         self.generic_visit(node)
@@ -152,9 +170,13 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     # nested scopes ----------------------------------------------------------------------------------------------
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
-        node.args.defaults = [self.rewrite(d) for d in node.args.defaults]
-        node.args.kw_defaults = [self.rewrite(d) if d is not None else None for d in node.args.kw_defaults]
+        self.rewrite_defaults(node.args)
         return self._nested(node, self.frame)
+
+    def rewrite_defaults(self, arguments: ast.arguments) -> None:
+        """Defaults run where the nested function is defined, not where it is called."""
+        arguments.defaults = [self.rewrite(d) for d in arguments.defaults]
+        arguments.kw_defaults = [self.rewrite(d) if d is not None else None for d in arguments.kw_defaults]
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
         return self._fresh(self._comprehension(node))
@@ -172,8 +194,7 @@ class ExpressionRewriter(ast.NodeTransformer):
         """Stays Python's own; its targets hide the function's variables of the same name."""
         first = node.generators[0]
         first.iter = self.rewrite(first.iter)
-        own = {inner.id for g in node.generators for inner in ast.walk(g.target) if isinstance(inner, ast.Name)}
-        self._own_names.append(own)
+        self._own_names.append(own_names(node))
         for index, generator in enumerate(node.generators):
             refuse.check_generator(generator, self.frame.file)
             if index:

@@ -24,6 +24,8 @@ class Frame:
     """Variables that a construct may see undefined on one side: read through `known` or `load`."""
     outer_partial: set[str] = field(default_factory=set)
     """Such variables of the enclosing functions."""
+    outer_unsure: set[ast.AST] = field(default_factory=set)
+    """Names that may read a variable of an enclosing function before it is assigned."""
     loops: list[ast.For | ast.While] = field(default_factory=list)
     depth: int = 0
     """How many regions deep the rewriter is: a `return` at depth 0 is Python's own."""
@@ -32,8 +34,8 @@ class Frame:
     loop_numbers: dict[ast.AST, int] = field(default_factory=dict)
     managed: set[str] = field(default_factory=set)
     """Variables assigned inside a region: bound to UNDEFINED at the function's start, so regions can reach them."""
-    regions: dict[ast.AST, set[str]] = field(default_factory=dict)
-    """The regions cut out so far, each with the variables that running it may assign."""
+    regions: dict[str, set[str]] = field(default_factory=dict)
+    """The names of the regions cut out so far, each with the variables that running it may assign."""
     numbers: int = 0
 
     def fresh_number(self) -> int:
@@ -42,20 +44,22 @@ class Frame:
 
     def assigned(self, body: Iterable[ast.AST]) -> set[str]:
         """The function's variables and flags that running rewritten `body` may assign, regions included."""
-        nodes = list(body)
-        found = stores(nodes) & (self.flow.locals | self.flags.keys())
-        for node in nodes:
-            for inner in ast.walk(node):
-                found |= self.regions.get(inner, set())
-        return found
+        direct, indirect = self._assigned(body)
+        return direct | indirect
+
+    def _assigned(self, body: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
+        """What `body` assigns itself, and what the regions in it do."""
+        found = stores(body)
+        inside = [self.regions[name] for name in found & self.regions.keys()]
+        return found & (self.flow.locals | self.flags.keys()), set().union(*inside)
 
     def region(
         self, role: str, number: int, params: Sequence[str], body: Sequence[ast.stmt], like: ast.AST
     ) -> ast.FunctionDef:
         """Cut `body` out into a function `_tt_<role>_<number>` that assigns the function's variables itself."""
-        direct = stores(body) & (self.flow.locals | self.flags.keys())
+        direct, indirect = self._assigned(body)
         region = build.define(f"_tt_{role}_{number}", params, direct, body)
-        self.regions[region] = self.assigned(body)
+        self.regions[region.name] = direct | indirect
         self.managed |= direct
         return build.at(region, like)
 
@@ -67,7 +71,7 @@ class Frame:
         body = [s for s in region.body if not isinstance(s, ast.Nonlocal)]
         targets: list[ast.expr] = [build.target(name) for name in names]
         region.body = [build.at(s, region) for s in (ast.Nonlocal(sorted(declared)), *body, ast.Assign(targets, value))]
-        self.regions[region] |= set(names)
+        self.regions[region.name] |= set(names)
         self.managed |= set(names)
 
     def setter(self, number: int, names: Sequence[str], like: ast.AST) -> ast.FunctionDef:

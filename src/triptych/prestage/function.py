@@ -9,26 +9,29 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from triptych.prestage.build import HOOKS, function_def, name, no_arguments
+from triptych.prestage.build import HOOKS, THUNK, at, function_def, name, no_arguments
 from triptych.prestage.errors import NoSourceError
+from triptych.prestage.mangle import mangled
 from triptych.prestage.scopes import FunctionNode, parameters
+from triptych.prestage.walking import children
 from triptych.stages import Source
 from triptych.support.source import Span
 
-_FUTURE_FLAGS = 0x0FFF0000
-"""Bits of `co_flags` that hold `from __future__` features."""
+_FUTURE_FLAGS = annotations.compiler_flag
+"""The bits of `co_flags` for `from __future__` features that still change what code means."""
 
 
 def source_of(function: FunctionType) -> Source:
     """The text a function was written as (a lambda: its whole line)."""
     code = function.__code__
     lines = file_lines(code.co_filename, function)
-    node = find_node(function)
+    node = _definition(function)
     end = node.end_lineno or node.lineno
     return Source(function, "".join(lines[code.co_firstlineno - 1 : end]), code.co_filename, code.co_firstlineno)
 
@@ -39,27 +42,24 @@ def file_lines(file: str, function: FunctionType) -> list[str]:
     if not lines:
         raise NoSourceError(
             f"the source of {function.__qualname__!r} is not available",
-            span=Span(file, function.__code__.co_firstlineno),
             found=f"no text for {file!r}",
             expected="a function defined in a file, a notebook cell, or text registered in `linecache`",
-            instead="save the function in a .py file, or use `jit(f, preprocessor=False)` to trace it unrewritten",
+            instead="save the function in a .py file, or use `jit(preprocessor=False)(f)` to trace it unrewritten",
         )
     return lines
 
 
-@lru_cache(maxsize=64)
-def _parse_file(text: str) -> ast.Module:
-    return ast.parse(text)
-
-
 def find_node(function: FunctionType) -> FunctionNode:
     """A private copy of the `def` or `lambda` node the function's code came from."""
+    copied: FunctionNode = _copy(_definition(function))
+    return copied
+
+
+def _definition(function: FunctionType) -> FunctionNode:
     code = function.__code__
     text = "".join(file_lines(code.co_filename, function))
-    candidates = [node for node in ast.walk(_parse_file(text)) if _matches(node, code)]
-    if code.co_name == "<lambda>":
-        candidates = [node for node in candidates if _covers(node, code)]
-    if len({ast.dump(node) for node in candidates}) != 1:
+    candidates = [node for node in _starting_at(code.co_firstlineno, _parse_file(text)) if _matches(node, code)]
+    if len(candidates) != 1 and len({ast.dump(node) for node in candidates}) != 1:
         raise NoSourceError(
             f"the source of {function.__qualname__!r} cannot be told apart",
             span=Span(code.co_filename, code.co_firstlineno),
@@ -67,55 +67,80 @@ def find_node(function: FunctionType) -> FunctionNode:
             expected="exactly one (has the file changed since it was imported?)",
             instead="put each lambda on a line of its own, or reload the module",
         )
-    copied = _copy(candidates[0])
-    assert isinstance(copied, ast.FunctionDef | ast.Lambda)
-    return copied
+    return candidates[0]
 
 
-def _matches(node: ast.AST, code: CodeType) -> bool:
-    if isinstance(node, ast.Lambda):
-        named = code.co_name == "<lambda>" and node.lineno == code.co_firstlineno
-    elif isinstance(node, ast.FunctionDef):
-        first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-        named = code.co_name == node.name and first == code.co_firstlineno
-    else:
+@lru_cache(maxsize=64)
+def _parse_file(text: str) -> ast.Module:
+    try:
+        return ast.parse(text)
+    except SyntaxError:  # Python has read the file, so it changed since: no function in it can be told to be the one
+        return ast.Module([], [])
+
+
+def _starting_at(line: int, tree: ast.Module) -> list[FunctionNode]:
+    """Every function of the file that starts at `line`: only what spans the line is looked at."""
+    found: list[FunctionNode] = []
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and _first_line(node) == line:
+            found.append(node)
+        pending += [c for c in children(node) if _first_line(c) <= line <= getattr(c, "end_lineno", line)]
+    return found
+
+
+def _first_line(node: ast.AST) -> int:
+    """The line a definition starts at, decorators included; nodes without a place count as being everywhere."""
+    line: int = getattr(node, "lineno", 0)
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([line, *(decorator.lineno for decorator in decorators)])
+
+
+def _matches(node: FunctionNode, code: CodeType) -> bool:
+    if code.co_name != (node.name if isinstance(node, ast.FunctionDef) else "<lambda>"):
         return False
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return named and sorted(parameters(node)) == sorted(code.co_varnames[:count])
+    if sorted(mangled(parameters(node), code.co_qualname)) != sorted(code.co_varnames[:count]):
+        return False
+    return isinstance(node, ast.FunctionDef) or _covers(node.body, code)
 
 
-def _covers(node: ast.AST, code: CodeType) -> bool:
-    """Whether every instruction of a lambda lies within the node's body: tells lambdas of one line apart."""
-    body = node.body if isinstance(node, ast.Lambda) else node
+def _covers(body: ast.expr, code: CodeType) -> bool:
+    """Whether a lambda's instructions span exactly `body`: tells lambdas of one line apart."""
     spans = {p for p in code.co_positions() if None not in p}
-    begin = (body.lineno, body.col_offset)  # type: ignore[attr-defined]
-    end = (body.end_lineno, body.end_col_offset)  # type: ignore[attr-defined]
+    begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
     inside = [p for p in spans if begin <= (p[0], p[2]) and (p[1], p[3]) <= end]
     return bool(inside) and max((p[1], p[3]) for p in inside) == end and min((p[0], p[2]) for p in inside) == begin
 
 
-def _copy(node: ast.AST) -> ast.AST:
-    """A deep copy that shares nothing with the cached file tree (faster than `copy.deepcopy`)."""
-    fields = {}
-    for field, value in ast.iter_fields(node):
-        if isinstance(value, ast.AST):
-            value = _copy(value)
-        elif isinstance(value, list):
-            value = [_copy(item) if isinstance(item, ast.AST) else item for item in value]
-        fields[field] = value
-    return ast.copy_location(type(node)(**fields), node)
+_SHARED = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
+"""Nodes without content, which the parser itself uses many times over."""
+
+
+def _copy(value: Any) -> Any:
+    """A deep copy that shares nothing with the cached file tree (far faster than `copy.deepcopy`)."""
+    if isinstance(value, list):
+        return [_copy(item) for item in value]
+    if not isinstance(value, ast.AST) or isinstance(value, _SHARED):
+        return value
+    copied = value.__class__.__new__(value.__class__)
+    for field, part in value.__dict__.items():
+        setattr(copied, field, _copy(part) if isinstance(part, ast.AST | list) else part)
+    return copied
 
 
 def compile_function(node: ast.FunctionDef, original: FunctionType) -> CodeType:
     """Code for a rewritten definition, with the original's free variables and `_tt` as its free variables."""
     free = [*original.__code__.co_freevars, HOOKS]
-    factory = function_def("_tt_factory", no_arguments(*free), [node, ast.Return(name(node.name))])
-    module = ast.fix_missing_locations(ast.Module([factory], []))
+    # Under a reserved name, so that the function's own name in its body still means the global, or the free variable.
+    inner = function_def("_tt_function", node.args, node.body)
+    factory = function_def("_tt_factory", no_arguments(*free), [inner, ast.Return(name(inner.name))])
+    module = ast.Module([at(factory, node)], [])
     flags = original.__code__.co_flags & _FUTURE_FLAGS
     compiled = compile(module, original.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
-    outer = _inner_code(compiled, "_tt_factory")
-    return _rename(_inner_code(outer, node.name), original.__code__)
+    return _rename(_inner_code(_inner_code(compiled, factory.name), inner.name), original.__code__)
 
 
 def _inner_code(code: CodeType, called: str) -> CodeType:
@@ -123,12 +148,13 @@ def _inner_code(code: CodeType, called: str) -> CodeType:
 
 
 def _rename(code: CodeType, original: CodeType) -> CodeType:
-    """Show the user's own function name in tracebacks: for the function and every region cut out of it."""
-    consts = tuple(
-        _rename(const, original) if isinstance(const, CodeType) and const.co_name.startswith("_tt_") else const
-        for const in code.co_consts
-    )
-    return code.replace(co_name=original.co_name, co_qualname=original.co_qualname, co_consts=consts)
+    """Show the user's own names in tracebacks: the function's for every region cut out of it, and below it."""
+    consts = tuple(_rename(const, original) if isinstance(const, CodeType) else const for const in code.co_consts)
+    _, _, below = code.co_qualname.partition("_tt_function")
+    inside = re.sub(r"_tt_\w+\.<locals>\.", "", below)
+    if not inside or code.co_name.startswith("_tt_") or THUNK in code.co_varnames:
+        return code.replace(co_name=original.co_name, co_qualname=original.co_qualname, co_consts=consts)
+    return code.replace(co_qualname=original.co_qualname + inside, co_consts=consts)
 
 
 def build_function(code: CodeType, original: FunctionType, hooks: object) -> Callable[..., Any]:

@@ -6,6 +6,7 @@ import ast
 
 from triptych.prestage.build import HOOKS
 from triptych.prestage.errors import UnsupportedSyntaxError
+from triptych.prestage.walking import children
 from triptych.support.source import Span
 
 _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
@@ -48,14 +49,17 @@ def check(node: ast.AST, file: str) -> None:
         if type(current) in _STATEMENTS:
             construct, instead = _STATEMENTS[type(current)]
             raise refusal(current, file, construct, instead)
-        if isinstance(current, ast.Name | ast.arg):
-            _check_reserved(current, file)
-        pending += [c for c in ast.iter_child_nodes(current) if not isinstance(c, ast.ClassDef)]
+        match current:
+            case ast.Name(id=name) | ast.arg(arg=name):
+                _check_reserved(name, current, file)
+            case ast.ClassDef():
+                pass
+            case _:
+                pending += reversed(children(current))  # the first refusal in the text is the one reported
 
 
-def _check_reserved(node: ast.Name | ast.arg, file: str) -> None:
-    name = node.id if isinstance(node, ast.Name) else node.arg
-    if name == HOOKS or name.startswith(f"{HOOKS}_"):
+def _check_reserved(name: str, node: ast.AST, file: str) -> None:
+    if name.startswith(HOOKS) and (name == HOOKS or name.startswith(f"{HOOKS}_")):
         raise refusal(node, file, f"the name `{name}`", f"a name that does not start with `{HOOKS}_` (it is reserved)")
 
 

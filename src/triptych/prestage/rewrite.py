@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 from functools import partial
-from types import FunctionType
-from typing import Any
+from types import CodeType, FunctionType
+from weakref import WeakKeyDictionary
 
 from triptych.hooks import RETURN_VALUE, RETURNED
 from triptych.prestage import build, refuse
@@ -16,26 +17,43 @@ from triptych.prestage.flow import Flow
 from triptych.prestage.frame import Frame
 from triptych.prestage.function import build_function, compile_function, find_node, source_of
 from triptych.prestage.mangle import mangle
-from triptych.prestage.scopes import FunctionNode, parameters, stores
+from triptych.prestage.scopes import FunctionNode, parameters
 from triptych.prestage.statements import StatementRewriter
-from triptych.stages import Rewritten
+from triptych.prestage.walking import children
+from triptych.stages import Rewritten, Source
 
 
 def rewrite(function: FunctionType) -> Rewritten:
     """Rewrite a Python function or lambda; the original stays as it is."""
     source = source_of(function)
+    known = _KNOWN.get(function.__code__)
+    if known is None or known.text != source.text or known.code.co_filename != source.file:
+        known = _KNOWN[function.__code__] = _rewrite_code(function, source)
+    return Rewritten(source, known.code, partial(_text, known.tree), partial(build_function, known.code, function))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What became of a code object: functions that share it, and compiling for other types, need it again."""
+
+    text: str
+    code: CodeType
+    tree: ast.FunctionDef
+
+
+_KNOWN: WeakKeyDictionary[CodeType, _Known] = WeakKeyDictionary()
+
+
+def _rewrite_code(function: FunctionType, source: Source) -> _Known:
     node = find_node(function)
     refuse.check(node, source.file)
-    mangle(node, function.__qualname__)
-    definition = _as_definition(node)
-    new = _rewrite_function(definition, source.file, outer=None)
-    code = compile_function(new, function)
-    text = ast.unparse(ast.fix_missing_locations(new))
-    return Rewritten(source, code, text, partial(_bind, code, function))
+    mangle(node, function.__code__.co_qualname)
+    new = _rewrite_function(_as_definition(node), source.file, outer=None)
+    return _Known(source.text, compile_function(new, function), new)
 
 
-def _bind(code: Any, function: FunctionType, hooks: object) -> Any:
-    return build_function(code, function, hooks)
+def _text(definition: ast.FunctionDef) -> str:
+    return ast.unparse(definition).replace(f"lambda *{build.THUNK}:", "lambda:")
 
 
 def _as_definition(node: FunctionNode) -> ast.FunctionDef:
@@ -57,19 +75,16 @@ def _rewrite_function(node: ast.FunctionDef, file: str, outer: Frame | None) -> 
     rewriter = StatementRewriter(frame, _nested_function, _nested_lambda)
     body, _ = rewriter.block(node.body, set(frame.flow.captured))
     if RETURNED in frame.flags:
-        body.append(build.at(ast.Return(build.call_hook("result", build.name(RETURN_VALUE))), node.body[-1]))
-    node.body = [*_prologue(frame, node), *body] or [build.at(ast.Pass(), node)]
+        body.append(build.at(ast.Return(build.call_hook("result", build.name(RETURN_VALUE))), node))
+    docstring = body[: ast.get_docstring(node, clean=False) is not None]
+    node.body = [*docstring, *_prologue(frame, node), *body[len(docstring) :]] or [build.at(ast.Pass(), node)]
     return node
 
 
 def _return_none_at_the_end(node: ast.FunctionDef) -> None:
     """Make the implicit `return None` explicit where early returns exist, so that all paths meet in one value."""
-    nested = [r for r in _own_returns(node.body) if r not in node.body]
-    if nested and Flow(node).falls_off.reachable:
-        end = ast.Return(None)
-        end.lineno = end.end_lineno = node.body[-1].end_lineno or node.lineno
-        end.col_offset, end.end_col_offset = 0, node.body[-1].end_col_offset
-        node.body = [*node.body, end]
+    if any(r not in node.body for r in _own_returns(node.body)):
+        node.body = [*node.body, build.at(ast.Return(None), node.body[-1])]
 
 
 def _own_returns(statements: list[ast.stmt]) -> list[ast.Return]:
@@ -79,8 +94,8 @@ def _own_returns(statements: list[ast.stmt]) -> list[ast.Return]:
         current = pending.pop()
         if isinstance(current, ast.Return):
             found.append(current)
-        elif not isinstance(current, ast.FunctionDef | ast.Lambda | ast.ClassDef):
-            pending += ast.iter_child_nodes(current)
+        elif not isinstance(current, ast.expr | ast.FunctionDef | ast.ClassDef):
+            pending += children(current)
     return found
 
 
@@ -89,24 +104,30 @@ def _frame(node: FunctionNode, file: str, outer: Frame | None) -> Frame:
     names = parameters(node)
     first = names[0] if names else None
     outer_partial: set[str] = set()
+    outer_unsure: set[ast.AST] = set()
     if outer is not None:
         first = outer.first_parameter
         outer_partial = (outer.outer_partial | outer.partial) - flow.locals
-    return Frame(file, node, flow, first, _partial(flow), outer_partial)
+        outer_unsure = outer.outer_unsure | outer.flow.unsure
+    return Frame(file, node, flow, first, _partial(flow), outer_partial, outer_unsure)
 
 
 def _partial(flow: Flow) -> set[str]:
     """Variables that some construct may see undefined on one side while someone still reads them."""
     found: set[str] = set()
-    at_loops = set().union(*(flow.live_after(loop) | flow.live_at_head(loop) for loop in flow.head))
+    at_loops = set().union(*(flow.live_around(loop) for loop in flow.head))
     for node, point in flow.before.items():
+        found |= point.undefined & point.live
         wanted = set(flow.captured)
         if isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Match):
             wanted |= at_loops | flow.live_after(node)
-        wanted |= {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
-        found |= point.undefined & ((stores([node]) & wanted) | point.live)
-        if isinstance(node, ast.Delete):
-            found |= stores([node])
+        if isinstance(node, ast.If):
+            wanted |= flow.live_in_sides(node)
+        for kind, name, origin in flow.events_in(node):
+            if kind == "delete" or (
+                kind == "define" and name in point.undefined and (name in wanted or isinstance(origin, ast.NamedExpr))
+            ):
+                found.add(name)
     return found
 
 

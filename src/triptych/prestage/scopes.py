@@ -1,13 +1,15 @@
-"""Names: which are local to a function, which a piece of code stores, and which nested scopes capture."""
+"""Names: which are local to a function, which a piece of code stores, and which a nested scope reads from outside."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+
+from triptych.prestage.walking import children, descendants
 
 FunctionNode = ast.FunctionDef | ast.Lambda
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def parameters(function: FunctionNode) -> list[str]:
@@ -21,42 +23,45 @@ def stores(nodes: Iterable[ast.AST]) -> set[str]:
     """Names that running `nodes` may bind or delete in the enclosing function's scope."""
     found: set[str] = set()
     for node in nodes:
-        found.update(_stores(node))
+        _collect_stores(node, found, comprehension=False)
     return found
 
 
-def _stores(node: ast.AST, comprehension: bool = False) -> Iterator[str]:
+def _collect_stores(node: ast.AST, found: set[str], comprehension: bool) -> None:
     match node:
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            if not comprehension:
-                yield name
+        case ast.Name():
+            if not comprehension and not isinstance(node.ctx, ast.Load):
+                found.add(node.id)
+            return
+        case ast.Constant():
             return
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            yield name
-            for child in evaluated_at_definition(node):
-                yield from _stores(child, comprehension)
-            return
-        case ast.Lambda():
-            for child in evaluated_at_definition(node):
-                yield from _stores(child, comprehension)
-            return
-        case ast.NamedExpr(target=ast.Name(id=name), value=value):
-            yield name
-            yield from _stores(value, comprehension)
-            return
-        case ast.alias(name=name, asname=asname):
-            yield (asname or name).partition(".")[0]
-            return
+            found.add(name)
+        case ast.NamedExpr(target=ast.Name(id=name)):
+            found.add(name)
+        case ast.alias():
+            found.add(imported_name(node))
         case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-            yield name
+            found.add(name)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            comprehension = True
         case _:
             pass
-    inside = comprehension or isinstance(node, _COMPREHENSIONS)
-    for child in ast.iter_child_nodes(node):
-        yield from _stores(child, inside)
+    for child in running(node):
+        _collect_stores(child, found, comprehension)
 
 
-def evaluated_at_definition(node: ast.AST) -> list[ast.AST]:
+def imported_name(node: ast.alias) -> str:
+    """The variable that `import node` binds."""
+    return (node.asname or node.name).partition(".")[0]
+
+
+def running(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below that run when `node` runs: of a nested function or class, what its definition does."""
+    return evaluated_at_definition(node) if isinstance(node, _SCOPES) else children(node)
+
+
+def evaluated_at_definition(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef) -> list[ast.AST]:
     """The expressions of a nested function or class that run when it is defined: decorators, defaults, bases."""
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -65,30 +70,30 @@ def evaluated_at_definition(node: ast.AST) -> list[ast.AST]:
             return [*node.args.defaults, *(d for d in node.args.kw_defaults if d)]
         case ast.ClassDef():
             return [*node.decorator_list, *node.bases, *node.keywords]
-        case _:
-            return []
 
 
 def local_names(function: FunctionNode) -> set[str]:
     """Every name that is local to the function: parameters and whatever its body binds."""
-    body: list[ast.AST] = [function.body] if isinstance(function, ast.Lambda) else list(function.body)
+    body = [function.body] if isinstance(function, ast.Lambda) else function.body
     return stores(body) | set(parameters(function))
 
 
-def captured(function: FunctionNode) -> set[str]:
-    """Locals of `function` that nested functions, lambdas or classes read: alive as long as those are."""
-    own = local_names(function)
-    body: list[ast.AST] = [function.body] if isinstance(function, ast.Lambda) else list(function.body)
-    found: set[str] = set()
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, _SCOPES):
-                found |= _free_loads(node)
-    return found & own
+def own_names(comprehension: Comprehension) -> set[str]:
+    """The names that a comprehension's targets bind, visible in it alone."""
+    targets = descendants(generator.target for generator in comprehension.generators)
+    return {node.id for node in targets if isinstance(node, ast.Name)}
 
 
-def _free_loads(scope: ast.AST) -> set[str]:
+def free_reads(scope: ast.AST) -> set[str]:
     """Names a nested scope reads without binding them itself (an over-approximation is harmless)."""
-    bound = local_names(scope) if isinstance(scope, ast.FunctionDef | ast.Lambda) else set()
-    loads = {n.id for n in ast.walk(scope) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-    return loads - bound
+    bound: set[str] = set()
+    now: list[ast.AST] = []
+    match scope:
+        case ast.FunctionDef() | ast.Lambda():
+            bound, now = local_names(scope), evaluated_at_definition(scope)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            bound, now = own_names(scope), [scope.generators[0].iter]
+        case _:
+            pass
+    later = descendants([scope], lambda node: [child for child in children(node) if child not in now])
+    return {n.id for n in later if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - bound

@@ -39,14 +39,16 @@ class StatementRewriter:
             if not self.flow.before[statement].reachable:
                 break
             rest = statements[index + 1 :]
+            self.expressions.wanted = self.flow.wanted_in(statement)
             if isinstance(statement, ast.If):
                 new, taken, rest = self._if(statement, rest, live_end)
             else:
                 new, taken = self._statement(statement)
-            done += self._with_hoisted(new)
+            done += [*self._with_hoisted(new), *self._forget(self.expressions.unread, set(), statement)]
+            self.expressions.unread = set()
             exits |= taken
             if taken and rest and self.flow.falls_through(statement):
-                guarded, later = self._guard(taken, rest, live_end)
+                guarded, later = self._guard(taken, rest, live_end, statement)
                 return done + guarded, exits | later
             if not rest:
                 break
@@ -75,24 +77,30 @@ class StatementRewriter:
         then, then_exits = self._region("then", number, body, live, node)
         other, other_exits = self._region("else", number, orelse, live, node)
         exits = then_exits | other_exits
-        # What one side assigns and the other reads must be put back in between, even if nobody reads it afterwards.
-        names = self._names(self.frame.assigned([then, other]), live | self.flow.live_in_sides(node), exits)
+        # What one side assigns and the other reads or assigns must be put back in between, even if nobody reads it
+        # afterwards: the second side must not start with values of the first.
+        assigned = self.frame.assigned([then, other])
+        both = self.frame.assigned([then]) & self.frame.assigned([other])
+        names = self._names(assigned, live | self.flow.live_in_sides(node) | both, exits)
         self._bury(then, names, self._live_end(body, live, then_exits))
         self._bury(other, names, self._live_end(orelse, live, other_exits))
         call = build.call_hook("if_", test, build.name(then.name), build.name(other.name))
-        return [*hoisted, then, other, *self._construct(call, names, number, node.test)], exits, rest
+        return [*hoisted, then, other, *self._construct(call, assigned, names, number, node.test)], exits, rest
 
     def _ends(self, statements: Sequence[ast.stmt]) -> bool:
         """Whether a branch never reaches its own end."""
         return bool(statements) and not self.flow.falls_through(statements[-1])
 
-    def _guard(self, flags: Exits, rest: Sequence[ast.stmt], live_end: set[str]) -> tuple[list[ast.stmt], Exits]:
+    def _guard(
+        self, flags: Exits, rest: Sequence[ast.stmt], live_end: set[str], exited: ast.stmt
+    ) -> tuple[list[ast.stmt], Exits]:
+        """`rest` under a guard, which is placed at the statement that may have `exited`: the line that has run."""
         number = self.frame.fresh_number()
-        region, exits = self._region("rest", number, rest, live_end, rest[0])
-        names = self._names(self.frame.regions[region] | flags, live_end, exits | flags)
+        region, exits = self._region("rest", number, rest, live_end, exited)
+        names = self._names(self.frame.regions[region.name] | flags, live_end, exits | flags)
         self._bury(region, names, self._live_end(rest, live_end, exits))
         call = build.call_hook("guard", build.name_tuple(sorted(flags)), build.name(region.name))
-        return [region, *self._construct(call, names, number, rest[0])], exits
+        return [region, *self._construct(call, self.frame.regions[region.name], names, number, exited)], exits
 
     def _region(
         self, role: str, number: int, statements: Sequence[ast.stmt], live_end: set[str], like: ast.AST
@@ -100,7 +108,25 @@ class StatementRewriter:
         self.frame.depth += 1
         body, exits = self.block(statements, live_end)
         self.frame.depth -= 1
-        return self.frame.region(role, number, [], body, like), exits
+        return self.frame.region(role, number, [], [*body, *self._left(statements, body, exits)], like), exits
+
+    def _left(self, statements: Sequence[ast.stmt], body: Sequence[ast.stmt], exits: Exits) -> list[ast.stmt]:
+        """Where no path reaches the end, some exit was taken: say so, since flags may be known only at run time."""
+        if not exits or not self._ends(statements):
+            return []
+        match body[-1]:
+            case ast.Assign(targets=[ast.Name(id=flag)], value=ast.Constant(value=True)) if flag in exits:
+                return []
+            case _:
+                pass
+        flags = sorted(exits)
+        raised: ast.expr = build.constant(True)
+        if len(flags) > 1:
+            raised = build.call_hook("left", build.tuple_of(build.name(flag) for flag in flags))
+            target: ast.expr = ast.Tuple([build.target(flag) for flag in flags], ast.Store())
+        else:
+            target = build.target(flags[0])
+        return [build.at(ast.Assign([target], raised), statements[0])]
 
     def _live_end(self, statements: Sequence[ast.stmt], live_end: set[str], exits: Exits) -> set[str]:
         """Variables that someone still reads when a region has run: at its end, or where its exits lead."""
@@ -117,12 +143,23 @@ class StatementRewriter:
         wanted = live | self.frame.live_at(exits) | self.flow.captured | exits | self.frame.open_flags()
         return sorted(assigned & wanted)
 
-    def _construct(self, call: ast.Call, names: list[str], number: int, like: ast.AST) -> list[ast.stmt]:
+    def _construct(
+        self, call: ast.Call, assigned: set[str], names: list[str], number: int, like: ast.AST
+    ) -> list[ast.stmt]:
+        """The hook call with the variables it hands on; what it assigned and nobody reads is forgotten after it."""
         setter: list[ast.stmt] = []
         if names:
             setter = [self.frame.setter(number, names, like)]
             call.args += state_arguments(names, number)
-        return [*setter, build.at(ast.Expr(call), like)]
+        return [*setter, build.at(ast.Expr(call), like), *self._forget(assigned, set(names), like)]
+
+    def _forget(self, assigned: set[str], names: set[str], like: ast.AST) -> list[ast.stmt]:
+        """Variables that a later construct assigns again must not enter it with a value of a region that has ended."""
+        stale = sorted((assigned & self.flow.reassigned) - names)
+        if not stale:
+            return []
+        self.frame.managed |= set(stale)
+        return [build.at(ast.Assign([build.target(name) for name in stale], build.hook("DEAD")), like)]
 
     # loops ------------------------------------------------------------------------------------------------------
     def _for(self, node: ast.For) -> tuple[list[ast.stmt], Exits]:
@@ -144,7 +181,8 @@ class StatementRewriter:
             tested = build.at(ast.Return(self.expressions.rewrite(node.test)), node.test)
             region = self.frame.region("test", number, [], self._with_hoisted([tested]), node.test)
             before, test = [region], build.name(region.name)
-        body, exits = self._loop_body(node, number, [], [])
+        stale = self._forget(self.frame.assigned(before), self.flow.live_around(node), node.test)
+        body, exits = self._loop_body(node, number, [], stale)
         before.append(body)
         call = build.call_hook("while_", test, build.name(body.name))
         return self._loop(node, number, before, call, self.frame.assigned(before), exits, node.test)
@@ -159,13 +197,11 @@ class StatementRewriter:
         self.frame.loops.pop()
         continued = self.frame.continue_flag(node) if self._is_used("continue", node, exits) else None
         reset = [build.assign(continued, build.constant(False))] if continued else []
-        region = self.frame.region("body", number, params, [*reset, *prologue, *statements], node)
+        statements = [*reset, *prologue, *statements, *self._left(node.body, statements, exits)]
+        region = self.frame.region("body", number, params, statements, node)
         live = self._live_end(node.body, self.flow.live_at_head(node), exits)
-        self._bury(region, self._names(self.frame.regions[region], self._live_around(node), exits), live)
+        self._bury(region, self._names(self.frame.regions[region.name], self.flow.live_around(node), exits), live)
         return region, exits - {continued or ""}
-
-    def _live_around(self, node: ast.For | ast.While) -> set[str]:
-        return self.flow.live_at_head(node) | self.flow.live_after(node)
 
     def _is_used(self, kind: str, node: ast.AST, exits: Exits) -> bool:
         return f"_tt_{kind}_{self.frame.loop_numbers.get(node)}" in exits
@@ -183,7 +219,7 @@ class StatementRewriter:
         """The hook call, then `else:` under a guard on the loop's own exits."""
         call.args.append(build.name_tuple(sorted(exits)))
         own = assigned - {f"_tt_continue_{self.frame.loop_numbers.get(node)}"}
-        new = [*before, *self._construct(call, self._names(own, self._live_around(node), exits), number, like)]
+        new = [*before, *self._construct(call, own, self._names(own, self.flow.live_around(node), exits), number, like)]
         outward = set(exits)
         if self._is_used("break", node, exits):
             flag = self.frame.break_flag(node)
@@ -194,7 +230,7 @@ class StatementRewriter:
         if not exits:
             body, taken = self.block(node.orelse, self.flow.live_after(node))
             return new + body, outward | taken
-        guarded, taken = self._guard(exits, node.orelse, self.flow.live_after(node))
+        guarded, taken = self._guard(exits, node.orelse, self.flow.live_after(node), node)
         return new + guarded, outward | taken
 
     # everything else --------------------------------------------------------------------------------------------
@@ -236,11 +272,11 @@ class StatementRewriter:
             if item.optional_vars is not None and not isinstance(item.optional_vars, ast.Name):
                 entered = f"_tt_entered_{self.frame.fresh_number()}"
                 stored += self.targets.store(item.optional_vars, build.name(entered))
-                item.optional_vars = build.target(entered)
+                item.optional_vars = build.at(build.target(entered), item.optional_vars)
         hoisted, self.expressions.hoisted = self.expressions.hoisted, []
         body, exits = self.block(node.body, self.flow.live_after(node))
         node.body = [*(build.at(s, node) for s in stored), *body] or [build.at(ast.Pass(), node)]
-        return [*hoisted, build.at(node, node)], exits
+        return [*hoisted, node], exits
 
     def _match(self, node: ast.Match) -> tuple[list[ast.stmt], Exits]:
         """Stays Python's own; a dynamic subject is refused by the hook."""
@@ -249,6 +285,7 @@ class StatementRewriter:
         exits: Exits = set()
         hoisted = self._with_hoisted([])
         for case in node.cases:
+            self.expressions.wanted = self.flow.wanted_in(node)
             case.pattern = self.expressions.visit(case.pattern)
             if case.guard is not None:
                 case.guard = self.expressions.rewrite(case.guard)
@@ -264,13 +301,14 @@ class StatementRewriter:
                 return self.targets.statement(node)
             case ast.Assert():
                 test = self.expressions.rewrite(node.test)
-                message = self.expressions.rewrite(node.msg) if node.msg is not None else build.constant("")
-                call = build.call_hook("assert_", test, build.thunk(message))
+                message = [build.thunk(self.expressions.rewrite(node.msg))] if node.msg is not None else []
+                call = build.call_hook("assert_", test, *message)
                 return [build.at(ast.Expr(call), node.test)]
             case ast.Raise():
                 rewritten = self.expressions.visit(node)
                 return [build.at(ast.Expr(build.call_hook("raising")), node), rewritten]
             case ast.FunctionDef():
+                self.expressions.rewrite_defaults(node.args)
                 return [self._nested_function(node, self.frame)]
             case ast.ClassDef() | ast.Import() | ast.ImportFrom() | ast.Pass():
                 return [node]

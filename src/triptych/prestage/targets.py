@@ -7,6 +7,7 @@ import ast
 from triptych.prestage import build
 from triptych.prestage.expressions import ExpressionRewriter
 from triptych.prestage.frame import Frame
+from triptych.prestage.walking import descendants
 
 OPERATOR_SYMBOLS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -148,5 +149,4 @@ class TargetRewriter:
 
 def _plain(target: ast.expr) -> bool:
     """Whether assigning `target` only binds names."""
-    plain = ast.Name | ast.Tuple | ast.List | ast.Starred | ast.expr_context
-    return all(isinstance(node, plain) for node in ast.walk(target))
+    return all(isinstance(node, ast.Name | ast.Tuple | ast.List | ast.Starred) for node in descendants([target]))

@@ -19,18 +19,18 @@ class ArgumentCountError(CompiledCodeError, TypeError):
 
     code = "TT0601"
     failing = """
-@triptych.jit
+@tt.jit
 def add(a, b):
     return a + b
 
-triptych.compile(add, 1, 2)(1)
+tt.compile(add, 1, 2)(1)
 """
     fixed = """
-@triptych.jit
+@tt.jit
 def add(a, b):
     return a + b
 
-triptych.compile(add, 1, 2)(1, 2)
+tt.compile(add, 1, 2)(1, 2)
 """
 
 
@@ -39,18 +39,18 @@ class ArgumentTypeError(CompiledCodeError, TypeError):
 
     code = "TT0602"
     failing = """
-@triptych.jit
-def double(a: triptych.Int32):
+@tt.jit
+def double(a: tt.Int32):
     return a + a
 
-triptych.compile(double, 1)("one")
+tt.compile(double, 1)("one")
 """
     fixed = """
-@triptych.jit
-def double(a: triptych.Int32):
+@tt.jit
+def double(a: tt.Int32):
     return a + a
 
-triptych.compile(double, 1)(1)
+tt.compile(double, 1)(1)
 """
 
 
@@ -59,15 +59,15 @@ class ArgumentRangeError(CompiledCodeError, OverflowError):
 
     code = "TT0603"
     failing = """
-@triptych.jit
-def double(a: triptych.Int8):
+@tt.jit
+def double(a: tt.Int8):
     return a + a
 
 double(300)
 """
     fixed = """
-@triptych.jit
-def double(a: triptych.Int32):
+@tt.jit
+def double(a: tt.Int32):
     return a + a
 
 double(300)
@@ -79,15 +79,15 @@ class DivisionByZeroError(CompiledCodeError, ZeroDivisionError):
 
     code = "TT0604"
     failing = """
-@triptych.jit
-def share(total: triptych.Int32, people: triptych.Int32):
+@tt.jit
+def share(total: tt.Int32, people: tt.Int32):
     return total // people
 
 share(10, 0)
 """
     fixed = """
-@triptych.jit
-def share(total: triptych.Int32, people: triptych.Int32):
+@tt.jit
+def share(total: tt.Int32, people: tt.Int32):
     return total // people if people != 0 else total
 
 share(10, 0)
@@ -99,16 +99,16 @@ class AssertionFailedError(CompiledCodeError, AssertionError):
 
     code = "TT0605"
     failing = """
-@triptych.jit
-def root(x: triptych.Float32):
+@tt.jit
+def root(x: tt.Float32):
     assert x >= 0.0, "no root of a negative number"
     return x ** 0.5
 
 root(-1.0)
 """
     fixed = """
-@triptych.jit
-def root(x: triptych.Float32):
+@tt.jit
+def root(x: tt.Float32):
     assert x >= 0.0, "no root of a negative number"
     return x ** 0.5
 
@@ -121,15 +121,15 @@ class IndexOutOfRangeError(CompiledCodeError, IndexError):
 
     code = "TT0606"
     failing = """
-@triptych.jit
-def pick(i: triptych.Int32):
+@tt.jit
+def pick(i: tt.Int32):
     return [10, 20, 30][i]
 
 pick(3)
 """
     fixed = """
-@triptych.jit
-def pick(i: triptych.Int32):
+@tt.jit
+def pick(i: tt.Int32):
     return [10, 20, 30][i]
 
 pick(2)
@@ -141,15 +141,15 @@ class NegativeShiftError(CompiledCodeError, ValueError):
 
     code = "TT0607"
     failing = """
-@triptych.jit
-def shift(x: triptych.Int32, n: triptych.Int32):
+@tt.jit
+def shift(x: tt.Int32, n: tt.Int32):
     return x << n
 
 shift(1, -1)
 """
     fixed = """
-@triptych.jit
-def shift(x: triptych.Int32, n: triptych.Int32):
+@tt.jit
+def shift(x: tt.Int32, n: tt.Int32):
     return x << n
 
 shift(1, 4)
@@ -161,8 +161,8 @@ class ZeroStepError(CompiledCodeError, ValueError):
 
     code = "TT0608"
     failing = """
-@triptych.jit
-def count(n: triptych.Int32, step: triptych.Int32):
+@tt.jit
+def count(n: tt.Int32, step: tt.Int32):
     total = 0
     for i in range(0, n, step):
         total += 1
@@ -171,8 +171,8 @@ def count(n: triptych.Int32, step: triptych.Int32):
 count(10, 0)
 """
     fixed = """
-@triptych.jit
-def count(n: triptych.Int32, step: triptych.Int32):
+@tt.jit
+def count(n: tt.Int32, step: tt.Int32):
     total = 0
     for i in range(0, n, step):
         total += 1
@@ -182,8 +182,45 @@ count(10, 2)
 """
 
 
+class LayoutRequirementError(CompiledCodeError, ValueError):
+    """A layout of run-time integers lacks what an operation needs of it, or what was declared of it."""
+
+    code = "TT0609"
+    failing = """
+from triptych.cute import checked_layouts, realize, traced_int
+from triptych.layout import Layout, composition
+
+@tt.jit
+def index(rows: tt.Int32, i: tt.Int32):
+    with checked_layouts():
+        part = composition(Layout((traced_int(rows), 8), (8, 1)), Layout(4, 1))
+    return realize(part(traced_int(i)))
+
+index(3, 2)
+"""
+    fixed = """
+from triptych.cute import checked_layouts, realize, traced_int
+from triptych.layout import Layout, composition
+
+@tt.jit
+def index(rows: tt.Int32, i: tt.Int32):
+    with checked_layouts():
+        part = composition(Layout((traced_int(rows), 8), (8, 1)), Layout(4, 1))
+    return realize(part(traced_int(i)))
+
+index(16, 2)
+"""
+
+
 CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
     cls.__name__: cls
-    for cls in (DivisionByZeroError, AssertionFailedError, IndexOutOfRangeError, NegativeShiftError, ZeroStepError)
+    for cls in (
+        DivisionByZeroError,
+        AssertionFailedError,
+        IndexOutOfRangeError,
+        NegativeShiftError,
+        ZeroStepError,
+        LayoutRequirementError,
+    )
 }
 """What a run-time check may raise, by the name it has in MLIR."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
+from itertools import islice
 from types import CodeType, FrameType, TracebackType
 
 from triptych.support.source import Span
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_FRAMEWORK = frozenset({"triptych", "tvm_ffi", "torch_mlir", "llvmlite", "ast", "concurrent"})
+"""Packages whose frames say nothing about the user's program; the last two are how it is walked and compiled."""
 
 
-def is_framework(code: CodeType) -> bool:
-    """Whether a frame of this code belongs to Triptych or to the packages it calls through."""
-    file = code.co_filename
-    return file.startswith((_PACKAGE, "<guard")) or "tvm_ffi" in file
+def is_framework(frame: FrameType) -> bool:
+    """Whether a frame belongs to Triptych or to the packages it calls through."""
+    module = str(frame.f_globals.get("__name__"))
+    return module.partition(".")[0] in _FRAMEWORK or frame.f_code.co_filename.startswith("<guard")
 
 
 def user_traceback(traceback: TracebackType | None, same: Callable[[CodeType], object]) -> TracebackType | None:
@@ -23,7 +24,7 @@ def user_traceback(traceback: TracebackType | None, same: Callable[[CodeType], o
     kept: list[TracebackType] = []
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if not is_framework(code):
+        if not is_framework(traceback.tb_frame):
             if kept and same(kept[-1].tb_frame.f_code) == same(code):
                 kept.pop()
             kept.append(traceback)
@@ -37,10 +38,17 @@ def user_traceback(traceback: TracebackType | None, same: Callable[[CodeType], o
 def caller() -> Span | None:
     """The user's line that is calling into the framework."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_framework(frame.f_code):
+    while frame is not None and is_framework(frame):
         frame = frame.f_back
     if frame is None:
         return None
-    positions = list(frame.f_code.co_positions())
-    line, end_line, column, end_column = positions[max(frame.f_lasti, 0) // 2]
-    return Span(frame.f_code.co_filename, line or frame.f_lineno, column or 0, end_line, end_column)
+    line, end_line, column, end_column = next(islice(frame.f_code.co_positions(), max(frame.f_lasti, 0) // 2, None))
+    name = frame.f_code.co_name
+    return Span(
+        file=frame.f_code.co_filename,
+        line=line or frame.f_lineno,
+        column=column or 0,
+        end_line=end_line,
+        end_column=end_column,
+        function="" if name == "<module>" else name,
+    )

@@ -6,6 +6,8 @@ Exit codes: 0 done, 1 the request failed (the error is printed), 2 wrong usage.
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +16,7 @@ import triptych
 from triptych.support.errors import TriptychError
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
+from triptych.tools.layouts import LayoutRequest, show_layout
 from triptych.tools.show import ALL, STAGES, show
 
 
@@ -22,8 +25,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     try:
         print(_run(arguments))
+        sys.stdout.flush()
     except TriptychError as error:
         print(error, file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader (`| head`) has left: what is still buffered goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
 
@@ -42,6 +49,9 @@ def _run(arguments: argparse.Namespace) -> str:
             return write_page(arguments.page)
         case "errors":
             return catalogue(arguments.code, as_json=arguments.json)
+        case "layout":
+            chosen = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(LayoutRequest)}
+            return show_layout(LayoutRequest(**chosen), as_json=arguments.json)
         case _:
             return environment(as_json=arguments.json)
 
@@ -65,5 +75,18 @@ def _parser() -> argparse.ArgumentParser:
         "--page", nargs="?", const=PAGE, type=Path, metavar="FILE", help=f"write the catalogue to {PAGE}"
     )
 
+    _add_layout(commands.add_parser("layout", parents=[listing], help="show a layout, as '(8,8):(8,1)'"))
+
     commands.add_parser("env", parents=[listing], help="list every setting and its current value")
     return parser
+
+
+def _add_layout(command: argparse.ArgumentParser) -> None:
+    command.add_argument("layout", help="a layout, or inner o offset o outer with a swizzle S<b,m,s>")
+    command.add_argument("--compose", metavar="B", help="compose it with B: a layout, a tile or a shape")
+    command.add_argument("--divide", metavar="TILER", help="divide it by a tiler, tiles first")
+    command.add_argument("--coalesce", action="store_true", help="give it as few modes as possible")
+    command.add_argument("--access", metavar="A", help="count bank conflicts and sectors of an access, as 32:1@0")
+    command.add_argument("--bits", type=int, default=32, metavar="N", help="bits of an element (default: %(default)s)")
+    command.add_argument("--svg", type=Path, metavar="FILE", help="write the picture as SVG")
+    command.add_argument("--latex", type=Path, metavar="FILE", help="write the picture as LaTeX (TikZ)")

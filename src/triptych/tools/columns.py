@@ -36,9 +36,16 @@ def _column(titled_text: tuple[str, str], width: int) -> list[str]:
 
 def _wrapped(line: str, width: int) -> list[str]:
     """A long line continues below itself, a little deeper than it started: cutting it would hide code."""
-    if len(line) <= width:
-        return [line]
-    indent = line[: len(line) - len(line.lstrip())][: width // 2] + CONTINUATION
-    step = width - len(indent)
-    rest = line[width:]
-    return [line[:width], *(indent + rest[start : start + step] for start in range(0, len(rest), step))]
+    indent = line[: len(line) - len(line.lstrip())][: width // 2]
+    rows, prefix = [], ""
+    while len(prefix) + len(line) > width:
+        end = _break(line, width - len(prefix), len(indent) if not prefix else 0)
+        rows.append(prefix + line[:end].rstrip())
+        line, prefix = line[end:].lstrip(), indent + CONTINUATION
+    return [*rows, prefix + line]
+
+
+def _break(line: str, room: int, least: int) -> int:
+    """Where to break: after the last blank that leaves the row at least half full, else anywhere."""
+    blank = line.rfind(" ", least + room // 2, room + 1)
+    return blank if blank > 0 else room

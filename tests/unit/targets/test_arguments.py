@@ -129,11 +129,10 @@ def test_the_error_points_at_the_call_and_names_the_path() -> None:
     assert error.expected == "an int from -128 to 127"
 
 
-def test_no_frame_of_the_framework_but_the_call_path_itself() -> None:
+def test_no_frame_but_the_callers() -> None:
     with pytest.raises(ArgumentTypeError) as caught:
         identity("Int32")(None)
-    frames = traceback.extract_tb(caught.value.__traceback__)
-    assert [frame.filename.rpartition("/")[2] for frame in frames[1:]] == ["function.pxi"]
+    assert len(traceback.extract_tb(caught.value.__traceback__)) == 1
 
 
 def test_a_very_long_path_is_cut_not_overrun() -> None:

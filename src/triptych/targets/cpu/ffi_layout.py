@@ -21,6 +21,8 @@ WRITE = "triptych_write"
 REFUSE = "triptych_refuse"
 REFUSE_COUNT = "triptych_refuse_count"
 FAIL = "triptych_fail"
+TAKE_ERROR = "triptych_take_error"
+"""Gives the exception that one of the others has made, to code that raises it by itself."""
 
 WRITE_DECLARATION = f"llvm.func @{WRITE}(!llvm.ptr, i64)\n"
 """Text and its length, to standard output."""

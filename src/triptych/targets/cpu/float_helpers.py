@@ -88,17 +88,18 @@ define linkonce_odr hidden float @triptych.round_to_odd(double %value) {
   %is_even = icmp eq i32 %last, 0
   %is_inexact = fcmp one double %back, %value
   %adjust = and i1 %is_even, %is_inexact
-  %size_near = call double @llvm.fabs.f64(double %back)
-  %size_value = call double @llvm.fabs.f64(double %value)
-  %is_short = fcmp olt double %size_near, %size_value
+  ; sizes compare as integers; calling an intrinsic would need a declaration that the module may already have
+  %back_bits = bitcast double %back to i64
+  %value_bits = bitcast double %value to i64
+  %size_near = and i64 %back_bits, 9223372036854775807
+  %size_value = and i64 %value_bits, 9223372036854775807
+  %is_short = icmp ult i64 %size_near, %size_value
   %step = select i1 %is_short, i32 1, i32 -1
   %moved = add i32 %bits, %step
   %chosen = select i1 %adjust, i32 %moved, i32 %bits
   %result = bitcast i32 %chosen to float
   ret float %result
 }
-
-declare double @llvm.fabs.f64(double)
 
 define linkonce_odr hidden half @__truncdfhf2(double %value) {
   %odd = call float @triptych.round_to_odd(double %value)

@@ -14,6 +14,7 @@ from triptych.objectstage.target import CompileOptions
 from triptych.stages import Compiled, Lowered
 from triptych.targets.cpu.float_helpers import with_float_helpers
 from triptych.targets.cpu.loading import prepare
+from triptych.targets.cpu.python_call import with_python_call
 
 
 def start() -> None:
@@ -23,9 +24,9 @@ def start() -> None:
 
 def codegen(lowered: Lowered, options: CompileOptions) -> Compiled:
     """Compile; the packages that loading needs are imported while the worker is busy."""
-    text = with_float_helpers(lowered.llvm)
+    text = with_python_call(with_float_helpers(lowered.llvm), lowered)
     pending = shared_pool().submit(Request(opt_level=options.opt_level, emit=("object",)), text)
-    prepare()
+    prepare(lowered.traced)
 
     @cache
     def emit_assembly() -> str:

@@ -11,18 +11,15 @@ import ctypes
 import sys
 import threading
 from functools import cache
-from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.support.errors import TriptychError
 from triptych.support.runtime_errors import CHECK_ERRORS, ArgumentCountError, ArgumentRangeError, ArgumentTypeError
-from triptych.support.source import Span
-from triptych.targets.cpu.ffi_layout import BIG_INT_TAG, BOOL_TAG, FAIL, INT_TAG, REFUSE, REFUSE_COUNT
+from triptych.support.tracebacks import caller
+from triptych.targets.cpu.ffi_layout import BIG_INT_TAG, BOOL_TAG, FAIL, INT_TAG, REFUSE, REFUSE_COUNT, TAKE_ERROR
 from triptych.targets.cpu.scalars import SCALARS, Scalar
 
-_HOME = str(Path(__file__).parents[2])
 _KIND = "triptych.CompiledCodeError"
 _PENDING = threading.local()
 
@@ -69,7 +66,7 @@ def _refuse_count(given: int, wanted: int, name: bytes) -> None:
     _record(
         ArgumentCountError(
             f"{name.decode()}() takes {wanted} argument{plural} but {given} {verb} given",
-            span=_caller(),
+            span=caller(),
             found=str(given),
             expected=str(wanted),
         )
@@ -82,7 +79,13 @@ def _fail(name: bytes, message: bytes) -> None:
     _record(cls(message.decode(errors="replace").removeprefix(f"[{cls.code}] ")))
 
 
+def _take_error() -> BaseException:
+    error: BaseException = _PENDING.__dict__.pop("error", None) or RuntimeError("compiled code failed")
+    return error
+
+
 _FUNCTIONS = {
+    TAKE_ERROR: ctypes.CFUNCTYPE(ctypes.py_object)(_take_error),
     REFUSE: ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)(_refuse),
     REFUSE_COUNT: ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32, ctypes.c_char_p)(_refuse_count),
     FAIL: ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(_fail),
@@ -98,12 +101,14 @@ def raising_addresses() -> dict[str, int]:
 @cache
 def register_errors() -> None:
     """Tell the call path what to call for our kind of error. It insists on a class; this one gives what is pending."""
-    stand_in = type("CompiledCodeError", (), {"__new__": lambda _, message: _PENDING.__dict__.pop("error")})
+    stand_in = type("CompiledCodeError", (), {"__new__": lambda _, message: _take_error()})
     bindings.tvm_ffi().register_error(_KIND, stand_in)
 
 
 def _record(error: TriptychError) -> None:
     _PENDING.error = error
+    if "tvm_ffi" not in sys.modules:
+        return
     call_path = _call_path()
     texts = [_Bytes(text, len(text)) for text in (_KIND.encode(), error.title.encode(), b"")]
     handle = ctypes.c_void_p()
@@ -124,7 +129,7 @@ def _argument_error(tag: int, payload: int, scalar: Scalar, path: str) -> Tripty
     found = _TAG_NAMES.get(tag, "an object that is not a number")
     return ArgumentTypeError(
         f"argument {path!r} must be {_accepted(scalar)}, not {found}",
-        span=_caller(),
+        span=caller(),
         found=found,
         expected=f"{_accepted(scalar)} for {scalar.name}",
     )
@@ -134,14 +139,14 @@ def _range_error(found: str, scalar: Scalar, path: str) -> ArgumentRangeError:
     if scalar.kind == "float":
         return ArgumentRangeError(
             f"argument {path!r} is too large an int to become {scalar.name} by itself",
-            span=_caller(),
+            span=caller(),
             found=found,
             expected="a float, or an int of at most 64 bits",
             instead=f"float({path})",
         )
     return ArgumentRangeError(
         f"argument {path!r} does not fit in {scalar.name}",
-        span=_caller(),
+        span=caller(),
         found=found,
         expected=f"an int from {scalar.low} to {scalar.high}",
     )
@@ -149,24 +154,3 @@ def _range_error(found: str, scalar: Scalar, path: str) -> ArgumentRangeError:
 
 def _accepted(scalar: Scalar) -> str:
     return {"boolean": "a bool", "signed": "an int", "unsigned": "an int", "float": "a float or an int"}[scalar.kind]
-
-
-def _caller() -> Span | None:
-    """The call in the user's code: the first frame outside this package."""
-    frame: FrameType | None = sys._getframe()
-    while frame is not None and frame.f_code.co_filename.startswith(_HOME):
-        frame = frame.f_back
-    return None if frame is None else _span(frame)
-
-
-def _span(frame: FrameType) -> Span:
-    line, end_line, column, end_column = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    name = frame.f_code.co_name
-    return Span(
-        file=frame.f_code.co_filename,
-        line=line or frame.f_lineno,
-        column=column or 0,
-        end_line=end_line,
-        end_column=end_column,
-        function="" if name == "<module>" else name,
-    )

@@ -1,0 +1,21 @@
+"""Emitting an operation of a language's own: numbers in, a number out, at the user's line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+from triptych.metastage.errors import LeakedValueError
+from triptych.metastage.scalars import Numeric, lift
+from triptych.metastage.tracing import active, place
+
+N = TypeVar("N", bound=Numeric)
+
+
+def emit(name: str, operands: Sequence[Any], result: type[N]) -> N:
+    """One operation with one result. Operands are numbers; a Python number takes the type of the result."""
+    trace = active()
+    if trace is None:
+        raise LeakedValueError(f"{name} is emitted where nothing is traced", span=place())
+    values = [v.ir_value() if isinstance(v, Numeric) else lift(v, result.info, trace) for v in operands]
+    return result.of(trace.value(name, values, result.info.mlir), trace.region)

@@ -1,0 +1,62 @@
+"""Warm calls: the `__call__` of a function that has been compiled for arguments like the ones it is given.
+
+One generated function asks everything at once (the types of the arguments, the values of the static ones, whether
+anything the compiled code depends on has changed) and calls the native entry point. Asked in separate steps, the same
+questions take three times as long as the native call itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from triptych.boundary import for_user
+from triptych.metastage.tracing import TRACING, active
+from triptych.objectstage.guards import Guard
+
+_CONSTANTS = frozenset({bool, int, str, bytes})
+"""Equal values of one of these types are the same constant; a float is not (`0.0 == -0.0`)."""
+
+_TEMPLATE = """
+def __call__(self, *args, **kwargs):
+    try:
+        {given} = args
+        warm = not kwargs and (not TRACING or active() is None) and {tests}
+    except Exception:  # another number of arguments, or a name that is gone
+        warm = False
+    if not warm:
+        return otherwise(self, *args, **kwargs)
+    try:
+        return native({dynamic})
+    except Exception as error:
+        for_user(error)
+        raise
+"""
+
+
+def warm_call(
+    native: Callable[..., Any],
+    arguments: Sequence[object],
+    static: Sequence[bool],
+    guard: Guard,
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any]:
+    """A `__call__` for arguments like these (the same, where static); it hands all others to `otherwise`."""
+    names: dict[str, Any] = {**guard.names, "native": native, "otherwise": otherwise}
+    names |= {"TRACING": TRACING, "active": active, "for_user": for_user}
+    tests: list[str] = []
+    for i, (argument, fixed) in enumerate(zip(arguments, static, strict=True)):
+        names[f"kind{i}"] = type(argument)
+        tests.append(f"type(given{i}) is kind{i}")
+        if fixed:
+            names[f"like{i}"] = argument
+            tests.append(f"given{i} {'==' if type(argument) in _CONSTANTS else 'is'} like{i}")
+    given = [f"given{i}" for i in range(len(arguments))]
+    text = _TEMPLATE.format(
+        given=f"({''.join(f'{name}, ' for name in given)})",
+        tests=" and ".join([*tests, *guard.tests]) or "True",
+        dynamic=", ".join(name for name, fixed in zip(given, static, strict=True) if not fixed),
+    )
+    exec(compile(text, "<guard>", "exec"), names)
+    call: Callable[..., Any] = names["__call__"]
+    return call

@@ -1,0 +1,9 @@
+import triptych as tt
+
+
+@tt.jit
+def double(n: tt.Int32):
+    return n * 2
+
+
+double(tt.Int64(3))  # error: TT0402 at "double("

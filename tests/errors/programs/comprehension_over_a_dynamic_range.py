@@ -1,0 +1,9 @@
+import triptych as tt
+
+
+@tt.jit
+def total(n: tt.Int32):
+    return sum([i * i for i in range(n)])  # error: TT0207 at "[i * i"
+
+
+total(3)

@@ -1,0 +1,12 @@
+import triptych as tt
+from triptych.cute import realize, traced_int
+from triptych.layout import Layout, composition
+
+
+@tt.jit
+def index(rows: tt.Int32):
+    part = composition(Layout((traced_int(rows), 8), (8, 1)), Layout(4, 1))  # error: TT0805 at "composition"
+    return realize(part(3))
+
+
+index(16)

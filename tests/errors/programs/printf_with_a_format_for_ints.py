@@ -1,0 +1,9 @@
+import triptych as tt
+
+
+@tt.jit
+def show(x: tt.Float32):
+    tt.printf("{:d}", x)  # error: TT0303 at "tt.printf"
+
+
+show(1.5)

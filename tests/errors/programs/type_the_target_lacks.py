@@ -1,0 +1,9 @@
+import triptych as tt
+
+
+@tt.jit
+def same(n: tt.Int128):
+    return n
+
+
+same(1)  # error: TT0501 at "same("

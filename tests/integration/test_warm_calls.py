@@ -1,0 +1,118 @@
+"""The second call of a function means what the first one meant: nothing is taken for the same that is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import triptych as tt
+from triptych.support.runtime_errors import DivisionByZeroError
+
+OFFSET = 1
+
+
+def test_defaults_and_keywords() -> None:
+    @tt.jit
+    def scaled(n: tt.Int32, factor: tt.Int32 | int = 3) -> Any:
+        return n * factor
+
+    for _ in range(3):
+        assert scaled(2) == 6
+        assert scaled(2, 5) == 10
+        assert scaled(factor=7, n=2) == 14
+
+
+def test_a_default_that_changes() -> None:
+    @tt.jit
+    def scaled(n: tt.Int32, factor: tt.Int32 | int = 3) -> Any:
+        return n * factor
+
+    assert [scaled(2) for _ in range(3)] == [6] * 3
+    scaled.__wrapped__.__defaults__ = (4,)  # type: ignore[attr-defined]
+    assert [scaled(2) for _ in range(3)] == [8] * 3
+
+
+def test_any_number_of_arguments() -> None:
+    @tt.jit
+    def total(*numbers: Any) -> Any:
+        found = 0
+        for number in tt.range_constexpr(len(numbers)):
+            found = found + numbers[number]
+        return found
+
+    for _ in range(3):
+        assert total(1, 2) == 3
+        assert total(1, 2, 3) == 6
+
+
+def test_each_type_has_its_own_code() -> None:
+    @tt.jit
+    def halved(value: Any) -> Any:
+        return value / 2
+
+    for _ in range(3):
+        assert halved(3) == 1.5
+        assert halved(3.0) == 1.5
+        assert halved(True) == 0.5
+        assert halved(tt.Float64(0.2)) == 0.1
+
+
+def test_more_static_values_than_warm_calls() -> None:
+    @tt.jit
+    def raised(base: tt.Int32, exponent: tt.Constexpr[int]) -> Any:
+        value = 1
+        for _ in tt.range_constexpr(exponent):
+            value = value * base
+        return value
+
+    for _ in range(3):
+        assert [raised(2, exponent) for exponent in range(12)] == [2**exponent for exponent in range(12)]
+
+
+def test_static_values_that_are_equal_but_not_the_same() -> None:
+    @tt.jit
+    def text(_n: tt.Int32, value: tt.Constexpr[Any]) -> Any:
+        return len(repr(value))
+
+    for _ in range(3):
+        assert [text(0, value) for value in (1, True, 1.0, 0.0, -0.0)] == [1, 4, 3, 3, 4]
+
+
+def test_a_global_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tt.jit
+    def moved(n: tt.Int32) -> Any:
+        return n + OFFSET
+
+    assert [moved(1) for _ in range(3)] == [2] * 3
+    monkeypatch.setitem(globals(), "OFFSET", 10)
+    assert [moved(1) for _ in range(3)] == [11] * 3
+    monkeypatch.undo()
+    assert [moved(1) for _ in range(3)] == [2] * 3
+
+
+def test_errors_of_warm_calls() -> None:
+    @tt.jit
+    def divided(a: tt.Int32, b: tt.Int32) -> Any:
+        return a // b
+
+    for _ in range(3):
+        assert divided(7, 2) == 3
+        with pytest.raises(DivisionByZeroError):
+            divided(7, 0)
+
+
+def test_a_warm_function_called_by_python_code_that_is_being_traced() -> None:
+    """Inside a trace it is inlined, as if it had never been called before."""
+
+    @tt.jit
+    def increased(n: tt.Int32) -> Any:
+        return n + 1
+
+    @tt.jit
+    def both(n: tt.Int32) -> Any:
+        return increased(n) * 2 + increased(5)
+
+    assert [increased(1) for _ in range(3)] == [2] * 3
+    assert both(1) == 10
+    assert "call" not in tt.compile(both, 1).mlir
