@@ -47,6 +47,10 @@ class Frame:
         direct, indirect = self._assigned(body)
         return direct | indirect
 
+    def assigned_inside(self, body: Iterable[ast.AST]) -> set[str]:
+        """What the regions in `body` may assign."""
+        return self._assigned(body)[1]
+
     def _assigned(self, body: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
         """What `body` assigns itself, and what the regions in it do."""
         found = stores(body)

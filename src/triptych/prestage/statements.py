@@ -14,6 +14,7 @@ from triptych.hooks import RETURN_VALUE
 from triptych.prestage import build
 from triptych.prestage.expressions import ExpressionRewriter, state_arguments
 from triptych.prestage.frame import Frame
+from triptych.prestage.scopes import stores
 from triptych.prestage.targets import TargetRewriter
 
 Exits = set[str]
@@ -179,10 +180,10 @@ class StatementRewriter:
             test: ast.expr = build.constant(bool(node.test.value))
         else:
             tested = build.at(ast.Return(self.expressions.rewrite(node.test)), node.test)
-            region = self.frame.region("test", number, [], self._with_hoisted([tested]), node.test)
+            stale = self._forget(stores([node.test]), self.flow.live_at_head(node), node.test)
+            region = self.frame.region("test", number, [], [*stale, *self._with_hoisted([tested])], node.test)
             before, test = [region], build.name(region.name)
-        stale = self._forget(self.frame.assigned(before), self.flow.live_around(node), node.test)
-        body, exits = self._loop_body(node, number, [], stale)
+        body, exits = self._loop_body(node, number, [], [])
         before.append(body)
         call = build.call_hook("while_", test, build.name(body.name))
         return self._loop(node, number, before, call, self.frame.assigned(before), exits, node.test)
@@ -197,7 +198,11 @@ class StatementRewriter:
         self.frame.loops.pop()
         continued = self.frame.continue_flag(node) if self._is_used("continue", node, exits) else None
         reset = [build.assign(continued, build.constant(False))] if continued else []
-        statements = [*reset, *prologue, *statements, *self._left(node.body, statements, exits)]
+        inner = self.frame.assigned_inside(statements)
+        if isinstance(node, ast.While):
+            inner |= stores([node.test])
+        stale = self._forget(inner, self.flow.bodies[node].live | self.flow.captured, node)
+        statements = [*reset, *stale, *prologue, *statements, *self._left(node.body, statements, exits)]
         region = self.frame.region("body", number, params, statements, node)
         live = self._live_end(node.body, self.flow.live_at_head(node), exits)
         self._bury(region, self._names(self.frame.regions[region.name], self.flow.live_around(node), exits), live)
