@@ -12,6 +12,8 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from triptych.cute.math_arithmetic import max_of as max
+    from triptych.cute.math_arithmetic import min_of as min
     from triptych.dsl import DSL
     from triptych.jitting import JitFunction, compile, jit, kernel
     from triptych.metastage.arguments import register_jit_arg_adapter
@@ -85,6 +87,8 @@ __all__ = [
     "dynamic_expr",
     "jit",
     "kernel",
+    "max",
+    "min",
     "printf",
     "range",
     "range_constexpr",
@@ -104,12 +108,14 @@ _HOMES = {
     "dynamic_expr": "triptych.metastage.binding_time",
     "range": "triptych.metastage.binding_time",
     "range_constexpr": "triptych.metastage.binding_time",
+    "max": "triptych.cute.math_arithmetic",
+    "min": "triptych.cute.math_arithmetic",
     "printf": "triptych.metastage.printing",
     "register_jit_arg_adapter": "triptych.metastage.arguments",
     "TriptychError": "triptych.support.errors",
 }
 
-_SPELLED_IN_HOME = {"range": "Range"}
+_SPELLED_IN_HOME = {"max": "max_of", "min": "min_of", "range": "Range"}
 
 
 def __getattr__(name: str) -> object:

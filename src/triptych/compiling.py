@@ -11,6 +11,7 @@ from typing import Any
 from triptych.boundary import for_user
 from triptych.dsl import DSL
 from triptych.metastage.arguments import Shape
+from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.results import Rebuild
 from triptych.metastage.trace import Specialization, trace
 from triptych.objectstage.call import load
@@ -53,7 +54,7 @@ def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
 class CompiledFunction:
     """A compiled function: call it with the dynamic arguments; look at every stage it went through.
 
-    Calls of functions over plain numbers go straight to the native entry point (see `compiled_function`).
+    Calls of functions over numbers and tensors go straight to the native entry point (see `compiled_function`).
     """
 
     def __init__(
@@ -64,7 +65,13 @@ class CompiledFunction:
         self._rebuild = rebuild
         self._shapes = tuple(shapes.items())
         self.direct: Callable[..., Any] | None = None
-        """What takes the Python arguments as they are, when all are numbers: if it can be, the native entry point."""
+        """What takes the Python arguments as they are, when that can be: the native entry point, if nothing is rebuilt.
+
+        With tensors it gives NotImplemented for those that the function was not compiled for."""
+
+    def takes(self, kind: type) -> bool:
+        """Whether `direct` takes arguments of a Python type: the numbers, and tensors that compiled code reads."""
+        return kind in PYTHON_NUMBERS or (self._loaded.reads is not None and self._loaded.reads(kind))
 
     @property
     def native(self) -> Callable[..., Any]:
@@ -126,16 +133,26 @@ class CompiledFunction:
 
 
 def compiled_function(job: Job) -> CompiledFunction:
-    """Compile and wrap. A function over plain numbers gets a class of its own, whose `__call__` is the entry point."""
+    """Compile and wrap. A function over numbers and tensors gets a class of its own, whose `__call__` is the entry."""
     rewritten, loaded, rebuild = compile_stages(job)
     shapes = job.specialization.shapes
-    if not all(shape.dtype for shape in shapes.values()):
+    if not all(shape.is_direct for shape in shapes.values()):
         return CompiledFunction(rewritten, loaded, rebuild, shapes)
+    has_tensors = any(leaf.memory is not None for leaf in loaded.compiled.lowered.traced.parameters)
+    direct = loaded.attempt if has_tensors else loaded.call
     if rebuild is not next:
         several = CompiledFunction(rewritten, loaded, rebuild, shapes)
-        several.direct = lambda *args: several._result(loaded.call(*args))
+        several.direct = None if direct is None else _rebuilding(direct, several._result)
         return several
     own = type("CompiledFunction", (CompiledFunction,), {"__call__": staticmethod(loaded.call)})
     compiled: CompiledFunction = own(rewritten, loaded, rebuild, shapes)
-    compiled.direct = loaded.call
+    compiled.direct = direct
     return compiled
+
+
+def _rebuilding(direct: Callable[..., Any], result: Callable[[Any], Any]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
+        returned = direct(*args)
+        return returned if returned is NotImplemented else result(returned)
+
+    return call

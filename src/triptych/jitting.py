@@ -17,13 +17,12 @@ from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_o
 from triptych.metastage.calls import inline_call
 from triptych.metastage.errors import KernelCallError
 from triptych.metastage.kernels import KernelLaunch, kernel_call
-from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active
 from triptych.objectstage.cache_key import Key, cache_key
 from triptych.objectstage.guards import Guard, guards
 from triptych.objectstage.target import CompileOptions, Target, find_target
-from triptych.support.config import config
+from triptych.support.config import OVERRIDES, config
 from triptych.support.source import Span
 from triptych.support.tracebacks import caller
 from triptych.warm import warm_call
@@ -93,7 +92,8 @@ class JitFunction:
     def compile(self, *args: Any, **kwargs: Any) -> CompiledFunction:
         """Compile for these arguments without running; the result takes only the dynamic ones."""
         try:
-            return self._find(args, kwargs, caller(), {}).compiled
+            called_from = caller()
+            return self._find(bind(self.function, args, kwargs, called_from), called_from, {}).compiled
         except Exception as error:
             for_user(error)
             raise
@@ -101,7 +101,8 @@ class JitFunction:
     def explain_key(self, *args: Any, **kwargs: Any) -> Key:
         """Everything that decides what would be compiled for these arguments; print it."""
         try:
-            specialization = self._specialize(args, kwargs, caller())
+            called_from = caller()
+            specialization = self._specialize(bind(self.function, args, kwargs, called_from), called_from)
             target = _target({})
             toolchain = {"triptych": _version(), **bindings.versions(), **target.info()}
             return self._key(specialization, self._compile_options({}), target, toolchain)
@@ -118,35 +119,33 @@ class JitFunction:
         trace = active()
         if trace is not None:
             return self.__traced_call__(trace, args, kwargs)
-        entry = self._find(args, kwargs, called_from, {})
         bound = bind(self.function, args, kwargs, called_from)
+        entry = self._find(bound, called_from, {})
+        if not kwargs:
+            self._remember(args, entry)
         return entry.compiled.call_packed(*(bound[p.name] for p in self._parameters if not p.static))
 
-    def _find(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None, options: dict[str, Any]
-    ) -> Entry:
-        """The table entry for these arguments, compiled first if there is none or something it read has changed."""
-        specialization = self._specialize(args, kwargs, called_from)
+    def _find(self, bound: dict[str, Any], called_from: Span | None, options: dict[str, Any]) -> Entry:
+        """The table entry for bound arguments, compiled first if there is none or something it read has changed."""
+        specialization = self._specialize(bound, called_from)
         chosen, target = self._compile_options(options), _target(options)
-        shapes = tuple(shape.key() for shape in specialization.shapes.values())
-        place = (tuple(_identity(v) for v in specialization.static.values()), shapes, chosen, target.name)
+        static = tuple(_identity(v) for v in specialization.static.values())
+        place = (static, specialization.signature(), chosen, target.name, config().debug)
         entry = self._entries.get(place)
         if entry is None or not entry.guard():
             with self._lock:
                 if len(self._entries) >= MOST_ENTRIES:
                     self._entries.clear()
                 entry = self._entries[place] = self._entry(specialization, chosen, target)
-        if not kwargs and not options:
-            self._remember(args, entry)
         return entry
 
     def _remember(self, args: tuple[Any, ...], entry: Entry) -> None:
         """Let calls with arguments like these go straight to the entry point, if they can."""
         static = [parameter.static for parameter in self._parameters]
         native = entry.compiled.direct
-        if native is None or len(args) != len(static):
+        if native is None or len(args) != len(static) or OVERRIDES:
             return
-        if all(fixed or type(arg) in PYTHON_NUMBERS for arg, fixed in zip(args, static, strict=True)):
+        if all(fixed or entry.compiled.takes(type(arg)) for arg, fixed in zip(args, static, strict=True)):
             own: Any = type(self)
             otherwise = own.__call__ if self._warm_calls % MOST_WARM else own.__base__.__call__
             own.__call__ = warm_call(native, args, static, entry.guard, otherwise)
@@ -167,9 +166,10 @@ class JitFunction:
         return cache_key(
             self.function,
             constexprs=specialization.static,
-            signature=tuple((name, shape.key()) for name, shape in specialization.shapes.items()),
+            signature=specialization.signature(),
             options={
                 "opt_level": options.opt_level,
+                "debug": config().debug,
                 "preprocessor": self._preprocessor,
                 "language": self.language,
             },
@@ -177,8 +177,7 @@ class JitFunction:
             target=target.name,
         )
 
-    def _specialize(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Specialization:
-        bound = bind(self.function, args, kwargs, called_from)
+    def _specialize(self, bound: dict[str, Any], called_from: Span | None) -> Specialization:
         static = {p.name: bound[p.name] for p in self._parameters if p.static}
         shapes = {
             p.name: shape_of(bound[p.name], p.declared, p.name, called_from) for p in self._parameters if not p.static
@@ -219,7 +218,8 @@ def compile(
         options["target"] = target
     try:
         jitted, args = _unbound(function, args)
-        return jitted._find(args, kwargs, caller(), options).compiled
+        called_from = caller()
+        return jitted._find(bind(jitted.function, args, kwargs, called_from), called_from, options).compiled
     except Exception as error:
         for_user(error)
         raise

@@ -42,11 +42,42 @@ class Rewritten:
 
 
 @dataclass(frozen=True, slots=True)
+class Unknown:
+    """An integer of a tensor's layout that is known only at the call: a multiple of `divisor` in `width` bits, >= 0."""
+
+    name: str
+    width: int
+    divisor: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What the tensor that is passed for a leaf must be.
+
+    Extents and strides (in elements) are in postfix notation: `8`, `n`, `2 n *`.
+    """
+
+    space: int
+    alignment: int
+    """The address is a multiple of it."""
+    shape: tuple[str, ...]
+    stride: tuple[str, ...]
+    unknowns: tuple[Unknown, ...] = ()
+    """The ones that no earlier leaf has; compiled code receives the address, then these."""
+    written: bool = True
+    """Whether the program may write to it; a tensor that is only read may be read-only."""
+
+
+@dataclass(frozen=True, slots=True)
 class Leaf:
-    """One scalar of the compiled signature: its path in the Python argument (`p.x[1]`) and its DSL type name."""
+    """One argument or result of the compiled signature: its path in the Python argument (`p.x[1]`), its DSL type name.
+
+    A tensor has the type of its elements and says what `memory` it must be.
+    """
 
     path: str
     dtype: str
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,3 +138,7 @@ class Loaded:
 
     compiled: Compiled
     call: Callable[..., Any]
+    attempt: Callable[..., Any] | None = None
+    """As `call`, but gives NotImplemented for tensors that the function was not compiled for."""
+    reads: Callable[[type], bool] | None = None
+    """Whether `attempt` reads tensors of a Python type; it gives NotImplemented for all others."""

@@ -13,6 +13,7 @@ from typing import Any
 from triptych.boundary import for_user
 from triptych.metastage.tracing import TRACING, active
 from triptych.objectstage.guards import Guard
+from triptych.support.config import OVERRIDES
 
 _CONSTANTS = frozenset({bool, int, str, bytes})
 """Equal values of one of these types are the same constant; a float is not (`0.0 == -0.0`)."""
@@ -21,16 +22,18 @@ _TEMPLATE = """
 def __call__(self, *args, **kwargs):
     try:
         {given} = args
-        warm = not kwargs and (not TRACING or active() is None) and {tests}
+        warm = not kwargs and not OVERRIDES and (not TRACING or active() is None) and {tests}
     except Exception:  # another number of arguments, or a name that is gone
         warm = False
-    if not warm:
-        return otherwise(self, *args, **kwargs)
-    try:
-        return native({dynamic})
-    except Exception as error:
-        for_user(error)
-        raise
+    if warm:
+        try:
+            returned = native({dynamic})
+        except Exception as error:
+            for_user(error)
+            raise
+        if returned is not NotImplemented:  # as for tensors of another type, rank or stride
+            return returned
+    return otherwise(self, *args, **kwargs)
 """
 
 
@@ -43,11 +46,15 @@ def warm_call(
 ) -> Callable[..., Any]:
     """A `__call__` for arguments like these (the same, where static); it hands all others to `otherwise`."""
     names: dict[str, Any] = {**guard.names, "native": native, "otherwise": otherwise}
-    names |= {"TRACING": TRACING, "active": active, "for_user": for_user}
+    names |= {"OVERRIDES": OVERRIDES, "TRACING": TRACING, "active": active, "for_user": for_user}
     tests: list[str] = []
     for i, (argument, fixed) in enumerate(zip(arguments, static, strict=True)):
         names[f"kind{i}"] = type(argument)
         tests.append(f"type(given{i}) is kind{i}")
+        kind = None if fixed else getattr(argument, "__argument_kind__", None)
+        if kind is not None:
+            names[f"like{i}"] = kind
+            tests.append(f"given{i}.__argument_kind__ is like{i}")
         if fixed:
             names[f"like{i}"] = argument
             tests.append(f"given{i} {'==' if type(argument) in _CONSTANTS else 'is'} like{i}")

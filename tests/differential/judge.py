@@ -7,9 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from typing import Any, Generic, TypeVar
 
 from tests.differential.oracle import agree
 from tests.differential.program import Program
+
+P = TypeVar("P")
 
 LIFETIME = 400
 """Programs one process judges before a new one takes over, which bounds what loaded code adds up to in memory."""
@@ -32,28 +35,29 @@ def judge(program: Program) -> Failure | None:
     return None if disagreement is None else Failure(disagreement.kind(), str(disagreement))
 
 
-def _serve(connection: Connection[Failure | None, Program | None]) -> None:
+def _serve(connection: Connection[Failure | None, Any], judge: Callable[[Any], Failure | None]) -> None:
     while (program := connection.recv()) is not None:
         connection.send(judge(program))
 
 
-class Judge:
+class Judge(Generic[P]):
     """A process that judges one program at a time; it is replaced when it dies, hangs or has grown old."""
 
-    def __init__(self, timeout: float) -> None:
+    def __init__(self, timeout: float, judge: Callable[[P], Failure | None]) -> None:
         self.timeout = timeout
+        self._judge = judge
         self._start()
 
     def _start(self) -> None:
         context = get_context("spawn")
         self.connection, theirs = context.Pipe()
         serve: Callable[..., None] = _serve
-        self._process = context.Process(target=serve, args=(theirs,), daemon=True)
+        self._process = context.Process(target=serve, args=(theirs, self._judge), daemon=True)
         self._process.start()
         theirs.close()
         self._judged = 0
 
-    def submit(self, program: Program) -> None:
+    def submit(self, program: P) -> None:
         """Hand over a program; `verdict` must be called before the next."""
         if self._judged >= LIFETIME:
             self.close()
@@ -75,9 +79,9 @@ class Judge:
         self._process.kill()
         self._process.join()
         self._start()
-        return Failure(kind, f"{kind}\narguments {self._program.arguments}\n{self._program.source}")
+        return Failure(kind, f"{kind}\n{self._program}")
 
-    def judge(self, program: Program) -> Failure | None:
+    def judge(self, program: P) -> Failure | None:
         """Submit and wait."""
         self.submit(program)
         return self.verdict()

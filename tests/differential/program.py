@@ -20,6 +20,9 @@ class Program:
     name: str
     arguments: tuple[tuple[Scalar, ...], ...]
 
+    def __str__(self) -> str:
+        return f"arguments {self.arguments}\n{self.source}"
+
 
 PYTHON_TYPES: Mapping[str, type] = {"Int32": int, "Float64": float, "Boolean": bool}
 """What the annotations mean when the program runs as ordinary Python."""

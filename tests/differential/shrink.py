@@ -7,17 +7,28 @@ and lowering the recorded numbers simplifies the program without knowing anythin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Generic, Protocol, TypeVar
 
-from tests.differential.choices import ReplayedChoices
-from tests.differential.generator import generate
-from tests.differential.program import Program
+from tests.differential.choices import Choices, ReplayedChoices
+
+
+class HasSource(Protocol):
+    """A generated program of any kind."""
+
+    @property
+    def source(self) -> str: ...
+
+
+P = TypeVar("P", bound=HasSource)
 
 CUTS = (0, 1, 2, 3, 4, 6, 8, 12, 20)
 
 
-def shrink(record: Sequence[int], fails: Callable[[Program], bool], attempts: int = 1000) -> Program:
-    """Return the simplest failing program found; the program of `record` must fail."""
-    search = _Search(record, fails, attempts)
+def shrink(
+    record: Sequence[int], generate: Callable[[Choices], P], fails: Callable[[P], bool], attempts: int = 1000
+) -> P:
+    """Return the simplest failing program found; the program that `generate` makes of `record` must fail."""
+    search = _Search(record, generate, fails, attempts)
     size = None
     while size != search.size():
         size = search.size()
@@ -29,13 +40,16 @@ def shrink(record: Sequence[int], fails: Callable[[Program], bool], attempts: in
     return search.program
 
 
-class _Search:
+class _Search(Generic[P]):
     """The simplest failing program so far, with the decisions it really used."""
 
-    def __init__(self, record: Sequence[int], fails: Callable[[Program], bool], attempts: int) -> None:
+    def __init__(
+        self, record: Sequence[int], generate: Callable[[Choices], P], fails: Callable[[P], bool], attempts: int
+    ) -> None:
+        self._generate = generate
         self._fails = fails
         self._attempts = attempts
-        self.program, self.record = _replay(record)
+        self.program, self.record = self._replay(record)
         self._seen = {self.program.source}
 
     def size(self) -> tuple[int, int, list[int]]:
@@ -61,7 +75,7 @@ class _Search:
                 at += 1
 
     def _improves(self, edited: list[int]) -> bool:
-        program, record = _replay(edited)
+        program, record = self._replay(edited)
         if (len(program.source), len(record), record) >= self.size() or program.source in self._seen:
             return False
         self._seen.add(program.source)
@@ -71,7 +85,6 @@ class _Search:
         self.program, self.record = program, record
         return True
 
-
-def _replay(record: Sequence[int]) -> tuple[Program, list[int]]:
-    choices = ReplayedChoices(record)
-    return generate(choices), choices.record
+    def _replay(self, record: Sequence[int]) -> tuple[P, list[int]]:
+        choices = ReplayedChoices(record)
+        return self._generate(choices), choices.record

@@ -162,6 +162,6 @@ def test_a_failing_program_shrinks_to_what_makes_it_fail() -> None:
     """Shrinking knows nothing of Python: asked for any property of the text, it leaves little else."""
     choices = RandomChoices(next(seed for seed in SEEDS if "while True" in program_of(seed).source))
     generate(choices)
-    smallest = shrink(choices.record, lambda program: "while True" in program.source)
+    smallest = shrink(choices.record, generate, lambda program: "while True" in program.source)
     assert "while True" in smallest.source
     assert smallest.source.count("\n") <= 12

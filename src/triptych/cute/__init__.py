@@ -1,7 +1,71 @@
-"""The kernel language: layouts whose integers are run-time values."""
+"""The kernel language: layouts whose integers are run-time values, tensors over them, and what kernels do with them.
+
+Public names load on first use (PEP 562). A name is added with one line in `_HOMES`.
+"""
 
 from __future__ import annotations
 
-from triptych.cute.traced_integers import checked_layouts, realize, traced_int
+import importlib
+import sys
+from typing import Any
 
-__all__ = ["checked_layouts", "realize", "traced_int"]
+_HOMES = {
+    "triptych.cute.address_spaces": "AddressSpace",
+    "triptych.cute.copying": "autovec_copy basic_copy",
+    "triptych.cute.math_functions": """
+        acos asin atan atan2 cos erf exp exp2 log log10 log2 rsqrt sin sqrt tan tanh
+    """,
+    "triptych.cute.pointers": "Pointer make_ptr recast_ptr",
+    "triptych.cute.runtime.fake_tensors": "sym_int sym_int32 sym_int64",
+    "triptych.cute.shared_memory": "SmemAllocator",
+    "triptych.cute.structs": "struct",
+    "triptych.cute.tensor_makers": """
+        make_fragment_like make_identity_tensor make_rmem_tensor make_rmem_tensor_like make_tensor recast_tensor
+    """,
+    "triptych.cute.tensor_printing": "print_tensor",
+    "triptych.cute.tensor_ssa": "TensorSSA",
+    "triptych.cute.tensor_ssa_constructors": "empty_like full full_like ones_like zeros_like",
+    "triptych.cute.tensor_ssa_reduction": "ReductionOp",
+    "triptych.cute.tensor_ssa_selection": "all_ any_ where",
+    "triptych.cute.tensor_views": """
+        append append_ones assume blocked_product ceil_div coalesce complement composition cosize crd2idx depth dice
+        domain_offset elem_less filter filter_zeros flat_divide flat_product flatten get group_modes idx2crd
+        increment_coord is_congruent is_weakly_congruent leading_dim local_partition local_tile logical_divide
+        logical_product make_composed_layout make_identity_layout make_layout make_ordered_layout prepend product
+        product_each product_like raked_product rank repeat_like round_up select shape shape_div size size_in_bytes
+        slice_ slice_and_offset stride tile_to_shape tiled_divide tiled_product zipped_divide zipped_product
+    """,
+    "triptych.cute.tensors": "Tensor",
+    "triptych.cute.traced_integers": "checked_layouts realize traced_int trusted_int",
+    "triptych.jitting": "compile jit kernel",
+    "triptych.layout": """
+        ComposedLayout Coord E Int IntTuple Layout Shape Stride Swizzle SymInt Tile is_static left_inverse
+        make_layout_image_mask make_layout_like make_layout_tv make_swizzle max_common_layout max_common_vector
+        nullspace recast_layout repeat right_inverse transform_leaf tuple_add tuple_mul tuple_sub
+    """,
+    "triptych.metastage.printing": "printf",
+}
+"""Where public names live: the names of each module."""
+
+_MODULES = ("arch", "math", "runtime")
+"""Public names that are modules of their own."""
+
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted((*_HOME_OF, *_MODULES))  # noqa: PLE0605 - a list, although not written out
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its home module once; afterwards it is an ordinary attribute."""
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    home = _HOME_OF.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

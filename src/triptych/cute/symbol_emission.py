@@ -49,22 +49,28 @@ def kind_for(values: Range, widest: type[Numeric] = Int64) -> type[Numeric]:
 
 
 class Emitter:
-    """Emits each subexpression of the values it is given once."""
+    """Emits each subexpression of the values it is given once; what `outer` has emitted can be used too."""
 
-    def __init__(self) -> None:
+    def __init__(self, outer: Emitter | None = None) -> None:
         self._ranges = Ranges(_symbol_range)
-        self._sums: dict[tuple[SymInt, type[Numeric]], Numeric] = {}
-        self._products: dict[tuple[tuple[Factor, ...], type[Numeric]], Numeric] = {}
-        self._factors: dict[Factor, Numeric] = {}
+        self._emitted: dict[tuple[Any, ...], Numeric] = {}
+        self._outer = outer
 
     def integer(self, value: Int, widest: type[Numeric] = Int64) -> Any:
         """A number for a symbolic integer; an int stays one."""
         if not isinstance(value, SymInt):
             return value
-        key = (value, widest)
-        if key not in self._sums:
-            self._sums[key] = self._sum(value, widest)
-        return self._sums[key]
+        return self._once((value, widest), lambda: self._sum(value, widest))
+
+    def _once(self, key: tuple[Any, ...], emit_it: Callable[[], Numeric]) -> Numeric:
+        emitter: Emitter | None = self
+        while emitter is not None:
+            known = emitter._emitted.get(key)
+            if known is not None:
+                return known
+            emitter = emitter._outer
+        number = self._emitted[key] = emit_it()
+        return number
 
     def _sum(self, value: SymInt, widest: type[Numeric]) -> Any:
         terms = dict(digits(value))
@@ -83,17 +89,15 @@ class Emitter:
         return total + constant if constant else total
 
     def _product(self, factors: tuple[Factor, ...], kind: type[Numeric]) -> Any:
-        key = (factors, kind)
-        if key not in self._products:
+        def emit_it() -> Any:
             last: Any = self._factor(factors[-1]).to(kind)
-            self._products[key] = self._product(factors[:-1], kind) * last if factors[1:] else last
-        return self._products[key]
+            return self._product(factors[:-1], kind) * last if factors[1:] else last
+
+        return self._once((factors, kind), emit_it)
 
     def _factor(self, factor: Factor) -> Numeric:
-        if factor not in self._factors:
-            atom, whole = factor
-            self._factors[factor] = self._operation(atom) if isinstance(atom, Operation) else _bound(atom, whole)
-        return self._factors[factor]
+        atom, whole = factor
+        return self._once(factor, lambda: self._operation(atom) if isinstance(atom, Operation) else _bound(atom, whole))
 
     def _operation(self, operation: Operation) -> Any:
         values = [*self._ranges.of(operation.left), *self._ranges.of(operation.right)]

@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from triptych.cute.symbol_emission import Emitter, TracedSymbol, kind_for
-from triptych.layout import DeclarationError, Int, IntTuple, Layout, Requirement, SymInt, assuming
+from triptych.layout import DeclarationError, Int, IntTuple, Layout, Requirement, SymInt, assuming, is_static
 from triptych.metastage.checks import check
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Int64, Int128, Numeric
-from triptych.metastage.tracing import Trace, active, place
+from triptych.metastage.tracing import Region, Trace, active, place
 from triptych.support.runtime_errors import LayoutRequirementError
 
 _NOT_AS_DECLARED = "an integer of a layout is not what was declared of it"
-_NAMES: WeakKeyDictionary[Trace, dict[int, str]] = WeakKeyDictionary()
+_NAMES = "names of numbers"
 """How numbers are called, by id. A symbol keeps its number alive, so an id is reused only when no symbol has it."""
+_KNOWN = "known numbers"
+"""What the algebra knows a number to be, by id (with the number, so that the id stays its own)."""
+_EMITTERS = "emitters"
+"""What has been computed, by region."""
 
 
 def traced_int(n: Numeric | int, divisibility: int = 1, *, lower: int | None = None, upper: int | None = None) -> Int:
@@ -34,12 +37,19 @@ def traced_int(n: Numeric | int, divisibility: int = 1, *, lower: int | None = N
         raise DeclarationError("a divisibility is positive", found=f"divisibility={divisibility}")
     if isinstance(n, int) or not n.is_dynamic:
         return _known_now(int(n), divisibility, lower, upper)
-    smallest, largest = _bounds(n)
+    if divisibility == 1 and lower is None and upper is None:
+        known = _trace_of(n).tables[_KNOWN].get(id(n))
+        return _symbol(n, 1, None, None) if known is None else known[1]
     for holds, statement in _declarations(n, divisibility, lower, upper):
         _check(holds, _NOT_AS_DECLARED, statement)
-    values = (smallest if lower is None else max(lower, smallest), largest if upper is None else min(upper, largest))
-    symbol = TracedSymbol(_name(n), divisibility, kind_for(n.info.bounds).width, values[0], number=n, values=values)
-    return SymInt((((symbol,), divisibility),))
+    return _symbol(n, divisibility, lower, upper)
+
+
+def trusted_int(n: Numeric | int, divisibility: int = 1, *, lower: int | None = None, upper: int | None = None) -> Int:
+    """Like `traced_int` where what is declared is certain already: nothing is checked, and every use knows it."""
+    if isinstance(n, int) or not n.is_dynamic:
+        return _known_now(int(n), divisibility, lower, upper)
+    return _remember(n, _symbol(n, divisibility, lower, upper))
 
 
 def realize(value: IntTuple | Layout) -> Any:
@@ -47,7 +57,8 @@ def realize(value: IntTuple | Layout) -> Any:
 
     A nested tuple becomes one of numbers, a layout its shape and its stride; what they share is computed once.
     """
-    return _realized((value.shape, value.stride) if isinstance(value, Layout) else value, Emitter())
+    parts = (value.shape, value.stride) if isinstance(value, Layout) else value
+    return parts if is_static(parts) else _realized(parts, _emitter())
 
 
 @contextmanager
@@ -58,7 +69,46 @@ def checked_layouts() -> Iterator[list[Requirement]]:
 
 
 def _realized(value: Any, emitter: Emitter) -> Any:
-    return tuple(_realized(item, emitter) for item in value) if isinstance(value, tuple) else emitter.integer(value)
+    if isinstance(value, tuple):
+        return tuple(_realized(item, emitter) for item in value)
+    number = emitter.integer(value)
+    if isinstance(value, SymInt) and isinstance(number, Numeric):
+        _remember(number, value)
+    return number
+
+
+def _emitter() -> Emitter:
+    """The emitter of the region being traced: what the regions around it have computed is there to be used."""
+    trace = active()
+    if trace is None:
+        return Emitter()
+    emitters = trace.tables[_EMITTERS]
+    found: Emitter | None = None
+    for region in reversed(list(_around(trace.region))):
+        if region not in emitters:
+            emitters[region] = Emitter(found)
+        found = emitters[region]
+    assert found is not None
+    return found
+
+
+def _around(region: Region | None) -> Iterator[Region]:
+    while region is not None:
+        yield region
+        region = region.parent
+
+
+def _remember(n: Numeric, value: SymInt) -> SymInt:
+    """A number that goes back into the algebra is what it was when it came out of it."""
+    _trace_of(n).tables[_KNOWN].setdefault(id(n), (n, value))
+    return value
+
+
+def _symbol(n: Numeric, divisibility: int, lower: int | None, upper: int | None) -> SymInt:
+    smallest, largest = _bounds(n)
+    values = (smallest if lower is None else max(lower, smallest), largest if upper is None else min(upper, largest))
+    symbol = TracedSymbol(_name(n), divisibility, kind_for(n.info.bounds).width, values[0], number=n, values=values)
+    return SymInt((((symbol,), divisibility),))
 
 
 def _known_now(n: int, divisibility: int, lower: int | None, upper: int | None) -> int:
@@ -82,7 +132,7 @@ def _bounds(n: Numeric) -> tuple[int, int]:
 
 def _name(n: Numeric) -> str:
     """Numbers are called n0, n1 … in the order in which a trace uses them, so that messages repeat."""
-    names = _NAMES.setdefault(_trace_of(n), {})
+    names: dict[int, str] = _trace_of(n).tables[_NAMES]
     return names.setdefault(id(n), f"n{len(names)}")
 
 

@@ -11,8 +11,6 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.context import context
 
-_FLOAT_TYPES = ("f16", "bf16", "tf32", "f32", "f64")
-
 
 class Builder:
     """Creates operations of one context at an insertion point that the tracer moves."""
@@ -38,6 +36,10 @@ class Builder:
         """Any attribute, parsed."""
         return self._ir.Attribute.parse(text, context=self.context)
 
+    def type_attribute(self, text: str) -> Any:
+        """The attribute that holds a type."""
+        return self._ir.TypeAttr.get(self.type(text), context=self.context)
+
     def string(self, text: str) -> Any:
         return self._ir.StringAttr.get(text, context=self.context)
 
@@ -55,9 +57,15 @@ class Builder:
         return self._ir.IntegerAttr.get(self.type(type_text), _signed(value, width))
 
     def float(self, type_text: str, value: float) -> Any:
-        if type_text in _FLOAT_TYPES:
-            return self._ir.FloatAttr.get(self.type(type_text), value, loc=self.unknown)
-        return self.attribute(f"{value!r} : {type_text}")
+        return self._ir.FloatAttr.get(self.type(type_text), value, loc=self.unknown)
+
+    def splat(self, vector: Any, number: Any) -> Any:
+        """The attribute that has a number, itself an attribute, in every element of a vector type."""
+        return self._ir.DenseElementsAttr.get_splat(vector, number)
+
+    def dense(self, vector: Any, numbers: Sequence[Any]) -> Any:
+        """The attribute of a vector type that has these numbers, themselves attributes, as its elements."""
+        return self._ir.DenseElementsAttr.get(list(numbers), vector)
 
     # operations -------------------------------------------------------------------------------------------------
     def operation(
@@ -124,6 +132,10 @@ class Builder:
     def at_end(self, block: Any) -> Any:
         """The insertion point at the end of `block`."""
         return self._ir.InsertionPoint(block)
+
+    def at_start(self, block: Any) -> Any:
+        """The insertion point before the first operation of `block`."""
+        return self._ir.InsertionPoint.at_block_begin(block)
 
     def move_blocks(self, source: Any, destination: Any) -> None:
         """Move the blocks of each region of `source` into the same region of `destination`, then erase `source`."""

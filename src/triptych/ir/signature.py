@@ -6,11 +6,13 @@ travel as one attribute from the start of the pass list to the pass that writes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from triptych.ir import bindings
-from triptych.stages import Leaf
+from triptych.stages import Leaf, Memory, Unknown
 
 _ATTRIBUTE = "triptych.signature"
 
@@ -48,12 +50,27 @@ def detach_signature(module: Any) -> None:
     del module.operation.attributes[_ATTRIBUTE]
 
 
+def leaves_text(leaves: Sequence[Leaf]) -> str:
+    """Leaves as text, for what can hold nothing else."""
+    return json.dumps([asdict(leaf) for leaf in leaves], ensure_ascii=False)
+
+
+def read_leaves(text: str) -> tuple[Leaf, ...]:
+    """The leaves that a text was made of."""
+    return tuple(Leaf(fields["path"], fields["dtype"], _read_memory(fields["memory"])) for fields in json.loads(text))
+
+
+def _read_memory(fields: dict[str, Any] | None) -> Memory | None:
+    if fields is None:
+        return None
+    shape, stride = tuple(fields["shape"]), tuple(fields["stride"])
+    unknowns = tuple(Unknown(**unknown) for unknown in fields["unknowns"])
+    return Memory(**{**fields, "shape": shape, "stride": stride, "unknowns": unknowns})
+
+
 def _encode(leaves: tuple[Leaf, ...]) -> Any:
-    ir = bindings.mlir()
-    return ir.ArrayAttr.get([ir.StringAttr.get(text) for leaf in leaves for text in (leaf.path, leaf.dtype)])
+    return bindings.mlir().StringAttr.get(leaves_text(leaves))
 
 
 def _decode(attribute: Any) -> tuple[Leaf, ...]:
-    ir = bindings.mlir()
-    texts = [ir.StringAttr(item).value for item in ir.ArrayAttr(attribute)]
-    return tuple(Leaf(path, dtype) for path, dtype in zip(texts[::2], texts[1::2], strict=True))
+    return read_leaves(bindings.mlir().StringAttr(attribute).value)

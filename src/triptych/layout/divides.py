@@ -12,7 +12,7 @@ from triptych.layout.composed import ComposedLayout, L, on_outer
 from triptych.layout.errors import ProfileError
 from triptych.layout.gaps import complement, complement_in
 from triptych.layout.integers import divide_up
-from triptych.layout.layout import Layout, from_modes, modes, trusted
+from triptych.layout.layout import Layout, beside, concatenated, from_modes, modes, trusted
 from triptych.layout.tuples import IntTuple, Tile
 
 
@@ -28,20 +28,12 @@ def zipped_divide(target: L, tiler: Tile) -> L:
 
 def tiled_divide(target: L, tiler: Tile) -> L:
     """((tile, tile, …), rest, rest, …)."""
-    return on_outer(target, lambda outer: _tiled(*_zipped(outer, tiler)))
+    return on_outer(target, lambda outer: beside(*_zipped(outer, tiler)))
 
 
 def flat_divide(target: L, tiler: Tile) -> L:
     """(tile, tile, …, rest, rest, …)."""
-    return on_outer(target, lambda outer: _flat(*_zipped(outer, tiler)))
-
-
-def _tiled(tile: Layout, rest: Layout) -> Layout:
-    return from_modes((tile, *modes(rest)))
-
-
-def _flat(tile: Layout, rest: Layout) -> Layout:
-    return from_modes((*modes(tile), *modes(rest)))
+    return on_outer(target, lambda outer: concatenated(*_zipped(outer, tiler)))
 
 
 def ceil_div(target: IntTuple, tiler: Tile) -> IntTuple:

@@ -105,6 +105,16 @@ def from_modes(parts: Iterable[Layout]) -> Layout:
     return trusted(tuple([part.shape for part in items]), tuple([part.stride for part in items]))
 
 
+def beside(first: Layout, second: Layout) -> Layout:
+    """The first layout as one mode, then the modes of the second."""
+    return from_modes((first, *modes(second)))
+
+
+def concatenated(first: Layout, second: Layout) -> Layout:
+    """The modes of the first layout, then those of the second."""
+    return from_modes((*modes(first), *modes(second)))
+
+
 def from_leaves(pairs: Iterable[tuple[Int, Stride]]) -> Layout:
     """The layout of flat (extent, stride) pairs; a single pair stands for itself."""
     items = tuple(pairs)

@@ -15,7 +15,7 @@ from triptych.layout.composed import L, on_outer
 from triptych.layout.constructors import make_ordered_layout
 from triptych.layout.errors import ProfileError
 from triptych.layout.gaps import complement_in
-from triptych.layout.layout import Layout, from_modes, modes, trusted
+from triptych.layout.layout import Layout, beside, concatenated, from_modes, modes, trusted
 from triptych.layout.tuples import IntTuple, Tile, product_each, rank_of
 
 
@@ -31,20 +31,12 @@ def zipped_product(block: L, tiler: Tile) -> L:
 
 def tiled_product(block: L, tiler: Tile) -> L:
     """((block modes), tiler mode, tiler mode, …)."""
-    return on_outer(block, lambda outer: _tiled(*_zipped(outer, tiler)))
+    return on_outer(block, lambda outer: beside(*_zipped(outer, tiler)))
 
 
 def flat_product(block: L, tiler: Tile) -> L:
     """(block mode, …, tiler mode, …)."""
-    return on_outer(block, lambda outer: _flat(*_zipped(outer, tiler)))
-
-
-def _tiled(block: Layout, copies: Layout) -> Layout:
-    return from_modes((block, *modes(copies)))
-
-
-def _flat(block: Layout, copies: Layout) -> Layout:
-    return from_modes((*modes(block), *modes(copies)))
+    return on_outer(block, lambda outer: concatenated(*_zipped(outer, tiler)))
 
 
 def blocked_product(block: L, tiler: Layout) -> L:

@@ -10,11 +10,12 @@ from typing import Any
 
 from triptych.layout.basis import ScaledBasis
 from triptych.layout.composed import ComposedLayout
+from triptych.layout.integers import Int
 from triptych.layout.layout import Layout
 from triptych.layout.symbolic import SymInt
 
 
-def substitute(value: Any, bindings: Mapping[str, int]) -> Any:
+def substitute(value: Any, bindings: Mapping[str, Int]) -> Any:
     """The value with every symbol of `bindings` replaced."""
     match value:
         case SymInt():

@@ -104,7 +104,7 @@ class SymInt:
     def minimum(self, other: Int) -> Int:
         return _minimum(self, other)
 
-    def substitute(self, bindings: Mapping[str, int]) -> Int:
+    def substitute(self, bindings: Mapping[str, Int]) -> Int:
         """The value with unknowns replaced by numbers; a number that breaks what was declared is an error."""
         total: Int = 0
         for monomial, coefficient in self.terms:
@@ -268,7 +268,7 @@ def _symbols(atom: Atom) -> Iterable[Symbol]:
     return frozenset(symbol for side in sides for symbol in side.symbols)
 
 
-def _substitute_atom(atom: Atom, bindings: Mapping[str, int]) -> Int:
+def _substitute_atom(atom: Atom, bindings: Mapping[str, Int]) -> Int:
     if isinstance(atom, Operation):
         left, right = (
             side.substitute(bindings) if isinstance(side, SymInt) else side for side in (atom.left, atom.right)
@@ -277,7 +277,9 @@ def _substitute_atom(atom: Atom, bindings: Mapping[str, int]) -> Int:
     value = bindings.get(atom.name)
     if value is None:
         return SymInt((((atom,), 1),))
-    if value % atom.divisor or (atom.lower is not None and value < atom.lower):
+    # Of another unknown only what it is a multiple of can be asked now.
+    too_low = isinstance(value, int) and atom.lower is not None and value < atom.lower
+    if value % atom.divisor != 0 or too_low:
         raise DeclarationError(
             f"{atom.name} = {value} breaks what was declared of it",
             expected=f"a multiple of {atom.divisor}, at least {atom.lower}",
@@ -361,6 +363,10 @@ def _divide_rest(rest: Int, divisor: Int) -> Int:
         return 0
     if rest == -1 and _at_least(divisor, 1):
         return -1
+    if isinstance(rest, SymInt) and isinstance(divisor, int) and divisor > 0:
+        # What is below a common factor of the rest does not reach the quotient: (8*x + 3) // 16 is x // 2.
+        constant = dict(rest.terms).get(_CONSTANT, 0)
+        rest = rest - constant % math.gcd(_content(rest - constant), divisor)
     common = math.gcd(_content(rest), _content(divisor))
     if common > 1:
         return _divide(_scale_down(rest, common), _scale_down(divisor, common))
@@ -402,9 +408,19 @@ def _bitwise(name: str, a: Int, b: Int) -> Int:
     if a == 0 or b == 0:
         return a + b if name == "^" else 0
     low_bits = [_content(side) & -_content(side) for side in (a, b)]
-    shift = max(low_bits) if name == "&" else min(low_bits)
+    shift = max(low_bits) if name == "&" else _common_low_bits(a, b, low_bits)
     left, right = sorted((a // shift, b // shift), key=expression)
-    return 0 if left == 0 or right == 0 else _atom(name, left, right) * shift
+    kept = 0 if name == "&" else a % shift + b % shift
+    if left == 0 or right == 0:
+        return kept if name == "&" else (left + right) * shift + kept
+    return _atom(name, left, right) * shift + kept
+
+
+def _common_low_bits(a: Int, b: Int, low_bits: list[int]) -> int:
+    """Where one side has no bits, the other's stay as they are; they are taken apart when they are known."""
+    largest = max(low_bits)
+    low = a % largest if low_bits[0] < low_bits[1] else b % largest
+    return largest if isinstance(low, int) else min(low_bits)
 
 
 def _at_least(value: Int, bound: int) -> bool:

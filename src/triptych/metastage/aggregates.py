@@ -1,14 +1,15 @@
 """Aggregates: values made of values. They flatten to numbers to cross branches, loops and calls, and are rebuilt.
 
 Tuples, NamedTuples and dataclasses take part by themselves; any class does by the dynamic-expression protocol
-(`__extract_mlir_values__`, `__new_from_mlir_values__`). Everything else is static: one Python object.
+(`__extract_mlir_values__`, `__new_from_mlir_values__`, and `__static_part__` for what must be the same on all paths),
+or by a view registered for it. Everything else is static: one Python object.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypeGuard
+from typing import Any, NamedTuple, Protocol
 
 
 class DynamicExpression(Protocol):
@@ -18,9 +19,35 @@ class DynamicExpression(Protocol):
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> Any: ...
 
 
-def is_dynamic_expression(value: Any) -> TypeGuard[DynamicExpression]:
+_VIEWS: dict[type, Callable[[Any], DynamicExpression]] = {}
+
+
+def register_view(cls: type, view: Callable[[Any], DynamicExpression]) -> None:
+    """Let a class that knows nothing of MLIR cross: `view(instance)` is taken apart, and rebuilds an instance."""
+    _VIEWS[cls] = view
+
+
+def is_dynamic_expression(value: Any) -> bool:
     """Asked of the class: `isinstance` takes 20 us for a protocol."""
-    return hasattr(type(value), "__extract_mlir_values__")
+    return hasattr(type(value), "__extract_mlir_values__") or type(value) in _VIEWS
+
+
+def may_have_values(value: Any) -> bool:
+    """Whether a dynamic expression can be made of run-time values; one with a view (a layout) need not be."""
+    return type(value) not in _VIEWS or bool(as_expression(value).__extract_mlir_values__())
+
+
+def as_expression(value: Any) -> DynamicExpression:
+    """What crosses for a value that is a dynamic expression, or has a view that is one."""
+    view = _VIEWS.get(type(value))
+    crossing: DynamicExpression = value if view is None else view(value)
+    return crossing
+
+
+def static_part(value: DynamicExpression) -> Any:
+    """What of an expression does not cross, and so must be the same on every path."""
+    part = getattr(type(value), "__static_part__", None)
+    return None if part is None else part(value)
 
 
 class Parts(NamedTuple):

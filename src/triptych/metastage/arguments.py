@@ -1,7 +1,8 @@
 """Arguments of a compiled function: what each one is at run time, decided from its annotation and its value.
 
 A parameter annotated `Constexpr` (and an unannotated `self` or `cls`) is part of the program; every other argument
-becomes run-time numbers: a number, or a tuple, NamedTuple, dataclass or adapted object made of numbers.
+becomes run-time values: a number, something of a language's own kind (`argument_kinds`), or a tuple, NamedTuple,
+dataclass or adapted object made of them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Protocol, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
 from triptych.metastage.aggregates import Parts, take_apart
+from triptych.metastage.argument_kinds import ArgumentKind, Received, kind_of
 from triptych.metastage.binding_time import Constexpr
 from triptych.metastage.errors import ArgumentBindingError, ArgumentKindError
 from triptych.metastage.promotion import PYTHON_NUMBERS
@@ -71,43 +73,59 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What an argument is at run time: one number (`dtype`) or an aggregate (`parts`), `static` objects aside."""
+    """What an argument is at run time: one number (`dtype`), something of a language's own `kind`, or an aggregate
+    (`parts`), `static` objects aside."""
 
     path: str
     dtype: str = ""
     parts: Parts | None = None
     shapes: tuple[Shape, ...] = ()
     static: Any = None
+    kind: ArgumentKind | None = None
 
-    def key(self) -> Any:
-        """Equal keys mean equal compiled signatures."""
+    @property
+    def is_direct(self) -> bool:
+        """Whether the compiled function takes the Python object as it is."""
+        return bool(self.dtype) or (self.kind is not None and self.kind.is_direct)
+
+    def key(self, names: dict[str, int]) -> Any:
+        """Equal keys mean equal compiled signatures; `names` numbers the unknowns that several arguments share."""
         if self.dtype:
             return self.dtype
+        if self.kind is not None:
+            return self.kind.key(names)
         if self.parts is None:
             return ("static", self.static)
-        return (self.parts.key, *(shape.key() for shape in self.shapes))
+        return (self.parts.key, *(shape.key(names) for shape in self.shapes))
 
-    def leaves(self) -> Iterator[Leaf]:
+    def leaves(self, seen: set[str]) -> Iterator[Leaf]:
+        """Its leaves; `seen` are the unknowns that earlier ones have."""
         if self.dtype:
             yield Leaf(self.path, self.dtype)
+        if self.kind is not None:
+            yield self.kind.leaf(self.path, seen)
         for shape in self.shapes:
-            yield from shape.leaves()
+            yield from shape.leaves(seen)
 
     def flatten(self, value: Any) -> Iterator[Any]:
-        """The Python numbers that are passed for an argument of this shape."""
+        """The Python values that are passed for an argument of this shape."""
         if self.dtype:
             number = typed_number(adapted(value))
             yield number.__tvm_ffi_value__() if isinstance(number, Numeric) else number
+        elif self.kind is not None:
+            yield self.kind.passed(adapted(value))
         elif self.parts is not None:
             parts = argument_parts(adapted(value))
             assert parts is not None
             for shape, part in zip(self.shapes, parts.values, strict=True):
                 yield from shape.flatten(part)
 
-    def build(self, values: Iterator[Any], trace: Trace) -> Any:
+    def build(self, values: Received, trace: Trace) -> Any:
         """The argument as the traced function sees it."""
         if self.dtype:
             return NUMERIC_CLASSES[self.dtype].of(next(values), trace.region)
+        if self.kind is not None:
+            return self.kind.build(self.path, values, trace)
         if self.parts is None:
             return self.static
         return self.parts.rebuild([shape.build(values, trace) for shape in self.shapes])
@@ -213,6 +231,9 @@ def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape
     value = adapted(value)
     if declared is not None:
         return _declared(value, declared, path, caller)
+    kind = kind_of(value, path, caller)
+    if kind is not None:
+        return Shape(path, kind=kind)
     value = typed_number(value)
     if isinstance(value, Numeric):
         return Shape(path, type(value).__name__)
@@ -245,7 +266,7 @@ def _not_an_argument(value: Any, path: str, caller: Span | None) -> ArgumentKind
         f"the argument `{path}` cannot be a run-time value",
         span=caller,
         found=f"a {type(value).__name__}",
-        expected="a number, or a tuple, NamedTuple or dataclass of numbers",
+        expected="a number, a tensor, or a tuple, NamedTuple or dataclass of these",
         instead=("a tuple, or " if isinstance(value, list) else "")
         + f"`{name}: Constexpr` if it is part of the program, or `register_jit_arg_adapter({type(value).__name__})`",
     )

@@ -12,6 +12,7 @@ from triptych.metastage.checks import check
 from triptych.metastage.conversion import compare, constant, convert
 from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.tracing import Trace
+from triptych.support.float_formats import FLOAT_FORMATS
 
 _SIGNED = {"==": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _UNSIGNED = {"==": 0, "!=": 1, "<": 6, "<=": 7, ">": 8, ">=": 9}
@@ -107,6 +108,10 @@ def _floor_by_positive(trace: Trace, op: str, info: TypeInfo, left: Any, right: 
 
 def _float_floor(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any) -> Any:
     """CPython's own algorithm for float `%` and `//`, step by step, so that results agree to the last bit."""
+    if info.mlir in FLOAT_FORMATS:
+        wide = TYPES["Float32"]
+        left, right = convert(trace, left, info, wide), convert(trace, right, info, wide)
+        return convert(trace, _float_floor(trace, op, wide, left, right), wide, info)
     zero = constant(trace, 0.0, info)
     remainder = trace.value("arith.remf", (left, right), info.mlir)
     uneven = comparison(trace, "!=", info, remainder, zero)

@@ -10,7 +10,7 @@ from triptych.metastage.join_errors import branch_mismatch
 from triptych.metastage.plans import MismatchError, Plan, Static, meet
 from triptych.metastage.scalars import Boolean
 from triptych.metastage.tracing import Region, Trace, place
-from triptych.metastage.variables import Partial, Pending, bare, missing_path, settle
+from triptych.metastage.variables import Partial, Pending, bare, is_dead, missing_path, settle
 
 Regions = tuple[Region, Region]
 Values = tuple[list[Any], list[Any]]
@@ -100,7 +100,7 @@ def _meet_all(
 
 def _side_without(one: Any, other: Any) -> tuple[str, Any] | None:
     undefined = [isinstance(v, Pending) or v is UNDEFINED for v in (one, other)]
-    if undefined[0] == undefined[1] or one is DEAD or other is DEAD:
+    if undefined[0] == undefined[1] or is_dead(one) or is_dead(other):
         return None
     return (f"when {SIDES[undefined.index(True)]}", place())
 

@@ -111,7 +111,15 @@ def inline_call(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """A call of a compiled function from traced code: arguments take their declared types, the body is inlined."""
+    """A call of a compiled function from traced code: the body is inlined."""
+    positional, keywords = arrange(function, declared_arguments(function, parameters, args, kwargs))
+    return trace.hooks.call(function, *positional, **keywords)
+
+
+def declared_arguments(
+    function: FunctionType, parameters: tuple[Parameter, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """The arguments of a call from traced code by parameter name; Python numbers take their declared types."""
     bound = bind(function, args, kwargs, place())
     for parameter in parameters:
         value = bound[parameter.name]
@@ -119,8 +127,7 @@ def inline_call(
             require_static(value, f"the Constexpr argument `{parameter.name}`", "the parameter without Constexpr")
         elif parameter.declared is not None and isinstance(value, bool | int | float):
             bound[parameter.name] = parameter.declared(value)
-    positional, keywords = arrange(function, bound)
-    return trace.hooks.call(function, *positional, **keywords)
+    return bound
 
 
 @cache

@@ -1,19 +1,24 @@
 """Conversions between numeric types, as operations on raw MLIR values, and Python numbers into types.
 
-No conversion is undefined: floats to integers saturate, and Float64 to the 16-bit floats rounds once.
+No conversion is undefined: floats to integers saturate. No conversion rounds twice: `arith.truncf` and `arith.sitofp`
+mean one rounding whatever the types, and a target that goes by way of another type has to see to it.
 """
 
 from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Mapping
 from typing import Any
 
 from triptych.metastage.errors import LiteralRangeError, OperandTypeError
-from triptych.metastage.promotion import TYPES, TypeInfo
+from triptych.metastage.promotion import TYPES, TypeInfo, wider
 from triptych.metastage.tracing import Trace, place
+from triptych.support.float_formats import FLOAT_FORMATS, SATURATE
 
-_F32, _F64, _I32 = TYPES["Float32"], TYPES["Float64"], TYPES["Int32"]
+_F32, _I32 = TYPES["Float32"], TYPES["Int32"]
+_TF32_BITS = -(1 << 13)
+"""The bits of a Float32 that TF32 has too."""
 _UNORDERED_NOT_EQUAL, _ORDERED_NOT_EQUAL, _ORDERED_GREATER = 13, 6, 2
 _INT_EQUAL, _INT_NOT_EQUAL = 0, 1
 
@@ -43,13 +48,19 @@ def fit(value: bool | int | float, info: TypeInfo, explicit: bool) -> bool | int
 def _fit_float(value: bool | int | float, info: TypeInfo) -> float:
     try:
         number = float(value)
-        layout = {"Float16": "<e", "Float32": "<f"}.get(info.name)
-        if layout is None or not math.isfinite(number):
-            return number
-        rounded: float = struct.unpack(layout, struct.pack(layout, number))[0]
-        return rounded
+        form = FLOAT_FORMATS.get(info.mlir)
+        if form is None:
+            return _round_to_float32(number) if info is _F32 else number
     except OverflowError:
         raise _does_not_fit(value, info) from None
+    if not form.holds(number):
+        raise _does_not_fit(value, info)
+    return form.round(number)
+
+
+def _round_to_float32(number: float) -> float:
+    rounded: float = struct.unpack("<f", struct.pack("<f", number))[0]
+    return rounded
 
 
 def _does_not_fit(value: int | float, info: TypeInfo) -> LiteralRangeError:
@@ -77,24 +88,21 @@ def constant(trace: Trace, value: bool | int | float, info: TypeInfo) -> Any:
     return trace.value("arith.constant", (), info.mlir, {"value": attribute})
 
 
-def convert(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any:
-    """`value` of type `source` as type `target`."""
+def convert(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo, *, saturate: bool = False) -> Any:
+    """`value` of type `source` as type `target`; `saturate` keeps what is too large for a float type finite."""
     if source.name == target.name:
         return value
     if target.kind == "bool":
         return truth(trace, value, source)
     if source.kind == "float":
         return (
-            _float_to_float(trace, value, source, target)
+            _float_to_float(trace, value, source, target, saturate)
             if target.kind == "float"
             else _to_integer(trace, value, source, target)
         )
     signed = source.kind == "int"
-    if target.kind == "float" and target.width < 32 <= source.width:
-        # LLVM goes through Float32, whose 24 bits would round a first time; Float64 has 53.
-        return convert(trace, convert(trace, value, source, _F64), _F64, target)
     if target.kind == "float":
-        return trace.value("arith.sitofp" if signed else "arith.uitofp", (value,), target.mlir)
+        return trace.value("arith.sitofp" if signed else "arith.uitofp", (value,), target.mlir, _marks(trace, saturate))
     if source.width == target.width:
         return value
     if source.width > target.width:
@@ -106,6 +114,9 @@ def truth(trace: Trace, value: Any, source: TypeInfo) -> Any:
     """Python's truth of a number: anything but zero (so NaN is true)."""
     if source.kind == "bool":
         return value
+    if source.kind == "float" and source.width < 16:
+        # Float8E8M0FNU has no zero to compare with.
+        value, source = convert(trace, value, source, _F32), _F32
     zero = constant(trace, 0, source)
     if source.kind == "float":
         return compare(trace, "arith.cmpf", _UNORDERED_NOT_EQUAL, value, zero)
@@ -118,7 +129,7 @@ def compare(trace: Trace, operation: str, predicate: int, left: Any, right: Any)
 
 def _to_integer(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any:
     """Toward zero; beyond the range the nearest integer, NaN gives 0 (LLVM's plain cast would be undefined)."""
-    if source.width < 32:
+    if source.mlir in FLOAT_FORMATS:
         value, source = convert(trace, value, source, _F32), _F32
     attribute, name = trace.builder.attribute, "llvm.fptosi.sat" if target.kind == "int" else "llvm.fptoui.sat"
     called = {
@@ -129,11 +140,17 @@ def _to_integer(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) ->
     return trace.value("llvm.call_intrinsic", (value,), target.mlir, called)
 
 
-def _float_to_float(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any:
-    if source.width == target.width:
-        wide = trace.value("arith.extf", (value,), _F32.mlir)
-        return trace.value("arith.truncf", (wide,), target.mlir)
-    return trace.value("arith.extf" if source.width < target.width else "arith.truncf", (value,), target.mlir)
+def _float_to_float(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo, saturate: bool) -> Any:
+    """Exact where the target holds every value; two types of which neither holds the other meet in Float32."""
+    if target.name in wider(source.name):
+        return trace.value("arith.extf", (value,), target.mlir)
+    if source.name not in wider(target.name):
+        value = trace.value("arith.extf", (value,), _F32.mlir)
+    return trace.value("arith.truncf", (value,), target.mlir, _marks(trace, saturate))
+
+
+def _marks(trace: Trace, saturate: bool) -> Mapping[str, Any] | None:
+    return {SATURATE: trace.builder.attribute("unit")} if saturate else None
 
 
 def bitcast(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any:
@@ -148,4 +165,14 @@ def bitcast(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any
         )
     if source.mlir == target.mlir:
         return value
+    if source.mlir == "tf32":
+        return bitcast(trace, convert(trace, value, source, _F32), _F32, target)
+    if target.mlir == "tf32":
+        return _as_tf32(trace, bitcast(trace, value, source, _I32))
     return trace.value("arith.bitcast", (value,), target.mlir)
+
+
+def _as_tf32(trace: Trace, bits: Any) -> Any:
+    """The low bits count for nothing, as in the units that compute with TF32; so the conversion is exact."""
+    kept = trace.value("arith.andi", (bits, constant(trace, _TF32_BITS, _I32)), _I32.mlir)
+    return convert(trace, bitcast(trace, kept, _I32, _F32), _F32, TYPES["TFloat32"])

@@ -1,48 +1,98 @@
 """Kernels: device functions launched from traced host code.
 
-The launch is a sequence of loops over the grid and the block around the inlined kernel: every thread runs, one after
-the other. Threads that wait for each other need the target's own kernel execution.
+A launch traces the kernel's body into a `gpu.func` of its own and leaves a `gpu.launch_func` in the host function. The
+two share nothing: what the body uses of the host is an argument, and what it computes stays in it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
-from triptych.hooks import ignore_values, no_values
-from triptych.metastage.arguments import Parameter
-from triptych.metastage.binding_time import Range
-from triptych.metastage.calls import inline_call
-from triptych.metastage.errors import KernelCallError
-from triptych.metastage.tracing import Trace, place
+from triptych.ir.device_module import NAME as MODULE
+from triptych.ir.device_module import DeviceModule
+from triptych.ir.errors import LoweringError
+from triptych.ir.passes import verify
+from triptych.metastage import places
+from triptych.metastage.arguments import Parameter, arrange
+from triptych.metastage.calls import declared_arguments
+from triptych.metastage.errors import ArgumentBindingError, KernelCallError, LeakedValueError, ReturnValueError
+from triptych.metastage.kernel_arguments import Rebuild, flatten
+from triptych.metastage.kernel_body import KernelBody, symbol
+from triptych.metastage.launch_options import LaunchOptions
+from triptych.metastage.launch_shape import LaunchShape, static_dimensions
+from triptych.metastage.plans import describe
+from triptych.metastage.scalars import Int32, lift
+from triptych.metastage.shared_bytes import launch_bytes
+from triptych.metastage.tracing import Region, Trace, place
 
 
 class KernelLaunch:
     """A kernel with its arguments, waiting for `.launch(...)`."""
 
-    def __init__(self, trace: Trace, run: Callable[[], Any], name: str) -> None:
+    def __init__(
+        self, trace: Trace, function: FunctionType, parameters: tuple[Parameter, ...], arguments: dict[str, Any]
+    ) -> None:
         self._trace = trace
-        self._run = run
-        self._call = (name, place())
+        self._function = function
+        self._parameters = parameters
+        self._arguments = arguments
+        self._call = (function.__name__, place())
         trace.unlaunched.append(self._call)
 
-    def launch(self, *, grid: Any, block: Any) -> None:
-        """Run the kernel for every thread of every block."""
-        counts = [*_three(grid), *_three(block)]
-        if self._call in self._trace.unlaunched:
-            self._trace.unlaunched.remove(self._call)
-        self._trace.in_kernel = True
-        try:
-            self._nest(counts)
-        finally:
-            self._trace.in_kernel = False
+    def launch(self, *, grid: Any = None, block: Any = None, **keywords: Any) -> None:
+        """Run the kernel for every thread of every block; `smem=None` provides the shared memory it allocates."""
+        trace, name = self._trace, self._function.__name__
+        options = LaunchOptions.of(name, keywords)
+        shape = LaunchShape.of(trace, *_required(name, grid=grid, block=block))
+        if self._call in trace.unlaunched:
+            trace.unlaunched.remove(self._call)
+        flattened = {p.name: flatten(self._arguments[p.name], trace) for p in self._parameters if not p.static}
+        values = [value for values, _ in flattened.values() for value in values]
+        kernel = self._traced(shape, options, values, {n: rebuild for n, (_, rebuild) in flattened.items()})
+        trace.loops = True  # the call then releases the interpreter lock: a grid may run long
+        _emit_launch(trace, kernel, shape, options, values)
 
-    def _nest(self, counts: list[Any]) -> None:
-        if not counts:
-            self._run()
-            return
-        self._trace.hooks.for_(Range(counts[0]), lambda _: self._nest(counts[1:]), (), (), no_values, ignore_values)
+    def _traced(
+        self, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any], rebuilds: dict[str, Rebuild]
+    ) -> KernelBody:
+        """The body as a function of the arguments' values."""
+        trace, function = self._trace, self._function
+        types = [value.type for value in values]
+        kernel, entry = _new_kernel(trace, function.__name__, types, shape, options)
+        with _inside(trace, kernel, entry):
+            received = iter(list(entry.arguments))
+            rebuilt = {name: rebuild(received, trace) for name, rebuild in rebuilds.items()}
+            positional, keywords = arrange(function, {**self._arguments, **rebuilt})
+            returned = trace.hooks.call(function, *positional, **keywords)
+            if returned is not None:
+                raise _returns(function, returned)
+            trace.operation("gpu.return")
+        if kernel.size_argument is not None:
+            trace.builder.finish_function(kernel.function, [*types, kernel.size_argument.type], ())
+        _verify(kernel)
+        return kernel
+
+
+def kernel_call(
+    trace: Trace,
+    function: FunctionType,
+    parameters: tuple[Parameter, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> KernelLaunch:
+    """A call of a kernel in traced code: allowed in host code, where it is launched."""
+    if trace.kernel is not None:
+        raise KernelCallError(
+            f"the kernel {function.__qualname__} cannot be called from another kernel",
+            span=place(),
+            found="a call of a `@kernel` function in device code",
+            expected="a `@jit` or plain Python function, which is inlined",
+            instead=f"`@jit` instead of `@kernel` on {function.__name__}",
+        )
+    return KernelLaunch(trace, function, parameters, declared_arguments(function, parameters, args, kwargs))
 
 
 def check_launched(trace: Trace) -> None:
@@ -57,26 +107,98 @@ def check_launched(trace: Trace) -> None:
         )
 
 
-def kernel_call(
-    trace: Trace,
-    function: FunctionType,
-    parameters: tuple[Parameter, ...],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> KernelLaunch:
-    """A call of a kernel in traced code: allowed in host code, where it is launched."""
-    if trace.in_kernel:
-        raise KernelCallError(
-            f"the kernel {function.__qualname__} cannot be called from another kernel",
-            span=place(),
-            found="a call of a `@kernel` function in device code",
-            expected="a `@jit` or plain Python function, which is inlined",
-            instead=f"`@jit` instead of `@kernel` on {function.__name__}",
-        )
-    return KernelLaunch(trace, lambda: inline_call(trace, function, parameters, args, kwargs), function.__name__)
+def _required(name: str, **shape: Any) -> Iterator[Any]:
+    for keyword, value in shape.items():
+        if value is None:
+            raise ArgumentBindingError(
+                f"the launch of {name} has no {keyword}",
+                span=place(),
+                expected=f"`{name}(...).launch(grid=..., block=...)`",
+            )
+        yield value
 
 
-def _three(counts: Any) -> tuple[Any, Any, Any]:
-    given = tuple(counts) if isinstance(counts, list | tuple) else (counts,)
-    x, y, z, *_ = (*given, 1, 1, 1)
-    return x, y, z
+def _new_kernel(
+    trace: Trace, name: str, types: list[Any], shape: LaunchShape, options: LaunchOptions
+) -> tuple[KernelBody, Any]:
+    builder, location = trace.builder, trace.location()
+    if trace.device is None:
+        trace.device = DeviceModule(builder, trace.module, location)
+    attributes = {f"triptych.{hint}": builder.integer("i32", value) for hint, value in options.hints.items()}
+    for attribute, dimensions in (("known_block_size", shape.block), ("known_grid_size", shape.grid)):
+        known = static_dimensions(dimensions)
+        if known is not None and min(known) > 0:
+            attributes[attribute] = builder.attribute(f"array<i32: {', '.join(map(str, known))}>")
+    unique, function, entry = trace.device.kernel(symbol(name), types, attributes, location)
+    return KernelBody(unique, function, shape.block, options.cluster), entry
+
+
+@contextmanager
+def _inside(trace: Trace, kernel: KernelBody, entry: Any) -> Iterator[None]:
+    """Trace the body: the values of the host are out of reach, and nothing decides how often it runs but the launch."""
+    hosts = _open_regions(trace.region)
+    outer_entry, trace.entry, trace.kernel = trace.entry, entry, kernel
+    for region in hosts:
+        region.open = False
+    try:
+        with trace.inside(entry, "kernel") as region:
+            region.dynamic = hosts[0].dynamic
+            kernel.region = region
+            yield
+    finally:
+        for region in hosts:
+            region.open = True
+        trace.entry, trace.kernel = outer_entry, None
+
+
+def _open_regions(region: Region | None) -> list[Region]:
+    found: list[Region] = []
+    while region is not None:
+        found += [region] if region.open else []
+        region = region.parent
+    return found
+
+
+def _verify(kernel: KernelBody) -> None:
+    """Raw MLIR values of the host, which some object holds, are found only here."""
+    try:
+        verify(kernel.function)
+    except LoweringError as error:
+        if "defined outside the region" not in error.found:
+            raise
+        raise LeakedValueError(
+            f"the kernel {kernel.name} uses a run-time value of the host that is not an argument",
+            span=error.span,
+            found="a value that the host function computes",
+            expected="values that the kernel receives or computes",
+            instead="pass it as an argument",
+        ) from None
+
+
+def _emit_launch(
+    trace: Trace, kernel: KernelBody, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any]
+) -> None:
+    builder = trace.builder
+    dimensions = [lift(n, Int32.info, trace) for n in (*shape.grid, *shape.block)]
+    cluster = [lift(n, Int32.info, trace) for n in options.cluster] if options.cluster != (1, 1, 1) else []
+    size = lift(launch_bytes(trace, kernel, options.smem), Int32.info, trace)
+    if kernel.size_argument is not None:
+        values = [*values, size]
+    segments = [0, *[1] * 6, *[1 if cluster else 0] * 3, 1, len(values), 0]
+    attributes = {
+        "kernel": builder.attribute(f"@{MODULE}::@{kernel.name}"),
+        "operandSegmentSizes": builder.attribute(f"array<i32: {', '.join(map(str, segments))}>"),
+    }
+    if options.cooperative:
+        attributes["triptych.cooperative"] = builder.attribute("unit")
+    trace.operation("gpu.launch_func", [*dimensions, *cluster, size, *values], (), attributes)
+
+
+def _returns(function: FunctionType, returned: Any) -> ReturnValueError:
+    return ReturnValueError(
+        f"the kernel {function.__name__} returns a value",
+        span=places.last_return(function.__code__),
+        found=describe(returned),
+        expected="nothing: every thread would return its own",
+        instead="a store to a tensor that is an argument",
+    )

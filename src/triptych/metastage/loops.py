@@ -18,7 +18,7 @@ from triptych.metastage.plans import MismatchError, Plan, carry
 from triptych.metastage.scalars import Boolean, lift
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.truth import truth
-from triptych.metastage.variables import Partial, Pending, bare, missing_path
+from triptych.metastage.variables import Partial, Pending, bare, is_dead, missing_path
 
 MAY_NOT_RUN = "when the loop does not run"
 
@@ -68,7 +68,7 @@ class Carried:
         values: list[Any] = [False if i in self.exits else v for i, v in enumerate(self.before)]
         for index, value in enumerate(values):
             if bare(value) is UNDEFINED:
-                values[index] = Pending(functools.partial(self._materialize, index))
+                values[index] = Pending(functools.partial(self._materialize, index), is_dead(value))
         for slot in self.slots:
             head = slot.plan.build(iter(slot.heads[-1]), self.trace)
             missing = missing_path(self.before[slot.index])
@@ -139,6 +139,8 @@ class Carried:
 
     def _missing_before(self, index: int) -> tuple[str, Any] | None:
         before = self.before[index]
+        if is_dead(before):
+            return None
         if bare(before) is UNDEFINED:
             return (MAY_NOT_RUN, place())
         return missing_path(before)
@@ -235,10 +237,7 @@ def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, name
         for index, value in enumerate(tested):
             if bare(value) is not UNDEFINED:
                 carried.ensure(index, value)
-        carried.before = tuple(
-            v if bare(value) is UNDEFINED or bare(v) is not UNDEFINED else Partial(value, (MAY_NOT_RUN, place()))
-            for v, value in zip(carried.before, tested, strict=True)
-        )
+        carried.before = tuple(map(_before_body, carried.before, tested))
         tested_slots = len(carried.slots)
         passed = carried.lowered(tested)
     block = carried.block(draft, 1, bits)
@@ -262,6 +261,13 @@ def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, name
     }
     untouched = tuple(heads[i] if value is entering[i] else UNDEFINED for i, value in enumerate(tested))
     carried.leave(results[len(exits) :], untouched, end, False, after)
+
+
+def _before_body(before: Any, tested: Any) -> Any:
+    """A variable where the body starts: what only the test has assigned is missing when the test is not evaluated."""
+    if bare(tested) is UNDEFINED or bare(before) is not UNDEFINED:
+        return before
+    return tested if is_dead(before) else Partial(tested, (MAY_NOT_RUN, place()))
 
 
 def _test(trace: Trace, test: Thunk | None, raised: list[Boolean], names: Names, get: Get, set_: Set) -> Boolean:

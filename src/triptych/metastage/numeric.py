@@ -13,6 +13,7 @@ from triptych.metastage import arithmetic, conversion, promotion
 from triptych.metastage.errors import LeakedValueError, OperandTypeError, StaticRequiredError
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.tracing import Region, Trace, active, place
+from triptych.support.float_formats import FLOAT_FORMATS
 
 NUMERIC_CLASSES: dict[str, type[Numeric]] = {}
 """Every numeric class by name, filled by `scalars`."""
@@ -84,15 +85,19 @@ class Numeric:
             raise leaked(self, region)
         return self._value
 
-    def to(self, dtype: type[Any]) -> Any:
-        """Convert: floats to integers truncate toward zero, narrower integers wrap. `int` is Int32, `float` Float32."""
+    def to(self, dtype: type[Any], *, saturate: bool = False) -> Any:
+        """Convert: floats to integers truncate toward zero, narrower integers wrap. `int` is Int32, `float` Float32.
+
+        What is too large for a float type becomes its infinity or NaN, with `saturate` its largest number.
+        """
         target = numeric_class(dtype)
         if target is type(self):
             return self
         if self._region is None:
-            return target.constant(_wrap(self._value, target.info))
+            return target.constant(_wrap(self._value, target.info, saturate))
         trace = self._region.trace
-        return target.of(conversion.convert(trace, self.ir_value(), self.info, target.info), trace.region)
+        value = conversion.convert(trace, self.ir_value(), self.info, target.info, saturate=saturate)
+        return target.of(value, trace.region)
 
     def bitcast(self, dtype: type[Any]) -> Any:
         """The same bits as another type of the same width."""
@@ -276,11 +281,20 @@ _STATIC_INSTEAD = {
 }
 
 
-def leaked(number: Numeric, region: Region) -> LeakedValueError:
-    """The error for a value whose region has ended."""
+def leaked(value: object, region: Region) -> LeakedValueError:
+    """The error for a value whose region has ended, or is the host's while a kernel is traced."""
+    kernel = region.trace.kernel
+    if kernel is not None and region.trace is active() and region.encloses(kernel.region):
+        return LeakedValueError(
+            f"the kernel {kernel.name} uses a run-time {type(value).__name__} of the host that is not an argument",
+            span=place(),
+            found="a value that the host function computes",
+            expected="values that the kernel receives or computes",
+            instead="pass it as an argument",
+        )
     what = "a function that has been compiled already" if region.parent is None else f"a {region.what} that has ended"
     return LeakedValueError(
-        f"a run-time {type(number).__name__} is used outside the {region.what} that computes it",
+        f"a run-time {type(value).__name__} is used outside the {region.what} that computes it",
         span=place(),
         found=f"a run-time value of {what}",
         expected="a value computed on every path to this use",
@@ -347,9 +361,7 @@ def _common(left: Any, right: Any, table: Any) -> TypeInfo | None:
 def _binary(op: str, left: Any, right: Any) -> Any:
     if not _is_number(left) or not _is_number(right):
         return NotImplemented
-    info = _operator_type(op, left, right)
-    if info is None:
-        raise _no_operator(op, left, right)
+    info = operator_type(op, left, right)
     trace = _trace_of(left, right)
     if op in ("<<", ">>"):
         return _shift(op, info, left, right, trace)
@@ -358,6 +370,14 @@ def _binary(op: str, left: Any, right: Any) -> Any:
         raise ZeroDivisionError("integer division or modulo by zero")
     value = arithmetic.binary(trace, op, info, lift(left, info, trace), lift(right, info, trace), divisor)
     return NUMERIC_CLASSES[info.name].of(value, trace.region)
+
+
+def operator_type(op: str, left: Any, right: Any) -> TypeInfo:
+    """The type in which `left op right` works; at least one of them is a Numeric, the other may be a Python number."""
+    info = _operator_type(op, left, right)
+    if info is None:
+        raise _no_operator(op, left, right)
+    return info
 
 
 def _operator_type(op: str, left: Any, right: Any) -> TypeInfo | None:
@@ -370,6 +390,8 @@ def _operator_type(op: str, left: Any, right: Any) -> TypeInfo | None:
         case "<<" | ">>":
             info = _common(left, left, promotion.arithmetic) if isinstance(left, Numeric) else TYPES["Int32"]
             return None if _is_float(left) or _is_float(right) else info
+        case "<" | "<=" | ">" | ">=" | "==" | "!=":
+            return _common(left, right, _comparison_type)
         case _:
             return _common(left, right, promotion.arithmetic)
 
@@ -388,9 +410,7 @@ def _shift(op: str, info: TypeInfo, left: Any, right: Any, trace: Trace) -> Any:
 def _compare(op: str, left: Any, right: Any) -> Any:
     if not _is_number(left) or not _is_number(right):
         return NotImplemented
-    info = _common(left, right, _comparison_type)
-    if info is None:
-        raise _no_operator(op, left, right)
+    info = operator_type(op, left, right)
     static = [v._value if isinstance(v, Numeric) else v for v in (left, right) if not _is_dynamic(v)]
     if len(static) == 2 and active() is None:
         return COMPARE_PYTHON[op](*static)
@@ -432,8 +452,8 @@ def _power(base: Any, exponent: Any) -> Any:
         return NotImplemented
     if isinstance(exponent, int) and not isinstance(exponent, bool) and 0 <= exponent <= 64:
         return _repeated_product(base, exponent)
-    info = _common(base, exponent, promotion.arithmetic)
-    if info is None or info.kind != "float":
+    info = operator_type("**", base, exponent)
+    if info.kind != "float":
         raise _no_operator("**", base, exponent)
     trace = _trace_of(base, exponent)
     value = trace.value("math.powf", (lift(base, info, trace), lift(exponent, info, trace)), info.mlir)
@@ -463,8 +483,11 @@ def _no_operator(op: str, left: Any, right: Any) -> OperandTypeError:
     )
 
 
-def _wrap(value: bool | int | float, info: TypeInfo) -> bool | int | float:
-    """A constant converted as `.to` converts: integers wrap, floats saturate."""
+def _wrap(value: bool | int | float, info: TypeInfo, saturate: bool) -> bool | int | float:
+    """A constant converted as `.to` converts: integers wrap, floats saturate where asked to."""
+    if saturate and info.mlir in FLOAT_FORMATS:
+        largest = FLOAT_FORMATS[info.mlir].decode(FLOAT_FORMATS[info.mlir].largest)
+        value = max(-largest, min(largest, value))
     if not info.is_integer:
         return conversion.fit(value, info, explicit=True)
     if isinstance(value, float):

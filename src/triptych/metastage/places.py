@@ -122,8 +122,8 @@ def here() -> Span | None:
 
 
 def last_return(code: CodeType) -> Span:
-    """Where a registered function returns: for errors about its value, found when it has been left."""
-    return _span(id(code), 2 * len(list(code.co_positions())) - 2)
+    """Where a function returns: for errors about its value, found when it has been left."""
+    return TracedCode(code, id(code), code.co_name).span(2 * len(list(code.co_positions())) - 2)
 
 
 def callers() -> tuple[Span, ...]:

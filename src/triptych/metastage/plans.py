@@ -13,7 +13,15 @@ from typing import Any
 
 from triptych.hooks import UNDEFINED
 from triptych.metastage import conversion, promotion
-from triptych.metastage.aggregates import DynamicExpression, Parts, is_dynamic_expression, take_apart
+from triptych.metastage.aggregates import (
+    DynamicExpression,
+    Parts,
+    as_expression,
+    is_dynamic_expression,
+    may_have_values,
+    static_part,
+    take_apart,
+)
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, lift
 from triptych.metastage.tracing import Trace
@@ -131,9 +139,10 @@ class Expression(Plan):
         return list(self.texts)
 
     def lower(self, value: Any, trace: Trace, path: str = "") -> list[Any]:
-        if type(value) is not type(self.like):
+        crossing = as_expression(value)
+        if type(crossing) is not type(self.like) or static_part(crossing) != static_part(self.like):
             raise MismatchError(path, describe(self.like), describe(value))
-        values = _mlir_values(value)
+        values = _mlir_values(crossing)
         if tuple(str(v.type) for v in values) != self.texts:
             raise MismatchError(path, ", ".join(self.texts), ", ".join(str(v.type) for v in values))
         return values
@@ -145,12 +154,7 @@ class Expression(Plan):
         )
 
     def placeholder(self, trace: Trace) -> list[Any]:
-        return [
-            trace.value("arith.constant", (), text, {"value": trace.builder.attribute(f"0 : {text}")})
-            if text.startswith("i")
-            else trace.value("arith.constant", (), text, {"value": trace.builder.attribute(f"0.0 : {text}")})
-            for text in self.texts
-        ]
+        return [_zero(trace, text) for text in self.texts]
 
 
 def carry(value: Any) -> Plan:
@@ -177,6 +181,8 @@ def meet(left: Any, right: Any, path: str = "") -> Plan:
     if _is_number(left) and _is_number(right):
         return Scalar(_meet_numbers(left, right, path))
     if is_dynamic_expression(left) and type(left) is type(right):
+        if static_part(as_expression(left)) != static_part(as_expression(right)):
+            raise MismatchError(path, describe(left), describe(right))
         return _expression(left)
     parts, others = take_apart(left), take_apart(right)
     if parts is None or others is None or parts.key != others.key:
@@ -207,6 +213,8 @@ def describe(value: Any) -> str:
         return f"the Python {type(value).__name__} {value!r}"
     if value is None:
         return "None"
+    if is_dynamic_expression(value) and static_part(as_expression(value)) is not None:
+        return str(value)
     parts = take_apart(value)
     if parts is not None:
         return f"{type(value).__name__} of ({', '.join(describe(p) for p in parts.values)})"
@@ -223,8 +231,10 @@ def _is_number(value: Any) -> bool:
 
 def has_dynamic(value: Any) -> bool:
     """Whether any part of a value is a number that crosses at run time."""
-    if isinstance(value, Numeric) or is_dynamic_expression(value):
+    if isinstance(value, Numeric):
         return True
+    if is_dynamic_expression(value):
+        return may_have_values(value)
     parts = take_apart(value)
     return parts is not None and any(has_dynamic(part) for part in parts.values)
 
@@ -256,7 +266,8 @@ def _widens(value: Any, info: TypeInfo) -> bool:
     return isinstance(value, float) and info.kind == "float"
 
 
-def _expression(value: DynamicExpression) -> Expression:
+def _expression(given: Any) -> Expression:
+    value = as_expression(given)
     classes = tuple(type(v) if isinstance(v, Numeric) else None for v in value.__extract_mlir_values__())
     return Expression(value, tuple(str(v.type) for v in _mlir_values(value)), classes)
 
@@ -264,6 +275,16 @@ def _expression(value: DynamicExpression) -> Expression:
 def _mlir_values(value: DynamicExpression) -> list[Any]:
     """What the class extracts, Numerics among them taken as their MLIR values."""
     return [v.ir_value() if isinstance(v, Numeric) else v for v in value.__extract_mlir_values__()]
+
+
+def _zero(trace: Trace, text: str) -> Any:
+    """A value of any MLIR type for a path on which it is never read."""
+    if text.startswith("!llvm.ptr"):
+        return trace.value("llvm.mlir.zero", (), text)
+    element = text.removeprefix("vector<").removesuffix(">").rpartition("x")[2]
+    number = "0" if element.startswith("i") else "0.0"
+    attribute = f"dense<{number}> : {text}" if text.startswith("vector") else f"{number} : {text}"
+    return trace.value("arith.constant", (), text, {"value": trace.builder.attribute(attribute)})
 
 
 def lower_all(plans: Sequence[Plan], values: Sequence[Any], trace: Trace) -> list[Any]:

@@ -14,7 +14,7 @@ Kind = Literal["bool", "int", "uint", "float"]
 
 @dataclass(frozen=True, slots=True)
 class TypeInfo:
-    """A numeric type: its kind, its width in bits and the MLIR type that holds it."""
+    """A numeric type: its kind, its width in bits where it is stored and the MLIR type that holds it."""
 
     name: str
     kind: Kind
@@ -69,7 +69,7 @@ _TABLE = (
     TypeInfo("Float8E8M0FNU", "float", 8, "f8E8M0FNU", ("BFloat16",)),
     TypeInfo("Float16", "float", 16, "f16", ("Float32",)),
     TypeInfo("BFloat16", "float", 16, "bf16", ("Float32",)),
-    TypeInfo("TFloat32", "float", 19, "tf32", ("Float32",)),
+    TypeInfo("TFloat32", "float", 32, "tf32", ("Float32",)),
     TypeInfo("Float32", "float", 32, "f32", ("Float64",)),
     TypeInfo("Float64", "float", 64, "f64", ()),
 )

@@ -5,18 +5,20 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
 from triptych.hooks import Hooks
+from triptych.ir.written_memory import WrittenMemory
 from triptych.metastage import places
+from triptych.metastage.argument_kinds import Received, received_types
 from triptych.metastage.arguments import Shape, arrange
+from triptych.metastage.kernel_body import symbol
 from triptych.metastage.kernels import check_launched
-from triptych.metastage.promotion import TYPES
 from triptych.metastage.results import Rebuild, take_results
 from triptych.metastage.tracing import Rewrite, Trace, activated
-from triptych.stages import Rewritten, Traced
+from triptych.stages import Leaf, Rewritten, Traced
 from triptych.support.source import Span
 
 
@@ -27,8 +29,15 @@ class Specialization:
     static: Mapping[str, Any]
     shapes: Mapping[str, Shape]
 
-    def leaves(self) -> list[Any]:
-        return [leaf for shape in self.shapes.values() for leaf in shape.leaves()]
+    def leaves(self) -> list[Leaf]:
+        """The compiled signature."""
+        seen: set[str] = set()
+        return [leaf for shape in self.shapes.values() for leaf in shape.leaves(seen)]
+
+    def signature(self) -> tuple[tuple[str, Any], ...]:
+        """The key of each dynamic argument."""
+        names: dict[str, int] = {}
+        return tuple((name, shape.key(names)) for name, shape in self.shapes.items())
 
 
 @places.floor
@@ -46,13 +55,14 @@ def trace(
     span = Span(code.co_filename, code.co_firstlineno, function=code.co_name)
     builder, location = current.builder, current.locations.of((span,))
     leaves = specialization.leaves()
-    types = [builder.type(TYPES[leaf.dtype].mlir) for leaf in leaves]
-    module = builder.module(location)
-    name = _symbol(code.co_name)
+    types = [builder.type(text) for leaf in leaves for text in received_types(leaf)]
+    module = current.module = builder.module(location)
+    name = symbol(code.co_name)
     definition, block = builder.function(module, name, types, location)
+    current.entry = block
     with activated(current), _no_collection():
         builder.insertion = builder.at_end(block)
-        values = iter(list(block.arguments))
+        values = Received(leaves, list(block.arguments))
         dynamic = {name: shape.build(values, current) for name, shape in specialization.shapes.items()}
         positional, keywords = arrange(function, {**specialization.static, **dynamic})
         returned = function(*positional, **keywords)
@@ -63,13 +73,24 @@ def trace(
     traced = Traced(
         name=name,
         module=module,
-        parameters=tuple(leaves),
+        parameters=tuple(_with_writing(leaves, block, module)),
         results=tuple(leaf for leaf, _ in results),
         prints=current.prints,
         loops=current.loops,
         span=span,
     )
-    return traced, rebuild
+    return traced, next if returned is None else rebuild  # None is what a native call without results gives
+
+
+def _with_writing(leaves: list[Leaf], block: Any, module: Any) -> Iterator[Leaf]:
+    """The leaves, tensors that the program only reads marked as such."""
+    arguments, memory = iter(list(block.arguments)), WrittenMemory(module)
+    for leaf in leaves:
+        pointer, *_ = [next(arguments) for _ in received_types(leaf)]
+        if leaf.memory is None or memory.may_be_written(pointer):
+            yield leaf
+        else:
+            yield replace(leaf, memory=replace(leaf.memory, written=False))
 
 
 @contextmanager
@@ -88,7 +109,3 @@ def _runnable(rewritten: Rewritten | FunctionType, current: Trace) -> tuple[Call
     if isinstance(rewritten, FunctionType):
         return rewritten, rewritten.__code__
     return rewritten.bind(current.hooks), rewritten.code
-
-
-def _symbol(name: str) -> str:
-    return "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType, FunctionType
@@ -11,8 +12,10 @@ from typing import Any
 
 from triptych.hooks import Hooks
 from triptych.ir.builder import Builder
+from triptych.ir.device_module import DeviceModule
 from triptych.ir.location import Locations
 from triptych.metastage import places
+from triptych.metastage.kernel_body import KernelBody
 from triptych.stages import Rewritten
 from triptych.support.source import Span
 
@@ -35,6 +38,12 @@ class Region:
         self.dynamic = parent is not None
         """Whether it depends on run-time values if, or how often, the region runs."""
 
+    def encloses(self, other: Region | None) -> bool:
+        """Whether `other` lies in this region, or is it."""
+        while other is not None and other is not self:
+            other = other.parent
+        return other is self
+
 
 class Trace:
     """One run of the meta-stage."""
@@ -48,9 +57,17 @@ class Trace:
         self.region: Region = Region(self, None, "function", None)
         self.prints = False
         self.loops = False
-        self.in_kernel = False
+        self.module: Any = None
+        self.device: DeviceModule | None = None
+        """Where kernels go, once there is one."""
+        self.entry: Any = None
+        """The first block of the function being traced (the host's or a kernel's): what it allocates goes there."""
+        self.kernel: KernelBody | None = None
+        """The kernel whose body is being traced; None in host code."""
         self.unlaunched: list[tuple[str, Span | None]] = []
         """Kernel calls that wait for their `.launch(...)`: the kernel's name and the place of the call."""
+        self.tables: defaultdict[str, dict[Any, Any]] = defaultdict(dict)
+        """What a language remembers of this trace, by the names of its tables; it goes when the trace goes."""
         self.fresh: dict[int, tuple[Any, Region]] = {}
         """Containers and objects made while tracing, by id (and kept alive, so that ids stay theirs)."""
         self._frame: FrameType | None = None

@@ -77,7 +77,7 @@ class TracingHooks(PythonHooks):
         self, exits: Names, rest: Thunk, names: Names = (), get: Get = no_values, set: Set = ignore_values
     ) -> None:
         start = get()
-        raised = {names.index(flag): start[names.index(flag)] for flag in exits}
+        raised = {index: start[index] for index in map(names.index, exits)}
         if any(flag is True for flag in raised.values()):
             return
         dynamic = [flag for flag in raised.values() if is_dynamic(flag)]
@@ -126,9 +126,10 @@ class TracingHooks(PythonHooks):
         self, items: Iterator[Any], body: Callable[[Any], None], exits: Names, names: Names, get: Get, set: Set
     ) -> None:
         """A loop that Python runs: after a run-time exit, each further iteration is guarded by it."""
+        flags = [names.index(flag) for flag in exits]
         for item in items:
             self.guard(exits, lambda item=item: body(item), names, get, set)  # type: ignore[misc]
-            if any(get()[names.index(flag)] is True for flag in exits):
+            if _is_raised(flags, get):
                 break
 
     def while_(
@@ -140,9 +141,10 @@ class TracingHooks(PythonHooks):
         get: Get = no_values,
         set: Set = ignore_values,
     ) -> None:
+        flags = [names.index(flag) for flag in exits]
         for _ in range(MOST_UNROLLED):
             outcome = self._iteration(test, body, exits, names, get, set)
-            if outcome is not True or any(get()[names.index(flag)] is True for flag in exits):
+            if outcome is not True or _is_raised(flags, get):
                 return
         raise StaticRequiredError(
             f"the loop has not ended after {MOST_UNROLLED} iterations run while tracing",
@@ -342,6 +344,12 @@ class TracingHooks(PythonHooks):
             assert decided
         else:
             assert decided, message()
+
+
+def _is_raised(flags: list[int], get: Get) -> bool:
+    """Whether one of the exit flags at these positions is up, known while tracing."""
+    values = get()
+    return any(values[flag] is True for flag in flags)
 
 
 def _message(message: Thunk | None) -> str:

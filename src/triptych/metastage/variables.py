@@ -24,10 +24,12 @@ class Partial:
 class Pending:
     """A variable that is unassigned when a loop starts: its type is known once something in the loop assigns it."""
 
-    __slots__ = ("_materialize", "value")
+    __slots__ = ("_materialize", "dead", "value")
 
-    def __init__(self, materialize: Callable[[Plan], Any]) -> None:
+    def __init__(self, materialize: Callable[[Plan], Any], dead: bool) -> None:
         self._materialize = materialize
+        self.dead = dead
+        """Whether no path reads it before assigning it, so that it is never missing."""
         self.value: Any = UNDEFINED
         """The value at the loop's head, once it has a type."""
 
@@ -51,6 +53,11 @@ def bare(value: Any) -> Any:
     return value.value if isinstance(value, Pending) else value
 
 
+def is_dead(value: Any) -> bool:
+    """Whether no path reads this variable before assigning it."""
+    return value is DEAD or (isinstance(value, Pending) and value.dead)
+
+
 def settle(one: Any, other: Any) -> tuple[Any, Any]:
     """Two values about to meet: a pending one takes the shape of the other."""
     for pending, known in ((one, other), (other, one)):
@@ -62,5 +69,6 @@ def settle(one: Any, other: Any) -> tuple[Any, Any]:
 def missing_path(*values: Any) -> tuple[str, Span | None] | None:
     """The path on which one of the values is unassigned, if any."""
     found = [v.missing for v in values if isinstance(v, Partial)]
-    found += [("when the loop has not assigned it before", None) for v in values if isinstance(v, Pending)]
+    waiting = [v for v in values if isinstance(v, Pending) and not v.dead]
+    found += [("when the loop has not assigned it before", None) for _ in waiting]
     return found[0] if found else None

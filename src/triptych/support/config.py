@@ -56,6 +56,10 @@ class Config:
     opt_level: int = _setting(3, "optimisation level of the code generator, 0 to 3", low=0, high=3)
     workers: int = _setting(2, "number of code generation processes", low=1)
     worker_timeout: float = _setting(300.0, "seconds after which a code generation process is given up", low=0.001)
+    threads: int = _setting(0, "threads that run the blocks of a kernel on the CPU; 0: one for each core", low=0)
+    block_order: str = _setting(
+        "", "order of a kernel's blocks on the CPU: 'shuffled', or 'shuffled:7' for another one; empty: in order"
+    )
     log: str = _setting(
         "",
         "log to stderr: a level, then levels per area, as 'info,compile=debug'; empty: no log",
@@ -67,6 +71,7 @@ class Config:
     full_traceback: bool = _setting(
         False, "show the frames of Triptych itself in tracebacks", aliases=(Alias("CUTE_DSL_SHOW_STACKTRACE"),)
     )
+    debug: str = _setting("", "checks compiled into kernels, as 'bounds': every access to memory; empty: none")
     keep: str = _setting(
         "",
         "directory that keeps every stage of every compilation as files; empty: keep nothing",
@@ -81,6 +86,8 @@ class Config:
 TABLE = tuple(Setting(row.name, **row.metadata) for row in dataclasses.fields(Config))
 
 _overridden: ContextVar[Config | None] = ContextVar("triptych_config", default=None)
+OVERRIDES: list[Config] = []
+"""The overrides in force in all threads: empty is the quick answer of the call path."""
 
 
 def config() -> Config:
@@ -98,9 +105,11 @@ def override(**changes: Any) -> Iterator[Config]:
         )
     changed = dataclasses.replace(config(), **changes)
     token = _overridden.set(changed)
+    OVERRIDES.append(changed)
     try:
         yield changed
     finally:
+        OVERRIDES.remove(changed)
         _overridden.reset(token)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from triptych.support.source import Span
 
 TAB_WIDTH = 4
+_PLACE = re.compile(r"^( +)--> ", re.MULTILINE)
 
 
 def render(
@@ -20,9 +22,13 @@ def render(
     notes: Sequence[str] = (),
     related: Sequence[tuple[str, Span]] = (),
 ) -> str:
-    """One error as text: the headline first, then the place, then what to do about it."""
+    """One error as text: the headline first, then the place, then what to do about it.
+
+    The headline may be a text that was rendered before: what is added lines up with it.
+    """
     lines = [f"[{code}] {title}"]
-    margin = " " * len(str(max((s.line for s in (span, *(r for _, r in related)) if s is not None), default=0)))
+    rendered = _PLACE.search(title)
+    margin = rendered[1] if rendered else _margin(span, *(place for _, place in related))
     if span is not None:
         lines += snippet(span, margin)
     for label, place in related:
@@ -31,6 +37,12 @@ def render(
     lines += [f"{margin} = {name}: {text}" for name, text in _facts(found, expected, instead) if text]
     lines += [f"{margin} = note: {note}" for note in notes]
     return "\n".join(lines)
+
+
+def _margin(*spans: Span | None) -> str:
+    """As wide as the largest line number."""
+    lines = (span.line for span in spans if span is not None)
+    return " " * len(str(max(lines, default=0)))
 
 
 def _facts(found: str, expected: str, instead: str) -> tuple[tuple[str, str], ...]:

@@ -212,6 +212,204 @@ index(16, 2)
 """
 
 
+class OutOfBoundsError(CompiledCodeError, IndexError):
+    """In a debug build, an access lies outside the memory of its tensor."""
+
+    code = "TT0610"
+    failing = """
+from triptych import cute
+from triptych.support.config import override
+
+@tt.jit
+def f(i: tt.Int32):
+    row = cute.make_rmem_tensor((8,), tt.Float32)
+    row.fill(0.0)
+    return row[i]
+
+with override(debug="bounds"):
+    f(8)
+"""
+    fixed = """
+from triptych import cute
+from triptych.support.config import override
+
+@tt.jit
+def f(i: tt.Int32):
+    row = cute.make_rmem_tensor((8,), tt.Float32)
+    row.fill(0.0)
+    return row[i]
+
+with override(debug="bounds"):
+    f(7)
+"""
+
+
+class MisalignedAccessError(CompiledCodeError, ValueError):
+    """In a debug build, an address is not a multiple of the alignment that was assumed or promised of it."""
+
+    code = "TT0611"
+    failing = """
+from triptych import cute
+from triptych.support.config import override
+
+@tt.jit
+def f(i: tt.Int32):
+    row = cute.make_rmem_tensor((8,), tt.Float32)
+    row.fill(0.0)
+    part = (row.iterator + i).align(16)
+    return cute.make_tensor(part, cute.make_layout((4,)))[0]
+
+with override(debug="bounds"):
+    f(1)
+"""
+    fixed = """
+from triptych import cute
+from triptych.support.config import override
+
+@tt.jit
+def f(i: tt.Int32):
+    row = cute.make_rmem_tensor((8,), tt.Float32)
+    row.fill(0.0)
+    part = (row.iterator + i).align(16)
+    return cute.make_tensor(part, cute.make_layout((4,)))[0]
+
+with override(debug="bounds"):
+    f(4)
+"""
+
+
+class NullPointerError(CompiledCodeError, ValueError):
+    """In a debug build, an access through a pointer without memory behind it."""
+
+    code = "TT0612"
+    failing = """
+from triptych import cute
+from triptych.support.config import override
+
+@tt.jit
+def f(address: tt.Int64):
+    return cute.make_tensor(cute.make_ptr(tt.Float32, address), cute.make_layout((4,)))[0]
+
+with override(debug="bounds"):
+    f(0)
+"""
+    fixed = """
+import numpy as np
+from triptych import cute
+from triptych.support.config import override
+
+@tt.jit
+def f(address: tt.Int64):
+    return cute.make_tensor(cute.make_ptr(tt.Float32, address), cute.make_layout((4,)))[0]
+
+numbers = np.zeros(4, np.float32)
+with override(debug="bounds"):
+    f(numbers.ctypes.data)
+"""
+
+
+class LaunchShapeError(CompiledCodeError, ValueError):
+    """A grid or a block that no launch can have, or more shared memory than a block has."""
+
+    code = "TT0620"
+    failing = """
+@tt.kernel
+def k():
+    pass
+
+@tt.jit
+def host(threads: tt.Int32):
+    k().launch(grid=1, block=threads)
+
+host(2000)
+"""
+    fixed = """
+@tt.kernel
+def k():
+    pass
+
+@tt.jit
+def host(threads: tt.Int32):
+    k().launch(grid=2, block=threads)
+
+host(1000)
+"""
+
+
+class DivergentBarrierError(CompiledCodeError, RuntimeError):
+    """Threads of a block wait at a barrier that other threads of the block do not come to."""
+
+    code = "TT0621"
+    failing = """
+from triptych import cute
+
+@tt.kernel
+def half():
+    tidx, _, _ = cute.arch.thread_idx()
+    if tidx < 16:
+        cute.arch.sync_threads()
+    cute.printf("thread %d", tidx)
+
+@tt.jit
+def run():
+    half().launch(grid=1, block=32)
+
+run()
+"""
+    fixed = """
+from triptych import cute
+
+@tt.kernel
+def whole():
+    tidx, _, _ = cute.arch.thread_idx()
+    cute.arch.sync_threads()
+    if tidx < 2:
+        cute.printf("thread %d", tidx)
+
+@tt.jit
+def run():
+    whole().launch(grid=1, block=32)
+
+run()
+"""
+
+
+class DeadlockError(CompiledCodeError, RuntimeError):
+    """The warps of a block wait for each other and none can go on."""
+
+    code = "TT0622"
+    failing = """
+from triptych import cute
+
+@tt.kernel
+def waits():
+    if cute.arch.warp_idx() == 0:
+        cute.arch.barrier(barrier_id=1, number_of_threads=64)
+
+@tt.jit
+def run():
+    waits().launch(grid=1, block=64)
+
+run()
+"""
+    fixed = """
+from triptych import cute
+
+@tt.kernel
+def waits():
+    if cute.arch.warp_idx() == 0:
+        cute.arch.barrier(barrier_id=1, number_of_threads=64)
+    else:
+        cute.arch.barrier_arrive(barrier_id=1, number_of_threads=64)
+
+@tt.jit
+def run():
+    waits().launch(grid=1, block=64)
+
+run()
+"""
+
+
 CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
     cls.__name__: cls
     for cls in (
@@ -221,6 +419,12 @@ CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
         NegativeShiftError,
         ZeroStepError,
         LayoutRequirementError,
+        OutOfBoundsError,
+        MisalignedAccessError,
+        NullPointerError,
+        LaunchShapeError,
+        DivergentBarrierError,
+        DeadlockError,
     )
 }
 """What a run-time check may raise, by the name it has in MLIR."""

@@ -52,6 +52,6 @@ def function(
 @cache
 def identity(dtype: str, opt_level: int = 3) -> Callable[..., Any]:
     """A function that returns its argument: shows what crosses the boundary."""
-    kind = SCALARS[dtype].mlir
+    kind = SCALARS[dtype].traced
     text = f"func.func @f(%x: {kind}) -> {kind} {{ return %x : {kind} }}"
     return function(text, {"x": dtype}, (dtype,), opt_level=opt_level)

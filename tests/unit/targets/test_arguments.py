@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import struct
 import traceback
 from fractions import Fraction
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from tests.unit.targets.build import function, identity
 from triptych.ir.errors import LoweringError
+from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.support.runtime_errors import ArgumentCountError, ArgumentRangeError, ArgumentTypeError
 from triptych.targets.cpu.scalars import SCALARS
 
@@ -35,8 +37,10 @@ def test_an_int_comes_back_or_does_not_fit(dtype: str, opt_level: int, data: st.
 
 def nearest(value: float, name: str) -> float:
     """The oracle: round a double to a narrower format with exact rational arithmetic."""
-    if value != value or value in (float("inf"), float("-inf")) or name == "Float64":
+    if not SCALARS[name].rounded_to and (math.isnan(value) or math.isinf(value) or name == "Float64"):
         return value
+    if SCALARS[name].rounded_to:
+        return FLOAT_FORMATS[SCALARS[name].rounded_to].round(value)
     precision, least, most = {"Float16": (11, -24, 16), "BFloat16": (8, -133, 128), "Float32": (24, -149, 128)}[name]
     exact = abs(Fraction(value))
     if exact == 0:
@@ -69,7 +73,8 @@ def test_rounding_twice_would_be_visible() -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("value", [0, 1, -3, True, 2**53 + 1, -(2**63), 2**63 - 1])
 def test_a_float_parameter_takes_ints(dtype: str, opt_level: int, value: int) -> None:
-    assert identity(dtype, opt_level)(value) == nearest(float(value), dtype)
+    found, expected = identity(dtype, opt_level)(value), nearest(float(value), dtype)
+    assert found == expected or (math.isnan(found) and math.isnan(expected))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +146,7 @@ def test_a_very_long_path_is_cut_not_overrun() -> None:
         call(300)
 
 
-@pytest.mark.parametrize("dtype", ["Int128", "Uint128", "Float8E5M2", "TFloat32", "Tensor"])
+@pytest.mark.parametrize("dtype", ["Int128", "Uint128", "Tensor"])
 def test_types_that_cannot_cross_are_refused_by_name(dtype: str) -> None:
     with pytest.raises(LoweringError, match=rf"parameter 'x' has type {dtype}"):
         function("func.func @f(%x: i128) { return }", {"x": dtype})

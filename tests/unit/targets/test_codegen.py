@@ -45,7 +45,7 @@ def test_what_no_pass_lowers_is_an_error_at_the_python_line() -> None:
     text = """
 func.func @f(%a: i32) {
   %v = vector.broadcast %a : i32 to vector<4xi32>
-  %p = tensor.from_elements %a, %a : tensor<2xi32> loc("kernel.py":9:13)
+  gpu.barrier loc("kernel.py":9:13)
   return
 }
 """

@@ -11,26 +11,34 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.modules import function, graft, text_constant
-from triptych.ir.signature import Signature, detach_signature, signature_of
+from triptych.ir.signature import Signature, detach_signature, leaves_text, signature_of
 from triptych.targets.cpu.entry_arguments import BIG_INT_DECLARATION, CONSTANTS, LIKELY, read_argument
 from triptych.targets.cpu.entry_results import pack_results, result_texts
+from triptych.targets.cpu.entry_tensors import TensorReader, check_memory
 from triptych.targets.cpu.ffi_layout import (
+    QUIET,
     REFUSE,
     REFUSE_COUNT,
     REFUSE_COUNT_DECLARATION,
     REFUSE_DECLARATION,
+    REFUSE_TENSORS,
+    REFUSE_TENSORS_DECLARATION,
+    UNFIT,
     entry_symbol,
 )
 from triptych.targets.cpu.scalars import Scalar, scalar_of
 
-_DECLARATIONS = REFUSE_DECLARATION + REFUSE_COUNT_DECLARATION + BIG_INT_DECLARATION
+_DECLARATIONS = REFUSE_DECLARATION + REFUSE_COUNT_DECLARATION + REFUSE_TENSORS_DECLARATION + BIG_INT_DECLARATION
 
 
 def check_signature(module: Any) -> None:
     """Refuse types that cannot cross before any pass runs."""
     signature = signature_of(module)
     for leaf in signature.parameters:
-        scalar_of(leaf, "parameter")
+        if leaf.memory is None:
+            scalar_of(leaf, "parameter")
+        else:
+            check_memory(leaf)
     for leaf in signature.results:
         scalar_of(leaf, "result")
 
@@ -41,7 +49,8 @@ def write_entry(module: Any) -> None:
     detach_signature(module)
     body = f"{signature.name}.body"
     _internalise(module, signature.name, body)
-    graft(module, _entry_text(signature, body))
+    kinds = [str(argument.type) for argument in function(module, body).regions[0].blocks[0].arguments]
+    graft(module, _entry_text(signature, body, kinds))
 
 
 def _internalise(module: Any, name: str, body: str) -> None:
@@ -55,20 +64,25 @@ def _internalise(module: Any, name: str, body: str) -> None:
                 operation.attributes["linkage"] = internal
 
 
-def _entry_text(signature: Signature, body: str) -> str:
-    parameters = [scalar_of(leaf, "parameter") for leaf in signature.parameters]
+def _entry_text(signature: Signature, body: str, kinds: list[str]) -> str:
     results = [scalar_of(leaf, "result") for leaf in signature.results]
-    reads = (
-        read_argument(i, leaf, scalar)
-        for i, (leaf, scalar) in enumerate(zip(signature.parameters, parameters, strict=True))
-    )
+    tensors = TensorReader()
+    reads, values = [], []
+    for i, leaf in enumerate(signature.parameters):
+        if leaf.memory is None:
+            reads.append(read_argument(i, leaf, scalar_of(leaf, "parameter")))
+            values.append(f"%value{i}")
+        else:
+            reads.append(tensors.read(i, leaf, leaf.memory))
+            values += tensors.received(i)
+    count = len(signature.parameters)
     return f"""
-{_DECLARATIONS}{result_texts(results)}{_texts(signature)}{_declaration(body, parameters, results)}
+{_DECLARATIONS}{result_texts(results)}{_texts(signature)}{_declaration(body, kinds, results)}
 llvm.func @"{entry_symbol(signature.name)}"(
     %self: !llvm.ptr, %arguments: !llvm.ptr, %given: i32, %result: !llvm.ptr) -> i32 {{
   %zero = llvm.mlir.constant(0 : i32) : i32
   %failure = llvm.mlir.constant(-1 : i32) : i32
-  %wanted = llvm.mlir.constant({len(parameters)} : i32) : i32
+  %wanted = llvm.mlir.constant({count} : i32) : i32
 {CONSTANTS}
   %counted = llvm.icmp "eq" %given, %wanted : i32
   llvm.cond_br %counted {LIKELY}, ^argument0, ^miscounted
@@ -81,20 +95,43 @@ llvm.func @"{entry_symbol(signature.name)}"(
   llvm.br ^failed
 ^failed:
   llvm.return %failure : i32
+{_UNFIT if tensors.has_read else ""}
 {"".join(reads)}
-^argument{len(parameters)}:
-{_call(body, parameters, results)}
+^argument{count}:
+{tensors.related("^call")}
+^call:
+{_passed(values, kinds)}
+{_call(body, kinds, results)}
 ^pack:
 {pack_results(results)}
 }}
 """
 
 
+_UNFIT = f"""
+^unfit:
+  %mode = llvm.ptrtoint %self : !llvm.ptr to i64
+  %quiet = llvm.mlir.constant({QUIET} : i64) : i64
+  %is_quiet = llvm.icmp "eq" %mode, %quiet : i64
+  llvm.cond_br %is_quiet, ^untold, ^told
+^told:
+  %signature = llvm.mlir.addressof @triptych.signature : !llvm.ptr
+  llvm.call @{REFUSE_TENSORS}(%arguments, %signature) : (!llvm.ptr, !llvm.ptr) -> ()
+  llvm.br ^failed
+^untold:
+  %unfit = llvm.mlir.constant({UNFIT} : i32) : i32
+  llvm.return %unfit : i32
+"""
+
+
 def _texts(signature: Signature) -> str:
     texts = {"triptych.name": signature.name}
     for i, leaf in enumerate(signature.parameters):
-        texts[f"triptych.path{i}"] = leaf.path
-        texts[f"triptych.dtype.{leaf.dtype}"] = leaf.dtype
+        if leaf.memory is None:
+            texts[f"triptych.path{i}"] = leaf.path
+            texts[f"triptych.dtype.{leaf.dtype}"] = leaf.dtype
+        else:
+            texts["triptych.signature"] = leaves_text(signature.parameters)
     return "".join(text_constant(name, text) for name, text in texts.items())
 
 
@@ -103,20 +140,33 @@ def _returned(results: list[Scalar]) -> str:
     return "i32" if not results else f"!llvm.struct<(i32, {', '.join(scalar.mlir for scalar in results)})>"
 
 
-def _declaration(body: str, parameters: list[Scalar], results: list[Scalar]) -> str:
-    types = ", ".join(scalar.mlir for scalar in parameters)
-    return f'llvm.func @"{body}"({types}) -> {_returned(results)}\n'
+def _declaration(body: str, kinds: list[str], results: list[Scalar]) -> str:
+    return f'llvm.func @"{body}"({", ".join(kinds)}) -> {_returned(results)}\n'
 
 
-def _call(body: str, parameters: list[Scalar], results: list[Scalar]) -> str:
-    values = ", ".join(f"%value{i}" for i in range(len(parameters)))
-    types = ", ".join(scalar.mlir for scalar in parameters)
+def _passed(values: list[str], kinds: list[str]) -> str:
+    """What was read, in the types that the function takes: pointers may have a space, unknowns are read as 64 bits."""
+    return "\n".join(
+        f"  %passed{i} = {_conversion(value, kind)}" for i, (value, kind) in enumerate(zip(values, kinds, strict=True))
+    )
+
+
+def _conversion(value: str, kind: str) -> str:
+    if value.startswith("%value") or kind in ("i64", "!llvm.ptr"):
+        return f"llvm.bitcast {value} : {kind} to {kind}"
+    if kind.startswith("!llvm.ptr"):
+        return f"llvm.addrspacecast {value} : !llvm.ptr to {kind}"
+    return f"llvm.trunc {value} : i64 to {kind}"
+
+
+def _call(body: str, kinds: list[str], results: list[Scalar]) -> str:
+    values = ", ".join(f"%passed{i}" for i in range(len(kinds)))
     returned = _returned(results)
     names = ["status", *(f"result{i}" for i in range(len(results)))]
     parts = [f"  %{name} = llvm.extractvalue %returned[{i}] : {returned}" for i, name in enumerate(names)]
     return "\n".join(
         [
-            f'  %returned = llvm.call @"{body}"({values}) : ({types}) -> {returned}',
+            f'  %returned = llvm.call @"{body}"({values}) : ({", ".join(kinds)}) -> {returned}',
             *(parts if results else ["  %status = llvm.bitcast %returned : i32 to i32"]),
             '  %succeeded = llvm.icmp "eq" %status, %zero : i32',
             f"  llvm.cond_br %succeeded {LIKELY}, ^pack, ^failed",

@@ -13,6 +13,11 @@ NONE_TAG = 0
 INT_TAG = 1
 BOOL_TAG = 2
 FLOAT_TAG = 3
+VIEW_TAG = 7
+"""The address of a DLPack description of a tensor."""
+TENSOR_TAG = 70
+"""A tensor object of the call path: a header, then such a description."""
+TENSOR_HEADER = 24
 PYTHON_OBJECT_TAG = 74
 BIG_INT_TAG = 78
 """An int beyond 64 signed bits arrives, and leaves, as an object that holds its words."""
@@ -20,9 +25,14 @@ BIG_INT_TAG = 78
 WRITE = "triptych_write"
 REFUSE = "triptych_refuse"
 REFUSE_COUNT = "triptych_refuse_count"
+REFUSE_TENSORS = "triptych_refuse_tensors"
 FAIL = "triptych_fail"
 TAKE_ERROR = "triptych_take_error"
 """Gives the exception that one of the others has made, to code that raises it by itself."""
+LAUNCH = "triptych_launch"
+POLL = "triptych_poll"
+KERNEL_FAULT = "triptych_kernel_fault"
+KERNEL_WRITE = "triptych_kernel_write"
 
 WRITE_DECLARATION = f"llvm.func @{WRITE}(!llvm.ptr, i64)\n"
 """Text and its length, to standard output."""
@@ -30,8 +40,24 @@ REFUSE_DECLARATION = f"llvm.func @{REFUSE}(!llvm.ptr, !llvm.ptr, !llvm.ptr)\n"
 """A packed value, the name of the type it should have, and the path of its parameter."""
 REFUSE_COUNT_DECLARATION = f"llvm.func @{REFUSE_COUNT}(i32, i32, !llvm.ptr)\n"
 """Arguments given, arguments wanted, and the name of the function."""
+REFUSE_TENSORS_DECLARATION = f"llvm.func @{REFUSE_TENSORS}(!llvm.ptr, !llvm.ptr)\n"
+"""All packed values, and the parameters as text: tensors that fit alone may not fit together."""
 FAIL_DECLARATION = f"llvm.func @{FAIL}(!llvm.ptr, !llvm.ptr)\n"
 """The name of an error class and its text."""
+KERNEL_FAULT_DECLARATION = f"llvm.func @{KERNEL_FAULT}(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)\n"
+"""The launch, the name of an error class, its text, and where: four i32, block x, y, z and the thread; or null."""
+KERNEL_WRITE_DECLARATION = f"llvm.func @{KERNEL_WRITE}(!llvm.ptr, !llvm.ptr, i64)\n"
+"""The launch, text and its length."""
+LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32) -> i32\n"
+"""What runs a chunk of blocks, its packed arguments, the number of blocks, and the first two dimensions of a block."""
+POLL_DECLARATION = f"llvm.func @{POLL}(!llvm.ptr) -> i32\n"
+"""Whether the launch is being stopped."""
+
+STOPPING = "stopping"
+"""In the place of an error class: a check that fails because its launch ends early. The cause is kept already."""
+
+QUIET, UNFIT = 1, 1
+"""When an entry point's first argument is QUIET, tensors that do not fit are no error but the status UNFIT."""
 
 
 def entry_symbol(name: str) -> str:

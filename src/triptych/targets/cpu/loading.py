@@ -9,9 +9,10 @@ from typing import Any
 
 from triptych.boundary import for_user
 from triptych.ir import bindings, loader
-from triptych.stages import Compiled, Loaded, Traced
+from triptych.stages import Compiled, Loaded, Lowered, Traced
 from triptych.targets.cpu.entry_results import PYTHON_FUNCTIONS
-from triptych.targets.cpu.ffi_layout import WRITE
+from triptych.targets.cpu.ffi_layout import LAUNCH, WRITE
+from triptych.targets.cpu.pool import pool_symbols
 from triptych.targets.cpu.python_call import (
     PYTHON_CALL,
     PYTHON_CALL_FUNCTIONS,
@@ -19,6 +20,8 @@ from triptych.targets.cpu.python_call import (
     python_function,
 )
 from triptych.targets.cpu.raising import raising_addresses, register_errors
+from triptych.targets.cpu.tensor_calls import attempting, calling_with_tensors, calling_with_views, refused
+from triptych.targets.cpu.tensor_types import is_read_natively
 from triptych.targets.cpu.writing import write_address
 
 _CALL_PATH_FUNCTIONS = (
@@ -32,12 +35,23 @@ def load(compiled: Compiled) -> Loaded:
     """Map the code and make its entry point callable. Its errors show only the user's frames."""
     traced, entry = compiled.lowered.traced, compiled.lowered.entry
     prepare(traced)
+    has_tensors = any(leaf.memory is not None for leaf in traced.parameters)
     if not has_python_call(traced):
-        code = loader.load_object(compiled.artifact, entry, {**python_symbols(), **_call_path_symbols()})
-        return Loaded(compiled, _through_call_path(code, entry, traced))
-    code = loader.load_object(compiled.artifact, PYTHON_CALL, python_symbols(), entry)
+        symbols = {**_imports(compiled.lowered), **_call_path_symbols()}
+        code = loader.load_object(compiled.artifact, entry, symbols)
+        call = _through_call_path(code, entry, traced)
+        if not has_tensors:
+            return Loaded(compiled, call)
+        call = calling_with_tensors(call)
+        return Loaded(compiled, call, attempting(call), is_read_natively)
+    code = loader.load_object(compiled.artifact, PYTHON_CALL, _imports(compiled.lowered), entry)
     elsewhere = _through_call_path(code, entry, traced)
-    return Loaded(compiled, python_function(traced.name, code.address, elsewhere, code))
+    if not has_tensors:
+        return Loaded(compiled, python_function(traced.name, code.address, elsewhere, code))
+    again = calling_with_views(traced.parameters, lambda: function, elsewhere)
+    function = python_function(traced.name, code.address, again, code)
+    attempt = python_function(traced.name, code.address, refused, code, quiet=True)
+    return Loaded(compiled, function, attempt, is_read_natively)
 
 
 def _through_call_path(code: loader.LoadedObject, entry: str, traced: Traced) -> Callable[..., Any]:
@@ -65,6 +79,11 @@ def prepare(traced: Traced) -> None:
     loader.prepare()
     if not has_python_call(traced):
         register_errors()
+
+
+def _imports(lowered: Lowered) -> dict[str, int]:
+    """The pool of threads is made only for code that launches."""
+    return {**python_symbols(), **(pool_symbols() if LAUNCH in lowered.llvm else {})}
 
 
 @cache

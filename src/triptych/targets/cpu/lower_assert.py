@@ -1,20 +1,30 @@
-"""Pass `lower-assert`: run-time checks become branches, and the function returns a status before its results.
+"""Pass `lower-assert`: run-time checks become branches, and the public function returns a status before its results.
 
-Runs on a flat control-flow graph. A failing check jumps to one block that records the error for the call path and
-returns a non-zero status; the entry point passes that status on and Python raises.
+Runs on a flat control-flow graph. A failing check jumps to one block that leaves the function. In the public function
+it records the error for the call path and returns a non-zero status, which the entry point passes on; in a function
+that runs a kernel's blocks it tells the launch, which stops, and whose status the public function checks.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
-from triptych.ir.modules import function, graft, operations_named, symbols, text_constant
+from triptych.ir.modules import graft, operations_named, symbols, text_constant
 from triptych.ir.signature import signature_of
 from triptych.support.runtime_errors import CHECK_ERRORS, AssertionFailedError
-from triptych.targets.cpu.ffi_layout import FAIL, FAIL_DECLARATION
+from triptych.targets.cpu.ffi_layout import (
+    FAIL,
+    FAIL_DECLARATION,
+    KERNEL_FAULT,
+    KERNEL_FAULT_DECLARATION,
+    STOPPING,
+)
+from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of
 
 ERROR_ATTRIBUTE = "triptych.error"
 SUCCESS, FAILURE = 0, -1
@@ -22,46 +32,40 @@ _LIKELY = [2000, 1]
 
 
 def lower_assert(module: Any) -> None:
-    """Rewrite the public function; a check elsewhere has no way to report, so it is refused."""
+    """Rewrite the public function and those of kernels; a check elsewhere has no way to report, so it is refused."""
     public = signature_of(module).name
-    _refuse_elsewhere(module, public)
-    rewriting = _StatusFunction(function(module, public))
-    rewriting.rewrite()
-    if rewriting.texts:
-        constants = (text_constant(name, text) for text, name in rewriting.texts.items())
-        graft(module, FAIL_DECLARATION + "".join(constants))
+    texts: dict[str, str] = {}
+    for name, operation in symbols(module).items():
+        if name == public:
+            _PublicFunction(operation, texts).rewrite()
+        elif KERNEL_ATTRIBUTE in operation.attributes:
+            _KernelFunction(operation, texts).rewrite()
+        else:
+            _refuse_checks(operation)
+    if texts:
+        constants = (text_constant(name, text) for text, name in texts.items())
+        graft(module, FAIL_DECLARATION + KERNEL_FAULT_DECLARATION + "".join(constants))
 
 
-class _StatusFunction:
-    """A function on its way to returning a status. `texts` are the constants that its checks refer to, by content."""
+class _CheckedFunction(ABC):
+    """A function whose checks become branches. `texts` are the constants that checks refer to, by content."""
 
-    def __init__(self, operation: Any) -> None:
+    def __init__(self, operation: Any, texts: dict[str, str]) -> None:
         ir = bindings.mlir()
         self._operation = operation
         self._region = operation.regions[0]
         self._types = ir.FunctionType(operation.attributes["function_type"].value)
-        self._status = ir.IntegerType.get_signless(32)
         self._pointer = ir.Type.parse("!llvm.ptr")
+        self._texts = texts
         self._failing: Any = None
-        self.texts: dict[str, str] = {}
 
     def rewrite(self) -> None:
-        ir = bindings.mlir()
-        for block in list(self._region.blocks):
-            self._prepend_status(block)
         for block in list(self._region.blocks):
             self._split_at_checks(block)
-        self._operation.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(self._types.inputs, [self._status, *self._types.results])
-        )
 
-    def _prepend_status(self, block: Any) -> None:
-        ir = bindings.mlir()
-        end = block.operations[len(block.operations) - 1].operation
-        if end.name == "func.return":
-            with ir.InsertionPoint(end), end.location:
-                ir.Operation.create("func.return", operands=[self._constant(SUCCESS), *end.operands])
-            end.erase()
+    @abstractmethod
+    def _leave(self, error: Any, text: Any) -> None:
+        """Build the end of the failing block: report the kind of error and its text, and return."""
 
     def _split_at_checks(self, block: Any) -> None:
         """Every operation after the first check moves once, into the block that follows the last check before it."""
@@ -92,32 +96,49 @@ class _StatusFunction:
     def _failing_block(self) -> Any:
         """The block that all failing checks share: it takes the kind of error and its text."""
         ir = bindings.mlir()
-        if self._failing is not None:
-            return self._failing
-        place = self._operation.location
-        self._failing = self._region.blocks.append(self._pointer, self._pointer, arg_locs=[place, place])
-        with ir.InsertionPoint(self._failing), place:
-            ir.Operation.create(
-                "llvm.call",
-                operands=list(self._failing.arguments),
-                attributes={
-                    "callee": ir.FlatSymbolRefAttr.get(FAIL),
-                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([2, 0]),
-                    "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-                },
-            )
-            nothing = [ir.Operation.create("llvm.mlir.poison", results=[kind]).result for kind in self._types.results]
-            ir.Operation.create("func.return", operands=[self._constant(FAILURE), *nothing])
+        if self._failing is None:
+            place = self._operation.location
+            self._failing = self._region.blocks.append(self._pointer, self._pointer, arg_locs=[place, place])
+            with ir.InsertionPoint(self._failing), place:
+                self._leave(*self._failing.arguments)
         return self._failing
 
     def _address(self, text: str) -> Any:
         ir = bindings.mlir()
-        name = self.texts.setdefault(text, f"triptych.check{len(self.texts)}")
+        name = self._texts.setdefault(text, f"triptych.check{len(self._texts)}")
         return ir.Operation.create(
             "llvm.mlir.addressof",
             results=[self._pointer],
             attributes={"global_name": ir.FlatSymbolRefAttr.get(name)},
         ).result
+
+
+class _PublicFunction(_CheckedFunction):
+    """The function that Python calls. It gets a status as its first result."""
+
+    def rewrite(self) -> None:
+        ir = bindings.mlir()
+        self._status = ir.IntegerType.get_signless(32)
+        for block in list(self._region.blocks):
+            self._prepend_status(block)
+        super().rewrite()
+        self._operation.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(self._types.inputs, [self._status, *self._types.results])
+        )
+
+    def _prepend_status(self, block: Any) -> None:
+        ir = bindings.mlir()
+        end = block.operations[len(block.operations) - 1].operation
+        if end.name == "func.return":
+            with ir.InsertionPoint(end), end.location:
+                ir.Operation.create("func.return", operands=[self._constant(SUCCESS), *end.operands])
+            end.erase()
+
+    def _leave(self, error: Any, text: Any) -> None:
+        ir = bindings.mlir()
+        _call(FAIL, [error, text])
+        nothing = [ir.Operation.create("llvm.mlir.poison", results=[kind]).result for kind in self._types.results]
+        ir.Operation.create("func.return", operands=[self._constant(FAILURE), *nothing])
 
     def _constant(self, value: int) -> Any:
         ir = bindings.mlir()
@@ -126,11 +147,48 @@ class _StatusFunction:
         ).result
 
 
+class _KernelFunction(_CheckedFunction):
+    """A function that runs a kernel's blocks. It just returns: the launch knows that it has been stopped."""
+
+    def rewrite(self) -> None:
+        self._where = self._take_where()
+        super().rewrite()
+        del self._operation.attributes[KERNEL_ATTRIBUTE]
+
+    def _leave(self, error: Any, text: Any) -> None:
+        _call(KERNEL_FAULT, [launch_of(self._operation), error, text, self._where or self._nowhere()])
+        bindings.mlir().Operation.create("func.return")
+
+    def _take_where(self) -> Any | None:
+        """The place that the kernel keeps, if any of its checks has one."""
+        for operation in operations_named(self._operation, "llvm.alloca"):
+            if FAULT_ATTRIBUTE in operation.attributes:
+                del operation.attributes[FAULT_ATTRIBUTE]
+                return operation.result
+        return None
+
+    def _nowhere(self) -> Any:
+        return bindings.mlir().Operation.create("llvm.mlir.zero", results=[self._pointer]).result
+
+
+def _call(callee: str, operands: Sequence[Any]) -> None:
+    ir = bindings.mlir()
+    ir.Operation.create(
+        "llvm.call",
+        operands=operands,
+        attributes={
+            "callee": ir.FlatSymbolRefAttr.get(callee),
+            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
+            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        },
+    )
+
+
 def _error_name(check: Any) -> str:
     if ERROR_ATTRIBUTE not in check.attributes:
         return AssertionFailedError.__name__
     name = str(check.attributes[ERROR_ATTRIBUTE].value)
-    if name not in CHECK_ERRORS:
+    if name not in CHECK_ERRORS and name != STOPPING:
         raise LoweringError(
             f"a check names an unknown error class {name!r}",
             span=place_of(check),
@@ -143,7 +201,6 @@ def _message(check: Any) -> str:
     return str(check.attributes["msg"].value)
 
 
-def _refuse_elsewhere(module: Any, public: str) -> None:
-    for name, operation in symbols(module).items():
-        for check in operations_named(operation, "cf.assert") if name != public else ():
-            raise LoweringError("a run-time check in a function that is not the public one", span=place_of(check))
+def _refuse_checks(operation: Any) -> None:
+    for check in operations_named(operation, "cf.assert"):
+        raise LoweringError("a run-time check in a function that is not the public one", span=place_of(check))

@@ -2,6 +2,7 @@
 
 The text goes through `sys.stdout` and not C's stdio, so that it keeps its order with Python's own output and appears
 in notebooks and under redirection. The buffer lives in that function, so printing in a loop does not grow the stack.
+In a kernel the launch goes along: Python runs while a kernel prints, and what it raises then ends the launch.
 """
 
 from __future__ import annotations
@@ -12,14 +13,15 @@ from triptych.ir import bindings
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, text_constant
-from triptych.targets.cpu.ffi_layout import WRITE, WRITE_DECLARATION
+from triptych.targets.cpu.ffi_layout import KERNEL_WRITE, KERNEL_WRITE_DECLARATION, WRITE, WRITE_DECLARATION
+from triptych.targets.cpu.kernel_functions import launch_of
 
 _BUFFER = 4096
 _VARIADIC_TYPES = ("i32", "i64", "f64", "!llvm.ptr")
 """C promotes narrower variadic arguments and MLIR does not, so the front end widens them, knowing their sign."""
 
 _DECLARATIONS = f"""
-{WRITE_DECLARATION}
+{WRITE_DECLARATION}{KERNEL_WRITE_DECLARATION}
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
 llvm.func @malloc(i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
@@ -32,8 +34,9 @@ def lower_print(module: Any) -> None:
     for number, operation in enumerate(operations_named(module, "gpu.printf")):
         name = f"triptych.print{number}"
         _check_types(operation)
-        printers.append(_printer(name, operation))
-        _replace_by_call(operation, name)
+        launch = launch_of(operation)
+        printers.append(_printer(name, operation, in_kernel=launch is not None))
+        _replace_by_call(operation, name, [] if launch is None else [launch])
     if printers:
         graft(module, _DECLARATIONS + "".join(printers))
 
@@ -49,10 +52,16 @@ def _check_types(operation: Any) -> None:
             )
 
 
-def _printer(name: str, operation: Any) -> str:
+def _printer(name: str, operation: Any, *, in_kernel: bool) -> str:
     """Format into a stack buffer; a longer text is formatted again into memory of the size that C asked for."""
     types = [str(operand.type) for operand in operation.operands]
-    parameters = ", ".join(f"%value{i}: {kind}" for i, kind in enumerate(types))
+    launch = ["%launch: !llvm.ptr"] if in_kernel else []
+    parameters = ", ".join([*launch, *(f"%value{i}: {kind}" for i, kind in enumerate(types))])
+    write = (
+        f"llvm.call @{KERNEL_WRITE}(%launch, {{buffer}}, %length) : (!llvm.ptr, !llvm.ptr, i64) -> ()"
+        if in_kernel
+        else f"llvm.call @{WRITE}({{buffer}}, %length) : (!llvm.ptr, i64) -> ()"
+    )
     values = "".join(f", %value{i}" for i in range(len(types)))
     call = (
         "llvm.call @snprintf({buffer}, {size}, %format" + values + ") vararg(!llvm.func<i32 (ptr, i64, ptr, ...)>)"
@@ -71,13 +80,13 @@ llvm.func internal @{name}({parameters}) attributes {{passthrough = ["noinline",
   %fits = llvm.icmp "slt" %length, %room : i64
   llvm.cond_br %fits, ^write, ^grow
 ^write:
-  llvm.call @{WRITE}(%stack, %length) : (!llvm.ptr, i64) -> ()
+  {write.format(buffer="%stack")}
   llvm.return
 ^grow:
   %size = llvm.add %length, %one : i64
   %heap = llvm.call @malloc(%size) : (i64) -> !llvm.ptr
   %again = {call.format(buffer="%heap", size="%size")}
-  llvm.call @{WRITE}(%heap, %length) : (!llvm.ptr, i64) -> ()
+  {write.format(buffer="%heap")}
   llvm.call @free(%heap) : (!llvm.ptr) -> ()
   llvm.return
 }}
@@ -85,9 +94,9 @@ llvm.func internal @{name}({parameters}) attributes {{passthrough = ["noinline",
     )
 
 
-def _replace_by_call(operation: Any, name: str) -> None:
+def _replace_by_call(operation: Any, name: str, launch: list[Any]) -> None:
     ir = bindings.mlir()
-    operands = list(operation.operands)
+    operands = [*launch, *operation.operands]
     with ir.InsertionPoint(operation):
         ir.Operation.create(
             "llvm.call",

@@ -10,15 +10,32 @@ from __future__ import annotations
 import ctypes
 import sys
 import threading
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.signature import read_leaves
+from triptych.support.dlpack import DLTensor
 from triptych.support.errors import TriptychError
 from triptych.support.runtime_errors import CHECK_ERRORS, ArgumentCountError, ArgumentRangeError, ArgumentTypeError
 from triptych.support.tracebacks import caller
-from triptych.targets.cpu.ffi_layout import BIG_INT_TAG, BOOL_TAG, FAIL, INT_TAG, REFUSE, REFUSE_COUNT, TAKE_ERROR
+from triptych.targets.cpu.ffi_layout import (
+    BIG_INT_TAG,
+    BOOL_TAG,
+    FAIL,
+    INT_TAG,
+    REFUSE,
+    REFUSE_COUNT,
+    REFUSE_TENSORS,
+    STOPPING,
+    TAKE_ERROR,
+    TENSOR_HEADER,
+    TENSOR_TAG,
+    VIEW_TAG,
+)
 from triptych.targets.cpu.scalars import SCALARS, Scalar
+from triptych.targets.cpu.tensor_refusals import tensor_error
 
 _KIND = "triptych.CompiledCodeError"
 _PENDING = threading.local()
@@ -57,13 +74,26 @@ class _Bytes(ctypes.Structure):
 
 def _refuse(value: int, dtype: bytes, path: bytes) -> None:
     packed = _Any.from_address(value)
-    _record(_argument_error(packed.tag, packed.payload, SCALARS[dtype.decode()], path.decode()))
+    record(_argument_error(packed.tag, packed.payload, SCALARS[dtype.decode()], path.decode()))
+
+
+def _refuse_tensors(values: int, parameters: bytes) -> None:
+    leaves = read_leaves(parameters.decode())
+    packed = (_Any * len(leaves)).from_address(values)
+    tensors = {leaf.path: _tensor(value) for leaf, value in zip(leaves, packed, strict=True)}
+    record(tensor_error(leaves, tensors, caller()) or RuntimeError("tensors that fit were refused"))
+
+
+def _tensor(packed: _Any) -> DLTensor | str:
+    if packed.tag not in (VIEW_TAG, TENSOR_TAG):
+        return _TAG_NAMES.get(packed.tag, "an object without `__dlpack__`")
+    return DLTensor.from_address(packed.payload + (TENSOR_HEADER if packed.tag == TENSOR_TAG else 0))
 
 
 def _refuse_count(given: int, wanted: int, name: bytes) -> None:
     plural = "" if wanted == 1 else "s"
     verb = "was" if given == 1 else "were"
-    _record(
+    record(
         ArgumentCountError(
             f"{name.decode()}() takes {wanted} argument{plural} but {given} {verb} given",
             span=caller(),
@@ -74,9 +104,15 @@ def _refuse_count(given: int, wanted: int, name: bytes) -> None:
 
 
 def _fail(name: bytes, message: bytes) -> None:
+    if name.decode() != STOPPING:
+        record(check_error(name, message))
+
+
+def check_error(name: bytes, message: bytes, notes: Sequence[str] = ()) -> TriptychError:
+    """The error of a failed check, by the name of its class and the text that its program was compiled with."""
     cls = CHECK_ERRORS[name.decode()]
     # The text was rendered when the program was compiled; the exception adds its code again.
-    _record(cls(message.decode(errors="replace").removeprefix(f"[{cls.code}] ")))
+    return cls(message.decode(errors="replace").removeprefix(f"[{cls.code}] "), notes=notes)
 
 
 def _take_error() -> BaseException:
@@ -87,6 +123,7 @@ def _take_error() -> BaseException:
 _FUNCTIONS = {
     TAKE_ERROR: ctypes.CFUNCTYPE(ctypes.py_object)(_take_error),
     REFUSE: ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)(_refuse),
+    REFUSE_TENSORS: ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(_refuse_tensors),
     REFUSE_COUNT: ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32, ctypes.c_char_p)(_refuse_count),
     FAIL: ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(_fail),
 }
@@ -105,12 +142,13 @@ def register_errors() -> None:
     bindings.tvm_ffi().register_error(_KIND, stand_in)
 
 
-def _record(error: TriptychError) -> None:
+def record(error: BaseException) -> None:
+    """Keep the exception that the compiled call of this thread is about to raise."""
     _PENDING.error = error
     if "tvm_ffi" not in sys.modules:
         return
     call_path = _call_path()
-    texts = [_Bytes(text, len(text)) for text in (_KIND.encode(), error.title.encode(), b"")]
+    texts = [_Bytes(text, len(text)) for text in (_KIND.encode(), str(error).encode(), b"")]
     handle = ctypes.c_void_p()
     call_path.TVMFFIErrorCreate(*(ctypes.byref(text) for text in texts), ctypes.byref(handle))
     call_path.TVMFFIErrorSetRaised(handle)

@@ -19,6 +19,14 @@ class Scalar:
     kind: Kind
     width: int
     mlir: str
+    """The type as which it crosses."""
+    rounded_to: str = ""
+    """The narrow float type that the function itself rounds to and widens from."""
+
+    @property
+    def traced(self) -> str:
+        """The MLIR type that the traced function has."""
+        return self.rounded_to or self.mlir
 
     @property
     def low(self) -> int:
@@ -36,6 +44,17 @@ class Scalar:
         return self.kind == "unsigned" and self.width == 64
 
 
+_NARROW_FLOATS = {
+    "TFloat32": "tf32",
+    "Float8E5M2": "f8E5M2",
+    "Float8E4M3": "f8E4M3",
+    "Float8E4M3FN": "f8E4M3FN",
+    "Float8E4M3B11FNUZ": "f8E4M3B11FNUZ",
+    "Float8E8M0FNU": "f8E8M0FNU",
+    "Float6E3M2FN": "f6E3M2FN",
+    "Float6E2M3FN": "f6E2M3FN",
+    "Float4E2M1FN": "f4E2M1FN",
+}
 SCALARS = {
     scalar.name: scalar
     for scalar in (
@@ -46,6 +65,7 @@ SCALARS = {
         Scalar("BFloat16", "float", 16, "bf16"),
         Scalar("Float32", "float", 32, "f32"),
         Scalar("Float64", "float", 64, "f64"),
+        *(Scalar(name, "float", 64, "f64", narrow) for name, narrow in _NARROW_FLOATS.items()),
     )
 }
 
@@ -56,7 +76,7 @@ def scalar_of(leaf: Leaf, role: str) -> Scalar:
         raise LoweringError(
             f"{role} {leaf.path!r} has type {leaf.dtype}, which cannot pass between Python and compiled code",
             found=leaf.dtype,
-            expected=f"one of {', '.join(SCALARS)}",
+            expected="a Boolean, an integer of at most 64 bits, or a float",
             instead="convert to one of these inside the function",
         )
     return SCALARS[leaf.dtype]

@@ -1,4 +1,4 @@
-"""The function through which compiled code prints: bytes from C to Python's current `sys.stdout`."""
+"""The functions through which compiled code prints, to Python's current `sys.stdout`: bytes from C, or text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import ctypes
 import sys
 
 
-def _write(data: int, size: int) -> None:
+def write_text(text: str) -> None:
     """Looked up at every call: redirection replaces `sys.stdout`, and it is None in programs without a console."""
     if sys.stdout is not None:
-        sys.stdout.write(ctypes.string_at(data, size).decode(errors="replace"))
+        sys.stdout.write(text)
+
+
+def _write(data: int, size: int) -> None:
+    write_text(ctypes.string_at(data, size).decode(errors="replace"))
 
 
 _NATIVE_WRITE = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(_write)

@@ -1,0 +1,160 @@
+"""Atomic operations on memory: each returns what was there before."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.cute.access_checks import check_access
+from triptych.cute.addresses import swizzled
+from triptych.cute.arch.device import device_function, device_trace, number
+from triptych.cute.arch.memory_order import ACQUIRE, ACQUIRE_RELEASE, RELAXED, ordering, scope_attributes
+from triptych.cute.pointers import Pointer
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.scalars import Numeric
+from triptych.metastage.tracing import Trace, place
+
+_INTEGERS = ("Int32", "Uint32", "Int64", "Uint64")
+_FLOATS = ("Float16", "BFloat16", "Float32", "Float64")
+_OPERATIONS = {"exch": 0, "add": 1, "and": 3, "or": 5, "xor": 6, "max": 7, "min": 8}
+"""LLVM's numbers of the operations on signed integers."""
+_UNSIGNED = {"max": 9, "min": 10}
+_FLOATING = {"exch": 0, "add": 11, "max": 13, "min": 14}
+
+
+@device_function
+def atomic_add(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+    """Add `val` to what is at `ptr`."""
+    return _update("add", ptr, val, sem, scope)
+
+
+@device_function
+def atomic_max(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+    """Leave the larger of `val` and what is at `ptr`."""
+    return _update("max", ptr, val, sem, scope)
+
+
+@device_function
+def atomic_min(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+    """Leave the smaller of `val` and what is at `ptr`."""
+    return _update("min", ptr, val, sem, scope)
+
+
+@device_function
+def atomic_fmax(
+    ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None, sign_bit: bool | None = None
+) -> Any:
+    """As `atomic_max`, of floats; `sign_bit` says whether `val` may be negative, which nobody needs to know here."""
+    return _update("max", ptr, val, sem, scope)
+
+
+@device_function
+def atomic_fmin(
+    ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None, sign_bit: bool | None = None
+) -> Any:
+    """As `atomic_min`, of floats; `sign_bit` says whether `val` may be negative, which nobody needs to know here."""
+    return _update("min", ptr, val, sem, scope)
+
+
+@device_function
+def atomic_and(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+    """Keep the bits at `ptr` that `val` has too."""
+    return _update("and", ptr, val, sem, scope)
+
+
+@device_function
+def atomic_or(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+    """Set the bits of `val` at `ptr`."""
+    return _update("or", ptr, val, sem, scope)
+
+
+@device_function
+def atomic_xor(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+    """Turn the bits of `val` over at `ptr`."""
+    return _update("xor", ptr, val, sem, scope)
+
+
+@device_function
+def atomic_exch(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+    """Put `val` at `ptr`."""
+    return _update("exch", ptr, val, sem, scope)
+
+
+@device_function
+def atomic_cas(ptr: Any, *, cmp: Any, val: Any, sem: str | None = None, scope: str | None = None) -> Any:
+    """Put `val` at `ptr` if `cmp` is there."""
+    trace = device_trace()
+    address, dtype = _place(ptr, val)
+    _require(dtype, "cas", _INTEGERS)
+    order = ordering(sem)
+    integer = trace.builder.integer
+    attributes = {
+        "success_ordering": integer("i64", order),
+        "failure_ordering": integer("i64", ACQUIRE if order in (ACQUIRE, ACQUIRE_RELEASE) else RELAXED),
+        "alignment": integer("i64", dtype.width // 8),
+        **scope_attributes(trace, scope),
+    }
+    operands = (address, _as(dtype, cmp), _as(dtype, val))
+    pair = trace.value("llvm.cmpxchg", operands, f"!llvm.struct<({dtype.info.mlir}, i1)>", attributes)
+    position = {"position": trace.builder.attribute("array<i64: 0>")}
+    return dtype.of(trace.value("llvm.extractvalue", (pair,), dtype.info.mlir, position), trace.region)
+
+
+def _update(operation: str, ptr: Any, val: Any, sem: str | None, scope: str | None) -> Any:
+    trace = device_trace()
+    address, dtype = _place(ptr, val)
+    floats = operation in _FLOATING
+    _require(dtype, operation, (*_INTEGERS, *_FLOATS) if floats else _INTEGERS)
+    integer = trace.builder.integer
+    attributes = {
+        "bin_op": integer("i64", _number_of(operation, dtype)),
+        "ordering": integer("i64", ordering(sem)),
+        "alignment": integer("i64", dtype.width // 8),
+        **scope_attributes(trace, scope),
+    }
+    return _emit(trace, address, _as(dtype, val), dtype, attributes)
+
+
+def _emit(trace: Trace, address: Any, value: Any, dtype: type[Numeric], attributes: dict[str, Any]) -> Any:
+    old = trace.value("llvm.atomicrmw", (address, value), dtype.info.mlir, attributes)
+    return dtype.of(old, trace.region)
+
+
+def _number_of(operation: str, dtype: type[Numeric]) -> int:
+    if dtype.info.kind == "float":
+        return _FLOATING[operation]
+    if dtype.info.kind == "uint":
+        return _UNSIGNED.get(operation, _OPERATIONS[operation])
+    return _OPERATIONS[operation]
+
+
+def _place(ptr: Any, val: Any) -> tuple[Any, type[Numeric]]:
+    """The address and the type of what is there: a Pointer knows it, of a bare address the value tells it."""
+    if isinstance(ptr, Pointer):
+        trace = device_trace()
+        address = swizzled(trace, ptr.ir_value(), ptr.swizzle, ptr.memspace)
+        size = ptr.dtype.width // 8
+        check_access(trace, ptr, address, size, size, ptr)
+        return address, ptr.dtype
+    if str(getattr(ptr, "type", "")).startswith("!llvm.ptr"):
+        return ptr, type(number(val))
+    raise OperandTypeError(
+        "an atomic operation needs an address",
+        span=place(),
+        found=f"a {type(ptr).__name__}",
+        expected="a Pointer",
+        instead="`tensor.iterator + offset`" if hasattr(type(ptr), "iterator") else "",
+    )
+
+
+def _require(dtype: type[Numeric], operation: str, known: tuple[str, ...]) -> None:
+    if dtype.__name__ not in known:
+        raise OperandTypeError(
+            f"there is no atomic {operation} of {dtype.__name__}",
+            span=place(),
+            found=dtype.__name__,
+            expected=", ".join(known),
+        )
+
+
+def _as(dtype: type[Numeric], value: Any) -> Any:
+    return number(value).to(dtype).ir_value() if isinstance(value, Numeric) else dtype(value).ir_value()

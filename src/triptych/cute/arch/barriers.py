@@ -1,0 +1,68 @@
+"""Barriers: threads of a block, or some of them, wait for each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.cute.arch.device import bits32, device_function, device_trace
+from triptych.cute.arch.shuffles import FULL_MASK
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.tracing import place
+
+_BARRIERS = 16
+_WARP = 32
+
+
+@device_function
+def sync_threads() -> None:
+    """Wait until all threads of the block are here; what they wrote before is visible to all afterwards."""
+    trace = device_trace()
+    trace.operation("gpu.barrier", attributes={"scope": trace.builder.attribute("#gpu.barrier_scope<workgroup>")})
+
+
+@device_function
+def barrier(*, barrier_id: Any = None, number_of_threads: Any = None) -> None:
+    """Wait at a named barrier until `number_of_threads` threads have come to it; without names, for the whole block."""
+    if barrier_id is None and number_of_threads is None:
+        sync_threads()
+        return
+    _check(barrier_id, number_of_threads)
+    operands = [bits32(0 if barrier_id is None else barrier_id)]
+    operands += [] if number_of_threads is None else [bits32(number_of_threads)]
+    segments = f"array<i32: 1, {len(operands) - 1}>"
+    trace = device_trace()
+    trace.operation("nvvm.barrier", operands, attributes={"operandSegmentSizes": trace.builder.attribute(segments)})
+
+
+@device_function
+def barrier_arrive(*, barrier_id: Any = None, number_of_threads: Any = None) -> None:
+    """Count as having come to a named barrier, without waiting."""
+    if number_of_threads is None:
+        raise OperandTypeError(
+            "barrier_arrive does not know when the barrier is complete",
+            span=place(),
+            expected="number_of_threads: those that arrive and those that wait",
+        )
+    _check(barrier_id, number_of_threads)
+    operands = [bits32(0 if barrier_id is None else barrier_id), bits32(number_of_threads)]
+    device_trace().operation("nvvm.barrier.arrive", operands)
+
+
+@device_function
+def sync_warp(mask: Any = FULL_MASK) -> None:
+    """Wait until the lanes of `mask` are here."""
+    device_trace().operation("nvvm.bar.warp.sync", (bits32(mask),))
+
+
+def _check(barrier_id: Any, number_of_threads: Any) -> None:
+    if isinstance(barrier_id, int) and not 0 <= barrier_id < _BARRIERS:
+        raise OperandTypeError(
+            "a block has 16 barriers", span=place(), found=f"barrier_id={barrier_id}", expected="0 to 15"
+        )
+    if isinstance(number_of_threads, int) and (number_of_threads <= 0 or number_of_threads % _WARP):
+        raise OperandTypeError(
+            "whole warps come to a barrier",
+            span=place(),
+            found=f"number_of_threads={number_of_threads}",
+            expected="a multiple of 32",
+        )

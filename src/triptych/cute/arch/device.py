@@ -1,0 +1,92 @@
+"""What the functions of the device have in common: they exist in kernels only, and take numbers of any kind."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeVar, cast
+
+from triptych.cute.arch.errors import DeviceOnlyError
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.kernel_body import KernelBody
+from triptych.metastage.plans import describe
+from triptych.metastage.promotion import PYTHON_NUMBERS
+from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Numeric, lift
+from triptych.metastage.tracing import Trace, active, place
+
+P = ParamSpec("P")
+R = TypeVar("R")
+N = TypeVar("N", bound=Numeric)
+
+
+def device_function(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse calls outside kernels. `loc` and `ip`, which public programs pass along, are dropped: places are known."""
+
+    @functools.wraps(function)
+    def called(*args: Any, loc: Any = None, ip: Any = None, **kwargs: Any) -> R:
+        trace = active()
+        if trace is None or trace.kernel is None:
+            raise DeviceOnlyError(
+                f"{function.__qualname__.removesuffix('.__init__')} exists only inside a kernel",
+                span=place(),
+                found="a call from " + ("Python" if trace is None else "host code"),
+                expected="a call in a `@kernel` function, or in one that it calls",
+                instead="move it into the kernel; what the host needs to know is an argument of its own",
+            )
+        return cast(Callable[..., R], function)(*args, **kwargs)
+
+    return cast(Callable[P, R], called)
+
+
+def device_trace() -> Trace:
+    """The trace, inside a `device_function`."""
+    trace = active()
+    assert trace is not None
+    return trace
+
+
+def kernel_body() -> KernelBody:
+    """The kernel that is being traced, inside a `device_function`."""
+    kernel = device_trace().kernel
+    assert kernel is not None
+    return kernel
+
+
+def emit_as(result: type[N], name: str, operands: Sequence[Any] = (), attributes: Mapping[str, str] | None = None) -> N:
+    """One operation on MLIR values with one result of a numeric type; attributes are written as MLIR text."""
+    trace = device_trace()
+    parsed = {key: trace.builder.attribute(text) for key, text in (attributes or {}).items()}
+    return result.of(trace.value(name, operands, result.info.mlir, parsed), trace.region)
+
+
+def number(value: Any) -> Numeric:
+    """A number of a type: a Python number becomes the type that it has at run time."""
+    if isinstance(value, Numeric):
+        return value
+    if type(value) in PYTHON_NUMBERS:
+        return NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]](value)
+    raise OperandTypeError(
+        f"a {type(value).__name__} is not a number", span=place(), found=describe(value), expected="a number"
+    )
+
+
+def bits32(value: Any) -> Any:
+    """The MLIR value of a 32-bit operand such as a mask: integers of any type; Python's 0xFFFFFFFF and -1 are one."""
+    if isinstance(value, int):
+        low = (value + 2**31) % 2**32 - 2**31
+        return lift(low, Int32.info, device_trace())
+    return number(value).to(Int32).ir_value()
+
+
+def require_integer(what: str, value: Numeric) -> None:
+    if not value.info.is_integer:
+        raise OperandTypeError(
+            f"{what} works on integers", span=place(), found=type(value).__name__, expected="an integer type"
+        )
+
+
+def require_float(what: str, value: Numeric) -> None:
+    if value.info.kind != "float":
+        raise OperandTypeError(
+            f"{what} works on floats", span=place(), found=type(value).__name__, expected="a float type"
+        )

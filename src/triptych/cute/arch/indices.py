@@ -1,0 +1,135 @@
+"""Which thread this is: its indices in the block and the grid, in its warp, and of its block in the cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.cute.arch.device import device_function, device_trace, kernel_body, number
+from triptych.cute.arch.shuffles import shuffle_sync
+from triptych.metastage.scalars import Int32, Uint32
+
+WARP_SIZE = 32
+Three = tuple[Int32, Int32, Int32]
+
+
+@device_function
+def thread_idx() -> Three:
+    """The thread's x, y, z in its block."""
+    return _three("gpu.thread_id")
+
+
+@device_function
+def block_idx() -> Three:
+    """The block's x, y, z in the grid."""
+    return _three("gpu.block_id")
+
+
+@device_function
+def block_dim() -> Three:
+    """Threads of a block along x, y, z."""
+    return _three("gpu.block_dim")
+
+
+@device_function
+def grid_dim() -> Three:
+    """Blocks of the grid along x, y, z."""
+    return _three("gpu.grid_dim")
+
+
+@device_function
+def lane_idx() -> Int32:
+    """The thread's place in its warp, 0 to 31."""
+    trace = device_trace()
+    return _int32(trace.value("gpu.lane_id", (), "index"))
+
+
+@device_function
+def warp_idx() -> Int32:
+    """The warp's place in its block: threads are counted along x first, then y, then z."""
+    (x, y, z), (_, height, depth) = thread_idx(), kernel_body().block
+    row: Any = y if _is_one(depth) else z * _extent(1) + y
+    linear: Any = x if _is_one(height) and _is_one(depth) else row * _extent(0) + x
+    warp: Int32 = (linear.to(Uint32) // WARP_SIZE).to(Int32)
+    return warp
+
+
+@device_function
+def make_warp_uniform(value: Any) -> Int32:
+    """The value of lane 0 in all lanes: says that they agree, so that one scalar stands for all."""
+    uniform: Int32 = shuffle_sync(number(value).to(Int32), 0)
+    return uniform
+
+
+@device_function
+def cluster_idx() -> Three:
+    """The cluster's x, y, z in the grid."""
+    x, y, z = (_quotient(i, n) for i, n in zip(block_idx(), kernel_body().cluster, strict=True))
+    return x, y, z
+
+
+@device_function
+def cluster_dim() -> Three:
+    """Clusters of the grid along x, y, z."""
+    x, y, z = (_quotient(i, n) for i, n in zip(grid_dim(), kernel_body().cluster, strict=True))
+    return x, y, z
+
+
+@device_function
+def block_in_cluster_idx() -> Three:
+    """The block's x, y, z in its cluster."""
+    x, y, z = (_remainder(i, n) for i, n in zip(block_idx(), kernel_body().cluster, strict=True))
+    return x, y, z
+
+
+@device_function
+def block_in_cluster_dim() -> Three:
+    """Blocks of a cluster along x, y, z."""
+    x, y, z = kernel_body().cluster
+    return Int32(x), Int32(y), Int32(z)
+
+
+@device_function
+def block_idx_in_cluster() -> Int32:
+    """The block's place in its cluster, counted along x first."""
+    x, y, z = block_in_cluster_idx()
+    width, height, _ = kernel_body().cluster
+    rank: Int32 = x + (y + z * height) * width
+    return rank
+
+
+@device_function
+def cluster_size() -> Int32:
+    """Blocks of a cluster."""
+    x, y, z = kernel_body().cluster
+    return Int32(x * y * z)
+
+
+def _three(name: str) -> Three:
+    trace = device_trace()
+    x, y, z = (
+        _int32(trace.value(name, (), "index", {"dimension": trace.builder.attribute(f"#gpu<dim {axis}>")}))
+        for axis in "xyz"
+    )
+    return x, y, z
+
+
+def _int32(index: Any) -> Int32:
+    trace = device_trace()
+    return Int32.of(trace.value("arith.index_cast", (index,), "i32"), trace.region)
+
+
+def _is_one(extent: Any) -> bool:
+    return isinstance(extent, int) and extent == 1
+
+
+def _extent(axis: int) -> Any:
+    known = kernel_body().block[axis]
+    return known if isinstance(known, int) else block_dim()[axis]
+
+
+def _quotient(index: Any, size: int) -> Any:
+    return index if size == 1 else (index.to(Uint32) // size).to(Int32)
+
+
+def _remainder(index: Any, size: int) -> Any:
+    return Int32(0) if size == 1 else (index.to(Uint32) % size).to(Int32)

@@ -1,0 +1,119 @@
+"""Arithmetic by its machine names: largest and smallest, fused multiply-add, approximations, pairs of floats."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from triptych.cute.arch.device import device_function, emit_as, number, require_float
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.numeric import operator_type
+from triptych.metastage.scalars import NUMERIC_CLASSES, Float32, Numeric
+from triptych.metastage.tracing import place
+
+Pair = tuple[Any, Any]
+_APPROXIMATE = {"fastmath": "#arith.fastmath<arcp,afn>"}
+_EXTREMES = {
+    ("float", "max"): "arith.maxnumf",
+    ("float", "min"): "arith.minnumf",
+    ("int", "max"): "arith.maxsi",
+    ("int", "min"): "arith.minsi",
+    ("uint", "max"): "arith.maxui",
+    ("uint", "min"): "arith.minui",
+}
+
+
+@device_function
+def fmax(a: Any, b: Any) -> Any:
+    """The larger number; of a number and a NaN, the number."""
+    return _extreme("max", a, b)
+
+
+@device_function
+def fmin(a: Any, b: Any) -> Any:
+    """The smaller number; of a number and a NaN, the number."""
+    return _extreme("min", a, b)
+
+
+@device_function
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """`a * b + c` with one rounding."""
+    x, y, z = (number(value) for value in (a, b, c))
+    dtype = next((type(n) for n in (x, y, z) if n.info.kind == "float"), Float32)
+    return emit_as(dtype, "math.fma", [n.to(dtype).ir_value() for n in (x, y, z)])
+
+
+@device_function
+def rcp_approx(a: Any) -> Float32:
+    """About `1 / a`."""
+    one = Float32(1.0)
+    return emit_as(Float32, "arith.divf", (one.ir_value(), _float32("rcp_approx", a)), _APPROXIMATE)
+
+
+@device_function
+def exp2(a: Any) -> Float32:
+    """About two to the power of `a`."""
+    return emit_as(Float32, "math.exp2", (_float32("exp2", a),), _APPROXIMATE)
+
+
+@device_function
+def exp(a: Any) -> Float32:
+    """About e to the power of `a`."""
+    return emit_as(Float32, "math.exp", (_float32("exp", a),), _APPROXIMATE)
+
+
+@device_function
+def add_packed_f32x2(a: Pair, b: Pair, *, rnd: str = "rn", ftz: bool = False) -> Pair:
+    """`a + b` for two pairs of Float32."""
+    return _pairwise(operator.add, rnd, a, b)
+
+
+@device_function
+def sub_packed_f32x2(a: Pair, b: Pair, *, rnd: str = "rn", ftz: bool = False) -> Pair:
+    """`a - b` for two pairs of Float32."""
+    return _pairwise(operator.sub, rnd, a, b)
+
+
+@device_function
+def mul_packed_f32x2(a: Pair, b: Pair, *, rnd: str = "rn", ftz: bool = False) -> Pair:
+    """`a * b` for two pairs of Float32."""
+    return _pairwise(operator.mul, rnd, a, b)
+
+
+@device_function
+def fma_packed_f32x2(a: Pair, b: Pair, c: Pair, *, rnd: str = "rn", ftz: bool = False) -> Pair:
+    """`a * b + c` with one rounding, for pairs of Float32."""
+    return _pairwise(fma, rnd, a, b, c)
+
+
+def _pairwise(op: Callable[..., Any], rnd: str, *pairs: Pair) -> Pair:
+    if rnd != "rn":
+        raise OperandTypeError(
+            "pairs of floats are rounded to nearest", span=place(), found=f"rnd={rnd!r}", expected="rnd='rn'"
+        )
+    first, second = (op(*(number(pair[side]).to(Float32) for pair in pairs)) for side in (0, 1))
+    return first, second
+
+
+def _extreme(which: str, a: Any, b: Any) -> Any:
+    x, y = _alike(a, b)
+    dtype = NUMERIC_CLASSES[operator_type("+", x, y).name]
+    return emit_as(dtype, _EXTREMES[dtype.info.kind, which], (x.to(dtype).ir_value(), y.to(dtype).ir_value()))
+
+
+def _alike(a: Any, b: Any) -> tuple[Numeric, Numeric]:
+    """A Python number beside a number takes its type."""
+    if isinstance(a, Numeric):
+        return a, b if isinstance(b, Numeric) else type(a)(b)
+    return (type(b)(a), b) if isinstance(b, Numeric) else (number(a), number(b))
+
+
+def _float32(what: str, value: Any) -> Any:
+    own = number(value)
+    require_float(what, own)
+    if own.info.width > 32:
+        raise OperandTypeError(
+            f"{what} works in 32 bits", span=place(), found=type(own).__name__, expected="Float32 or a narrower float"
+        )
+    return own.to(Float32).ir_value()

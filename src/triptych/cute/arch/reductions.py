@@ -1,0 +1,85 @@
+"""Reductions over the lanes of a warp."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from triptych.cute.arch.device import bits32, device_function, emit_as, number
+from triptych.cute.arch.numbers import fmax, fmin
+from triptych.cute.arch.shuffles import FULL_MASK, shuffle_sync_bfly
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.plans import describe
+from triptych.metastage.scalars import Float32, Int32, Uint32
+from triptych.metastage.tracing import place
+
+_WARP = 32
+_KINDS = {
+    Int32: ("add", "max", "min", "and", "or", "xor"),
+    Uint32: ("add", "umax", "umin", "and", "or", "xor"),
+    Float32: ("fmax", "fmin"),
+}
+
+
+@device_function
+def warp_reduction(val: Any, op: Callable[[Any, Any], Any], *, threads_in_group: int = _WARP) -> Any:
+    """Combine the values of each group of neighbouring lanes by `op`; every lane of a group gets the result.
+
+    Lanes meet their neighbours first, then pairs, then fours: the order of a sum is the same on every target.
+    """
+    if threads_in_group not in (1, 2, 4, 8, 16, 32):
+        raise OperandTypeError(
+            "a group of lanes divides a warp in halves",
+            span=place(),
+            found=f"threads_in_group={describe(threads_in_group)}",
+            expected="1, 2, 4, 8, 16 or 32",
+        )
+    reduced = number(val)
+    offset = 1
+    while offset < threads_in_group:
+        reduced = op(reduced, shuffle_sync_bfly(reduced, offset=offset))
+        offset *= 2
+    return reduced
+
+
+@device_function
+def warp_reduction_sum(val: Any, *, threads_in_group: int = _WARP) -> Any:
+    """The sum over each group of lanes."""
+    return warp_reduction(val, operator.add, threads_in_group=threads_in_group)
+
+
+@device_function
+def warp_reduction_max(val: Any, *, threads_in_group: int = _WARP) -> Any:
+    """The largest value of each group of lanes."""
+    return warp_reduction(val, fmax, threads_in_group=threads_in_group)
+
+
+@device_function
+def warp_reduction_min(val: Any, *, threads_in_group: int = _WARP) -> Any:
+    """The smallest value of each group of lanes."""
+    return warp_reduction(val, fmin, threads_in_group=threads_in_group)
+
+
+@device_function
+def warp_redux_sync(
+    value: Any, kind: str, mask_and_clamp: Any = FULL_MASK, abs: bool = False, nan: bool = False
+) -> Any:
+    """Combine the values of the lanes of a mask in one instruction.
+
+    `kind` is add, max, min, and, or, xor for 32-bit integers, fmax or fmin for Float32; with `nan` a NaN wins, with
+    `abs` floats are taken without their signs.
+    """
+    own = number(value)
+    known = _KINDS.get(type(own), ())
+    chosen = f"u{kind}" if f"u{kind}" in known else kind
+    if chosen not in known:
+        raise OperandTypeError(
+            f"warp_redux_sync has no {kind!r} for {type(own).__name__}",
+            span=place(),
+            found=f"kind={kind!r} and {type(own).__name__}",
+            expected="; ".join(f"{cls.__name__}: {', '.join(kinds)}" for cls, kinds in _KINDS.items()),
+        )
+    attributes = {"kind": f"#nvvm<reduction_kind {chosen}>"}
+    attributes |= {name: "true" for name, wanted in (("abs", abs), ("nan", nan)) if wanted}
+    return emit_as(type(own), "nvvm.redux.sync", (own.ir_value(), bits32(mask_and_clamp)), attributes)

@@ -1,0 +1,95 @@
+"""Shuffles: each lane of a warp reads a register of another lane. The machine shuffles 32 bits at a time.
+
+`mask_and_clamp` is the instruction's own operand: bits 0 to 4 bound the lane that is read, bits 8 to 12 say which
+bits of the lane number divide the warp into segments (0x1800 | 7: segments of eight lanes).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from triptych.cute.arch.device import bits32, device_function, device_trace, emit_as, number
+from triptych.metastage.scalars import Float32, Int32, Numeric
+
+Kind = Literal["idx", "up", "down", "bfly"]
+FULL_MASK = 0xFFFFFFFF
+_LAST_LANE = 31
+
+
+@device_function
+def shuffle_sync_op(
+    value: Any, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE, kind: Kind = "idx"
+) -> Any:
+    """`value` of another lane: lane `offset` (idx), or the own lane minus, plus or xor `offset` (up, down, bfly)."""
+    source = number(value)
+    control = (bits32(mask), bits32(offset), bits32(mask_and_clamp))
+    shuffled = [_shuffle(word, control, kind) for word in _words(source)]
+    return type(source).of(_from_words(shuffled, source), device_trace().region)
+
+
+@device_function
+def shuffle_sync(value: Any, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE) -> Any:
+    """`value` of lane `offset`."""
+    return shuffle_sync_op(value, offset, mask, mask_and_clamp, "idx")
+
+
+@device_function
+def shuffle_sync_up(value: Any, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = 0) -> Any:
+    """`value` of the lane `offset` before; the first lanes keep their own."""
+    return shuffle_sync_op(value, offset, mask, mask_and_clamp, "up")
+
+
+@device_function
+def shuffle_sync_down(value: Any, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE) -> Any:
+    """`value` of the lane `offset` after; the last lanes keep their own."""
+    return shuffle_sync_op(value, offset, mask, mask_and_clamp, "down")
+
+
+@device_function
+def shuffle_sync_bfly(value: Any, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE) -> Any:
+    """`value` of the lane whose number differs in the bits of `offset`."""
+    return shuffle_sync_op(value, offset, mask, mask_and_clamp, "bfly")
+
+
+def _shuffle(word: Any, control: tuple[Any, Any, Any], kind: Kind) -> Any:
+    mask, offset, clamp = control
+    result = Float32 if str(word.type) == "f32" else Int32
+    attributes = {"kind": f"#nvvm<shfl_kind {kind}>"}
+    return emit_as(result, "nvvm.shfl.sync", (mask, word, offset, clamp), attributes).ir_value()
+
+
+def _words(value: Numeric) -> list[Any]:
+    """The bits of a number as 32-bit values, the low ones first; a Float32 is one as it is."""
+    trace, width = device_trace(), value.info.width
+    if isinstance(value, Float32):
+        return [value.ir_value()]
+    integer = f"i{width}"
+    bits = value.ir_value()
+    if value.info.kind == "float":
+        bits = trace.value("arith.bitcast", (bits,), integer)
+    if width <= 32:
+        return [bits if width == 32 else trace.value("arith.extui", (bits,), "i32")]
+    low = trace.value("arith.trunci", (bits,), "i32")
+    rest = (trace.value("arith.shrui", (bits, _constant(integer, at)), integer) for at in range(32, width, 32))
+    return [low, *(trace.value("arith.trunci", (part,), "i32") for part in rest)]
+
+
+def _from_words(words: list[Any], like: Numeric) -> Any:
+    """The inverse of `_words`."""
+    trace, info = device_trace(), like.info
+    if isinstance(like, Float32):
+        return words[0]
+    integer = f"i{info.width}"
+    if info.width <= 32:
+        bits = words[0] if info.width == 32 else trace.value("arith.trunci", words, integer)
+    else:
+        bits, *rest = (trace.value("arith.extui", (word,), integer) for word in words)
+        for index, part in enumerate(rest, start=1):
+            shifted = trace.value("arith.shli", (part, _constant(integer, 32 * index)), integer)
+            bits = trace.value("arith.ori", (bits, shifted), integer)
+    return trace.value("arith.bitcast", (bits,), info.mlir) if info.kind == "float" else bits
+
+
+def _constant(integer: str, value: int) -> Any:
+    trace = device_trace()
+    return trace.value("arith.constant", (), integer, {"value": trace.builder.integer(integer, value)})

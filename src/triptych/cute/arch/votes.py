@@ -1,0 +1,78 @@
+"""Votes: what is true in the lanes of a warp, who is alike, and one lane elected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from triptych.cute.arch.device import N, bits32, device_function, device_trace, emit_as, number, require_integer
+from triptych.cute.arch.shuffles import FULL_MASK
+from triptych.metastage.scalars import Boolean, Int32, Int64
+from triptych.metastage.truth import truth
+
+
+@device_function
+def vote_any_sync(pred: Any, mask: Any = FULL_MASK) -> Boolean:
+    """Whether `pred` holds in any lane of `mask`."""
+    return _vote(Boolean, "any", pred, mask)
+
+
+@device_function
+def vote_all_sync(pred: Any, mask: Any = FULL_MASK) -> Boolean:
+    """Whether `pred` holds in all lanes of `mask`."""
+    return _vote(Boolean, "all", pred, mask)
+
+
+@device_function
+def vote_uni_sync(pred: Any, mask: Any = FULL_MASK) -> Boolean:
+    """Whether `pred` is the same in all lanes of `mask`."""
+    return _vote(Boolean, "uni", pred, mask)
+
+
+@device_function
+def vote_ballot_sync(pred: Any, mask: Any = FULL_MASK) -> Int32:
+    """One bit for each lane: set where `pred` holds and the lane is in `mask`."""
+    return _vote(Int32, "ballot", pred, mask)
+
+
+@device_function
+def match_any_sync(value: Any, mask: Any = FULL_MASK) -> Int32:
+    """The lanes of `mask` that have the same integer as this one, a bit for each."""
+    own = number(value)
+    require_integer("match_any_sync", own)
+    wide = own.to(Int64 if own.info.width > 32 else Int32)
+    return emit_as(Int32, "nvvm.match.sync", (bits32(mask), wide.ir_value()), {"kind": "#nvvm<match_sync_kind any>"})
+
+
+@device_function
+def match_all_sync(value: Any, mask: Any = FULL_MASK) -> tuple[Int32, Boolean]:
+    """`mask` and True when all its lanes have the same integer, otherwise 0 and False."""
+    lanes = Int32.of(bits32(mask), device_trace().region)
+    alike: Any = match_any_sync(value, mask) == lanes
+    trace = device_trace()
+    zero = Int32(0)
+    chosen = trace.value("arith.select", (alike.ir_value(), lanes.ir_value(), zero.ir_value()), "i32")
+    return Int32.of(chosen, trace.region), alike
+
+
+@device_function
+def elect_one() -> AbstractContextManager[None]:
+    """`with elect_one():` one lane of the warp runs the block."""
+    return _elected()
+
+
+@contextmanager
+def _elected() -> Iterator[None]:
+    trace = device_trace()
+    elected = emit_as(Boolean, "nvvm.elect.sync")
+    branch = trace.operation("scf.if", (elected.ir_value(),), regions=2)
+    block = trace.builder.append_block(branch, 0, (), trace.location())
+    with trace.inside(block, "branch"):
+        yield
+        trace.operation("scf.yield")
+
+
+def _vote(result: type[N], kind: str, pred: Any, mask: Any) -> N:
+    operands = (bits32(mask), truth(pred).ir_value())
+    return emit_as(result, "nvvm.vote.sync", operands, {"kind": f"#nvvm<vote_sync_kind {kind}>"})

@@ -1,0 +1,18 @@
+"""Arguments of compiled functions that are not plain numbers: tensors of other libraries, pointers, stand-ins."""
+
+from __future__ import annotations
+
+from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
+from triptych.cute.runtime.fake_tensors import FakeTensor, make_fake_compact_tensor, make_fake_tensor
+from triptych.cute.runtime.pointers import RuntimePointer, make_ptr, nullptr
+
+__all__ = [
+    "FakeTensor",
+    "RuntimePointer",
+    "RuntimeTensor",
+    "from_dlpack",
+    "make_fake_compact_tensor",
+    "make_fake_tensor",
+    "make_ptr",
+    "nullptr",
+]

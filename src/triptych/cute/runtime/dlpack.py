@@ -1,0 +1,158 @@
+"""Tensors of other libraries as arguments whose layout is part of the program, or is marked to be dynamic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.runtime.eager import eager
+from triptych.cute.runtime.errors import TensorMarkingError
+from triptych.cute.runtime.markings import (
+    all_dynamic,
+    check_compact,
+    checked_mode,
+    checked_order,
+    compact_steps,
+    deduced_leading_mode,
+    deduced_order,
+    extent_unknown,
+    given_leading_mode,
+)
+from triptych.cute.runtime.tensor_kinds import TensorKind, element_of_view, natural_alignment, tensor_kind
+from triptych.layout import Int, Layout
+from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric
+from triptych.support.dlpack import DLTensor, TensorView, tensor_view
+from triptych.support.tensor_errors import ArgumentTensorError
+
+_MOST_32 = (1 << 31) - 1
+
+
+class RuntimeTensor(TensorView):
+    """A tensor from outside with the kind of argument that it is; markings make others of the same memory."""
+
+    __slots__ = ("__argument_kind__", "_extents", "_narrow", "_order")
+
+    __argument_kind__: TensorKind
+
+    def __init__(
+        self, view: TensorView, kind: TensorKind, *, narrow: bool, extents: Any = None, order: Any = None
+    ) -> None:
+        super().__init__(DLTensor.from_address(view.__dltensor__), view, read_only=view.read_only)
+        self.__argument_kind__ = kind
+        self._narrow = narrow
+        self._extents: tuple[Int, ...] = extents or view.extents
+        """Of a compact tensor, with the unknowns that it has been marked with."""
+        self._order: tuple[int, ...] | None = order
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.extents
+
+    @property
+    def stride(self) -> tuple[int, ...]:
+        return self.strides
+
+    @property
+    def layout(self) -> Layout:
+        """As compiled code will know it."""
+        return self.__argument_kind__.layout
+
+    @property
+    def memspace(self) -> AddressSpace:
+        return self.__argument_kind__.space
+
+    @property
+    def element_type(self) -> type[Numeric]:
+        return NUMERIC_CLASSES[self.__argument_kind__.element]
+
+    dtype = element_type
+
+    @eager
+    def mark_layout_dynamic(self, leading_dim: int | None = None) -> RuntimeTensor:
+        """All extents and strides dynamic but the step 1 of the leading mode and steps of 0."""
+        shape, stride = self.extents, self.strides
+        if leading_dim is None:
+            leading = deduced_leading_mode(shape, stride)
+        else:
+            leading = given_leading_mode(shape, stride, leading_dim)
+        return self._marked(all_dynamic(shape, stride, leading, wide=not self._narrow))
+
+    @eager
+    def mark_compact_shape_dynamic(
+        self, mode: int, stride_order: Sequence[int] | None = None, divisibility: int = 1
+    ) -> RuntimeTensor:
+        """One extent of a compact tensor dynamic, and with it the strides that depend on it.
+
+        `stride_order` are the modes from the outermost to the innermost.
+        """
+        shape, stride = self.extents, self.strides
+        mode = checked_mode(mode, len(shape), "mode")
+        order = self._agreed_order(stride_order)
+        check_compact(shape, stride, order)
+        if divisibility < 1 or shape[mode] % divisibility:
+            raise TensorMarkingError(
+                f"the extent of mode {mode} is not a multiple of {divisibility}",
+                found=f"extent {shape[mode]}, divisibility={divisibility}",
+                expected="a divisor of the extent",
+            )
+        extents = tuple(extent_unknown(i, divisibility) if i == mode else e for i, e in enumerate(self._extents))
+        return self._marked(Layout(extents, compact_steps(extents, order)), extents, order)
+
+    def _agreed_order(self, given: Sequence[int] | None) -> tuple[int, ...]:
+        shape, stride = self.extents, self.strides
+        order = None if given is None else checked_order(given, len(shape))
+        if self._order is None:
+            return order or deduced_order(shape, stride)
+        if order is not None and order != self._order:
+            raise TensorMarkingError(
+                "stride_order is another one than before",
+                found=f"stride_order={order}",
+                expected=f"stride_order={self._order}, as the tensor was marked with first",
+            )
+        return self._order
+
+    def _marked(self, layout: Layout, extents: Any = None, order: Any = None) -> RuntimeTensor:
+        if self._narrow:
+            _check_narrow(self)
+        kind = self.__argument_kind__
+        marked = tensor_kind(kind.element, layout, kind.alignment, kind.space)
+        return RuntimeTensor(self, marked, narrow=self._narrow, extents=extents, order=order)
+
+    def __str__(self) -> str:
+        return f"Tensor<0x{self.address:016x}@{self.memspace.name} o {self.layout}>"
+
+    __repr__ = __str__
+
+
+@eager
+def from_dlpack(
+    tensor: Any, assumed_align: int | None = None, use_32bit_stride: bool = False, **_: bool
+) -> RuntimeTensor:
+    """A tensor whose layout is part of the program: calls with another layout compile anew, or are errors.
+
+    `assumed_align` in bytes; by default the alignment of an element. With `use_32bit_stride` dynamic strides have 32
+    bits. `enable_tvm_ffi` and `force_tf32` of other implementations change nothing here.
+    """
+    view = tensor_view(tensor)
+    element = element_of_view(view)
+    alignment = assumed_align or natural_alignment(element)
+    if alignment < 1 or alignment & (alignment - 1) or view.address % alignment:
+        raise ArgumentTensorError(
+            "the tensor is not aligned as assumed",
+            found=f"the address {view.address:#x}, assumed_align={alignment}",
+            expected="a power of two that divides the address",
+        )
+    kind = tensor_kind(element, Layout(view.extents, view.strides), alignment)
+    return RuntimeTensor(view, kind, narrow=use_32bit_stride)
+
+
+def _check_narrow(tensor: RuntimeTensor) -> None:
+    reach = sum((extent - 1) * step for extent, step in zip(tensor.extents, tensor.strides, strict=True))
+    if reach > _MOST_32:
+        raise TensorMarkingError(
+            "32 bits are not enough for the strides of this tensor",
+            found=f"elements up to {reach} steps away",
+            expected=f"at most {_MOST_32}",
+            instead="use_32bit_stride=False",
+        )

@@ -1,0 +1,138 @@
+"""Stand-ins for tensors that do not exist yet: a function is compiled for their kind and called with real ones.
+
+An unknown made with `sym_int` is one number wherever it stands: the compiled function checks that all tensors agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.runtime import markings
+from triptych.cute.runtime.eager import eager
+from triptych.cute.runtime.errors import FakeTensorError
+from triptych.cute.runtime.tensor_kinds import TensorKind, natural_alignment, tensor_kind
+from triptych.layout import Int, Layout, SymInt, symbolic
+from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, numeric_class
+from triptych.support.dlpack import ELEMENT_CODES
+
+
+def sym_int(width: int = 32, divisibility: int = 1, *, symbol: str | None = None) -> SymInt:
+    """An unknown extent or stride, a multiple of `divisibility`; each call makes another one (or the one named)."""
+    return symbolic.sym_int(width, divisibility, symbol=symbol, lower=0)
+
+
+def sym_int32(divisibility: int = 1, *, symbol: str | None = None) -> SymInt:
+    """An unknown of 32 bits."""
+    return sym_int(32, divisibility, symbol=symbol)
+
+
+def sym_int64(divisibility: int = 1, *, symbol: str | None = None) -> SymInt:
+    """An unknown of 64 bits."""
+    return sym_int(64, divisibility, symbol=symbol)
+
+
+class FakeTensor:
+    """A tensor without memory."""
+
+    __slots__ = ("__argument_kind__",)
+
+    __argument_kind__: TensorKind
+
+    def __init__(self, kind: TensorKind) -> None:
+        self.__argument_kind__ = kind
+
+    @property
+    def shape(self) -> Any:
+        return self.layout.shape
+
+    @property
+    def stride(self) -> Any:
+        return self.layout.stride
+
+    @property
+    def layout(self) -> Layout:
+        return self.__argument_kind__.layout
+
+    @property
+    def memspace(self) -> AddressSpace:
+        return self.__argument_kind__.space
+
+    @property
+    def element_type(self) -> type[Numeric]:
+        return NUMERIC_CLASSES[self.__argument_kind__.element]
+
+    dtype = element_type
+
+    def __str__(self) -> str:
+        return f"FakeTensor<{self.element_type.__name__}@{self.memspace.name} o {self.layout}>"
+
+    __repr__ = __str__
+
+    @eager
+    def _no_elements(self, *_: Any, **__: Any) -> NoReturn:
+        raise FakeTensorError(
+            "a fake tensor has no elements",
+            found=str(self),
+            expected="a real tensor where a compiled function runs",
+            instead="compile(function, fake) and call what it gives with real tensors",
+        )
+
+    __getitem__ = __setitem__ = load = store = fill = __dlpack__ = _no_elements
+
+
+@eager
+def make_fake_tensor(
+    dtype: type[Numeric],
+    shape: Sequence[Int],
+    stride: Sequence[Int],
+    *,
+    memspace: AddressSpace = AddressSpace.gmem,
+    assumed_align: int | None = None,
+) -> FakeTensor:
+    """A stand-in for tensors of that shape and stride; `assumed_align` in bytes, by default that of an element."""
+    element = numeric_class(dtype).__name__
+    if element not in ELEMENT_CODES or not _is_flat(shape) or not _is_flat(stride) or len(shape) != len(stride):
+        raise FakeTensorError(
+            "no tensor from outside can be like this",
+            found=f"elements of {element}, shape {shape}, stride {stride}",
+            expected=f"one stride for each extent, and one of {', '.join(ELEMENT_CODES)}",
+        )
+    alignment = natural_alignment(element) if assumed_align is None else assumed_align
+    if alignment < 1 or alignment & (alignment - 1):
+        raise FakeTensorError(
+            "an alignment is a power of two", found=f"assumed_align={alignment}", expected="1, 2, 4 …"
+        )
+    return FakeTensor(tensor_kind(element, Layout(tuple(shape), tuple(stride)), alignment, memspace))
+
+
+@eager
+def make_fake_compact_tensor(
+    dtype: type[Numeric],
+    shape: Sequence[Int],
+    *,
+    stride_order: Sequence[int] | None = None,
+    memspace: AddressSpace = AddressSpace.gmem,
+    assumed_align: int | None = None,
+    use_32bit_stride: bool = False,
+) -> FakeTensor:
+    """A stand-in for compact tensors. `stride_order` gives each mode's place, 0 for the innermost: by default the
+    first mode is, so row-major tensors have `stride_order=(1, 0)`.
+
+    The strides are products of the extents, so `use_32bit_stride` changes nothing.
+    """
+    rank = len(shape)
+    places = markings.checked_order(range(rank) if stride_order is None else stride_order, rank)
+    inner_first = sorted(range(rank), key=lambda mode: places[mode])
+    strides: dict[int, Int] = {}
+    step: Int = 1
+    for mode in inner_first:
+        strides[mode] = step
+        step = step * shape[mode]
+    ordered = [strides[mode] for mode in range(rank)]
+    return make_fake_tensor(dtype, shape, ordered, memspace=memspace, assumed_align=assumed_align)
+
+
+def _is_flat(values: Sequence[Int]) -> bool:
+    return all(isinstance(value, int | SymInt) for value in values)

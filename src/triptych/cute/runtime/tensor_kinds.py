@@ -1,0 +1,190 @@
+"""What a tensor argument is at run time: element type, layout, alignment and memory; the rest is known at the call.
+
+The integers of the layout are numbers, which the entry point compares, or unknowns, which it reads. An unknown belongs
+to its argument (its name begins with a point) or, when the user made it, to all arguments that mention it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, NamedTuple
+from weakref import WeakValueDictionary
+
+from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.pointers import Pointer
+from triptych.cute.runtime.errors import UndeterminedSymbolError
+from triptych.cute.runtime.markings import all_dynamic, implicit_leading_mode
+from triptych.cute.runtime.postfix import postfix
+from triptych.cute.tensor_makers import make_tensor
+from triptych.cute.tensors import Tensor
+from triptych.cute.traced_integers import trusted_int
+from triptych.layout import Int, Layout, SymInt, substitute
+from triptych.layout.symbolic import Symbol
+from triptych.layout.tuples import leaves
+from triptych.metastage.argument_kinds import Received
+from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Int64
+from triptych.metastage.tracing import Trace
+from triptych.stages import Leaf, Memory, Unknown
+from triptych.support.dlpack import ELEMENT_CODES, TensorView, array_facts, is_array, passing_view
+from triptych.support.source import Span
+from triptych.support.tensor_errors import UnsupportedTensorError
+
+
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
+class TensorKind:
+    """A kind of tensor arguments. Equal kinds are one object (see `tensor_kind`), so that a warm call can tell."""
+
+    element: str
+    layout: Layout
+    alignment: int
+    space: AddressSpace
+    _own_key: list[tuple[Any, ...]] = field(default_factory=list, repr=False)
+    """The key, once it is known, when all unknowns are the tensor's own."""
+
+    @property
+    def is_direct(self) -> bool:
+        return True
+
+    def key(self, names: dict[str, int]) -> tuple[Any, ...]:
+        if self._own_key:
+            return self._own_key[0]
+
+        def rename(name: str) -> str:
+            return name if _is_own(name) else f"#{names.setdefault(name, len(names))}"
+
+        integers = tuple(postfix(value, rename) for value in self._integers())
+        unknowns = tuple((rename(symbol.name), symbol.width, symbol.divisor) for symbol in self._symbols())
+        key = ("tensor", self.element, self.alignment, self.space.name, integers, unknowns)
+        if all(_is_own(symbol.name) for symbol in self._symbols()):
+            self._own_key.append(key)
+        return key
+
+    def leaf(self, path: str, seen: set[str]) -> Leaf:
+        rename = _qualified(path)
+        shape, stride = (
+            tuple(postfix(value, rename) for value in leaves(part)) for part in (self.layout.shape, self.layout.stride)
+        )
+        unknowns = [
+            Unknown(rename(symbol.name), symbol.width, symbol.divisor)
+            for symbol in map(_lone_symbol, self._integers())
+            if symbol is not None
+        ]
+        new = tuple(dict.fromkeys(unknown for unknown in unknowns if unknown.name not in seen))
+        seen.update(unknown.name for unknown in new)
+        return Leaf(path, self.element, Memory(self.space.value, self.alignment, shape, stride, new))
+
+    def passed(self, value: Any) -> Any:
+        return value
+
+    def build(self, path: str, values: Received, trace: Trace) -> Tensor:
+        rename = _qualified(path)
+        pointer = Pointer(next(values), NUMERIC_CLASSES[self.element], self.space, self.alignment)
+        known = {symbol.name: _traced(symbol, rename(symbol.name), values, trace) for symbol in self._symbols()}
+        return make_tensor(pointer, substitute(self.layout, known))
+
+    def _integers(self) -> Iterator[Int]:
+        yield from leaves(self.layout.shape)
+        yield from leaves(self.layout.stride)
+
+    def _symbols(self) -> list[Symbol]:
+        """The unknowns, each once, in the order of their appearance."""
+        values = [value for value in self._integers() if isinstance(value, SymInt)]
+        return list(dict.fromkeys(symbol for value in values for symbol in sorted(value.symbols, key=str)))
+
+
+_KINDS: WeakValueDictionary[tuple[Any, ...], TensorKind] = WeakValueDictionary()
+
+
+def tensor_kind(element: str, layout: Layout, alignment: int, space: AddressSpace = AddressSpace.gmem) -> TensorKind:
+    """The kind; the same object for equal facts as long as anyone holds it."""
+    facts = (element, layout, alignment, space)
+    known = _KINDS.get(facts)
+    if known is None:
+        known = _KINDS[facts] = TensorKind(*facts)
+    return known
+
+
+def kind_of_tensor(value: Any, path: str, caller: Span | None) -> TensorKind:
+    """The kind of a tensor that is passed as it is: all dynamic but the leading step, aligned as its elements are."""
+    try:
+        if is_array(value):
+            element, shape, stride = array_facts(value)
+        else:
+            view = passing_view(value)
+            element, shape, stride = element_of_view(view), view.extents, view.strides
+    except UnsupportedTensorError as error:
+        error.title = f"argument {path!r}: {error.title}"
+        error.span = caller
+        raise
+    return _implicit_kind(element, len(shape), implicit_leading_mode(shape, stride))
+
+
+@cache
+def _implicit_kind(element: str, rank: int, leading: int | None) -> TensorKind:
+    # A step of 0 stays unknown too, unlike where a layout is marked: tensors of all steps share the code.
+    layout = all_dynamic([2] * rank, [2] * rank, leading)
+    return tensor_kind(element, layout, natural_alignment(element))
+
+
+def element_of_view(view: TensorView) -> str:
+    """The element type; UnsupportedTensorError when the language has none such."""
+    if not view.element:
+        raise UnsupportedTensorError(
+            f"elements of type {view.element_text} cannot be elements of a tensor",
+            found=view.element_text,
+            expected=f"one of {', '.join(ELEMENT_CODES)}",
+        )
+    return view.element
+
+
+def natural_alignment(element: str) -> int:
+    """The alignment in bytes that elements have by themselves."""
+    return ELEMENT_CODES[element][1] // 8
+
+
+def _is_own(name: str) -> bool:
+    return name.startswith(".")
+
+
+def _qualified(path: str) -> Callable[[str], str]:
+    return lambda name: path + name if _is_own(name) else name
+
+
+def _lone_symbol(value: Int) -> Symbol | None:
+    """The unknown that an integer is by itself."""
+    if not isinstance(value, SymInt) or len(value.terms) > 1:
+        return None
+    ((monomial, coefficient),) = value.terms
+    atom = monomial[0] if len(monomial) == 1 else None
+    return atom if isinstance(atom, Symbol) and coefficient == atom.divisor else None
+
+
+def _traced(symbol: Symbol, name: str, values: Received, trace: Trace) -> Int:
+    """An unknown as what compiled code receives for it; the entry point has checked what is declared of it."""
+    if name not in values.unknowns:
+        raise UndeterminedSymbolError(
+            f"the arguments do not say what the unknown {symbol.name} is",
+            found=f"{symbol.name} only as a part of other extents and strides",
+            expected=f"an extent or stride that is {symbol.name} by itself",
+        )
+    received = values.unknowns[name]
+    if not isinstance(received, _Declared):
+        kind = Int32 if symbol.width == 32 else Int64
+        received = values.unknowns[name] = _Declared(symbol, kind.of(received, trace.region))
+    if received.symbol != symbol:
+        raise UndeterminedSymbolError(
+            f"the unknown {symbol.name} is declared in two ways",
+            found=f"a multiple of {received.symbol.divisor} in {received.symbol.width} bits, and a multiple of "
+            f"{symbol.divisor} in {symbol.width} bits",
+            expected="one unknown, made once and used in all places",
+        )
+    return trusted_int(received.number, symbol.divisor, lower=0)
+
+
+class _Declared(NamedTuple):
+    """An unknown that has been received."""
+
+    symbol: Symbol
+    number: Int32 | Int64

@@ -1,0 +1,33 @@
+"""Meta-stage, shapes and layouts of Python ints: how many elements they have, and where each of them lies."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from triptych.cute.errors import StaticTensorError
+from triptych.layout import Layout, Shape, product
+from triptych.layout.tuples import leaves
+from triptych.metastage.tracing import place
+
+
+def require_static(shape: Any) -> Shape:
+    """The shape of a value, which has no run-time extents."""
+    if all(type(extent) is int for extent in leaves(shape)):
+        return cast(Shape, shape)
+    raise StaticTensorError(
+        "the shape of a tensor value is known while tracing",
+        span=place(),
+        found=f"shape {shape}",
+        expected="a shape of Python ints",
+        instead="a tensor in memory, which may have run-time extents",
+    )
+
+
+def element_count(shape: Shape) -> int:
+    """The number of elements of a static shape."""
+    return cast(int, product(shape))
+
+
+def positions_of(layout: Layout, offset: int = 0) -> list[int]:
+    """The index of every element of a static layout, in colexicographic order of its coordinates."""
+    return [offset + cast(int, layout(i)) for i in range(element_count(layout.shape))]

@@ -1,0 +1,62 @@
+"""Whether a program may write to memory that it receives by a pointer: read-only memory may go where it only reads.
+
+The pointer is followed through address arithmetic and kernel launches. Whatever else happens to it counts as writing.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from triptych.ir.modules import operations_named
+
+_READS = frozenset({"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"})
+_DERIVES = frozenset({"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast", "arith.select", "llvm.select"})
+_LAUNCH = "gpu.launch_func"
+_TO_INTEGER = "llvm.ptrtoint"
+
+
+class WrittenMemory:
+    """Answers for the pointers that the functions of one module receive."""
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    def may_be_written(self, pointer: Any) -> bool:
+        """Whether a store may go through the pointer."""
+        pending, seen = [pointer], [pointer]
+        while pending:
+            for use in pending.pop().uses:
+                user = use.owner.operation
+                if user.name in _READS or (user.name == _TO_INTEGER and not self._makes_pointers):
+                    continue
+                derived = self._derived(user, use.operand_number)
+                if derived is None:
+                    return True
+                if derived not in seen:
+                    seen.append(derived)
+                    pending.append(derived)
+        return False
+
+    def _derived(self, user: Any, operand: int) -> Any:
+        """The pointer that an operation makes of the one it is given; None when it does something else with it."""
+        if user.name in _DERIVES:
+            return user.results[0]
+        kernel = self._kernels.get(str(user.attributes["kernel"]).rpartition("@")[2]) if user.name == _LAUNCH else None
+        if kernel is None:
+            return None
+        arguments = list(kernel.regions[0].blocks[0].arguments)
+        place = operand - (len(user.operands) - len(arguments))
+        return arguments[place] if place >= 0 else None
+
+    @cached_property
+    def _kernels(self) -> dict[str, Any]:
+        return {kernel.attributes["sym_name"].value: kernel for kernel in self._all("gpu.func")}
+
+    @cached_property
+    def _makes_pointers(self) -> bool:
+        """Whether an integer becomes a pointer anywhere: only then can one that a pointer became be written through."""
+        return bool(self._all("llvm.inttoptr"))
+
+    def _all(self, name: str) -> list[Any]:
+        return operations_named(self._module.operation, name)

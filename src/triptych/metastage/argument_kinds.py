@@ -1,0 +1,79 @@
+"""Kinds of arguments that a language adds to numbers: tensors, pointers. The base knows only this protocol.
+
+A value has a kind by its attribute `__argument_kind__`, or by offering a protocol of other libraries that a language
+claims (`CLAIMS`): any object with `__dlpack__` is a tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from triptych.metastage.promotion import TYPES
+from triptych.metastage.tracing import Trace
+from triptych.stages import Leaf
+from triptych.support.registry import Registry
+from triptych.support.source import Span
+
+
+class ArgumentKind(Protocol):
+    """What an argument is at run time: equal kinds have equal keys, and one leaf of the compiled signature."""
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether the compiled function takes the Python object as it is."""
+
+    def key(self, names: dict[str, int]) -> Any:
+        """What decides the compiled code; unknowns shared by several arguments are numbered in `names`."""
+
+    def leaf(self, path: str, seen: set[str]) -> Leaf:
+        """The leaf of an argument of this kind; unknowns that no earlier leaf has are added to `seen`."""
+
+    def passed(self, value: Any) -> Any:
+        """What is passed to compiled code for the Python object."""
+
+    def build(self, path: str, values: Received, trace: Trace) -> Any:
+        """The argument as the traced function sees it."""
+
+
+Claim = Callable[[Any, str, Span | None], ArgumentKind]
+
+CLAIMS: Registry[Claim] = Registry(
+    "triptych.arguments", builtin={"__dlpack__": "triptych.cute.runtime.tensor_kinds:kind_of_tensor"}
+)
+"""How objects whose class has an attribute of that name become arguments."""
+
+
+def kind_of(value: Any, path: str, caller: Span | None) -> ArgumentKind | None:
+    """The kind of a value, if it has one."""
+    if hasattr(type(value), "__argument_kind__"):
+        kind: ArgumentKind = value.__argument_kind__
+        return kind
+    if hasattr(type(value), "__dlpack__"):
+        return CLAIMS.get("__dlpack__")(value, path, caller)
+    return None
+
+
+def received_types(leaf: Leaf) -> list[str]:
+    """MLIR types of what compiled code receives for a leaf."""
+    if leaf.memory is None:
+        return [TYPES[leaf.dtype].mlir]
+    pointer = f"!llvm.ptr<{leaf.memory.space}>" if leaf.memory.space else "!llvm.ptr"
+    return [pointer, *(f"i{unknown.width}" for unknown in leaf.memory.unknowns)]
+
+
+class Received:
+    """What a compiled function receives: one value for each leaf, one after the other, and `unknowns` by name."""
+
+    def __init__(self, leaves: Sequence[Leaf], values: Sequence[Any]) -> None:
+        rest = iter(values)
+        self._first = []
+        self.unknowns: dict[str, Any] = {}
+        for leaf in leaves:
+            self._first.append(next(rest))
+            for unknown in leaf.memory.unknowns if leaf.memory is not None else ():
+                self.unknowns[unknown.name] = next(rest)
+        self._rest = iter(self._first)
+
+    def __next__(self) -> Any:
+        return next(self._rest)

@@ -1,0 +1,42 @@
+"""Arguments of a kernel: host values go in as the MLIR values they are made of and are rebuilt in the kernel.
+
+What has no run-time part (a layout, a function, None) is the same Python object on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from triptych.metastage.aggregates import Parts, is_dynamic_expression, take_apart
+from triptych.metastage.plans import carry
+from triptych.metastage.promotion import PYTHON_NUMBERS
+from triptych.metastage.scalars import NUMERIC_CLASSES
+from triptych.metastage.tracing import Trace
+
+Rebuild = Callable[[Iterator[Any], Trace], Any]
+"""Makes the argument, in the kernel, of the values that the kernel has received."""
+
+
+def flatten(value: Any, trace: Trace) -> tuple[list[Any], Rebuild]:
+    """The MLIR values that a host value is made of, and how the kernel makes the same of what it receives."""
+    parts = None if is_dynamic_expression(value) else _list_parts(value) or take_apart(value)
+    if parts is None:
+        if type(value) in PYTHON_NUMBERS:
+            value = NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]](value)
+        plan = carry(value)
+        return plan.lower(value, trace), plan.build
+    flattened = [flatten(part, trace) for part in parts.values]
+    rebuilds = [rebuild for _, rebuild in flattened]
+    whole = parts.rebuild
+    return (
+        [value for values, _ in flattened for value in values],
+        lambda values, kernel: whole([rebuild(values, kernel) for rebuild in rebuilds]),
+    )
+
+
+def _list_parts(value: Any) -> Parts | None:
+    """A list may be an argument of a kernel, which gets one of its own: it is as fixed as a tuple for a launch."""
+    if type(value) is not list:
+        return None
+    return Parts((list, len(value)), tuple(f"[{i}]" for i in range(len(value))), tuple(value), list)

@@ -1,0 +1,86 @@
+"""The keywords of a launch beside its shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.metastage.errors import ArgumentBindingError
+from triptych.metastage.launch_shape import dimensions_of, static_dimensions
+from triptych.metastage.plans import describe
+from triptych.metastage.tracing import place
+from triptych.support.nearest import did_you_mean
+from triptych.support.runtime_errors import LaunchShapeError
+
+_WITHOUT_EFFECT = frozenset(
+    {
+        "stream",
+        "use_pdl",
+        "fallback_cluster",
+        "smem_merge_branch_allocs",
+        "programmatic_event",
+        "programmatic_event_flags",
+        "programmatic_event_trigger_at_block_start",
+        "launch_completion_event",
+        "launch_completion_event_flags",
+    }
+)
+"""What orders or overlaps launches on a GPU. Launches of one host function run in order, so no result depends on it."""
+_HINTS = ("min_blocks_per_mp", "max_number_threads")
+_KNOWN = ("grid", "block", "cluster", "smem", "cooperative", *_HINTS, *sorted(_WITHOUT_EFFECT))
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOptions:
+    """What a launch asks for besides threads."""
+
+    cluster: tuple[int, int, int]
+    smem: Any
+    """Bytes of shared memory; None: as many as the kernel allocates."""
+    cooperative: bool
+    hints: dict[str, int]
+    """For the code generator of a GPU: kept with the kernel."""
+
+    @classmethod
+    def of(cls, name: str, keywords: dict[str, Any]) -> LaunchOptions:
+        for keyword in keywords:
+            if keyword not in _KNOWN:
+                raise _unknown(name, keyword)
+        hints = {hint: _hint(hint, keywords[hint]) for hint in _HINTS if keywords.get(hint)}
+        return cls(
+            cluster=_cluster(keywords.get("cluster")),
+            smem=keywords.get("smem"),
+            cooperative=bool(keywords.get("cooperative", False)),
+            hints=hints,
+        )
+
+
+def _cluster(given: Any) -> tuple[int, int, int]:
+    if given is None:
+        return 1, 1, 1
+    known = static_dimensions(dimensions_of("cluster", given))
+    if known is None or min(known) < 1:
+        raise LaunchShapeError(
+            "a cluster has a fixed size", span=place(), found=describe(given), expected="positive Python ints"
+        )
+    return known
+
+
+def _unknown(name: str, keyword: str) -> ArgumentBindingError:
+    return ArgumentBindingError(
+        f"a launch has no keyword {keyword!r}",
+        span=place(),
+        found=f"{name}(...).launch({keyword}=...)",
+        expected=f"some of {', '.join(_KNOWN)}",
+        instead=did_you_mean(keyword, _KNOWN),
+    )
+
+
+def _hint(name: str, value: Any) -> int:
+    if isinstance(value, list | tuple):
+        value = value[0] * value[1] * value[2] if len(value) == 3 else value
+    if not isinstance(value, int):
+        raise ArgumentBindingError(
+            f"{name} is decided while tracing", span=place(), found=describe(value), expected="a Python int"
+        )
+    return value

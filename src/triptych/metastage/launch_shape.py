@@ -1,0 +1,104 @@
+"""The shape of a launch: blocks of a grid and threads of a block, each in three dimensions.
+
+A dimension that is a Python int is checked while tracing, a run-time one by the compiled host function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from triptych.metastage.checks import check
+from triptych.metastage.plans import describe
+from triptych.metastage.scalars import Int32, Numeric
+from triptych.metastage.tracing import Trace, place
+from triptych.support.runtime_errors import LaunchShapeError
+
+MOST_THREADS = 1024
+"""Threads of a block, as every NVIDIA GPU has it: a program that runs here is to run there."""
+MOST_THREADS_BY_DIMENSION = (1024, 1024, 64)
+MOST_BLOCKS = 2**31 - 1
+SHARED_BYTES = 227 * 1024
+"""Shared memory that a block may ask for: what the largest GPUs give."""
+
+Dimensions = tuple[Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchShape:
+    """Three dimensions of the grid and three of a block; ints, or Int32 where only the run knows."""
+
+    grid: Dimensions
+    block: Dimensions
+
+    @classmethod
+    def of(cls, trace: Trace, grid: Any, block: Any) -> LaunchShape:
+        blocks = dimensions_of("grid", grid)
+        threads = dimensions_of("block", block)
+        limits = zip("xyz", threads, MOST_THREADS_BY_DIMENSION, strict=True)
+        x, y, z = (_checked(trace, f"the grid's {x}", n, 0, MOST_BLOCKS) for x, n in zip("xyz", blocks, strict=True))
+        i, j, k = (_checked(trace, f"the block's {x}", n, 1, most) for x, n, most in limits)
+        _check_threads(trace, (i, j, k))
+        return cls((x, y, z), (i, j, k))
+
+
+def static_dimensions(dimensions: Dimensions) -> tuple[int, int, int] | None:
+    """The dimensions if all are known while tracing."""
+    return dimensions if all(isinstance(n, int) for n in dimensions) else None
+
+
+def dimensions_of(name: str, given: Any) -> Dimensions:
+    """One to three integers as three."""
+    dimensions = list(given) if isinstance(given, list | tuple) else [given]
+    for n in dimensions:
+        if isinstance(n, bool) or not (isinstance(n, int) or (isinstance(n, Numeric) and n.info.is_integer)):
+            raise LaunchShapeError(
+                f"a dimension of the {name} is not an integer",
+                span=place(),
+                found=describe(n),
+                expected="integers",
+                instead="`//` instead of `/`" if isinstance(n, float | Numeric) else "",
+            )
+    if not 1 <= len(dimensions) <= 3:
+        raise LaunchShapeError(
+            f"a {name} has up to three dimensions",
+            span=place(),
+            found=f"{len(dimensions)} dimensions",
+            expected=f"{name}=n, {name}=(x, y) or {name}=(x, y, z)",
+        )
+    x, y, z, *_ = (*dimensions, 1, 1)
+    return x, y, z
+
+
+def _checked(trace: Trace, what: str, n: Any, least: int, most: int) -> Any:
+    """The dimension as an int or an Int32, within its bounds."""
+    title = f"{what} dimension is not possible"
+    expected = f"{least} to {most}"
+    if isinstance(n, Numeric) and not n.is_dynamic:
+        n = int(n)
+    if isinstance(n, int):
+        if not least <= n <= most:
+            raise LaunchShapeError(title, span=place(), found=str(n), expected=expected)
+        return n
+    low, high = n.info.bounds
+    if low < least:
+        check(trace, (n >= least).ir_value(), LaunchShapeError.__name__, title, expected=expected)
+    if high > most:
+        check(trace, (n <= most).ir_value(), LaunchShapeError.__name__, title, expected=expected)
+    return n.to(Int32)
+
+
+def _check_threads(trace: Trace, block: Dimensions) -> None:
+    title, expected = "a block has too many threads", f"at most {MOST_THREADS} in all"
+    known = prod(n for n in block if isinstance(n, int))
+    if known > MOST_THREADS:
+        found = f"{' * '.join(map(str, block))} = {known}" if static_dimensions(block) else f"{known} or more"
+        raise LaunchShapeError(title, span=place(), found=found, expected=expected)
+    dynamic = [n for n in block if isinstance(n, Numeric)]
+    if len(dynamic) + (known > 1) < 2:
+        return
+    threads: Any = known
+    for n in dynamic:
+        threads = n * threads
+    check(trace, (threads <= MOST_THREADS).ir_value(), LaunchShapeError.__name__, title, expected=expected)

@@ -1,0 +1,57 @@
+"""How much shared memory a launch provides: what the kernel allocated while it was traced, or more if asked for."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from triptych.metastage.checks import check
+from triptych.metastage.kernel_body import KernelBody
+from triptych.metastage.launch_shape import SHARED_BYTES
+from triptych.metastage.plans import describe
+from triptych.metastage.scalars import Int32, Numeric
+from triptych.metastage.tracing import Trace, place
+from triptych.support.runtime_errors import LaunchShapeError
+from triptych.support.warnings import TriptychWarning
+
+_TITLE = "a block cannot have that much shared memory"
+
+
+def launch_bytes(trace: Trace, kernel: KernelBody, asked: Any) -> Any:
+    """An int or an Int32."""
+    needed = kernel.shared_bytes
+    if needed > SHARED_BYTES:
+        raise _too_much(kernel)
+    if asked is None:
+        return needed
+    if isinstance(asked, Numeric) and asked.is_dynamic and asked.info.is_integer:
+        holds = (asked >= needed) & (asked <= SHARED_BYTES)
+        expected = f"{needed} to {SHARED_BYTES} bytes"
+        check(trace, holds.ir_value(), LaunchShapeError.__name__, _TITLE, expected=expected)
+        return asked.to(Int32)
+    if isinstance(asked, bool) or not isinstance(asked, int | Numeric):
+        raise LaunchShapeError(
+            "the bytes of shared memory are not an integer", span=place(), found=describe(asked), expected="smem=bytes"
+        )
+    if not 0 <= int(asked) <= SHARED_BYTES:
+        expected = f"0 to {SHARED_BYTES} bytes"
+        raise LaunchShapeError(_TITLE, span=place(), found=f"smem={int(asked)}", expected=expected)
+    if int(asked) < needed:
+        _warn(f"smem={int(asked)} is less than the {needed} bytes that {kernel.name} allocates: it gets {needed}")
+    return max(int(asked), needed)
+
+
+def _warn(text: str) -> None:
+    """A warning at the user's line."""
+    span = place()
+    warnings.warn_explicit(text, TriptychWarning, span.file if span else __file__, span.line if span else 1)
+
+
+def _too_much(kernel: KernelBody) -> LaunchShapeError:
+    return LaunchShapeError(
+        f"the kernel {kernel.name} allocates more shared memory than a block has",
+        span=place(),
+        found=f"{kernel.shared_bytes} bytes",
+        expected=f"at most {SHARED_BYTES} bytes",
+        related=[(f"{part.size} bytes: {part.what}", part.span) for part in kernel.shared if part.span is not None],
+    )

@@ -1,0 +1,250 @@
+"""How a value differs over the lanes of a warp: the lattice and its arithmetic. Pure Python, no MLIR.
+
+A value with known differences is its value in lane 0 plus one number for each lane that is known now, and perhaps plus
+known multiples of numbers that the block knows at run time (the rows of a matrix). Such a value costs one scalar at
+run time, and memory addressed by it is read in runs. Everything else is just *varying*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from math import gcd
+from typing import Any
+
+
+class Level(IntEnum):
+    """For which threads the value of lane 0 is the same."""
+
+    BLOCK = 0
+    WARP = 1
+    LANE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """What is known of one value."""
+
+    level: Level
+    offsets: tuple[int, ...] | None = None
+    """Differences from lane 0; None when they are known only at run time."""
+    divisor: int = 1
+    """A power of two that divides the value of lane 0 (so it does when the value wraps); 0 divides only 0."""
+    constant: int | None = None
+    multiples: tuple[tuple[Any, tuple[int, ...]], ...] = ()
+    """Numbers that are the same for the block, and how many times each is added in every lane (0 in lane 0)."""
+
+    @property
+    def uniform(self) -> bool:
+        """Whether all lanes of a warp have the same value."""
+        return self.offsets is not None and not any(self.offsets) and not self.multiples
+
+    @property
+    def known(self) -> bool:
+        """Whether the value is one scalar and differences that need no other value of the lanes."""
+        return self.offsets is not None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the differences are numbers known now."""
+        return self.offsets is not None and not self.multiples
+
+    @property
+    def span(self) -> int:
+        """The largest difference; only for known differences."""
+        return max(self.offsets or (0,))
+
+    @property
+    def aligned(self) -> bool:
+        """Whether lane 0 is a multiple of a power of two above all differences: then adding them carries nowhere."""
+        if self.offsets is None or self.multiples or min(self.offsets) < 0:
+            return False
+        return self.divisor == 0 or self.divisor > self.span
+
+    def __str__(self) -> str:
+        if self.constant is not None and self.uniform:
+            return str(self.constant)
+        name = self.level.name.lower()
+        if self.offsets is None:
+            return "varying"
+        if self.uniform:
+            return f"{name} uniform"
+        if self.multiples:
+            return f"{name} base + rows of run-time length"
+        steps = {b - a for a, b in zip(self.offsets, self.offsets[1:], strict=False)}
+        shape = f"lane*{steps.pop()}" if len(steps) == 1 else "known differences"
+        return f"{name} base + {shape}"
+
+
+VARYING = Lanes(Level.LANE)
+
+
+def uniform(level: Level, width: int, divisor: int = 1, constant: int | None = None) -> Lanes:
+    """The same in all lanes."""
+    return known(level, (0,) * width, divisor, constant)
+
+
+def known(level: Level, offsets: tuple[int, ...], divisor: int = 1, constant: int | None = None) -> Lanes:
+    """Lane 0 (`constant` if known) plus `offsets`, which begin with 0."""
+    return Lanes(level, offsets, _power_of_two_part(divisor if constant is None else constant), constant)
+
+
+def join(left: Lanes, right: Lanes) -> Lanes:
+    """What holds of a value that is one or the other, the same choice in all lanes."""
+    if left == right:
+        return left
+    if left.offsets is None or left.offsets != right.offsets or left.multiples or right.multiples:
+        return VARYING
+    level = max(left.level, right.level)
+    return Lanes(level, left.offsets, gcd(left.divisor, right.divisor))
+
+
+def _power_of_two_part(n: int) -> int:
+    return n & -n
+
+
+def _constant(left: Lanes, right: Lanes, operation: Callable[[int, int], int]) -> int | None:
+    if left.constant is None or right.constant is None:
+        return None
+    return operation(left.constant, right.constant)
+
+
+def add(left: Lanes, right: Lanes) -> Lanes:
+    return _sum(left, right, 1)
+
+
+def subtract(left: Lanes, right: Lanes) -> Lanes:
+    return _sum(left, right, -1)
+
+
+def _sum(left: Lanes, right: Lanes, sign: int) -> Lanes:
+    if left.offsets is None or right.offsets is None:
+        return VARYING
+    offsets = tuple(a + sign * b for a, b in zip(left.offsets, right.offsets, strict=True))
+    constant = _constant(left, right, lambda a, b: a + sign * b)
+    found = known(max(left.level, right.level), offsets, gcd(left.divisor, right.divisor), constant)
+    if not left.multiples and not right.multiples:
+        return found
+    multiples = dict(left.multiples)
+    for number, times in right.multiples:
+        before = multiples.get(number, (0,) * len(times))
+        multiples[number] = tuple(a + sign * b for a, b in zip(before, times, strict=True))
+    kept = tuple((number, times) for number, times in multiples.items() if any(times))
+    return Lanes(found.level, offsets, found.divisor, None, kept)
+
+
+def multiply(left: Lanes, right: Lanes) -> Lanes:
+    if left.uniform and not right.uniform:
+        left, right = right, left
+    if left.offsets is None or not right.uniform:
+        return VARYING
+    level = max(left.level, right.level)
+    constant = _constant(left, right, lambda a, b: a * b)
+    if left.uniform:
+        return known(level, left.offsets, left.divisor * right.divisor, constant)
+    if right.constant is None:
+        return VARYING
+    times = right.constant
+    found = known(level, tuple(a * times for a in left.offsets), left.divisor * right.divisor, constant)
+    if not left.multiples or times == 0:
+        return found
+    scaled = tuple((number, tuple(a * times for a in counts)) for number, counts in left.multiples)
+    return Lanes(found.level, found.offsets, found.divisor, None, scaled)
+
+
+def rows(left: Lanes, right: Lanes, length: Any) -> Lanes:
+    """Known numbers times `length`, which is described by `right` and the same for the block."""
+    if not left.fixed or left.uniform or not right.uniform or right.level != Level.BLOCK or right.constant is not None:
+        return multiply(left, right)
+    divisor = _power_of_two_part(left.divisor * right.divisor)
+    return Lanes(left.level, (0,) * len(left.offsets or ()), divisor, None, ((length, left.offsets or ()),))
+
+
+def divide_unsigned(left: Lanes, right: Lanes) -> Lanes:
+    """Quotients of numbers that are not negative, by a constant unless everything is uniform."""
+    level = max(left.level, right.level)
+    if left.uniform and right.uniform:
+        constant = _constant(left, right, lambda a, b: a // b) if right.constant and (left.constant or 0) >= 0 else None
+        exact = right.constant and left.divisor % right.constant == 0
+        divisor = left.divisor // right.constant if right.constant and exact else 1
+        return known(level, left.offsets or (), divisor, constant)
+    c = right.constant
+    if left.offsets is None or not right.uniform or c is None or c <= 0 or not left.aligned:
+        return VARYING
+    if left.divisor % c == 0:
+        return known(level, tuple(a // c for a in left.offsets), left.divisor // c)
+    if left.divisor and c % left.divisor == 0:
+        return known(level, (0,) * len(left.offsets))
+    return VARYING
+
+
+def remainder_unsigned(left: Lanes, right: Lanes) -> Lanes:
+    """Remainders of numbers that are not negative, by a constant unless everything is uniform."""
+    level = max(left.level, right.level)
+    c = right.constant
+    if left.uniform and right.uniform:
+        constant = _constant(left, right, lambda a, b: a % b) if c and (left.constant or 0) >= 0 else None
+        if c and left.divisor % c == 0:
+            constant = 0
+        return known(level, left.offsets or (), gcd(left.divisor, right.divisor), constant)
+    if left.offsets is None or not right.uniform or c is None or c <= 0 or not left.aligned:
+        return VARYING
+    if left.divisor % c == 0:
+        return known(Level.BLOCK, tuple(a % c for a in left.offsets), 0, 0)
+    if c % left.divisor == 0:
+        return known(level, left.offsets, left.divisor)
+    return VARYING
+
+
+def shift_left(left: Lanes, right: Lanes) -> Lanes:
+    if right.constant is None or not 0 <= right.constant < 64:
+        return _uniform_only(left, right)
+    return multiply(left, uniform(Level.BLOCK, len(right.offsets or ()), constant=1 << right.constant))
+
+
+def shift_right(left: Lanes, right: Lanes) -> Lanes:
+    """Shifts of numbers that are not negative, or (arithmetic) of aligned ones: both are floor divisions."""
+    if right.constant is None or not 0 <= right.constant < 63:
+        return _uniform_only(left, right)
+    power = uniform(Level.BLOCK, len(right.offsets or ()), constant=1 << right.constant)
+    return divide_unsigned(left, power)
+
+
+def bitwise(operation: Callable[[int, int], int], left: Lanes, right: Lanes) -> Lanes:
+    """`&`, `|`, `^` with a constant: the low bits of an aligned value are known in every lane."""
+    if left.uniform and right.uniform:
+        constant = _constant(left, right, operation)
+        return known(max(left.level, right.level), left.offsets or (), constant=constant)
+    if left.constant is not None and left.uniform:
+        left, right = right, left
+    if right.constant is None or not right.uniform or left.offsets is None or not left.aligned:
+        return VARYING
+    size = left.divisor or 1 << left.span.bit_length()
+    low = right.constant % size
+    first = operation(0, low)
+    offsets = tuple(operation(a, low) - first for a in left.offsets)
+    constant = operation(left.constant, right.constant) if left.constant is not None else None
+    return known(left.level, offsets, constant=constant)
+
+
+def _uniform_only(left: Lanes, right: Lanes) -> Lanes:
+    return elementwise((left, right))
+
+
+def elementwise(operands: tuple[Lanes, ...]) -> Lanes:
+    """Any other operation: uniform when its operands are."""
+    if not all(operand.uniform for operand in operands):
+        return VARYING
+    level = max((operand.level for operand in operands), default=Level.BLOCK)
+    width = next((len(operand.offsets) for operand in operands if operand.offsets is not None), 0)
+    return uniform(level, width)
+
+
+def wrapped(source: Lanes, bits: int, from_bits: int | None = None) -> Lanes:
+    """The value in an integer type of `bits`; with `from_bits`, first read as an unsigned number of so many."""
+    if source.constant is None:
+        return source
+    constant = source.constant if from_bits is None else source.constant % (1 << from_bits)
+    constant = (constant + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)
+    return known(source.level, source.offsets or (), constant=constant)

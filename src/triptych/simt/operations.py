@@ -1,0 +1,145 @@
+"""Reading kernel operations: kinds of operations and the attributes that an analysis or a target asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+BARRIERS = frozenset({"gpu.barrier", "nvvm.barrier", "nvvm.barrier.arrive"})
+COLLECTIVES = frozenset(
+    {"nvvm.shfl.sync", "nvvm.vote.sync", "nvvm.redux.sync", "nvvm.match.sync", "nvvm.elect.sync", "nvvm.bar.warp.sync"}
+)
+WRITES = frozenset({"llvm.store", "llvm.atomicrmw", "llvm.cmpxchg", "gpu.printf", "llvm.inline_asm", "llvm.fence"})
+CONTROL = frozenset({"scf.for", "scf.if", "scf.while"})
+_PURE_DIALECTS = ("arith.", "math.", "vector.")
+_PURE = frozenset(
+    {
+        "llvm.getelementptr",
+        "llvm.mlir.addressof",
+        "llvm.inttoptr",
+        "llvm.ptrtoint",
+        "llvm.addrspacecast",
+        "llvm.bitcast",
+        "llvm.mlir.poison",
+        "llvm.mlir.undef",
+        "llvm.mlir.zero",
+        "llvm.mlir.constant",
+        "ub.poison",
+        "gpu.thread_id",
+        "gpu.block_id",
+        "gpu.block_dim",
+        "gpu.grid_dim",
+        "gpu.lane_id",
+    }
+)
+_DYNAMIC = -(2**31)
+
+
+def is_pure(name: str) -> bool:
+    """Whether an operation only computes: it may run once for many threads, again, or not at all."""
+    return name.startswith(_PURE_DIALECTS) or name in _PURE
+
+
+def body(operation: Any, region: int = 0) -> Any:
+    """The only block of a region, None for an empty region."""
+    blocks = operation.regions[region].blocks
+    return blocks[0] if len(blocks) else None
+
+
+def operations(block: Any) -> list[Any]:
+    return [operation.operation for operation in block.operations] if block is not None else []
+
+
+def inner(operation: Any) -> list[Any]:
+    """The operations directly inside all regions."""
+    return [found for region in operation.regions for block in region.blocks for found in operations(block)]
+
+
+def contains(operation: Any, names: frozenset[str]) -> bool:
+    """Whether the operation is, or has anywhere inside, one of `names`."""
+    return operation.name in names or any(contains(child, names) for child in inner(operation))
+
+
+def dimension(operation: Any) -> int:
+    """0, 1, 2 for x, y, z of an index operation."""
+    return "xyz".index(str(operation.attributes["dimension"])[-2])
+
+
+def integer_constant(operation: Any) -> int | None:
+    """The value of an integer `arith.constant`."""
+    value = operation.attributes["value"]
+    kind = str(operation.results[0].type)
+    if kind == "i1":
+        return int(bool(value.value)) if hasattr(value, "value") else None
+    if kind == "index" or (kind[0] == "i" and kind[1:].isdigit() and int(kind[1:]) <= 64):
+        return int(value.value)
+    return None
+
+
+def element_indices(operation: Any) -> list[int | None]:
+    """The indices of a `llvm.getelementptr`: constants, and None for each run-time operand."""
+    raw = operation.attributes["rawConstantIndices"]
+    return [None if index == _DYNAMIC else index for index in raw]
+
+
+def element_size(kind: str) -> int:
+    """Bytes of an LLVM element type as memory holds it."""
+    if kind.startswith("!llvm.ptr"):
+        return 8
+    if kind.startswith("vector<"):
+        count, _, element = kind[7:-1].partition("x")
+        return int(count) * element_size(element)
+    if kind.startswith("!llvm.array<"):
+        count, _, element = kind[12:-1].partition(" x ")
+        return int(count) * element_size(element)
+    bits = 16 if kind == "bf16" else int(kind[1:])
+    return max(1, bits // 8)
+
+
+def has_side(operation: Any) -> bool:
+    """Whether an `scf.if` has an else side."""
+    return body(operation, 1) is not None
+
+
+def spins(operation: Any) -> bool:
+    """Whether a loop waits for memory: it reads a place that stays the same and writes nothing itself."""
+    if operation.name != "scf.while" or contains(operation, frozenset({"llvm.store"})):
+        return False
+    return any(_reads_one_place(found, operation) for found in _inside(operation))
+
+
+def waits(operation: Any) -> bool:
+    """Whether a loop that waits for memory is the operation or somewhere inside it."""
+    return spins(operation) or any(waits(child) for child in inner(operation))
+
+
+def _reads_one_place(operation: Any, loop: Any) -> bool:
+    if operation.name in ("llvm.atomicrmw", "llvm.cmpxchg"):
+        return True
+    return operation.name == "llvm.load" and not _made_inside(operation.operands[0], loop)
+
+
+def _made_inside(value: Any, loop: Any) -> bool:
+    owner = value.owner
+    block = owner if not hasattr(owner, "operation") else owner.operation.block
+    parent = block.owner.operation if hasattr(block, "owner") else None
+    while parent is not None and parent.name not in ("gpu.func", "func.func", "builtin.module"):
+        if parent == loop:
+            return _varies(value, loop)
+        parent = parent.parent.operation if parent.parent is not None else None
+    return False
+
+
+def _varies(value: Any, loop: Any) -> bool:
+    """Whether a value made in a loop can change: it is carried by the loop, or made of something that can."""
+    owner = value.owner
+    if not hasattr(owner, "operation"):
+        return True
+    maker = owner.operation
+    return not is_pure(maker.name) or any(_made_inside(operand, loop) for operand in maker.operands)
+
+
+def _inside(operation: Any) -> list[Any]:
+    found = []
+    for child in inner(operation):
+        found += [child, *_inside(child)]
+    return found

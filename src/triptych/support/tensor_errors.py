@@ -1,0 +1,103 @@
+"""What can be wrong with a tensor that is passed to compiled code."""
+
+from __future__ import annotations
+
+from triptych.support.errors import TriptychError
+
+
+class UnsupportedTensorError(TriptychError, TypeError):
+    """An object whose memory compiled code cannot use: no DLPack, complex numbers, another byte order …"""
+
+    code = "TT0640"
+    failing = """
+import numpy as np
+
+@tt.jit
+def clear(x):
+    x[0] = 0
+
+clear(np.zeros(4, np.complex64))
+"""
+    fixed = """
+import numpy as np
+
+@tt.jit
+def clear(x):
+    x[0] = 0
+
+clear(np.zeros(4, np.float32))
+"""
+
+
+class ArgumentTensorTypeError(TriptychError, TypeError):
+    """A tensor with elements of another type, or with another number of modes, than the function was compiled for."""
+
+    code = "TT0641"
+    failing = """
+import numpy as np
+
+@tt.jit
+def clear(x):
+    x[0] = 0
+
+tt.compile(clear, np.zeros(4, np.float32))(np.zeros(4, np.float64))
+"""
+    fixed = """
+import numpy as np
+
+@tt.jit
+def clear(x):
+    x[0] = 0
+
+tt.compile(clear, np.zeros(4, np.float32))(np.zeros(9, np.float32))
+"""
+
+
+class ArgumentTensorError(TriptychError, ValueError):
+    """A tensor with another shape, stride, alignment or device than the function was compiled for."""
+
+    code = "TT0642"
+    failing = """
+import numpy as np
+from triptych.cute.runtime import from_dlpack
+
+@tt.jit
+def clear(x):
+    x[0] = 0
+
+tt.compile(clear, from_dlpack(np.zeros(4)))(np.zeros(5))
+"""
+    fixed = """
+import numpy as np
+from triptych.cute.runtime import from_dlpack
+
+@tt.jit
+def clear(x):
+    x[0] = 0
+
+tt.compile(clear, from_dlpack(np.zeros(4)).mark_layout_dynamic())(np.zeros(5))
+"""
+
+
+class ReadOnlyTensorError(TriptychError, ValueError):
+    """A read-only tensor is passed to a function that may write to it."""
+
+    code = "TT0643"
+    failing = """
+import numpy as np
+
+@tt.jit
+def clear(x):
+    x[0] = 0
+
+clear(np.broadcast_to(np.zeros(1), 4))
+"""
+    fixed = """
+import numpy as np
+
+@tt.jit
+def clear(x):
+    x[0] = 0
+
+clear(np.broadcast_to(np.zeros(1), 4).copy())
+"""

@@ -1,0 +1,66 @@
+"""Narrow floats between Python and the compiled function: they cross as Float64, and the function itself rounds them.
+
+Input: a traced module. Output: the same module with conversions where the public function begins and returns, so that
+the entry point needs to know nothing of narrow formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.modules import function, operations_named
+from triptych.ir.signature import signature_of
+from triptych.support.float_formats import FLOAT_FORMATS
+from triptych.targets.cpu.float_rounding import storage
+
+Conversion = Callable[[Any], Any]
+"""One MLIR type to another."""
+
+
+def widen_boundary(module: Any) -> None:
+    """Convert what the public function takes and returns."""
+    ir = bindings.mlir()
+    public = function(module, signature_of(module).name)
+    wide = ir.F64Type.get()
+
+    def crossing(type_: Any) -> Any:
+        form = FLOAT_FORMATS.get(str(type_))
+        return wide if form is not None and storage(form) != form.mlir else type_
+
+    if convert_signature(public, crossing):
+        _round_arguments(public.regions[0].blocks[0], crossing)
+        for operation in operations_named(public, "func.return"):
+            _widen_results(operation, crossing)
+
+
+def convert_signature(operation: Any, convert: Conversion) -> bool:
+    """Convert the types that a function declares; whether any has changed."""
+    ir = bindings.mlir()
+    old = ir.FunctionType(operation.attributes["function_type"].value)
+    new = ir.FunctionType.get([convert(type_) for type_ in old.inputs], [convert(type_) for type_ in old.results])
+    if new == old:
+        return False
+    operation.attributes["function_type"] = ir.TypeAttr.get(new)
+    return True
+
+
+def _round_arguments(block: Any, crossing: Conversion) -> None:
+    ir = bindings.mlir()
+    for argument in block.arguments:
+        narrow = argument.type
+        if crossing(narrow) != narrow:
+            argument.set_type(crossing(narrow))
+            with ir.InsertionPoint.at_block_begin(block), argument.location:
+                rounding = ir.Operation.create("arith.truncf", results=[narrow], operands=[argument])
+            argument.replace_all_uses_except(rounding.result, rounding)
+
+
+def _widen_results(operation: Any, crossing: Conversion) -> None:
+    ir = bindings.mlir()
+    for i, value in enumerate(list(operation.operands)):
+        if crossing(value.type) != value.type:
+            with ir.InsertionPoint(operation), operation.location:
+                wide = ir.Operation.create("arith.extf", results=[crossing(value.type)], operands=[value])
+            operation.operands[i] = wide.result

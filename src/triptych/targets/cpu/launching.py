@@ -1,0 +1,253 @@
+"""Pass `lower-launch`: a `gpu.launch_func` becomes a call of the thread pool with a function that runs some blocks.
+
+Input: the launches in the host function, and for every kernel `k` the function `k.blocks` that runs a range of blocks
+(see `kernel_functions`). Output: host code that packs the arguments on its stack, and `k.chunk`, which unpacks them.
+`k.blocks` gets one more parameter, the launch, through which it reports faults and hears of interrupts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.location import place_of
+from triptych.ir.modules import function, graft, operations_named, symbols
+from triptych.support.render import render
+from triptych.support.runtime_errors import LaunchShapeError
+from triptych.targets.cpu.ffi_layout import LAUNCH, LAUNCH_DECLARATION, POLL, POLL_DECLARATION, STOPPING
+from triptych.targets.cpu.kernel_functions import (
+    BLOCKS,
+    KERNEL_ATTRIBUTE,
+    LAUNCH_REQUEST,
+    POLL_REQUEST,
+    enclosing_function,
+)
+from triptych.targets.cpu.lower_assert import ERROR_ATTRIBUTE
+
+_CHUNK = ".chunk"
+_CONTAINER = "gpu.container_module"
+_POLL_PERIOD = 64
+"""Passes of a place between two looks: a look takes 30 ns, and 64 passes of a loop should not take long."""
+_EQUAL, _NOT_NEGATIVE = 0, 5
+_DESCRIPTION = 7
+"""Numbers that follow the kernel's own arguments: six dimensions and the bytes of shared memory."""
+
+
+def lower_launch(module: Any) -> None:
+    """Replace every launch of the module and drop what is left of its kernels."""
+    if _CONTAINER not in module.operation.attributes:
+        return
+    with module.context:
+        for name, operation in symbols(module).items():
+            if name.endswith(BLOCKS):
+                _BlocksFunction(operation).take_launch()
+        for launch in operations_named(module, "gpu.launch_func"):
+            _lower(module, launch)
+        graft(module, LAUNCH_DECLARATION + POLL_DECLARATION)
+        _drop_kernels(module)
+
+
+def _drop_kernels(module: Any) -> None:
+    for operation in list(module.body.operations):
+        name = operation.attributes["sym_name"].value if "sym_name" in operation.attributes else ""
+        is_request = name in (POLL_REQUEST, LAUNCH_REQUEST)
+        if operation.operation.name == "gpu.module" or is_request:
+            operation.operation.erase()
+    del module.operation.attributes[_CONTAINER]
+
+
+class _Code:
+    """Writes operations at one place of the user's source."""
+
+    def __init__(self, context: Any, location: Any, insertion: Any) -> None:
+        self.builder = Builder(context)
+        self.builder.insertion = insertion
+        self._location = location
+
+    def value(self, name: str, operands: Sequence[Any], kind: str, **attributes: Any) -> Any:
+        return self.builder.value(name, operands, self.builder.type(kind), self._location, attributes)
+
+    def do(self, name: str, operands: Sequence[Any], regions: int = 0, **attributes: Any) -> Any:
+        return self.builder.operation(name, operands, (), self._location, attributes, regions)
+
+    def constant(self, number: int, kind: str) -> Any:
+        return self.value("arith.constant", (), kind, value=self.builder.integer(kind, number))
+
+    def compare(self, predicate: int, left: Any, right: int, kind: str) -> Any:
+        operands = (left, self.constant(right, kind))
+        return self.value("arith.cmpi", operands, "i1", predicate=self.builder.integer("i64", predicate))
+
+    def stack(self, kind: str) -> Any:
+        """Room for one value, at the insertion point: the entry block, or every pass of a loop would take more."""
+        element = self.builder.type_attribute(kind)
+        return self.value("llvm.alloca", (self.constant(1, "i64"),), "!llvm.ptr", elem_type=element)
+
+    def call(self, callee: str, operands: Sequence[Any]) -> Any:
+        """A call of one of the functions that return a status."""
+        return self.value(
+            "llvm.call",
+            operands,
+            "i32",
+            callee=self.builder.attribute(f"@{callee}"),
+            operandSegmentSizes=self.builder.attribute(f"array<i32: {len(operands)}, 0>"),
+            op_bundle_sizes=self.builder.attribute("array<i32>"),
+        )
+
+    def check(self, holds: Any, error: str, text: str) -> None:
+        attributes = {"msg": self.builder.string(text), ERROR_ATTRIBUTE: self.builder.string(error)}
+        self.do("cf.assert", (holds,), **attributes)
+
+    def check_status(self, status: Any) -> None:
+        """Leave the function when a launch ends early; the cause is kept already."""
+        self.check(self.compare(_EQUAL, status, 0, "i32"), STOPPING, "the launch has ended early")
+
+
+# `k.blocks` -----------------------------------------------------------------------------------------------------
+class _BlocksFunction:
+    """A function that runs blocks and is to know the launch they belong to."""
+
+    def __init__(self, operation: Any) -> None:
+        self._operation = operation
+        self._entry = operation.regions[0].blocks[0]
+
+    def take_launch(self) -> None:
+        ir = bindings.mlir()
+        pointer = ir.Type.parse("!llvm.ptr")
+        kind = ir.FunctionType(self._operation.attributes["function_type"].value)
+        launch = self._entry.add_argument(pointer, self._operation.location)
+        self._operation.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get([*kind.inputs, pointer], kind.results)
+        )
+        self._operation.attributes[KERNEL_ATTRIBUTE] = ir.UnitAttr.get()
+        for request in self._requests(LAUNCH_REQUEST):
+            request.results[0].replace_all_uses_with(launch)
+            request.erase()
+        requests = self._requests(POLL_REQUEST)
+        if requests:
+            counter = self._counter()
+            for request in requests:
+                _poll(request, counter, launch)
+
+    def _requests(self, name: str) -> list[Any]:
+        return [call for call in operations_named(self._operation, "func.call") if _callee(call) == name]
+
+    def _counter(self) -> Any:
+        code = _Code(self._operation.context, self._operation.location, _start(self._entry))
+        counter = code.stack("i32")
+        code.do("llvm.store", (code.constant(0, "i32"), counter))
+        return counter
+
+
+def _callee(call: Any) -> str:
+    return str(bindings.mlir().FlatSymbolRefAttr(call.attributes["callee"]).value)
+
+
+def _poll(request: Any, counter: Any, launch: Any) -> None:
+    """Count in a variable that LLVM keeps in a register, and look when the count is round."""
+    ir = bindings.mlir()
+    code = _Code(request.context, request.location, ir.InsertionPoint(request))
+    passed = code.value("arith.addi", (code.value("llvm.load", (counter,), "i32"), code.constant(1, "i32")), "i32")
+    code.do("llvm.store", (passed, counter))
+    rest = code.value("arith.andi", (passed, code.constant(_POLL_PERIOD - 1, "i32")), "i32")
+    branch = code.do("scf.if", (code.compare(_EQUAL, rest, 0, "i32"),), regions=2)
+    code.builder.insertion = ir.InsertionPoint(branch.regions[0].blocks.append())
+    code.check_status(code.call(POLL, (launch,)))
+    code.do("scf.yield", ())
+    request.erase()
+
+
+# the host function ----------------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """What a launch is given."""
+
+    grid: tuple[Any, ...]
+    block: tuple[Any, ...]
+    shared_bytes: Any | None
+    arguments: tuple[Any, ...]
+
+
+def _lower(module: Any, launch: Any) -> None:
+    ir = bindings.mlir()
+    kernel = ir.SymbolRefAttr(launch.attributes["kernel"]).value[-1]
+    blocks = function(module, kernel + BLOCKS)
+    given = _operands(launch)
+    code = _Code(module.context, launch.location, ir.InsertionPoint(launch))
+    numbers = (*given.grid, *given.block, given.shared_bytes or code.constant(0, "i32"))
+    types = [str(kind) for kind in ir.FunctionType(blocks.attributes["function_type"].value).inputs]
+    record = f"!llvm.struct<({', '.join(types[: len(given.arguments) + _DESCRIPTION])})>"
+    graft(module, _chunk_text(kernel, types, record))
+    packed = _pack(launch, record, (*given.arguments, *numbers), code)
+    symbol = code.builder.attribute(f'@"{kernel}{_CHUNK}"')
+    chunk = code.value("llvm.mlir.addressof", (), "!llvm.ptr", global_name=symbol)
+    total = _total(code, given.grid, launch)
+    code.check_status(code.call(LAUNCH, (chunk, packed, total, *given.block[:2])))
+    launch.erase()
+
+
+def _operands(launch: Any) -> _Operands:
+    """By the segments of the operation: 0 dependencies, 1-6 dimensions, 7-9 cluster, 10 shared memory, 11 arguments."""
+    operands = iter(launch.operands)
+    sizes = bindings.mlir().DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"])
+    segments = [tuple(next(operands) for _ in range(size)) for size in sizes]
+    dimensions = [value for segment in segments[1:7] for value in segment]
+    shared_bytes = segments[10][0] if segments[10] else None
+    return _Operands(tuple(dimensions[:3]), tuple(dimensions[3:]), shared_bytes, segments[11])
+
+
+def _pack(launch: Any, record: str, values: Sequence[Any], code: _Code) -> Any:
+    host = enclosing_function(launch)
+    packed = _Code(launch.context, launch.location, _start(host.regions[0].blocks[0])).stack(record)
+    for i, value in enumerate(values):
+        place = code.value(
+            "llvm.getelementptr",
+            (packed,),
+            "!llvm.ptr",
+            elem_type=code.builder.type_attribute(record),
+            rawConstantIndices=code.builder.attribute(f"array<i32: 0, {i}>"),
+        )
+        code.do("llvm.store", (value, place))
+    return packed
+
+
+def _total(code: _Code, grid: Sequence[Any], launch: Any) -> Any:
+    """The number of blocks; one that no counter holds is refused."""
+    x, y, z = (code.value("arith.extsi", (n,), "i64") for n in grid)
+    plane = code.value("arith.muli", (x, y), "i64")
+    pair = code.builder.operation("arith.mulsi_extended", (plane, z), [code.builder.type("i64")] * 2, launch.location)
+    low, high = pair.results
+    fits = code.value(
+        "arith.andi",
+        (code.compare(_EQUAL, high, 0, "i64"), code.compare(_NOT_NEGATIVE, low, 0, "i64")),
+        "i1",
+    )
+    text = render(
+        "a grid has too many blocks", LaunchShapeError.code, span=place_of(launch), expected="fewer than 2**63 in all"
+    )
+    code.check(fits, LaunchShapeError.__name__, text)
+    return low
+
+
+def _chunk_text(kernel: str, types: Sequence[str], record: str) -> str:
+    """The function that the pool calls with a range of blocks."""
+    names = [f"%value{i}" for i in range(len(types) - 3)]
+    loads = "".join(
+        f"""
+  %place{i} = llvm.getelementptr %packed[0, {i}] : (!llvm.ptr) -> !llvm.ptr, {record}
+  %value{i} = llvm.load %place{i} : !llvm.ptr -> {kind}"""
+        for i, kind in enumerate(types[:-3])
+    )
+    return f"""
+func.func private @"{kernel}{BLOCKS}"({", ".join(types)})
+llvm.func internal @"{kernel}{_CHUNK}"(%packed: !llvm.ptr, %begin: i64, %end: i64, %launch: !llvm.ptr) {{{loads}
+  func.call @"{kernel}{BLOCKS}"({", ".join([*names, "%begin", "%end", "%launch"])}) : ({", ".join(types)}) -> ()
+  llvm.return
+}}
+"""
+
+
+def _start(block: Any) -> Any:
+    return bindings.mlir().InsertionPoint.at_block_begin(block)

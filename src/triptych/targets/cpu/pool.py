@@ -1,0 +1,151 @@
+"""The thread pool that runs the blocks of kernels: its settings, its threads, and the symbols compiled code imports.
+
+Input: the settings in force when a function that launches is loaded. Output: addresses. The work itself is native
+(`pool_code`), compiled once for a process. Threads are Python's, so that one that prints has a thread state already,
+and they are parked inside native code, whose frames keep that code mapped until the process ends.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import ctypes
+import os
+import random
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from functools import cache
+
+from triptych.ir.loader import LoadedObject, load_object
+from triptych.ir.worker import Request, shared_pool
+from triptych.support.config import config
+from triptych.support.setting import SettingError
+from triptych.targets.cpu.ffi_layout import KERNEL_FAULT, KERNEL_WRITE, LAUNCH, POLL
+from triptych.targets.cpu.pool_code import (
+    CONFIGURE,
+    POOL_PYTHON_FUNCTIONS,
+    PYTHON_WRITER,
+    START_WORKERS,
+    STOPPED,
+    WORK,
+    pool_code,
+)
+from triptych.targets.cpu.stopped_launch import stopped_address
+from triptych.targets.cpu.writing import write_text
+
+_STACK = 16 << 20
+"""Bytes of a worker's stack: blocks keep shared memory and the state of their threads there."""
+_SHUFFLED = "shuffled"
+_OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, getattr(signal, "SIGBUS", signal.SIGSEGV)}
+_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WRITE)
+
+
+class BlockPool:
+    """One set of threads with its own copy of the native code. Threads start with the first launch that needs them."""
+
+    def __init__(self, threads: int, multiplier: int, offset: int) -> None:
+        self._settings = (threads, multiplier, offset)
+        self._start = ctypes.CFUNCTYPE(ctypes.c_int32)(self._start_workers)
+        imports = {
+            START_WORKERS: _address(self._start),
+            STOPPED: stopped_address(),
+            PYTHON_WRITER: id(write_text),  # an object's identity is its address
+            **_python_functions(),
+        }
+        self._code = load_object(_pool_object(), CONFIGURE, imports, WORK, *_EXPORTS)
+        self.reset()
+
+    @property
+    def symbols(self) -> Mapping[str, int]:
+        """What compiled code imports."""
+        return {name: self._code.library[name] for name in _EXPORTS}
+
+    def reset(self) -> None:
+        """Forget all threads: there are none yet, or a fork has left them behind."""
+        configure = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3)(self._code.library[CONFIGURE])
+        configure(*self._settings)
+
+    def _start_workers(self) -> int:
+        """Called by a launch; gives how many there are. Without any, the caller runs all blocks."""
+        count, wanted = 0, self._settings[0] - 1
+        previous = threading.stack_size(_STACK)
+        with contextlib.suppress(RuntimeError):  # the system has no more threads, or the interpreter is ending
+            while count < wanted and not sys.is_finalizing():
+                _thread.start_new_thread(_work, (self._code,))
+                count += 1
+        threading.stack_size(previous)
+        return count
+
+
+def pool_symbols() -> Mapping[str, int]:
+    """The symbols of the pool for the settings in force."""
+    settings = config()
+    return _pool_of(settings.threads or _cores(), settings.block_order).symbols
+
+
+def _work(code: LoadedObject) -> None:
+    """A worker's life. Signals are for threads that can do something about them, except those it causes itself."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - _OWN_SIGNALS)
+    ctypes.CFUNCTYPE(None)(code.library[WORK])()
+
+
+@cache
+def _pool_of(threads: int, block_order: str) -> BlockPool:
+    made = BlockPool(threads, *_permutation(block_order))
+    _POOLS.append(made)
+    return made
+
+
+_POOLS: list[BlockPool] = []
+
+
+def _forget_threads() -> None:
+    for pool in _POOLS:
+        pool.reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+@cache
+def _pool_object() -> bytes:
+    return shared_pool().compile(Request(opt_level=0, emit=("object",)), pool_code()).object
+
+
+def _cores() -> int:
+    """Cores that this process may use, which in a container are fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _permutation(block_order: str) -> tuple[int, int]:
+    """Place i of the order runs block (i * multiplier + offset) modulo the number of blocks; (0, 0): place i runs i.
+
+    A prime above the number of blocks is coprime to it, so every block runs once.
+    """
+    name, _, seed = block_order.partition(":")
+    if not block_order:
+        return 0, 0
+    if name != _SHUFFLED or not (seed.isdecimal() or block_order == name):
+        raise SettingError(
+            "block_order has no usable value",
+            found=repr(block_order),
+            expected=f"nothing, {_SHUFFLED!r} or {_SHUFFLED + ':7'!r}, with a number of your choice",
+        )
+    source = random.Random(int(seed or 0))
+    return _prime_from(source.randrange(2**31, 2**32 - 2**16)), source.randrange(2**31)
+
+
+def _prime_from(start: int) -> int:
+    return next(n for n in range(start | 1, 2**32, 2) if all(n % d for d in range(3, 2**16, 2)))
+
+
+def _python_functions() -> dict[str, int]:
+    return {name: _address(getattr(ctypes.pythonapi, name)) for name in POOL_PYTHON_FUNCTIONS}
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]

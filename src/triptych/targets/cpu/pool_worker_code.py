@@ -1,0 +1,134 @@
+"""LLVM IR of the workers: waiting for a launch, spinning then parked, joining and leaving it. Part of `pool_code`."""
+
+from __future__ import annotations
+
+WORKER_CODE = """
+; The life of a worker: wait for a launch, join it, run blocks, leave. It never ends.
+define void @triptych_pool_work() {
+entry:
+  br label %wait
+wait:
+  %seen = phi i64 [ 0, %entry ], [ %found, %rest ]
+  %found = call i64 @wait_for_launch(i64 %seen)
+  ; Joined before looking: the caller withdraws its launch and then waits for all who have joined.
+  %joined = atomicrmw add ptr @active, i32 1 seq_cst
+  %launch = load atomic ptr, ptr @current seq_cst, align 8
+  %withdrawn = icmp eq ptr %launch, null
+  br i1 %withdrawn, label %rest, label %join
+join:
+  call void @wake_workers()
+  call void @run(ptr %launch)
+  br label %rest
+rest:
+  call void @leave_launch()
+  br label %wait
+}
+
+; Spins for a time that a parked thread would need to wake up, then parks. Gives the generation found.
+define internal i64 @wait_for_launch(i64 %seen) {
+entry:
+  br label %spin
+spin:
+  %tries = phi i32 [ 0, %entry ], [ %tried, %again ]
+  %generation = load atomic i64, ptr @generation seq_cst, align 8
+  %new = icmp ne i64 %generation, %seen
+  br i1 %new, label %found, label %again
+again:
+  call void @relax()
+  %tried = add i32 %tries, 1
+  %enough = icmp eq i32 %tried, 1000
+  br i1 %enough, label %park, label %spin
+park:
+  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  %sleeping = atomicrmw add ptr @sleepers, i32 1 seq_cst
+  br label %check
+check:
+  %current = load atomic i64, ptr @generation seq_cst, align 8
+  %changed = icmp ne i64 %current, %seen
+  br i1 %changed, label %wake, label %sleep
+sleep:
+  %woken = call i32 @pthread_cond_wait(ptr @work, ptr @mutex)
+  br label %check
+wake:
+  %awake = atomicrmw sub ptr @sleepers, i32 1 seq_cst
+  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  ret i64 %current
+found:
+  ret i64 %generation
+}
+
+; Wakes two; each of them wakes two more, so that the caller's share of the waking stays small on large machines.
+define internal void @wake_workers() {
+entry:
+  %sleepers = load atomic i32, ptr @sleepers seq_cst, align 4
+  %some = icmp sgt i32 %sleepers, 0
+  br i1 %some, label %wake, label %leave
+wake:
+  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  %first = call i32 @pthread_cond_signal(ptr @work)
+  %second = call i32 @pthread_cond_signal(ptr @work)
+  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  ret void
+leave:
+  ret void
+}
+
+define internal void @leave_launch() {
+entry:
+  %before = atomicrmw sub ptr @active, i32 1 seq_cst
+  %last = icmp eq i32 %before, 1
+  %waiting = load atomic i32, ptr @waiting seq_cst, align 4
+  %parked = icmp ne i32 %waiting, 0
+  %awaited = and i1 %last, %parked
+  br i1 %awaited, label %tell, label %leave
+tell:
+  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  %told = call i32 @pthread_cond_signal(ptr @done)
+  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  ret void
+leave:
+  ret void
+}
+
+; The caller has no blocks left and the launch is withdrawn. Parked, it still looks at signals now and then.
+define internal void @wait_for_workers(ptr %launch) {
+entry:
+  %deadline = alloca { i64, i64 }
+  br label %spin
+spin:
+  %tries = phi i32 [ 0, %entry ], [ %tried, %again ]
+  %active = load atomic i32, ptr @active seq_cst, align 4
+  %over = icmp eq i32 %active, 0
+  br i1 %over, label %leave, label %again
+again:
+  call void @relax()
+  %tried = add i32 %tries, 1
+  %enough = icmp eq i32 %tried, 1000
+  br i1 %enough, label %park, label %spin
+park:
+  %wall = call i64 @nanoseconds(i32 0) ; the clock of the day, by which conditions measure
+  %until = add i64 %wall, 50000000
+  %seconds = udiv i64 %until, 1000000000
+  %fraction = urem i64 %until, 1000000000
+  store i64 %seconds, ptr %deadline
+  %fraction_place = getelementptr i64, ptr %deadline, i64 1
+  store i64 %fraction, ptr %fraction_place
+  %locked = call i32 @pthread_mutex_lock(ptr @mutex)
+  store atomic i32 1, ptr @waiting seq_cst, align 4
+  %still = load atomic i32, ptr @active seq_cst, align 4
+  %busy = icmp ne i32 %still, 0
+  br i1 %busy, label %sleep, label %wake
+sleep:
+  %slept = call i32 @pthread_cond_timedwait(ptr @done, ptr @mutex, ptr %deadline)
+  br label %wake
+wake:
+  store atomic i32 0, ptr @waiting seq_cst, align 4
+  %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
+  %polled = call i32 @triptych_poll(ptr %launch)
+  %now_active = load atomic i32, ptr @active seq_cst, align 4
+  %now_over = icmp eq i32 %now_active, 0
+  br i1 %now_over, label %leave, label %park
+leave:
+  ret void
+}
+"""

@@ -1,0 +1,36 @@
+"""What code of a warp needs from the function it is in: memory of threads, a place for faults, and how to wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from triptych.targets.cpu.simt.private_arrays import PrivateArray
+
+if TYPE_CHECKING:
+    from triptych.targets.cpu.simt.warp import Warp
+
+
+class Arrays:
+    """The block function's memory: shared memory, arrays private to threads, scratch, and the record of a fault."""
+
+    shared: Any
+
+    def private(self, warp: Warp, root: Any) -> tuple[PrivateArray, Any]:
+        """A private array and the address of this warp's part of it."""
+        raise NotImplementedError
+
+    def scratch(self, kind: str) -> Any:
+        """Memory for one value of all lanes, used at once."""
+        raise NotImplementedError
+
+    def fault(self, warp: Warp, thread: Any) -> None:
+        """Record the thread (i32) that is about to fail a check."""
+        raise NotImplementedError
+
+    def poll(self, warp: Warp, loop: Any) -> None:
+        """Let a loop that may not end be interrupted, or let other warps run."""
+        raise NotImplementedError
+
+    def barrier(self, warp: Warp, operation: Any) -> None:
+        """Meet other warps."""
+        raise NotImplementedError

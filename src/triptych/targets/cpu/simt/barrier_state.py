@@ -1,0 +1,69 @@
+"""What the warps of a block share while they wait for each other, and the few shapes of code that look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from triptych.ir.location import place_of
+from triptych.targets.cpu.simt.code import Code
+
+BARRIER_COUNT = 16
+MOST_WARPS = 32
+WARP = 32
+ARRIVED, GENERATION, SITE = 0, 1, 2
+PROGRESS, LIVE_THREADS, LIVE_WARPS = (4 * BARRIER_COUNT + i for i in range(3))
+WAITING = LIVE_WARPS + 1
+STATE_WORDS = WAITING + MOST_WARPS
+RUNNING, ENDED = -1, -2
+
+
+class State:
+    """The words that the warps of a block share: barriers, counts, and where each warp waits."""
+
+    def __init__(self, code: Code, pointer: Any) -> None:
+        self._code = code
+        self.pointer = pointer
+
+    def place(self, index: Any) -> Any:
+        return self._code.offset(self.pointer, index, "i32")
+
+    def get(self, index: Any) -> Any:
+        return self._code.load(self.place(index), "i32", 4)
+
+    def set(self, index: Any, value: Any) -> None:
+        value = self._code.constant(value, "i32") if isinstance(value, int) else value
+        self._code.store(value, self.place(index), 4)
+
+    def add(self, index: Any, amount: Any) -> Any:
+        amount = self._code.constant(amount, "i32") if isinstance(amount, int) else amount
+        total = self._code.value("arith.addi", (self.get(index), amount), "i32")
+        self.set(index, total)
+        return total
+
+
+def loop(code: Code, low: Any, high: Any, step: Any, act: Callable[[Any], None]) -> None:
+    made = code.operation("scf.for", (low, high, step), regions=1)
+    inside = code.block(made, 0, ["i32"])
+    before = code.enter(inside)
+    act(inside.arguments[0])
+    code.operation("scf.yield")
+    code.leave(before)
+
+
+def when(code: Code, condition: Any, act: Callable[[], Any]) -> None:
+    made = code.operation("scf.if", (condition,), regions=2)
+    before = code.enter(code.block(made, 0))
+    act()
+    code.operation("scf.yield")
+    code.leave(before)
+
+
+def check(code: Code, holds: Any, error: str, message: str) -> None:
+    attributes = {"msg": code.builder.string(message), "triptych.error": code.builder.string(error)}
+    code.operation("cf.assert", (holds,), attributes=attributes)
+
+
+def line_of(operation: Any) -> str:
+    span = place_of(operation)
+    return f"line {span.line}" if span is not None else "another place"

@@ -1,0 +1,308 @@
+"""A kernel as a function that runs blocks one after the other: the block's own code, and loops over its warps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from triptych.ir.builder import Builder
+from triptych.simt.analysis import LaneAnalysis, Shape
+from triptych.simt.operations import body, element_size, operations
+from triptych.targets.cpu.kernel_functions import POLL_REQUEST
+from triptych.targets.cpu.simt.arrays import Arrays
+from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.homes import Crossings
+from triptych.targets.cpu.simt.launch_frame import LaunchFrame, known_block
+from triptych.targets.cpu.simt.plan import Item, Once, Segment, Together, is_block, make_plan, segments
+from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
+from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
+from triptych.targets.cpu.simt.warp import Position, Warp
+
+MOST_THREADS = 1024
+
+
+class BlockFunction(Arrays):
+    """Builds `<name>.blocks(kernel arguments, grid x 3, block x 3, shared bytes, begin, end)`."""
+
+    def __init__(self, kernel: Any, module: Any, width: int) -> None:
+        self._kernel = kernel
+        self._block = known_block(kernel)
+        self._private = private_arrays(kernel)
+        by_element = frozenset(root for root, array in self._private.items() if array.by_element)
+        shape = Shape(width, self._block)
+        self._analysis, self._items = _planned(kernel, shape, by_element)
+        self._crossings = Crossings(self._items, self._analysis)
+        self._code = Code(Builder(module.context), width)
+        self._module = module
+        self._values: dict[Any, Emitted] = {}
+        self._homes: dict[Any, list[tuple[str, Any]]] = {}
+        self._array_memory: dict[Any, tuple[Any, bool]] = {}
+        self._array_segments = self._segments_of_arrays()
+
+    def build(self) -> Any:
+        code = self._code
+        self._frame = frame = LaunchFrame(self._kernel, self._module, code)
+        self.shared = frame.shared
+        for argument, value in zip(body(self._kernel).arguments, frame.arguments, strict=True):
+            self._values[argument] = Scalar(value)
+
+        def run(position: Position) -> None:
+            self._position = position
+            self._run(self._items)
+
+        frame.build(run)
+        return frame.function
+
+    @property
+    def _most_warps(self) -> int:
+        if self._block is None:
+            return MOST_THREADS // self._code.width
+        x, y, z = self._block
+        return -(-x * y * z // self._code.width)
+
+    # memory -----------------------------------------------------------------------------------------------------
+    def _allocate(self, kind: str, count: int) -> Any:
+        return self._frame.memory.allocate(kind, count)
+
+    def scratch(self, kind: str) -> Any:
+        return self._allocate(kind, 1)
+
+    def private(self, warp: Warp, root: Any) -> tuple[PrivateArray, Any]:
+        array, code = self._private[root], self._code
+        kind = code.wide(array.element) if array.by_element else f"!llvm.array<{array.size * code.width} x i8>"
+        count = array.count if array.by_element else 1
+        if root not in self._array_memory:
+            used = self._array_segments[root]
+            once = len(used) == 1 and not next(iter(used)).in_loop
+            self._array_memory[root] = (self._allocate(kind, count * (1 if once else self._most_warps)), once)
+        memory, once = self._array_memory[root]
+        if once or self._most_warps == 1:
+            return array, memory
+        place = code.value("arith.muli", (warp.number, code.constant(count, "i32")), "i32")
+        return array, code.offset(memory, code.value("arith.extui", (place,), "i64"), kind)
+
+    def _segments_of_arrays(self) -> dict[Any, set[Segment]]:
+        found: dict[Any, set[Segment]] = {root: set() for root in self._private}
+        roots = {root: root for root in self._private}
+        for segment in segments(self._items):
+            for operation in segment.operations:
+                _follow(operation, roots, partial(_note, found, segment))
+        return found
+
+    def fault(self, warp: Warp, thread: Any) -> None:
+        self._frame.memory.write_fault(self._position.block_ids, thread)
+
+    def poll(self, warp: Warp, loop: Any) -> None:
+        code = self._code
+        code.operation("func.call", attributes={"callee": code.attribute(f"@{POLL_REQUEST}")})
+
+    # items ------------------------------------------------------------------------------------------------------
+    def _run(self, items: Sequence[Item]) -> None:
+        for item in items:
+            if isinstance(item, Segment):
+                self._run_segment(item)
+            elif isinstance(item, Once):
+                self._once().convert(item.operation)
+            else:
+                self._run_together(item)
+
+    def _once(self) -> Warp:
+        return Warp(self._code, self._analysis, self._position, self, self._values, None, None)
+
+    def _run_segment(self, segment: Segment) -> None:
+        code = self._code
+        if self._most_warps == 1:
+            self._run_warp(segment, code.constant(0, "i32"))
+            return
+        zero, one = code.constant(0, "i32"), code.constant(1, "i32")
+        loop = code.operation("scf.for", (zero, self._frame.warps, one), regions=1)
+        inside = code.block(loop, 0, ["i32"])
+        before = code.enter(inside)
+        self._run_warp(segment, inside.arguments[0])
+        code.operation("scf.yield")
+        code.leave(before)
+
+    def _run_warp(self, segment: Segment, number: Any) -> None:
+        warp = Warp(self._code, self._analysis, self._position, self, dict(self._values), number, None)
+        warp.mask = self._existing(warp)
+        for value in self._crossings.needs(segment):
+            if self._crossings.remade(value):
+                warp.convert(value.owner.operation)
+            else:
+                self._load_home(warp, value)
+        for operation in segment.operations:
+            warp.convert(operation)
+            for result in operation.results:
+                if self._crossings.stored(result):
+                    self._store_home(warp, result, warp.forms(result, self._known(result)))
+        copied = [(place, warp.forms(value, self._known(place))) for value, place in segment.copies]
+        for place, forms in copied:
+            self._store_home(warp, place, forms)
+
+    def _existing(self, warp: Warp) -> Any:
+        """The lanes that are threads: the last warp of a block may have fewer."""
+        if self._block is not None and self._block[0] * self._block[1] * self._block[2] % self._code.width == 0:
+            return None
+        return self._code.compare(
+            "ult", warp.linear().value, self._code.broadcast(self._frame.threads, "i32"), lanes=True
+        )
+
+    # homes ------------------------------------------------------------------------------------------------------
+    def _known(self, value: Any) -> bool:
+        return self._analysis.at(self._crossings.place(value)).known and self._analysis.at(value).known
+
+    def _home(self, warp: Warp, value: Any) -> list[tuple[str, Any]]:
+        place = self._crossings.place(value)
+        if place not in self._homes:
+            kinds = warp.form_types(place, self._analysis.at(place).known)
+            self._homes[place] = [(kind, self._allocate(_stored(kind), self._most_warps)) for kind in kinds]
+        return self._homes[place]
+
+    def _addresses(self, warp: Warp, value: Any) -> list[tuple[str, Any]]:
+        code = self._code
+        number = code.value("arith.extui", (warp.number,), "i64")
+        return [(kind, code.offset(base, number, _stored(kind))) for kind, base in self._home(warp, value)]
+
+    def _store_home(self, warp: Warp, value: Any, forms: Sequence[tuple[str, Any]]) -> None:
+        for (kind, address), (_, part) in zip(self._addresses(warp, value), forms, strict=True):
+            stored = _stored(kind)
+            part = self._code.value("arith.index_cast", (part,), stored) if stored != kind else part
+            self._code.store(part, address, _home_alignment(stored))
+
+    def _load_home(self, warp: Warp, value: Any) -> None:
+        parts = []
+        for kind, address in self._addresses(warp, value):
+            stored = _stored(kind)
+            part = self._code.load(address, stored, _home_alignment(stored))
+            parts.append(self._code.value("arith.index_cast", (part,), kind) if stored != kind else part)
+        known = self._analysis.at(self._crossings.place(value)).known
+        warp.set(value, warp.rebuild(value, known, parts))
+
+    # control flow of the block ----------------------------------------------------------------------------------
+    def _run_together(self, item: Together) -> None:
+        {"scf.for": self._for, "scf.if": self._if, "scf.while": self._while}[item.operation.name](item)
+
+    def _scalars(self, values: Sequence[Any], like: Sequence[Any]) -> list[Any]:
+        """What the block itself carries."""
+        once = self._once()
+        return [once.scalar(v) for v, place in zip(values, like, strict=True) if is_block(self._analysis, place)]
+
+    def _kinds(self, values: Sequence[Any]) -> list[str]:
+        return [plain_pointer(str(value.type)) for value in values if is_block(self._analysis, value)]
+
+    def _bind(self, values: Sequence[Any], given: Sequence[Any]) -> None:
+        mine = [value for value in values if is_block(self._analysis, value)]
+        for value, made in zip(mine, given, strict=True):
+            self._values[value] = Scalar(made)
+
+    def _inside(self, block: Any, items: Sequence[Item], end: Callable[[], None]) -> None:
+        before = self._code.enter(block)
+        self._run(items)
+        end()
+        self._code.leave(before)
+
+    def _yield(self, values: Sequence[Any], places: Sequence[Any]) -> None:
+        self._code.operation("scf.yield", self._scalars(values, places))
+
+    def _for(self, item: Together) -> None:
+        operation, code = item.operation, self._code
+        code.location = operation.location
+        counter, *carried = body(operation).arguments
+        bounds, initial = list(operation.operands)[:3], list(operation.operands)[3:]
+        once = self._once()
+        kinds = self._kinds(carried)
+        made = code.operation(
+            "scf.for", [*(once.scalar(b) for b in bounds), *self._scalars(initial, carried)], kinds, regions=1
+        )
+        inside = code.block(made, 0, [str(counter.type), *kinds])
+        self._values[counter] = Scalar(inside.arguments[0])
+        self._bind(carried, list(inside.arguments)[1:])
+        end = operations(body(operation))[-1]
+        self._inside(
+            inside,
+            item.bodies[0],
+            partial(self._yield, list(end.operands), carried),
+        )
+        self._bind(list(operation.results), list(made.results))
+
+    def _if(self, item: Together) -> None:
+        operation, code = item.operation, self._code
+        code.location = operation.location
+        results = list(operation.results)
+        condition = self._once().scalar(operation.operands[0])
+        made = code.operation("scf.if", (condition,), self._kinds(results), regions=2)
+        for side in range(2):
+            if body(operation, side) is None:
+                continue
+            end = operations(body(operation, side))[-1]
+            self._inside(
+                code.block(made, side),
+                item.bodies[side],
+                partial(self._yield, list(end.operands), results),
+            )
+        self._bind(results, list(made.results))
+
+    def _while(self, item: Together) -> None:
+        operation, code = item.operation, self._code
+        code.location = operation.location
+        entering, passing = list(body(operation, 0).arguments), list(body(operation, 1).arguments)
+        initial = self._scalars(list(operation.operands), entering)
+        made = code.operation("scf.while", initial, self._kinds(passing), regions=2)
+        head = code.block(made, 0, self._kinds(entering))
+        self._bind(entering, list(head.arguments))
+        condition, *forwarded = operations(body(operation, 0))[-1].operands
+        self._inside(
+            head,
+            item.bodies[0],
+            lambda: code.operation(
+                "scf.condition", [self._once().scalar(condition), *self._scalars(forwarded, passing)]
+            ),
+        )
+        inside = code.block(made, 1, self._kinds(passing))
+        self._bind(passing, list(inside.arguments))
+        end = operations(body(operation, 1))[-1]
+        self._inside(
+            inside,
+            item.bodies[1],
+            partial(self._yield, list(end.operands), entering),
+        )
+        self._bind(list(operation.results), list(made.results))
+
+
+def _planned(kernel: Any, shape: Shape, by_element: frozenset[Any]) -> tuple[LaneAnalysis, list[Item]]:
+    per_warp: frozenset[Any] = frozenset()
+    while True:
+        analysis = LaneAnalysis(kernel, shape, per_warp, by_element)
+        items, more = make_plan(kernel, analysis)
+        if not more - per_warp:
+            return analysis, items
+        per_warp |= more
+
+
+def _note(found: dict[Any, set[Segment]], segment: Segment, root: Any) -> None:
+    found[root].add(segment)
+
+
+def _stored(kind: str) -> str:
+    """The type that memory holds for a value."""
+    return kind.replace("index", "i64")
+
+
+def _home_alignment(kind: str) -> int:
+    if "i1>" in kind:
+        return 1
+    return min(64, element_size(kind))
+
+
+def _follow(operation: Any, roots: dict[Any, Any], note: Callable[[Any], None]) -> None:
+    """Tell which arrays an operation and what is inside it use; addresses made from an array count as it."""
+    for operand in operation.operands:
+        if operand in roots:
+            note(roots[operand])
+            if operation.name == "llvm.getelementptr":
+                roots[operation.results[0]] = roots[operand]
+    for region in operation.regions:
+        for block in region.blocks:
+            for child in operations(block):
+                _follow(child, roots, note)

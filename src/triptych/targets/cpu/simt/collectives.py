@@ -1,0 +1,295 @@
+"""Operations in which lanes meet: shuffles, votes, reductions, and what every active lane does in turn (printing)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from triptych.ir.errors import LoweringError
+from triptych.ir.location import place_of
+from triptych.simt.operations import element_size
+from triptych.targets.cpu.simt.atomics import each_active
+from triptych.targets.cpu.simt.memory import gather
+from triptych.targets.cpu.simt.values import Scalar, Wide
+
+if TYPE_CHECKING:
+    from triptych.targets.cpu.simt.warp import Warp
+
+WARP = 32
+CLOCK = "clock_gettime"
+"""Of the C library."""
+
+_REDUCTIONS = {
+    "add": ("add", "0"),
+    "min": ("minsi", "2147483647"),
+    "max": ("maxsi", "-2147483648"),
+    "umin": ("minui", "-1"),
+    "umax": ("maxui", "0"),
+    "and": ("and", "-1"),
+    "or": ("or", "0"),
+    "xor": ("xor", "0"),
+}
+"""PTX reductions: the vector reduction and its neutral number."""
+
+
+def source_lane(kind: str, lane: int, offset: int, mask_and_clamp: int) -> int:
+    """The lane that a shuffle reads from, by the PTX definition."""
+    segment, clamp = mask_and_clamp >> 8 & 31, mask_and_clamp & 31
+    offset &= 31
+    last = lane & segment | clamp & ~segment
+    first = lane & segment
+    source = {
+        "up": lane - offset,
+        "down": lane + offset,
+        "bfly": lane ^ offset,
+        "idx": first | offset & ~segment,
+    }[kind]
+    inside = source >= last if kind == "up" else source <= last
+    return source if inside else lane
+
+
+def _kind(operation: Any) -> str:
+    return str(operation.attributes["kind"]).rpartition(" ")[2].rstrip(">")
+
+
+def shuffle(warp: Warp, operation: Any) -> None:
+    _, value, offset, clamp = operation.operands
+    result, kind, code = operation.results[0], str(operation.results[0].type), warp.code
+    at = warp.analysis.at
+    if at(value).uniform:
+        warp.set(result, warp.get(value))
+        return
+    form = _kind(operation)
+    if at(offset).constant is not None and at(offset).uniform and at(clamp).constant is not None:
+        places = [source_lane(form, lane, at(offset).constant or 0, at(clamp).constant or 0) for lane in range(WARP)]
+        if at(result).uniform:
+            warp.set(result, Scalar(code.extract(warp.vector(value), places[0], kind)))
+        else:
+            warp.set(result, Wide(code.shuffle(warp.vector(value), warp.vector(value), places, kind)))
+        return
+    found = _read_lanes(warp, warp.vector(value), _source_lanes(warp, form, offset, clamp), kind)
+    warp.set(result, Scalar(code.extract(found, 0, kind)) if at(result).uniform else Wide(found))
+
+
+def _source_lanes(warp: Warp, form: str, offset: Any, clamp: Any) -> Any:
+    """`source_lane` at run time, in all lanes."""
+    code, kind = warp.code, warp.code.wide("i32")
+    lanes = code.constants(range(WARP), "i32")
+
+    def number(n: int) -> Any:
+        return code.constants([n] * WARP, "i32")
+
+    def both(left: Any, right: Any) -> Any:
+        return code.value("arith.andi", (left, right), kind)
+
+    given = warp.vector(clamp)
+    segment = both(code.value("arith.shrui", (given, number(8)), kind), number(31))
+    outside = code.value("arith.xori", (segment, number(-1)), kind)
+    first = both(lanes, segment)
+    last = code.value("arith.ori", (first, both(both(given, number(31)), outside)), kind)
+    amount = both(warp.vector(offset), number(31))
+    if form == "idx":
+        source = code.value("arith.ori", (first, both(amount, outside)), kind)
+    else:
+        name = {"up": "arith.subi", "down": "arith.addi", "bfly": "arith.xori"}[form]
+        source = code.value(name, (lanes, amount), kind)
+    inside = code.compare("sge" if form == "up" else "sle", source, last, lanes=True)
+    return code.select(inside, source, lanes, kind)
+
+
+def _read_lanes(warp: Warp, vector: Any, lanes: Any, kind: str) -> Any:
+    """Each lane reads another lane's element, through memory."""
+    code = warp.code
+    home = warp.arrays.scratch(code.wide(kind))
+    code.store(vector, home, element_size(code.wide(kind)))
+    wide = code.value("arith.extui", (lanes,), code.wide("i64"))
+    mask, warp.mask = warp.mask, None
+    found = gather(warp, code.offset(home, wide, kind), kind, element_size(kind))
+    warp.mask = mask
+    return found
+
+
+def participants(warp: Warp, operation: Any, members: Any) -> Any:
+    """The lanes that take part: active ones that the member mask names; None when all do."""
+    known = warp.analysis.at(members)
+    if not known.uniform:
+        raise LoweringError(
+            "the member mask of a warp operation differs between lanes",
+            span=place_of(operation),
+            expected="one mask for all lanes that take part",
+        )
+    if known.constant is not None and known.constant & 0xFFFFFFFF == 0xFFFFFFFF:
+        return warp.mask
+    code = warp.code
+    bits = code.value("vector.broadcast", (warp.scalar(members),), "vector<1xi32>")
+    named = code.value("vector.bitcast", (bits,), code.wide("i1"))
+    return named if warp.mask is None else code.both(warp.mask, named)
+
+
+def vote(warp: Warp, operation: Any) -> None:
+    members, predicate = operation.operands
+    code, form, result = warp.code, _kind(operation), operation.results[0]
+    lanes = participants(warp, operation, members)
+    held = warp.vector(predicate)
+    yes = held if lanes is None else code.both(lanes, held)
+    if form == "ballot":
+        warp.set(result, Scalar(code.bits(yes)))
+        return
+    if form == "any":
+        warp.set(result, Scalar(code.any(yes)))
+        return
+    no = code.invert(held) if lanes is None else code.both(lanes, code.invert(held))
+    none_fails = code.value("arith.xori", (code.any(no), code.constant(1, "i1")), "i1")
+    if form == "all":
+        warp.set(result, Scalar(none_fails))
+        return
+    none_holds = code.value("arith.xori", (code.any(yes), code.constant(1, "i1")), "i1")
+    warp.set(result, Scalar(code.value("arith.ori", (none_fails, none_holds), "i1")))
+
+
+def redux(warp: Warp, operation: Any) -> None:
+    value, members = operation.operands
+    code, result = warp.code, operation.results[0]
+    kind = str(result.type)
+    name, neutral = _REDUCTIONS.get(_kind(operation), ("", ""))
+    if not name or kind != "i32":
+        raise LoweringError(
+            f"the CPU target has no warp reduction {_kind(operation)} of {kind}", span=place_of(operation)
+        )
+    lanes = participants(warp, operation, members)
+    vector = warp.vector(value)
+    if lanes is not None:
+        vector = code.select(lanes, vector, code.dense(", ".join([neutral] * WARP), code.wide(kind)), code.wide(kind))
+    warp.set(result, Scalar(code.reduce(name, vector, kind)))
+
+
+def match(warp: Warp, operation: Any) -> None:
+    """For each lane the lanes that hold its value: one comparison for each lane."""
+    members, value = operation.operands
+    code, result = warp.code, operation.results[0]
+    if _kind(operation) != "any":
+        raise LoweringError("the CPU target has only match.any", span=place_of(operation))
+    lanes = participants(warp, operation, members)
+    vector, kind = warp.vector(value), str(value.type)
+    found = code.constants([0] * WARP, "i32")
+    for lane in range(WARP):
+        equal = code.compare("eq", vector, code.broadcast(code.extract(vector, lane, kind), kind), lanes=True)
+        if lanes is not None:
+            equal = code.both(equal, code.broadcast(code.extract(lanes, lane, "i1"), "i1"))
+        bit = 1 << lane
+        bit = bit - (1 << WARP) if lane == WARP - 1 else bit
+        set_bit = code.select(
+            equal, code.constants([bit] * WARP, "i32"), code.constants([0] * WARP, "i32"), code.wide("i32")
+        )
+        found = code.value("arith.ori", (found, set_bit), code.wide("i32"))
+    warp.set(result, Wide(found))
+
+
+def elect(warp: Warp, operation: Any) -> None:
+    """True in the first active lane."""
+    code, result = warp.code, operation.results[0]
+    numbers = code.constants(range(code.width), "i32")
+    if warp.mask is None:
+        first = code.constants([0] * code.width, "i32")
+    else:
+        first = code.broadcast(first_of(warp, warp.mask), "i32")
+    warp.set(result, Wide(code.compare("eq", numbers, first, lanes=True)))
+
+
+def first_of(warp: Warp, mask: Any) -> Any:
+    """The number (i32) of the first lane of a mask that has one."""
+    code = warp.code
+    kind = f"i{code.width}"
+    first = code.value("math.cttz", (code.bits(mask),), kind)
+    return first if kind == "i32" else code.value("arith.extui", (first,), "i32")
+
+
+def nothing(warp: Warp, operation: Any) -> None:
+    """The lanes of a vector are always together."""
+
+
+def check(warp: Warp, operation: Any) -> None:
+    """A run-time check: it fails if it fails in any active lane, and the first such thread is recorded."""
+    code, condition = warp.code, operation.operands[0]
+    attributes = {name: operation.attributes[name] for name in operation.attributes}
+    if warp.analysis.at(condition).uniform:
+        holds = warp.scalar(condition)
+        lane = code.constant(0, "i32") if warp.mask is None else first_of(warp, warp.mask)
+    else:
+        failing = code.invert(warp.vector(condition))
+        failing = failing if warp.mask is None else code.both(warp.mask, failing)
+        holds = code.value("arith.xori", (code.any(failing), code.constant(1, "i1")), "i1")
+        lane = first_of(warp, failing)
+    made = code.operation("scf.if", (holds,), regions=2)
+    for side in range(2):
+        before = code.enter(code.block(made, side))
+        if side == 1:
+            thread = lane if warp.number is None else code.value("arith.addi", (warp.first_thread(), lane), "i32")
+            warp.arrays.fault(warp, thread)
+        code.operation("scf.yield")
+        code.leave(before)
+    code.operation("cf.assert", (holds,), attributes=attributes)
+
+
+def say(warp: Warp, operation: Any) -> None:
+    """Every active thread prints, in order."""
+    operands: Sequence[Any] = list(operation.operands)
+    attributes = {name: operation.attributes[name] for name in operation.attributes}
+    kinds = [str(operand.type) for operand in operands]
+    for operand in operands:
+        if not warp.analysis.at(operand).uniform:
+            warp.vector(operand)  # made before the loop
+
+    def once(lane: Any) -> None:
+        values = [warp.lane(operand, lane, kind) for operand, kind in zip(operands, kinds, strict=True)]
+        warp.code.operation("gpu.printf", values, attributes=attributes)
+
+    each_active(warp, once)
+
+
+def clock(warp: Warp, operation: Any) -> None:
+    """The processor's own counter."""
+    code, result = warp.code, operation.results[0]
+    attributes = {
+        "intrin": code.builder.string("llvm.readcyclecounter"),
+        "operandSegmentSizes": code.attribute("array<i32: 0, 0>"),
+        "op_bundle_sizes": code.attribute("array<i32>"),
+    }
+    now = code.value("llvm.call_intrinsic", (), "i64", attributes)
+    kind = str(result.type)
+    warp.set(result, Scalar(now if kind == "i64" else code.value("arith.trunci", (now,), kind)))
+
+
+def nanoseconds(warp: Warp, operation: Any) -> None:
+    """The clock of the C library: seconds and nanoseconds."""
+    code = warp.code
+    time = warp.arrays.scratch("!llvm.array<2 x i64>")
+    monotonic = code.constant(1, "i32")
+    code.value("func.call", (monotonic, time), "i32", {"callee": code.attribute(f"@{CLOCK}")})
+    seconds, rest = (code.load(code.offset(time, i, "i64"), "i64", 8) for i in range(2))
+    scaled = code.value("arith.muli", (seconds, code.constant(10**9, "i64")), "i64")
+    warp.set(operation.results[0], Scalar(code.value("arith.addi", (scaled, rest), "i64")))
+
+
+def barrier(warp: Warp, operation: Any) -> None:
+    """Only in warps that wait; elsewhere barriers have become cuts."""
+    warp.arrays.barrier(warp, operation)
+
+
+HANDLERS: dict[str, Callable[[Any, Any], None]] = {
+    "nvvm.shfl.sync": shuffle,
+    "nvvm.vote.sync": vote,
+    "nvvm.redux.sync": redux,
+    "nvvm.match.sync": match,
+    "nvvm.elect.sync": elect,
+    "nvvm.bar.warp.sync": nothing,
+    "nvvm.nanosleep": nothing,
+    "gpu.barrier": barrier,
+    "nvvm.barrier": barrier,
+    "nvvm.barrier.arrive": barrier,
+    "cf.assert": check,
+    "gpu.printf": say,
+    "nvvm.read.ptx.sreg.clock": clock,
+    "nvvm.read.ptx.sreg.clock64": clock,
+    "nvvm.read.ptx.sreg.globaltimer": nanoseconds,
+}

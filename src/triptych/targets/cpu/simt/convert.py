@@ -1,0 +1,52 @@
+"""Pass `vectorise-kernels`: every kernel of the module becomes a function that runs blocks of it on this CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir.modules import graft, operations_named
+from triptych.simt.operations import COLLECTIVES, contains
+from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
+from triptych.targets.cpu.simt.blocks import BlockFunction
+from triptych.targets.cpu.simt.collectives import CLOCK
+from triptych.targets.cpu.simt.coroutine import CoroutineKernel
+from triptych.targets.cpu.simt.plan import NotTogether
+from triptych.targets.cpu.simt.private_arrays import private_arrays
+
+WARP = 32
+HALF_WARP = 16
+_MANY_BYTES = 48
+"""Kept by each thread: as vectors of 32 lanes more than the 32 registers of AVX-512 hold beside their operands."""
+_REQUESTS = f"""
+func.func private @{POLL_REQUEST}()
+func.func private @{SUSPEND_REQUEST}()
+func.func private @{LAUNCH_REQUEST}() -> !llvm.ptr
+func.func private @{CLOCK}(i32, !llvm.ptr) -> i32
+"""
+
+
+def vectorise_kernels(module: Any) -> None:
+    """Replace the kernels; launches still name them."""
+    for kernels in operations_named(module, "gpu.module"):
+        graft(module, _REQUESTS)
+        for kernel in operations_named(kernels, "gpu.func"):
+            _convert(kernel, module)
+        kernels.erase()
+
+
+def _convert(kernel: Any, module: Any) -> None:
+    """Loops over warps between barriers where that is right, warps that wait for each other otherwise."""
+    try:
+        function = BlockFunction(kernel, module, _width(kernel))
+    except NotTogether:
+        CoroutineKernel(kernel, module).build()
+    else:
+        function.build()
+
+
+def _width(kernel: Any) -> int:
+    """Lanes of a vector: a warp, or half of one where threads keep so much that the machine's registers run out."""
+    if contains(kernel, COLLECTIVES):
+        return WARP
+    kept = sum(array.size for array in private_arrays(kernel).values() if array.by_element)
+    return HALF_WARP if kept >= _MANY_BYTES else WARP

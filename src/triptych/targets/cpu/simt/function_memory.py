@@ -1,0 +1,45 @@
+"""Memory of a function that runs warps: arrays, scratch and the place where a failing thread is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE
+from triptych.targets.cpu.simt.code import Code
+
+ALIGNMENT = 64
+
+
+class FunctionMemory:
+    """Allocates at the start of a function, so that no loop makes its stack grow."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        ir = bindings.mlir()
+        first = code.constant(0, "i64")
+        self._point = ir.InsertionPoint(first.owner)
+        self.fault_record = self.allocate("!llvm.array<4 x i32>", 1, {FAULT_ATTRIBUTE: ir.UnitAttr.get(first.context)})
+
+    def allocate(self, kind: str, count: int, attributes: dict[str, Any] | None = None) -> Any:
+        """Room for `count` values, for as long as the function runs."""
+        code = self._code
+        before, code.builder.insertion = code.builder.insertion, self._point
+        made = code.value(
+            "llvm.alloca",
+            (code.constant(count, "i64"),),
+            "!llvm.ptr",
+            {
+                "elem_type": code.attribute(kind),
+                "alignment": code.builder.integer("i64", ALIGNMENT),
+                **(attributes or {}),
+            },
+        )
+        code.builder.insertion = before
+        return made
+
+    def write_fault(self, block_ids: Sequence[Any], thread: Any) -> None:
+        """Write down the thread that is about to fail a check."""
+        for i, value in enumerate([*block_ids, thread]):
+            self._code.store(value, self._code.offset(self.fault_record, i, "i32"), 4)

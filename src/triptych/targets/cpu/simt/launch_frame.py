@@ -1,0 +1,85 @@
+"""The function `<name>.blocks` around a kernel's code: its arguments, shared memory, and the loop over its blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from triptych.simt.operations import body, contains
+from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.function_memory import FunctionMemory
+from triptych.targets.cpu.simt.values import plain_pointer
+from triptych.targets.cpu.simt.warp import Position
+
+_SHARED_ALIGNMENT = 1024
+
+
+def known_block(kernel: Any) -> tuple[int, int, int] | None:
+    """The block's dimensions when the launch gives them as constants."""
+    if "known_block_size" not in kernel.attributes:
+        return None
+    x, y, z = kernel.attributes["known_block_size"]
+    return x, y, z
+
+
+class LaunchFrame:
+    """`<name>.blocks(kernel arguments, grid x 3, block x 3, shared bytes, begin, end)`."""
+
+    def __init__(self, kernel: Any, module: Any, code: Code) -> None:
+        self._code = code
+        code.location = kernel.location
+        kinds = [plain_pointer(str(a.type)) for a in body(kernel).arguments] + ["i32"] * 7 + ["i64"] * 2
+        types = [code.builder.type(kind) for kind in kinds]
+        name = f"{kernel.attributes['sym_name'].value}.blocks"
+        self.function, entry = code.builder.function(module, name, types, code.location)
+        self.function.attributes["sym_visibility"] = code.builder.string("private")
+        code.builder.insertion = code.builder.at_end(entry)
+        values = list(entry.arguments)
+        self.arguments = values[:-9]
+        self._grid, self._block = values[-9:-6], values[-6:-3]
+        self._begin, self._end = values[-2:]
+        self.memory = FunctionMemory(code)
+        size = known_block(kernel)
+        if size is not None:
+            self._block = [code.constant(n, "i32") for n in size]
+        self.shared = self._shared_memory(values[-3]) if contains(kernel, frozenset({"llvm.mlir.addressof"})) else None
+        self.threads, self.warps = self._counts(size)
+
+    def build(self, run: Callable[[Position], None]) -> None:
+        """Write the loop; `run` writes what one block does."""
+        code = self._code
+        loop = code.operation("scf.for", (self._begin, self._end, code.constant(1, "i64")), regions=1)
+        inside = code.block(loop, 0, ["i64"])
+        before = code.enter(inside)
+        run(Position(self._block_ids(inside.arguments[0]), self._grid, self._block))
+        code.operation("scf.yield")
+        code.leave(before)
+        code.operation("func.return")
+
+    def _counts(self, size: tuple[int, int, int] | None) -> tuple[Any, Any]:
+        """Threads and warps of a block (i32)."""
+        code, width, block = self._code, self._code.width, self._block
+        if size is not None:
+            threads = size[0] * size[1] * size[2]
+            return code.constant(threads, "i32"), code.constant(-(-threads // width), "i32")
+        counted = code.value("arith.muli", (code.value("arith.muli", block[:2], "i32"), block[2]), "i32")
+        more = code.value("arith.addi", (counted, code.constant(width - 1, "i32")), "i32")
+        return counted, code.value("arith.divui", (more, code.constant(width, "i32")), "i32")
+
+    def _block_ids(self, number: Any) -> Sequence[Any]:
+        code = self._code
+        wide = [code.value("arith.extui", (size,), "i64") for size in self._grid[:2]]
+        rest = code.value("arith.divui", (number, wide[0]), "i64")
+        ids = [
+            code.value("arith.remui", (number, wide[0]), "i64"),
+            code.value("arith.remui", (rest, wide[1]), "i64"),
+            code.value("arith.divui", (rest, wide[1]), "i64"),
+        ]
+        return [code.value("arith.trunci", (one,), "i32") for one in ids]
+
+    def _shared_memory(self, size: Any) -> Any:
+        code = self._code
+        count = code.value("arith.extui", (size,), "i64")
+        alignment = code.builder.integer("i64", _SHARED_ALIGNMENT)
+        attributes = {"elem_type": code.attribute("i8"), "alignment": alignment}
+        return code.value("llvm.alloca", (count,), "!llvm.ptr", attributes)

@@ -1,0 +1,412 @@
+"""Loads, stores and atomics of a warp: runs of memory where differences are known, gathers and scatters otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from triptych.simt.lanes import Lanes
+from triptych.simt.operations import element_size
+from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, plain_pointer, vector_type
+
+if TYPE_CHECKING:
+    from triptych.targets.cpu.simt.warp import Warp
+
+_MOST_RUNS = 8
+"""Runs that are read one by one; more are gathered."""
+
+
+def _alignment(operation: Any, size: int) -> int:
+    if "alignment" in operation.attributes:
+        return int(operation.attributes["alignment"].value)
+    return size
+
+
+def _runs(known: Lanes, size: int) -> list[tuple[int, int, bool]]:
+    """Stretches of lanes (first lane, count, contiguous): one after the other in memory, or all at one address."""
+    offsets = known.offsets or ()
+    found: list[tuple[int, int, bool]] = []
+    first, width = 0, len(offsets)
+    while first < width:
+        count, step = 1, None
+        while first + count < width:
+            delta = offsets[first + count] - offsets[first + count - 1]
+            same_rows = all(times[first + count] == times[first] for _, times in known.multiples)
+            if delta not in (0, size) or (step is not None and delta != step) or not same_rows:
+                break
+            step, count = delta, count + 1
+        found.append((first, count, step != 0))
+        first += count
+    return found
+
+
+# loads ----------------------------------------------------------------------------------------------------------
+def load(warp: Warp, operation: Any) -> None:
+    pointer, result = operation.operands[0], operation.results[0]
+    kind = plain_pointer(str(result.type))
+    found = warp.get(pointer)
+    if isinstance(found, Private):
+        warp.set(result, _load_private(warp, found, kind))
+        return
+    counted = vector_type(kind)
+    alignment = _alignment(operation, element_size(counted[1] if counted else kind))
+    if warp.analysis.at(result).known:
+        warp.set(result, Scalar(warp.code.load(warp.scalar(pointer), kind, alignment)))
+    elif counted:
+        warp.set(result, _load_vectors(warp, pointer, counted, alignment))
+    else:
+        warp.set(result, Wide(_load_lanes(warp, pointer, kind, alignment, 0)))
+
+
+def _load_vectors(warp: Warp, pointer: Any, counted: tuple[int, str], alignment: int) -> Packed | Rows:
+    count, element = counted
+    size = element_size(element)
+    known = warp.analysis.at(pointer)
+    if _is_packed(known, count * size):
+        kind = f"vector<{count * warp.code.width}x{element}>"
+        address = warp.scalar(pointer)
+        if warp.mask is None:
+            return Packed(warp.code.load(address, kind, alignment), count)
+        return Packed(masked_load(warp, address, _repeated(warp, count), kind, alignment), count)
+    return Rows([_load_lanes(warp, pointer, element, size, i * size) for i in range(count)])
+
+
+def _is_packed(known: Lanes, size: int) -> bool:
+    """Whether the lanes' parts of so many bytes lie one after the other."""
+    return known.fixed and known.offsets == tuple(lane * size for lane in range(len(known.offsets or ())))
+
+
+def _repeated(warp: Warp, count: int) -> Any:
+    """The mask with every lane's bit `count` times."""
+    places = [lane for lane in range(warp.code.width) for _ in range(count)]
+    return warp.code.shuffle(warp.mask, warp.mask, places, "i1")
+
+
+def masked_load(warp: Warp, address: Any, mask: Any, kind: str, alignment: int) -> Any:
+    attributes = {"alignment": warp.code.builder.integer("i32", alignment)}
+    return warp.code.value("llvm.intr.masked.load", (address, mask, warp.code.zero(kind)), kind, attributes)
+
+
+def masked_store(warp: Warp, value: Any, address: Any, mask: Any, alignment: int) -> None:
+    attributes = {"alignment": warp.code.builder.integer("i32", alignment)}
+    warp.code.operation("llvm.intr.masked.store", (value, address, mask), attributes=attributes)
+
+
+def _load_lanes(warp: Warp, pointer: Any, element: str, alignment: int, shift: int) -> Any:
+    """One element for each lane, `shift` bytes after the lane's address."""
+    code, known, size = warp.code, warp.analysis.at(pointer), element_size(element)
+    if element == "!llvm.ptr":
+        words = _load_lanes(warp, pointer, "i64", alignment, shift)
+        return code.value("llvm.inttoptr", (words,), code.wide("!llvm.ptr"))
+    if known.known:
+        runs = _runs(known, size)
+        if len(runs) <= _MOST_RUNS:
+            parts = [_load_run(warp, pointer, run, element, alignment, shift) for run in runs]
+            return _joined(warp, parts, element)
+    addresses = warp.vector(pointer)
+    if shift:
+        addresses = code.offset(addresses, code.constants([shift] * code.width, "i64"), "i8")
+    return gather(warp, addresses, element, alignment)
+
+
+def _address(warp: Warp, pointer: Any, lane: int, shift: int) -> Any:
+    """The address in one lane, and `shift` bytes more."""
+    code, known = warp.code, warp.analysis.at(pointer)
+    address, distance = warp.scalar(pointer), (known.offsets or ())[lane] + shift
+    for number, times in known.multiples:
+        if times[lane]:
+            kind = str(number.type)
+            rows = code.value("arith.muli", (warp.scalar(number), code.constant(times[lane], kind)), kind)
+            address = code.offset(address, rows, "i8")
+    return code.offset(address, distance, "i8") if distance else address
+
+
+def _load_run(
+    warp: Warp, pointer: Any, run: tuple[int, int, bool], element: str, alignment: int, shift: int
+) -> tuple[Any, int]:
+    code, (first, count, contiguous) = warp.code, run
+    address = _address(warp, pointer, first, shift)
+    mask = warp.mask
+    if mask is not None and count != code.width:
+        mask = code.shuffle(mask, mask, range(first, first + count), "i1")
+    kind = f"vector<{count}x{element}>"
+    if contiguous:
+        if mask is None:
+            return code.load(address, kind, alignment), count
+        return masked_load(warp, address, mask, kind, alignment), count
+    if mask is None:
+        one = code.load(address, element, alignment)
+    else:
+        one = _load_if_any(warp, mask, address, element, alignment)
+    return code.value("vector.broadcast", (one,), kind), count
+
+
+def _load_if_any(warp: Warp, mask: Any, address: Any, element: str, alignment: int) -> Any:
+    code = warp.code
+    made = code.operation("scf.if", (code.reduce("or", mask, "i1"),), [element], regions=2)
+    before = code.enter(code.block(made, 0))
+    code.operation("scf.yield", (code.load(address, element, alignment),))
+    code.leave(before)
+    before = code.enter(code.block(made, 1))
+    code.operation("scf.yield", (code.zero(element),))
+    code.leave(before)
+    return made.results[0]
+
+
+def _joined(warp: Warp, parts: list[tuple[Any, int]], element: str) -> Any:
+    while len(parts) > 1:
+        pairs = []
+        for i in range(0, len(parts) - 1, 2):
+            (left, n), (right, m) = parts[i], parts[i + 1]
+            pairs.append((_concatenated(warp, left, n, right, m, element), n + m))
+        parts = pairs + parts[len(parts) - len(parts) % 2 :]
+    return parts[0][0]
+
+
+def _concatenated(warp: Warp, left: Any, n: int, right: Any, m: int, element: str) -> Any:
+    return warp.code.shuffle(left, right, range(n + m), element)
+
+
+def gather(warp: Warp, addresses: Any, element: str, alignment: int) -> Any:
+    code, kind = warp.code, warp.code.wide(element)
+    mask = warp.mask if warp.mask is not None else code.dense(", ".join(["true"] * code.width), code.wide("i1"))
+    attributes = {"alignment": code.builder.integer("i32", alignment)}
+    return code.value("llvm.intr.masked.gather", (addresses, mask, code.zero(kind)), kind, attributes)
+
+
+def _row(warp: Warp, found: Private, index: int) -> Any:
+    """The address of a row of a private array: one element of all lanes."""
+    array, base = warp.arrays.private(warp, found.root)
+    kind = warp.code.wide(array.element)
+    place = found.index + index
+    if found.dynamic is None:
+        return warp.code.offset(base, place, kind)
+    assert isinstance(found.dynamic, Scalar)
+    moved = warp.code.offset(base, found.dynamic.value, kind)
+    return warp.code.offset(moved, place, kind) if place else moved
+
+
+def _elements(warp: Warp, found: Private, index: int) -> Any:
+    """The addresses of one element in each lane, where lanes index differently."""
+    code = warp.code
+    array, base = warp.arrays.private(warp, found.root)
+    assert isinstance(found.dynamic, Wide)
+    start = code.offset(base, found.index + index, code.wide(array.element))
+    lanes = code.constants([code.width] * code.width, "i64")
+    rows = code.value("arith.muli", (found.dynamic.value, lanes), code.wide("i64"))
+    places = code.value("arith.addi", (rows, code.constants(range(code.width), "i64")), code.wide("i64"))
+    return code.offset(start, places, array.element)
+
+
+def _load_private(warp: Warp, found: Private, kind: str) -> Wide | Rows:
+    counted = vector_type(kind)
+    if counted:
+        return Rows([_load_element(warp, found, i, counted[1]) for i in range(counted[0])])
+    return Wide(_load_element(warp, found, 0, kind))
+
+
+def _load_element(warp: Warp, found: Private, index: int, element: str) -> Any:
+    size = element_size(element)
+    if isinstance(found.dynamic, Wide):
+        return gather(warp, _elements(warp, found, index), element, size)
+    return warp.code.load(_row(warp, found, index), warp.code.wide(element), size * warp.code.width)
+
+
+# stores ---------------------------------------------------------------------------------------------------------
+def store(warp: Warp, operation: Any) -> None:
+    value, pointer = operation.operands
+    kind = plain_pointer(str(value.type))
+    found = warp.get(pointer)
+    counted = vector_type(kind)
+    if isinstance(found, Private):
+        _store_private(warp, found, value, kind)
+        return
+    known = warp.analysis.at(pointer)
+    alignment = _alignment(operation, element_size(counted[1] if counted else kind))
+    if known.uniform:
+        _store_once(warp, value, warp.scalar(pointer), kind, alignment)
+    elif counted:
+        _store_vectors(warp, value, pointer, counted, alignment)
+    else:
+        _store_lanes(warp, warp.vector(value), pointer, kind, alignment, 0)
+
+
+def _store_once(warp: Warp, value: Any, address: Any, kind: str, alignment: int) -> None:
+    """All lanes store to one address: the last active one stays."""
+    code = warp.code
+    if warp.mask is None and isinstance(warp.get(value), Scalar) and warp.analysis.at(value).uniform:
+        code.store(warp.scalar(value), address, alignment)
+        return
+    last = last_active(warp)
+
+    def write() -> None:
+        code.store(_value_in(warp, value, last, kind), address, alignment)
+
+    when_active(warp, write)
+
+
+def last_active(warp: Warp) -> Any:
+    """The number (`index`) of the last active lane."""
+    code = warp.code
+    if warp.mask is None:
+        return code.constant(code.width - 1, "index")
+    kind = f"i{code.width}"
+    leading = code.value("math.ctlz", (code.bits(warp.mask),), kind)
+    last = code.value("arith.subi", (code.constant(code.width - 1, kind), leading), kind)
+    return code.value("arith.index_cast", (last,), "index")
+
+
+def when_active(warp: Warp, write: Callable[[], None]) -> None:
+    """Do something once if any lane is active."""
+    code = warp.code
+    if warp.mask is None:
+        write()
+        return
+    made = code.operation("scf.if", (code.any(warp.mask),), regions=2)
+    before = code.enter(code.block(made, 0))
+    write()
+    code.operation("scf.yield")
+    code.leave(before)
+
+
+def _value_in(warp: Warp, value: Any, lane: Any, kind: str) -> Any:
+    """A value (also a vector of elements) in one lane."""
+    counted = vector_type(kind)
+    found = warp.get(value)
+    if isinstance(found, Scalar) and warp.analysis.at(value).uniform:
+        return found.value
+    if not counted:
+        return warp.code.extract_at(warp.vector(value), lane, kind)
+    count, element = counted
+    rows = found.rows if isinstance(found, Rows) else warp_rows(warp, value)
+    elements = [warp.code.extract_at(row, lane, element) for row in rows]
+    return warp.code.value("vector.from_elements", elements, f"vector<{count}x{element}>")
+
+
+def warp_rows(warp: Warp, value: Any) -> list[Any]:
+    """The elements of a vector, each over the lanes."""
+    found = warp.get(value)
+    if isinstance(found, Rows):
+        return found.rows
+    counted = vector_type(str(value.type))
+    assert counted is not None
+    count, element = counted
+    code = warp.code
+    if isinstance(found, Packed):
+        return [
+            code.shuffle(found.value, found.value, [lane * count + i for lane in range(code.width)], element)
+            for i in range(count)
+        ]
+    assert isinstance(found, Scalar)
+    return [code.broadcast(code.extract(found.value, i, element), element) for i in range(count)]
+
+
+def _store_vectors(warp: Warp, value: Any, pointer: Any, counted: tuple[int, str], alignment: int) -> None:
+    count, element = counted
+    code, size = warp.code, element_size(element)
+    if _is_packed(warp.analysis.at(pointer), count * size):
+        packed = packed_value(warp, value, count, element)
+        if warp.mask is None:
+            code.store(packed, warp.scalar(pointer), alignment)
+        else:
+            masked_store(warp, packed, warp.scalar(pointer), _repeated(warp, count), alignment)
+        return
+    for i, row in enumerate(warp_rows(warp, value)):
+        _store_lanes(warp, row, pointer, element, size, i * size)
+
+
+def packed_value(warp: Warp, value: Any, count: int, element: str) -> Any:
+    """A vector in every lane, lane after lane."""
+    found = warp.get(value)
+    code = warp.code
+    if isinstance(found, Packed):
+        return found.value
+    if isinstance(found, Scalar):
+        return code.shuffle(found.value, found.value, list(range(count)) * code.width, element)
+    assert isinstance(found, Rows)
+    every = _joined(warp, [(row, code.width) for row in found.rows], element)
+    places = [i * code.width + lane for lane in range(code.width) for i in range(count)]
+    return code.shuffle(every, every, places, element) if count > 1 else every
+
+
+def _store_lanes(warp: Warp, vector: Any, pointer: Any, element: str, alignment: int, shift: int) -> None:
+    code, known, size = warp.code, warp.analysis.at(pointer), element_size(element)
+    if element == "!llvm.ptr":
+        words = code.value("llvm.ptrtoint", (vector,), code.wide("i64"))
+        _store_lanes(warp, words, pointer, "i64", alignment, shift)
+        return
+    if known.known:
+        runs = _runs(known, size)
+        if len(runs) <= _MOST_RUNS and all(contiguous for _, _, contiguous in runs):
+            for run in runs:
+                _store_run(warp, vector, pointer, run, element, alignment, shift)
+            return
+    addresses = warp.vector(pointer)
+    if shift:
+        addresses = code.offset(addresses, code.constants([shift] * code.width, "i64"), "i8")
+    scatter(warp, vector, addresses, alignment)
+
+
+def _store_run(
+    warp: Warp, vector: Any, pointer: Any, run: tuple[int, int, bool], element: str, alignment: int, shift: int
+) -> None:
+    code, (first, count, _) = warp.code, run
+    address = _address(warp, pointer, first, shift)
+    part, mask = vector, warp.mask
+    if count != code.width:
+        part = code.shuffle(vector, vector, range(first, first + count), element)
+        mask = code.shuffle(mask, mask, range(first, first + count), "i1") if mask is not None else None
+    if mask is None:
+        code.store(part, address, alignment)
+    else:
+        masked_store(warp, part, address, mask, alignment)
+
+
+def scatter(warp: Warp, vector: Any, addresses: Any, alignment: int) -> None:
+    code = warp.code
+    mask = warp.mask if warp.mask is not None else code.dense(", ".join(["true"] * code.width), code.wide("i1"))
+    attributes = {"alignment": code.builder.integer("i32", alignment)}
+    code.operation("llvm.intr.masked.scatter", (vector, addresses, mask), attributes=attributes)
+
+
+def _store_private(warp: Warp, found: Private, value: Any, kind: str) -> None:
+    counted = vector_type(kind)
+    rows = warp_rows(warp, value) if counted else [warp.vector(value)]
+    element = counted[1] if counted else kind
+    for i, row in enumerate(rows):
+        _store_element(warp, found, i, row, element)
+
+
+def _store_element(warp: Warp, found: Private, index: int, row: Any, element: str) -> None:
+    code, size = warp.code, element_size(element)
+    if isinstance(found.dynamic, Wide):
+        scatter(warp, row, _elements(warp, found, index), size)
+        return
+    address, alignment = _row(warp, found, index), size * warp.code.width
+    if warp.mask is not None:
+        kept = code.load(address, code.wide(element), alignment)
+        row = code.select(warp.mask, row, kept, code.wide(element))
+    code.store(row, address, alignment)
+
+
+def fence(warp: Warp, operation: Any) -> None:
+    attributes = {name: operation.attributes[name] for name in operation.attributes}
+    warp.code.operation("llvm.fence", attributes=attributes)
+
+
+def allocate(warp: Warp, operation: Any) -> None:
+    """A private array: its memory belongs to the block function."""
+    result = operation.results[0]
+    if warp.analysis.at(result).known:
+        _, base = warp.arrays.private(warp, result)
+        warp.set(result, Scalar(base))
+    else:
+        warp.set(result, Private(result, 0, None))
+
+
+HANDLERS: dict[str, Callable[[Any, Any], None]] = {
+    "llvm.load": load,
+    "llvm.store": store,
+    "llvm.fence": fence,
+    "llvm.alloca": allocate,
+}

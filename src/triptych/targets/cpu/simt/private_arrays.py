@@ -1,0 +1,67 @@
+"""Arrays that every thread has for itself (register tensors): which of them are used so that lanes can lie together.
+
+An array whose every access has its own element size is kept element by element, a vector over the lanes for each: such
+accesses are whole vectors and LLVM turns them into registers. Any other array stays lane by lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.simt.operations import element_indices, element_size, inner
+from triptych.targets.cpu.simt.values import element_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PrivateArray:
+    """One `llvm.alloca` of a kernel."""
+
+    operation: Any
+    element: str
+    count: int
+    by_element: bool
+    """Whether it is kept element by element."""
+
+    @property
+    def size(self) -> int:
+        """Bytes for one thread."""
+        return self.count * element_size(self.element)
+
+
+def private_arrays(kernel: Any) -> dict[Any, PrivateArray]:
+    """The arrays of a kernel by the value of their address."""
+    return {operation.results[0]: _array(operation) for operation in _walk(kernel) if operation.name == "llvm.alloca"}
+
+
+def users(value: Any) -> list[tuple[Any, int]]:
+    """The operations that use a value, and as which operand."""
+    return [(use.owner.operation, use.operand_number) for use in value.uses]
+
+
+def _array(operation: Any) -> PrivateArray:
+    element = str(operation.attributes["elem_type"].value)
+    count = int(operation.operands[0].owner.attributes["value"].value)
+    return PrivateArray(operation, element, count, _consistent(operation.results[0], element_size(element)))
+
+
+def _consistent(pointer: Any, size: int) -> bool:
+    return all(_fits(user, number, size) for user, number in users(pointer))
+
+
+def _fits(user: Any, number: int, size: int) -> bool:
+    if user.name == "llvm.getelementptr":
+        same = element_size(str(user.attributes["elem_type"].value)) == size
+        return number == 0 and same and len(element_indices(user)) == 1 and _consistent(user.results[0], size)
+    if user.name == "llvm.load":
+        return element_size(element_of(str(user.results[0].type))) == size
+    if user.name == "llvm.store":
+        return number == 1 and element_size(element_of(str(user.operands[0].type))) == size
+    return False
+
+
+def _walk(operation: Any) -> Iterator[Any]:
+    for child in inner(operation):
+        yield child
+        yield from _walk(child)

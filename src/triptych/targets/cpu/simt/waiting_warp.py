@@ -1,0 +1,253 @@
+"""A warp that may wait: the coroutine `<name>.warp`, its barriers, and the checks that all threads come to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.location import place_of
+from triptych.ir.modules import graft
+from triptych.simt.analysis import LaneAnalysis, Shape
+from triptych.simt.operations import body, is_pure, operations, spins
+from triptych.support.render import render
+from triptych.support.runtime_errors import DivergentBarrierError
+from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
+from triptych.targets.cpu.simt.arrays import Arrays
+from triptych.targets.cpu.simt.barrier_state import (
+    ARRIVED,
+    BARRIER_COUNT,
+    ENDED,
+    GENERATION,
+    LIVE_THREADS,
+    LIVE_WARPS,
+    PROGRESS,
+    RUNNING,
+    SITE,
+    WAITING,
+    WARP,
+    State,
+    check,
+    line_of,
+    when,
+)
+from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.collectives import first_of
+from triptych.targets.cpu.simt.function_memory import ALIGNMENT, FunctionMemory
+from triptych.targets.cpu.simt.launch_frame import known_block
+from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
+from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
+from triptych.targets.cpu.simt.warp import Position, Warp
+
+
+class WaitingWarp(Arrays):
+    """The coroutine. It reports faults to the launch like any code of a kernel."""
+
+    def __init__(self, kernel: Any, module: Any, code: Code, name: str, sites: Sequence[Any]) -> None:
+        self._kernel = kernel
+        self._module = module
+        self._code = code
+        self.name = f"{name}.warp"
+        self.start = f"{name}.start"
+        """What callers call: the coroutine as a function that returns its handle."""
+        self._sites = sites
+        self._private = private_arrays(kernel)
+        self._offsets: dict[Any, int] = {}
+        self._bytes = 0
+
+    def build(self) -> int:
+        """Build the function; the bytes of memory that each warp needs."""
+        ir, code, kernel = bindings.mlir(), self._code, self._kernel
+        code.location = kernel.location
+        arguments = list(body(kernel).arguments)
+        kinds = [plain_pointer(str(a.type)) for a in arguments] + ["i32"] * 10 + ["!llvm.ptr"] * 4
+        types = [code.builder.type(kind) for kind in kinds]
+        function, entry = code.builder.function(self._module, self.name, types, code.location)
+        function.attributes["sym_visibility"] = code.builder.string("private")
+        function.attributes[COROUTINE_ATTRIBUTE] = code.builder.string(self.start)
+        function.attributes[KERNEL_ATTRIBUTE] = ir.UnitAttr.get(self._module.context)
+        graft(self._module, f'func.func private @"{self.start}"({", ".join(kinds)}) -> !llvm.ptr')
+        code.builder.insertion = code.builder.at_end(entry)
+        given = list(entry.arguments)
+        values: dict[Any, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
+        rest = given[len(arguments) :]
+        grid, block, block_ids, number = rest[:3], rest[3:6], rest[6:9], rest[9]
+        state, self._context, self.shared, _ = rest[10:]
+        self._state = State(code, state)
+        self._memory = FunctionMemory(code)
+        self._position = Position(block_ids, grid, block)
+        by_element = frozenset(root for root, array in self._private.items() if array.by_element)
+        analysis = LaneAnalysis(kernel, Shape(WARP, known_block(kernel)), by_element=by_element)
+        warp = Warp(code, analysis, self._position, self, values, number, None)
+        self._threads = code.value("arith.muli", (code.value("arith.muli", block[:2], "i32"), block[2]), "i32")
+        self._existing = code.compare("ult", warp.linear().value, code.broadcast(self._threads, "i32"), lanes=True)
+        self._lanes = code.value("math.ctpop", (code.bits(self._existing),), "i32")
+        warp.mask = self._existing
+        warp.run(operations(body(kernel))[:-1])
+        self._end(number)
+        code.operation("func.return")
+        code.builder.finish_function(function, types, [])
+        return self._bytes
+
+    # memory -----------------------------------------------------------------------------------------------------
+    def private(self, warp: Warp, root: Any) -> tuple[PrivateArray, Any]:
+        array = self._private[root]
+        if root not in self._offsets:
+            self._offsets[root] = self._take(array.size * WARP)
+        return array, self._code.offset(self._context, self._offsets[root], "i8")
+
+    def scratch(self, kind: str) -> Any:
+        return self._code.offset(self._context, self._take(WARP * 8), "i8")
+
+    def _take(self, size: int) -> int:
+        start = self._bytes
+        self._bytes += -(-size // ALIGNMENT) * ALIGNMENT
+        return start
+
+    def fault(self, warp: Warp, thread: Any) -> None:
+        self._memory.write_fault(self._position.block_ids, thread)
+
+    # waiting ----------------------------------------------------------------------------------------------------
+    def _suspend(self) -> None:
+        self._code.operation("func.call", attributes={"callee": self._code.attribute(f"@{SUSPEND_REQUEST}")})
+
+    def poll(self, warp: Warp, loop: Any) -> None:
+        if spins(loop):
+            self._wait_at(warp.number, self._sites.index(loop))
+        else:
+            self._state.add(PROGRESS, 1)
+        self._suspend()
+        self._wait_at(warp.number, RUNNING)
+
+    def _wait_at(self, number: Any, site: int) -> None:
+        code = self._code
+        word = code.value("arith.extui", (number,), "i64")
+        self._state.set(code.value("arith.addi", (word, code.constant(WAITING, "i64")), "i64"), site)
+
+    def barrier(self, warp: Warp, operation: Any) -> None:
+        """Arrive, and unless the operation only arrives, give way until all have."""
+        code, state = self._code, self._state
+        first, expected, count = self._of_barrier(warp, operation)
+        site = self._sites.index(operation)
+        if operation.name == "gpu.barrier":
+            self._check_all_lanes(warp, operation)
+            self._check_same_site(warp, operation, site, first)
+        generation = state.get(self._word(first, GENERATION))
+        arrived = state.add(self._word(first, ARRIVED), count)
+        state.set(self._word(first, SITE), site)
+        state.add(PROGRESS, 1)
+        complete = code.compare("uge", arrived, expected)
+        when(code, complete, lambda: self._release(first))
+        if operation.name == "nvvm.barrier.arrive":
+            return
+        self._wait_at(warp.number, site)
+        waiting = code.operation("scf.while", regions=2)
+        before = code.enter(code.block(waiting, 0))
+        same = code.compare("eq", state.get(self._word(first, GENERATION)), generation)
+        code.operation("scf.condition", (same,))
+        code.leave(before)
+        before = code.enter(code.block(waiting, 1))
+        self._suspend()
+        code.operation("scf.yield")
+        code.leave(before)
+        self._wait_at(warp.number, RUNNING)
+
+    def _of_barrier(self, warp: Warp, operation: Any) -> tuple[Any, Any, Any]:
+        """The first word of the barrier, the threads it waits for, and the threads that arrive."""
+        code = self._code
+        if operation.name == "gpu.barrier" or not len(operation.operands):
+            return code.constant(0, "i64"), self._state.get(LIVE_THREADS), self._lanes
+        number, *expected = (warp.scalar(operand) for operand in operation.operands)
+        inside = code.value("arith.andi", (number, code.constant(BARRIER_COUNT - 1, "i32")), "i32")
+        word = code.value("arith.muli", (code.value("arith.extui", (inside,), "i64"), code.constant(4, "i64")), "i64")
+        return word, expected[0] if expected else self._state.get(LIVE_THREADS), code.constant(WARP, "i32")
+
+    def _word(self, first: Any, index: int) -> Any:
+        return self._code.value("arith.addi", (first, self._code.constant(index, "i64")), "i64")
+
+    def _release(self, first: Any) -> None:
+        self._state.set(self._word(first, ARRIVED), 0)
+        self._state.add(self._word(first, GENERATION), 1)
+        self._state.add(PROGRESS, 1)
+
+    def _end(self, number: Any) -> None:
+        """The warp's threads have ended: who waits for the whole block waits for fewer."""
+        code, state = self._code, self._state
+        minus = code.value("arith.subi", (code.constant(0, "i32"), self._lanes), "i32")
+        live = state.add(LIVE_THREADS, minus)
+        state.add(LIVE_WARPS, -1)
+        state.add(PROGRESS, 1)
+        self._wait_at(number, ENDED)
+        first = code.constant(0, "i64")
+        arrived = state.get(self._word(first, ARRIVED))
+        some = code.compare("ne", arrived, code.constant(0, "i32"))
+        complete = code.both(some, code.compare("uge", arrived, live), "i1")
+        when(code, complete, lambda: self._release(first))
+
+    # divergent barriers -----------------------------------------------------------------------------------------
+    def _check_all_lanes(self, warp: Warp, operation: Any) -> None:
+        """Threads of a warp that do not come must have ended."""
+        if warp.mask is self._existing or _others_have_ended(operation):
+            return
+        code = self._code
+        missing = code.both(self._existing, code.invert(warp.mask))
+        some = code.any(missing)
+        when(
+            code,
+            some,
+            lambda: self.fault(warp, code.value("arith.addi", (warp.first_thread(), first_of(warp, missing)), "i32")),
+        )
+        message = render(
+            "a barrier that not all threads of the block reach",
+            DivergentBarrierError.code,
+            span=place_of(operation),
+            found="some threads wait here and the one named below does not come",
+            expected="a barrier in control flow that all threads take, or that the others have left by `return`",
+        )
+        holds = code.value("arith.xori", (some, code.constant(1, "i1")), "i1")
+        check(code, holds, DivergentBarrierError.__name__, message)
+
+    def _check_same_site(self, warp: Warp, operation: Any, site: int, first: Any) -> None:
+        """All threads of a block meet at one and the same barrier of the program."""
+        code, state = self._code, self._state
+        waiting = code.compare("ne", state.get(self._word(first, ARRIVED)), code.constant(0, "i32"))
+        where = state.get(self._word(first, SITE))
+        for j, other in enumerate(self._sites):
+            if j == site or other.name != "gpu.barrier":
+                continue
+            there = code.both(waiting, code.compare("eq", where, code.constant(j, "i32")), "i1")
+            when(code, there, lambda: self.fault(warp, warp.first_thread()))
+            message = render(
+                "threads of a block meet at different barriers",
+                DivergentBarrierError.code,
+                span=place_of(operation),
+                found=f"some threads come here while others wait at {line_of(other)}",
+                expected="all threads of the block at the same barrier",
+            )
+            check(
+                code,
+                code.value("arith.xori", (there, code.constant(1, "i1")), "i1"),
+                DivergentBarrierError.__name__,
+                message,
+            )
+
+
+def _others_have_ended(operation: Any) -> bool:
+    """Whether a thread that does not come to an operation does nothing more: everything around it ends the kernel."""
+    while operation.parent.operation.name != "gpu.func":
+        parent = operation.parent.operation
+        if parent.name != "scf.if":
+            return False
+        sides = [found for side in range(2) for found in operations(body(parent, side))]
+        inside = operations(operation.block)
+        if any(not _idle(found) for found in sides if found not in inside):
+            return False
+        siblings = operations(parent.block)
+        if any(not _idle(found) for found in siblings[siblings.index(parent) + 1 :]):
+            return False
+        operation = parent
+    return True
+
+
+def _idle(operation: Any) -> bool:
+    return is_pure(operation.name) or operation.name in ("scf.yield", "gpu.return")

@@ -1,0 +1,360 @@
+"""One warp as straight vector code: what a stretch of a kernel without barriers does, for all lanes at once.
+
+Uniform values stay scalars. Where lanes take different ways, both ways run under a mask; a way that no lane takes is
+skipped when it does more than compute. A loop runs until no lane is active.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.ir.errors import LoweringError
+from triptych.ir.location import place_of
+from triptych.simt.analysis import LaneAnalysis
+from triptych.simt.operations import dimension, element_indices, is_pure
+from triptych.targets.cpu.simt import atomics, branching, collectives, intrinsics, looping, memory, thread_vectors
+from triptych.targets.cpu.simt.arrays import Arrays
+from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.values import Emitted, Private, Rows, Scalar, Wide, plain_pointer, vector_type
+
+_CONTRACTED = frozenset({"arith.addf", "arith.subf", "arith.mulf", "arith.negf", "math.fma"})
+_HANDLERS = {
+    **branching.HANDLERS,
+    **looping.HANDLERS,
+    **memory.HANDLERS,
+    **atomics.HANDLERS,
+    **collectives.HANDLERS,
+    **intrinsics.HANDLERS,
+    **thread_vectors.HANDLERS,
+}
+_THREAD = frozenset({"gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.lane_id"})
+
+
+class Position:
+    """Where in the launch the code runs: run-time values that the block function computes."""
+
+    def __init__(self, block_ids: Sequence[Any], grid: Sequence[Any], block: Sequence[Any]) -> None:
+        self.block_ids = block_ids
+        self.grid = grid
+        self.block = block
+
+
+class Warp:
+    """Converts operations for one warp, or (without lanes) for the block as a whole."""
+
+    def __init__(
+        self,
+        code: Code,
+        analysis: LaneAnalysis,
+        position: Position,
+        arrays: Arrays,
+        values: dict[Any, Emitted],
+        number: Any,
+        mask: Any,
+    ) -> None:
+        self.code = code
+        self.analysis = analysis
+        self.position = position
+        self.arrays = arrays
+        self.values = values
+        self.number = number
+        """The warp's number (i32); None for code of the block."""
+        self.mask = mask
+        """Which lanes are active; None when all are."""
+        self._vectors: list[dict[Any, Any]] = [{}]
+        """Vector forms of scalars, by the region that computed them."""
+
+    # values -----------------------------------------------------------------------------------------------------
+    def get(self, value: Any) -> Emitted:
+        return self.values[value]
+
+    def set(self, value: Any, emitted: Emitted) -> None:
+        self.values[value] = emitted
+
+    def scalar(self, value: Any) -> Any:
+        """The value of lane 0."""
+        found = self.values[value]
+        assert isinstance(found, Scalar), value
+        return found.value
+
+    def vector(self, value: Any) -> Any:
+        """One element for each lane."""
+        found = self.values[value]
+        if isinstance(found, Wide):
+            return found.value
+        for known in reversed(self._vectors):
+            if value in known:
+                return known[value]
+        assert isinstance(found, Scalar), value
+        known, kind = self.analysis.at(value), plain_pointer(str(value.type))
+        made = self.spread(found.value, kind, known.offsets or ())
+        for number, times in known.multiples:
+            made = self._add_rows(made, kind, number, times)
+        self._vectors[-1][value] = made
+        return made
+
+    def _add_rows(self, vector: Any, kind: str, number: Any, times: Sequence[int]) -> Any:
+        """Add known multiples of a run-time number."""
+        code, element = self.code, str(number.type)
+        lengths = code.broadcast(self.scalar(number), element)
+        rows = code.value("arith.muli", (lengths, code.constants(times, element)), code.wide(element))
+        if kind.startswith("!llvm.ptr"):
+            return code.offset(vector, rows, "i8")
+        return code.value("arith.addi", (vector, rows), code.wide(kind))
+
+    def spread(self, scalar: Any, kind: str, offsets: Sequence[int]) -> Any:
+        """Lane 0 plus known differences as a vector."""
+        if kind.startswith("!llvm.ptr"):
+            steps = self.code.constants(offsets or [0] * self.code.width, "i64")
+            return self.code.offset(scalar, steps, "i8")
+        wide = self.code.broadcast(scalar, kind)
+        if not any(offsets):
+            return wide
+        return self.code.value("arith.addi", (wide, self.code.constants(offsets, kind)), self.code.wide(kind))
+
+    def lane(self, value: Any, lane: Any, kind: str) -> Any:
+        """The value in a lane that is known at run time (`index`)."""
+        found = self.values[value]
+        if isinstance(found, Scalar) and self.analysis.at(value).uniform:
+            return found.value
+        return self.code.extract_at(self.vector(value), lane, kind)
+
+    # operations -------------------------------------------------------------------------------------------------
+    def run(self, found: Sequence[Any]) -> None:
+        for operation in found:
+            self.convert(operation)
+
+    def convert(self, operation: Any) -> None:
+        """Convert one operation; its results get their values."""
+        self.code.location = operation.location
+        name = operation.name
+        if self._is_number(operation, name):
+            return
+        if name in _HANDLERS:
+            _HANDLERS[name](self, operation)
+        elif name in _THREAD:
+            self._index(operation, name)
+        elif name == "llvm.getelementptr":
+            self._address(operation)
+        elif name == "arith.constant" or (is_pure(name) and not len(operation.operands)):
+            self._copy_constant(operation)
+        elif name == "arith.select":
+            self._select(operation)
+        elif is_pure(name):
+            self.elementwise(operation)
+        else:
+            raise LoweringError(
+                f"the CPU target cannot run {name} in a kernel", span=place_of(operation), found=str(operation)[:200]
+            )
+
+    def _is_number(self, operation: Any, name: str) -> bool:
+        """Whether the analysis knows the number of lane 0, so that nothing need be computed."""
+        if not is_pure(name) or len(operation.results) != 1:
+            return False
+        result = operation.results[0]
+        number, kind = self.analysis.at(result).constant, str(result.type)
+        if number is None or not (kind == "index" or kind[1:].isdigit()):
+            return False
+        self.set(result, Scalar(self.code.constant(number, kind)))
+        return True
+
+    def attributes(self, operation: Any) -> dict[str, Any]:
+        """The operation's own attributes; multiply and add may be contracted, as on a GPU."""
+        found = {name: operation.attributes[name] for name in operation.attributes}
+        if operation.name in _CONTRACTED and ("fastmath" not in found or "none" in str(found["fastmath"])):
+            found["fastmath"] = self.code.attribute("#arith.fastmath<contract>")
+        return found
+
+    def elementwise(self, operation: Any) -> None:
+        """The same operation on scalars, or on one element for each lane."""
+        result, operands = operation.results[0], list(operation.operands)
+        kind = plain_pointer(str(result.type))
+        name, attributes = operation.name, self.attributes(operation)
+        if self.analysis.at(result).known and all(isinstance(self.values[o], Scalar) for o in operands):
+            self.set(result, Scalar(self.code.value(name, [self.scalar(o) for o in operands], kind, attributes)))
+        elif vector_type(kind) or any(vector_type(str(o.type)) for o in operands):
+            thread_vectors.elementwise(self, operation, attributes)
+        else:
+            vectors = [self.vector(operand) for operand in operands]
+            if name in branching.DIVISIONS and self.mask is not None and not self.analysis.at(operands[1]).uniform:
+                ones = self.code.dense(", ".join(["1"] * self.code.width), self.code.wide(kind))
+                vectors[1] = self.code.select(self.mask, vectors[1], ones, self.code.wide(kind))
+            self.set(result, Wide(self.code.value(name, vectors, self.code.wide(kind), attributes)))
+
+    def _copy_constant(self, operation: Any) -> None:
+        result = operation.results[0]
+        kind = plain_pointer(str(result.type))
+        attributes = {name: operation.attributes[name] for name in operation.attributes}
+        if operation.name == "llvm.mlir.addressof":
+            self.set(result, Scalar(self.arrays.shared))
+            return
+        made = self.code.value(operation.name, (), kind, attributes)
+        self.set(result, Scalar(made))
+
+    def _select(self, operation: Any) -> None:
+        result, (condition, chosen, other) = operation.results[0], operation.operands
+        decided = self.analysis.at(condition)
+        if decided.uniform and decided.constant is not None:
+            self.set(result, self.get(chosen if decided.constant else other))
+        elif isinstance(self.get(chosen), Private):
+            raise LoweringError("a choice between two register tensors at run time", span=place_of(operation))
+        elif isinstance(self.get(condition), Scalar) and not vector_type(str(condition.type)):
+            self._choose(operation, condition, chosen, other)
+        else:
+            self.elementwise(operation)
+
+    def _choose(self, operation: Any, condition: Any, chosen: Any, other: Any) -> None:
+        """One condition for all lanes."""
+        result = operation.results[0]
+        if self.analysis.at(result).known and all(isinstance(self.get(v), Scalar) for v in (chosen, other)):
+            self.elementwise(operation)
+        elif vector_type(str(result.type)):
+            thread_vectors.elementwise(self, operation, {})
+        else:
+            kind = self.code.wide(plain_pointer(str(result.type)))
+            made = self.code.select(self.scalar(condition), self.vector(chosen), self.vector(other), kind)
+            self.set(result, Wide(made))
+
+    # where a thread is ------------------------------------------------------------------------------------------
+    def _index(self, operation: Any, name: str) -> None:
+        result = operation.results[0]
+        if name == "gpu.lane_id":
+            found = self.linear() if self.code.width != 32 else Wide(self._lane_numbers("index"))
+            self.set(result, self._lane_id(found))
+            return
+        axis = dimension(operation)
+        if name == "gpu.thread_id":
+            self.set(result, self._thread(result, axis))
+            return
+        kinds = {"gpu.block_id": "block_ids", "gpu.block_dim": "block", "gpu.grid_dim": "grid"}
+        value = getattr(self.position, kinds[name])[axis]
+        self.set(result, Scalar(self.code.value("arith.index_castui", (value,), "index")))
+
+    def _lane_numbers(self, kind: str) -> Any:
+        return self.code.constants(range(self.code.width), kind)
+
+    def _lane_id(self, found: Wide) -> Emitted:
+        if self.code.width == 32:
+            return Scalar(self.code.constant(0, "index"))
+        first = self.code.value("arith.muli", (self.number, self.code.constant(self.code.width, "i32")), "i32")
+        inside = self.code.value("arith.andi", (first, self.code.constant(31, "i32")), "i32")
+        return Scalar(self.code.value("arith.index_castui", (inside,), "index"))
+
+    def first_thread(self) -> Any:
+        """The linear number of the thread in lane 0 (i32)."""
+        return self.code.value("arith.muli", (self.number, self.code.constant(self.code.width, "i32")), "i32")
+
+    def linear(self) -> Wide:
+        """The linear numbers of the threads (i32)."""
+        first = self.code.broadcast(self.first_thread(), "i32")
+        numbers = self._lane_numbers("i32")
+        return Wide(self.code.value("arith.addi", (first, numbers), self.code.wide("i32")))
+
+    def _thread(self, result: Any, axis: int) -> Emitted:
+        known = self.analysis.at(result)
+        if known.constant is not None:
+            return Scalar(self.code.constant(known.constant, "index"))
+        if known.known:
+            kind, first = "i32", self.first_thread()
+            sizes = [self.position.block[i] for i in range(3)]
+        else:
+            kind, first = self.code.wide("i32"), self.linear().value
+            sizes = [self.code.broadcast(self.position.block[i], "i32") for i in range(3)]
+        for size in sizes[:axis]:
+            first = self.code.value("arith.divui", (first, size), kind)
+        if axis < 2:
+            first = self.code.value("arith.remui", (first, sizes[axis]), kind)
+        index = "index" if known.known else self.code.wide("index")
+        made = self.code.value("arith.index_castui", (first,), index)
+        return Scalar(made) if known.known else Wide(made)
+
+    # addresses --------------------------------------------------------------------------------------------------
+    def _address(self, operation: Any) -> None:
+        result, base = operation.results[0], operation.operands[0]
+        element = str(operation.attributes["elem_type"].value)
+        indices = element_indices(operation)
+        if len(indices) != 1:
+            raise LoweringError("an address of several indices", span=place_of(operation), found=str(operation)[:200])
+        found = self.get(base)
+        index: Any = indices[0] if indices[0] is not None else operation.operands[1]
+        if isinstance(found, Private):
+            self.set(result, self._private_element(found, index))
+        elif self.analysis.at(result).known:
+            step = index if isinstance(index, int) else self.scalar(index)
+            self.set(result, Scalar(self.code.offset(self.scalar(base), step, element)))
+        else:
+            step = index if isinstance(index, int) else self.vector(index)
+            from_scalar = isinstance(found, Scalar) and self.analysis.at(base).uniform and not isinstance(index, int)
+            start = self.scalar(base) if from_scalar else self.vector(base)
+            if isinstance(index, int):
+                step = self.code.constants([index] * self.code.width, "i64")
+            self.set(result, Wide(self.code.offset(start, step, element)))
+
+    def _private_element(self, base: Private, index: Any) -> Private:
+        if isinstance(index, int):
+            return Private(base.root, base.index + index, base.dynamic)
+        uniform = self.analysis.at(index).uniform
+        added: Scalar | Wide = Scalar(self.scalar(index)) if uniform else Wide(self.vector(index))
+        if base.dynamic is None:
+            return Private(base.root, base.index, added)
+        if isinstance(added, Scalar) and isinstance(base.dynamic, Scalar):
+            total = self.code.value("arith.addi", (base.dynamic.value, added.value), "i64")
+            return Private(base.root, base.index, Scalar(total))
+        sides = [
+            part.value if isinstance(part, Wide) else self.code.broadcast(part.value, "i64")
+            for part in (base.dynamic, added)
+        ]
+        return Private(base.root, base.index, Wide(self.code.value("arith.addi", sides, self.code.wide("i64"))))
+
+    # forms ------------------------------------------------------------------------------------------------------
+    def forms(self, value: Any, known: bool) -> list[tuple[str, Any]]:
+        """The MLIR values (with types) that carry a value out of a region: a scalar, a vector, or one per element."""
+        kind = plain_pointer(str(value.type))
+        if known:
+            return [(kind, self.scalar(value))]
+        counted = vector_type(kind)
+        if counted:
+            return [(self.code.wide(counted[1]), row) for row in thread_vectors.rows(self, value)]
+        return [(self.code.wide(kind), self.vector(value))]
+
+    def form_types(self, value: Any, known: bool) -> list[str]:
+        kind = plain_pointer(str(value.type))
+        if known:
+            return [kind]
+        counted = vector_type(kind)
+        return [self.code.wide(counted[1])] * counted[0] if counted else [self.code.wide(kind)]
+
+    def rebuild(self, value: Any, known: bool, parts: Sequence[Any]) -> Emitted:
+        if known:
+            return Scalar(parts[0])
+        return Rows(list(parts)) if vector_type(str(value.type)) else Wide(parts[0])
+
+    def bind(self, values: Sequence[Any], parts: Sequence[Any], known: Sequence[bool]) -> None:
+        """Give values what a region carries for them."""
+        at = 0
+        for value, simple in zip(values, known, strict=True):
+            count = len(self.form_types(value, simple))
+            self.set(value, self.rebuild(value, simple, parts[at : at + count]))
+            at += count
+
+    # control flow -----------------------------------------------------------------------------------------------
+    def open_region(self) -> None:
+        """Vector forms made from now on are forgotten at `close_region`."""
+        self._vectors.append({})
+
+    def close_region(self) -> None:
+        self._vectors.pop()
+
+    def region(self, block: Any, found: Sequence[Any], mask: Any) -> Any:
+        """Convert operations into `block` under `mask`; gives what `leave` of the region needs."""
+        outer = (self.code.enter(block), self.mask)
+        self.mask = mask
+        self._vectors.append({})
+        self.run(found)
+        return outer
+
+    def leave(self, outer: Any) -> None:
+        before, self.mask = outer
+        self._vectors.pop()
+        self.code.leave(before)
