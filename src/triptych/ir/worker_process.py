@@ -71,8 +71,8 @@ class Compiler:
         return self._machines[key]
 
     def _optimise(self, module: Any, machine: Any, settings: Settings) -> None:
-        if settings["opt_level"] == 0:
-            return
+        if settings["opt_level"] == 0 and not any("presplitcoroutine" in str(f) for f in module.functions):
+            return  # LLVM can select instructions for everything but coroutines, which a pass splits
         tuning = self._llvm.create_pipeline_tuning_options(speed_level=settings["opt_level"])
         tuning.loop_vectorization = tuning.slp_vectorization = settings["vectorize"]
         builder = self._llvm.create_pass_builder(machine, tuning)

@@ -9,7 +9,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
-from triptych.simt.operations import spins
+from triptych.simt.spinning import spins
 
 
 def keep_waiting(module: Any) -> None:

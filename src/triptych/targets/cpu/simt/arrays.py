@@ -31,6 +31,9 @@ class Arrays:
         """Let a loop that may not end be interrupted, or let other warps run."""
         raise NotImplementedError
 
+    def left(self, warp: Warp, loop: Any) -> None:
+        """A loop that waited has ended."""
+
     def barrier(self, warp: Warp, operation: Any) -> None:
         """Meet other warps."""
         raise NotImplementedError

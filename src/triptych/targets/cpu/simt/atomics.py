@@ -12,8 +12,93 @@ if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
 
 
+_PLAIN = {
+    "add": "arith.addi",
+    "sub": "arith.subi",
+    "_and": "arith.andi",
+    "_or": "arith.ori",
+    "_xor": "arith.xori",
+    "max": "arith.maxsi",
+    "min": "arith.minsi",
+    "umax": "arith.maxui",
+    "umin": "arith.minui",
+    "fadd": "arith.addf",
+    "fmax": "arith.maxnumf",
+    "fmin": "arith.minnumf",
+}
+"""Read-modify-write operations as ordinary ones."""
+_ORDER = (
+    "xchg",
+    "add",
+    "sub",
+    "_and",
+    "_nand",
+    "_or",
+    "_xor",
+    "max",
+    "min",
+    "umax",
+    "umin",
+    "fadd",
+    "fsub",
+    "fmax",
+    "fmin",
+)
+_REDUCED = {
+    "add": ("add", "0"),
+    "_and": ("and", "-1"),
+    "_or": ("or", "0"),
+    "_xor": ("xor", "0"),
+}
+"""Operations of all lanes on one place that may be done once: the reduction and its neutral number."""
+
+
+def _form(operation: Any) -> str:
+    """The name of a read-modify-write operation."""
+    return dict(enumerate(_ORDER)).get(int(operation.attributes["bin_op"].value), "")
+
+
+def exchange(warp: Warp, operation: Any) -> None:
+    """`llvm.atomicrmw`. A block runs on one thread, so its own memory needs no lock."""
+    pointer, value = operation.operands
+    form = _form(operation)
+    used = bool(list(operation.results[0].uses))
+    if form in _REDUCED and not used and warp.analysis.at(pointer).uniform:
+        _exchange_once(warp, operation, *_REDUCED[form])
+    elif str(pointer.type) == "!llvm.ptr<3>" and form in _PLAIN:
+        _in_turn(warp, operation, lambda address, given: _plainly(warp, _PLAIN[form], address, given, str(value.type)))
+    else:
+        atomic(warp, operation)
+
+
+def _exchange_once(warp: Warp, operation: Any, reduction: str, neutral: str) -> None:
+    pointer, value = operation.operands
+    code, kind = warp.code, str(value.type)
+    vector = warp.vector(value)
+    if warp.mask is not None:
+        none = code.dense(", ".join([neutral] * code.width), code.wide(kind))
+        vector = code.select(warp.mask, vector, none, code.wide(kind))
+    attributes = {name: operation.attributes[name] for name in operation.attributes}
+    code.value(operation.name, (warp.scalar(pointer), code.reduce(reduction, vector, kind)), kind, attributes)
+
+
+def _plainly(warp: Warp, name: str, address: Any, given: Any, kind: str) -> Any:
+    """Read, compute, write; what was there."""
+    code = warp.code
+    before = code.load(address, kind, element_size(kind))
+    code.store(code.value(name, (before, given), kind), address, element_size(kind))
+    return before
+
+
 def atomic(warp: Warp, operation: Any) -> None:
-    """Lane after lane, in order. What each lane gets back is collected through memory."""
+    """Lane after lane, in order, as the atomic operation itself."""
+    attributes = {name: operation.attributes[name] for name in operation.attributes}
+    kind = str(operation.results[0].type)
+    _in_turn(warp, operation, lambda *values: warp.code.value(operation.name, values, kind, attributes))
+
+
+def _in_turn(warp: Warp, operation: Any, act: Callable[..., Any]) -> None:
+    """`act` on the operands of each active lane. What each lane gets back is collected through memory."""
     code = warp.code
     operands = list(operation.operands)
     kinds = [plain_pointer(str(operand.type)) for operand in operands]
@@ -22,7 +107,6 @@ def atomic(warp: Warp, operation: Any) -> None:
     kind = str(result.type)
     struct = kind.startswith("!llvm.struct")
     element = kinds[1]
-    attributes = {name: operation.attributes[name] for name in operation.attributes}
     places = [code.wide(element), code.wide("i8")] if struct else [code.wide(element)]
     homes = [warp.arrays.scratch(place) for place in places] if used else []
     vectors = {o: warp.vector(o) for o in operands if not _same_everywhere(warp, o)}
@@ -32,7 +116,7 @@ def atomic(warp: Warp, operation: Any) -> None:
             code.extract_at(vectors[o], lane, k) if o in vectors else warp.scalar(o)
             for o, k in zip(operands, kinds, strict=True)
         ]
-        made = code.value(operation.name, values, kind, attributes)
+        made = act(*values)
         if not used:
             return
         parts = _struct_parts(warp, made, element) if struct else [made]
@@ -88,7 +172,7 @@ def each_active(warp: Warp, act: Callable[[Any], None]) -> None:
 
 
 HANDLERS: dict[str, Callable[[Any, Any], None]] = {
-    "llvm.atomicrmw": atomic,
+    "llvm.atomicrmw": exchange,
     "llvm.cmpxchg": atomic,
     "llvm.extractvalue": part_of_struct,
 }

@@ -94,8 +94,7 @@ class BlockFunction(Arrays):
         self._frame.memory.write_fault(self._position.block_ids, thread)
 
     def poll(self, warp: Warp, loop: Any) -> None:
-        code = self._code
-        code.operation("func.call", attributes={"callee": code.attribute(f"@{POLL_REQUEST}")})
+        self._poll()
 
     # items ------------------------------------------------------------------------------------------------------
     def _run(self, items: Sequence[Item]) -> None:
@@ -202,8 +201,16 @@ class BlockFunction(Arrays):
         end()
         self._code.leave(before)
 
+    def _poll(self) -> None:
+        self._code.operation("func.call", attributes={"callee": self._code.attribute(f"@{POLL_REQUEST}")})
+
     def _yield(self, values: Sequence[Any], places: Sequence[Any]) -> None:
         self._code.operation("scf.yield", self._scalars(values, places))
+
+    def _go_on(self, values: Sequence[Any], places: Sequence[Any]) -> None:
+        """The end of an iteration of the block."""
+        self._poll()
+        self._yield(values, places)
 
     def _for(self, item: Together) -> None:
         operation, code = item.operation, self._code
@@ -222,7 +229,7 @@ class BlockFunction(Arrays):
         self._inside(
             inside,
             item.bodies[0],
-            partial(self._yield, list(end.operands), carried),
+            partial(self._go_on, list(end.operands), carried),
         )
         self._bind(list(operation.results), list(made.results))
 
@@ -265,7 +272,7 @@ class BlockFunction(Arrays):
         self._inside(
             inside,
             item.bodies[1],
-            partial(self._yield, list(end.operands), entering),
+            partial(self._go_on, list(end.operands), entering),
         )
         self._bind(list(operation.results), list(made.results))
 

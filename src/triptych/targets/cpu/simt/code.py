@@ -51,8 +51,11 @@ class Code:
         return self.value("arith.constant", (), kind, {"value": self.builder.integer(kind, value)})
 
     def constants(self, values: Sequence[int], kind: str) -> Any:
-        """One integer constant for each lane."""
-        return self.dense(", ".join(map(str, values)), f"vector<{len(values)}x{kind}>")
+        """One integer constant for each lane, as the type holds it."""
+        bits = 64 if kind == "index" else int(kind[1:])
+        half, whole = 1 << bits - 1, 1 << bits
+        wrapped = ((value + half) % whole - half for value in values)
+        return self.dense(", ".join(map(str, wrapped)), f"vector<{len(values)}x{kind}>")
 
     def dense(self, text: str, kind: str) -> Any:
         return self.value("arith.constant", (), kind, {"value": self.attribute(f"dense<[{text}]> : {kind}")})

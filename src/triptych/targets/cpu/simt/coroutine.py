@@ -11,7 +11,8 @@ from typing import Any
 
 from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
-from triptych.simt.operations import BARRIERS, body, operations, spins
+from triptych.simt.operations import BARRIERS, body, operations
+from triptych.simt.spinning import spins
 from triptych.support.render import render
 from triptych.support.runtime_errors import DeadlockError
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST

@@ -5,38 +5,97 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from triptych.simt.operations import body, operations
+from triptych.simt.operations import body, contains, inner, operations
 from triptych.targets.cpu.simt.values import Scalar, Wide
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
 
+_LOOPS = frozenset({"scf.for", "scf.while"})
+_STRETCH = 1 << 16
+"""Iterations between two looks at interrupts."""
+_HUGE_STEP = 1 << 46
+
 
 def _for(warp: Warp, operation: Any) -> None:
     bounds, initial = list(operation.operands)[:3], list(operation.operands)[3:]
-    block = body(operation)
-    counter, *carried = block.arguments
     if not all(warp.analysis.at(bound).uniform for bound in bounds):
         _divergent_for(warp, operation, bounds, initial)
         return
+    carried = list(body(operation).arguments)[1:]
     known = [warp.analysis.at(value).known for value in carried]
     parts = [v for value, simple in zip(initial, known, strict=True) for _, v in warp.forms(value, simple)]
     kinds = [k for value, simple in zip(carried, known, strict=True) for k in warp.form_types(value, simple)]
+    limits = [warp.scalar(bound) for bound in bounds]
+    if _is_long(warp, operation) and not any(contains(child, _LOOPS) for child in inner(operation)):
+        results = _in_stretches(warp, operation, limits, parts, kinds)
+    else:
+        results = _counted(warp, operation, limits, parts, kinds)
+    warp.bind(list(operation.results), results, known)
+
+
+def _is_long(warp: Warp, operation: Any) -> bool:
+    """Whether a loop may run for so long that a user would want to interrupt it."""
+    low, high, step = (warp.analysis.at(bound).constant for bound in list(operation.operands)[:3])
+    return low is None or high is None or not step or (high - low) // step > _STRETCH
+
+
+def _counted(
+    warp: Warp, operation: Any, limits: Sequence[Any], parts: Sequence[Any], kinds: Sequence[str]
+) -> list[Any]:
+    """The loop itself, from `parts` to its results."""
+    counter, *carried = body(operation).arguments
+    known = [warp.analysis.at(value).known for value in carried]
     attributes = {name: operation.attributes[name] for name in operation.attributes}
-    made = warp.code.operation(
-        "scf.for", [*(warp.scalar(bound) for bound in bounds), *parts], kinds, attributes, regions=1
-    )
+    made = warp.code.operation("scf.for", [*limits, *parts], kinds, attributes, regions=1)
     inside = warp.code.block(made, 0, [str(counter.type), *kinds])
     arguments = list(inside.arguments)
     warp.set(counter, Scalar(arguments[0]))
     warp.bind(carried, arguments[1:], known)
-    *found, end = operations(block)
+    *found, end = operations(body(operation))
     outer = warp.region(inside, found, warp.mask)
+    if _is_long(warp, operation) and any(contains(child, _LOOPS) for child in found):
+        warp.arrays.poll(warp, operation)
     warp.code.operation(
         "scf.yield", [v for o, simple in zip(end.operands, known, strict=True) for _, v in warp.forms(o, simple)]
     )
     warp.leave(outer)
-    warp.bind(list(operation.results), list(made.results), known)
+    return list(made.results)
+
+
+def _in_stretches(
+    warp: Warp, operation: Any, limits: Sequence[Any], parts: Sequence[Any], kinds: Sequence[str]
+) -> list[Any]:
+    """A loop of loops, with a look at interrupts between two stretches, so that the inner one stays as it is."""
+    code, kind = warp.code, str(body(operation).arguments[0].type)
+    low, high, step = (_as_i64(warp, limit, kind) for limit in limits)
+    whole = code.value("arith.muli", (step, code.constant(_STRETCH, "i64")), "i64")
+    huge = code.compare("sgt", step, code.constant(_HUGE_STEP, "i64"))
+    whole = code.select(huge, step, whole, "i64")
+    made = code.operation("scf.for", [low, high, whole, *parts], kinds, regions=1)
+    inside = code.block(made, 0, ["i64", *kinds])
+    first, *carried = inside.arguments
+    outer = warp.region(inside, (), warp.mask)
+    rest = code.value("arith.subi", (high, first), "i64")
+    last = code.value("arith.addi", (first, code.value("arith.minsi", (rest, whole), "i64")), "i64")
+    stretch = [_from_i64(warp, first, kind), _from_i64(warp, last, kind), limits[2]]
+    results = _counted(warp, operation, stretch, carried, kinds)
+    warp.arrays.poll(warp, operation)
+    code.operation("scf.yield", results)
+    warp.leave(outer)
+    return list(made.results)
+
+
+def _as_i64(warp: Warp, value: Any, kind: str) -> Any:
+    if kind == "i64":
+        return value
+    return warp.code.value("arith.index_cast" if kind == "index" else "arith.extsi", (value,), "i64")
+
+
+def _from_i64(warp: Warp, value: Any, kind: str) -> Any:
+    if kind == "i64":
+        return value
+    return warp.code.value("arith.index_cast" if kind == "index" else "arith.trunci", (value,), kind)
 
 
 def _divergent_for(warp: Warp, operation: Any, bounds: Sequence[Any], initial: Sequence[Any]) -> None:
@@ -73,6 +132,7 @@ def _divergent_for(warp: Warp, operation: Any, bounds: Sequence[Any], initial: S
     last = [v for o in end.operands for _, v in warp.forms(o, False)]
     kept = arguments[len(kinds) + 1 :]
     final = [code.select(active, a, b, k) for a, b, k in zip(last, kept, result_kinds, strict=True)]
+    warp.arrays.poll(warp, operation)
     moved = _advance(warp, arguments[0], simple, step, kind)
     again = code.both(active, _inside(warp, low, moved, simple, high))
     code.operation("scf.yield", [moved, *new, again, *final])
@@ -99,6 +159,7 @@ def _while(warp: Warp, operation: Any) -> None:
         _uniform_while(warp, operation)
     else:
         _divergent_while(warp, operation)
+    warp.arrays.left(warp, operation)
 
 
 def _uniform_while(warp: Warp, operation: Any) -> None:

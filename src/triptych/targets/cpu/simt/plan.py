@@ -22,8 +22,8 @@ from triptych.simt.operations import (
     inner,
     is_pure,
     operations,
-    waits,
 )
+from triptych.simt.spinning import waits
 
 _READS = frozenset({"llvm.load"})
 _UNSCALAR = BARRIERS | COLLECTIVES | WRITES | {"llvm.alloca", "cf.assert"}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft
 from triptych.simt.analysis import LaneAnalysis, Shape
-from triptych.simt.operations import body, is_pure, operations, spins
+from triptych.simt.lanes import Level
+from triptych.simt.operations import body, is_pure, operations
+from triptych.simt.spinning import counts, spins
 from triptych.support.render import render
 from triptych.support.runtime_errors import DivergentBarrierError
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
@@ -38,6 +40,10 @@ from triptych.targets.cpu.simt.launch_frame import known_block
 from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
 from triptych.targets.cpu.simt.warp import Position, Warp
+
+_DOES_NOT_COME = "some threads wait here and the one named below does not come"
+_HAS_ENDED = "some threads wait here and the one named below has ended"
+_OTHERS_ENDED = "the thread named below comes here and others have ended"
 
 
 class WaitingWarp(Arrays):
@@ -77,13 +83,17 @@ class WaitingWarp(Arrays):
         self._memory = FunctionMemory(code)
         self._position = Position(block_ids, grid, block)
         by_element = frozenset(root for root, array in self._private.items() if array.by_element)
-        analysis = LaneAnalysis(kernel, Shape(WARP, known_block(kernel)), by_element=by_element)
+        self._analysis = analysis = LaneAnalysis(kernel, Shape(WARP, known_block(kernel)), by_element=by_element)
+        self._strict = [
+            site for site in self._sites if site.name == "gpu.barrier" and not _others_have_ended(site, analysis)
+        ]
         warp = Warp(code, analysis, self._position, self, values, number, None)
         self._threads = code.value("arith.muli", (code.value("arith.muli", block[:2], "i32"), block[2]), "i32")
         self._existing = code.compare("ult", warp.linear().value, code.broadcast(self._threads, "i32"), lanes=True)
         self._lanes = code.value("math.ctpop", (code.bits(self._existing),), "i32")
         warp.mask = self._existing
         warp.run(operations(body(kernel))[:-1])
+        self._check_nobody_waits(warp)
         self._end(number)
         code.operation("func.return")
         code.builder.finish_function(function, types, [])
@@ -112,12 +122,16 @@ class WaitingWarp(Arrays):
         self._code.operation("func.call", attributes={"callee": self._code.attribute(f"@{SUSPEND_REQUEST}")})
 
     def poll(self, warp: Warp, loop: Any) -> None:
-        if spins(loop):
+        if spins(loop) and not counts(loop):
             self._wait_at(warp.number, self._sites.index(loop))
         else:
             self._state.add(PROGRESS, 1)
         self._suspend()
         self._wait_at(warp.number, RUNNING)
+
+    def left(self, warp: Warp, loop: Any) -> None:
+        if spins(loop):
+            self._state.add(PROGRESS, 1)
 
     def _wait_at(self, number: Any, site: int) -> None:
         code = self._code
@@ -130,8 +144,10 @@ class WaitingWarp(Arrays):
         first, expected, count = self._of_barrier(warp, operation)
         site = self._sites.index(operation)
         if operation.name == "gpu.barrier":
-            self._check_all_lanes(warp, operation)
             self._check_same_site(warp, operation, site, first)
+        if operation in self._strict:
+            expected = self._threads
+            self._check_all_come(warp, operation)
         generation = state.get(self._word(first, GENERATION))
         arrived = state.add(self._word(first, ARRIVED), count)
         state.set(self._word(first, SITE), site)
@@ -185,27 +201,46 @@ class WaitingWarp(Arrays):
         when(code, complete, lambda: self._release(first))
 
     # divergent barriers -----------------------------------------------------------------------------------------
-    def _check_all_lanes(self, warp: Warp, operation: Any) -> None:
-        """Threads of a warp that do not come must have ended."""
-        if warp.mask is self._existing or _others_have_ended(operation):
-            return
+    def _check_all_come(self, warp: Warp, operation: Any) -> None:
+        """Nobody may be missing: no thread of this warp, and no warp that has ended."""
         code = self._code
-        missing = code.both(self._existing, code.invert(warp.mask))
-        some = code.any(missing)
-        when(
-            code,
-            some,
-            lambda: self.fault(warp, code.value("arith.addi", (warp.first_thread(), first_of(warp, missing)), "i32")),
-        )
+        if warp.mask is not self._existing:
+            missing = code.both(self._existing, code.invert(warp.mask))
+            self._refuse(warp, operation, code.any(missing), lambda: self._thread_of(warp, missing), _DOES_NOT_COME)
+        ended = code.compare("ne", self._state.get(LIVE_THREADS), self._threads)
+        self._refuse(warp, operation, ended, warp.first_thread, _OTHERS_ENDED)
+
+    def _check_nobody_waits(self, warp: Warp) -> None:
+        """When a warp ends no other may wait for it."""
+        code, state, first = self._code, self._state, self._code.constant(0, "i64")
+        some = code.compare("ne", state.get(self._word(first, ARRIVED)), code.constant(0, "i32"))
+        where = state.get(self._word(first, SITE))
+        for operation in self._strict:
+            here = code.compare("eq", where, code.constant(self._sites.index(operation), "i32"))
+            self._refuse(warp, operation, code.both(some, here, "i1"), warp.first_thread, _HAS_ENDED)
+
+    def _thread_of(self, warp: Warp, lanes: Any) -> Any:
+        return self._code.value("arith.addi", (warp.first_thread(), first_of(warp, lanes)), "i32")
+
+    def _refuse(self, warp: Warp, operation: Any, fails: Any, thread: Callable[[], Any], found: str) -> None:
+        code = self._code
+        when(code, fails, lambda: self.fault(warp, thread()))
         message = render(
             "a barrier that not all threads of the block reach",
             DivergentBarrierError.code,
             span=place_of(operation),
-            found="some threads wait here and the one named below does not come",
+            found=f"{found}{self._parting(operation)}",
             expected="a barrier in control flow that all threads take, or that the others have left by `return`",
         )
-        holds = code.value("arith.xori", (some, code.constant(1, "i1")), "i1")
+        holds = code.value("arith.xori", (fails, code.constant(1, "i1")), "i1")
         check(code, holds, DivergentBarrierError.__name__, message)
+
+    def _parting(self, operation: Any) -> str:
+        """Where threads that do not come have gone another way."""
+        inside = operation.parent.operation
+        while inside.name != "gpu.func" and _together(inside, self._analysis):
+            inside = inside.parent.operation
+        return "" if inside.name == "gpu.func" else f"; threads part at {line_of(inside)}"
 
     def _check_same_site(self, warp: Warp, operation: Any, site: int, first: Any) -> None:
         """All threads of a block meet at one and the same barrier of the program."""
@@ -232,21 +267,31 @@ class WaitingWarp(Arrays):
             )
 
 
-def _others_have_ended(operation: Any) -> bool:
+def _others_have_ended(operation: Any, analysis: LaneAnalysis) -> bool:
     """Whether a thread that does not come to an operation does nothing more: everything around it ends the kernel."""
     while operation.parent.operation.name != "gpu.func":
         parent = operation.parent.operation
-        if parent.name != "scf.if":
-            return False
-        sides = [found for side in range(2) for found in operations(body(parent, side))]
-        inside = operations(operation.block)
-        if any(not _idle(found) for found in sides if found not in inside):
-            return False
-        siblings = operations(parent.block)
-        if any(not _idle(found) for found in siblings[siblings.index(parent) + 1 :]):
+        if not _together(parent, analysis) and (parent.name != "scf.if" or _goes_on(parent, operation)):
             return False
         operation = parent
     return True
+
+
+def _together(operation: Any, analysis: LaneAnalysis) -> bool:
+    """Whether all threads of the block decide alike."""
+    count = 3 if operation.name == "scf.for" else 1
+    deciding = list(operation.operands)[:count]
+    if operation.name == "scf.while":
+        deciding = [operations(body(operation, 0))[-1].operands[0]]
+    return all(found.uniform and found.level == Level.BLOCK for found in analysis.all(deciding))
+
+
+def _goes_on(branch: Any, taken: Any) -> bool:
+    """Whether a thread on the other side of a branch, or behind it, has something to do."""
+    sides = [found for side in range(2) for found in operations(body(branch, side))]
+    inside, siblings = operations(taken.block), operations(branch.block)
+    others = [found for found in sides if found not in inside] + siblings[siblings.index(branch) + 1 :]
+    return not all(_idle(found) for found in others)
 
 
 def _idle(operation: Any) -> bool:
