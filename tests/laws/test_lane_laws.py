@@ -26,6 +26,7 @@ def described(draw: st.DrawFn) -> tuple[list[int], Lanes]:
     if form in ("uniform", "constant"):
         constant = base if form == "constant" else None
         return [base] * WIDTH, uniform(Level.WARP, WIDTH, divisor, constant)
+    first = draw(st.sampled_from([None, base]))
     if form == "counting":
         step = draw(st.integers(1, 4))
         offsets = tuple(step * lane for lane in range(WIDTH))
@@ -34,7 +35,7 @@ def described(draw: st.DrawFn) -> tuple[list[int], Lanes]:
         offsets = tuple(lane // size for lane in range(WIDTH))
     else:
         offsets = (0, *draw(st.lists(st.integers(0, 40), min_size=WIDTH - 1, max_size=WIDTH - 1)))
-    return [base + offset for offset in offsets], known(Level.WARP, offsets, divisor)
+    return [base + offset for offset in offsets], known(Level.WARP, offsets, divisor, first)
 
 
 OPERATIONS: dict[str, tuple[Callable[[Lanes, Lanes], Lanes], Callable[[int, int], int]]] = {
@@ -79,6 +80,17 @@ def test_shifts(left: tuple[list[int], Lanes], count: int) -> None:
     by = uniform(Level.BLOCK, WIDTH, constant=count)
     assert holds([n << count & MODULUS - 1 for n in numbers], lanes.shift_left(description, by))
     assert holds([n >> count for n in numbers], lanes.shift_right(description, by))
+
+
+@given(left=described(), count=st.integers(0, 3))
+def test_shifts_by_a_count_that_differs(left: tuple[list[int], Lanes], count: int) -> None:
+    numbers, description = left
+    by = known(Level.BLOCK, tuple(lane % 4 for lane in range(WIDTH)), constant=count)
+    counts = [count + lane % 4 for lane in range(WIDTH)]
+    assert holds(
+        [n << c & MODULUS - 1 for n, c in zip(numbers, counts, strict=True)], lanes.shift_left(description, by)
+    )
+    assert holds([n >> c for n, c in zip(numbers, counts, strict=True)], lanes.shift_right(description, by))
 
 
 @given(left=described(), right=described(), which=st.booleans())

@@ -45,6 +45,7 @@ _CASTS = frozenset(
         *("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast"),
     }
 )
+_INDEX_ARITHMETIC = frozenset({"arith.addi", "arith.subi", "arith.muli"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,10 +188,7 @@ class LaneAnalysis:
         if name == "arith.muli" and not _is_vector(operation.results[0]):
             return self._product(operation, *operands)
         if name in _CASTS:
-            if operands[0].multiples:
-                return VARYING
-            narrow = str(operation.results[0].type) in ("i1", "i4", "i8")
-            return VARYING if narrow and not operands[0].uniform else operands[0]
+            return self._cast(operation, operands[0])
         if name == "arith.constant":
             constant = integer_constant(operation)
             return uniform(Level.BLOCK, self._width, constant=constant)
@@ -215,6 +213,17 @@ class LaneAnalysis:
         if not operands:
             return self._uniform()
         return lattice.elementwise(operands)
+
+    def _cast(self, operation: Any, operand: Lanes) -> Lanes:
+        """Differences stay when no lane can wrap, and where only addresses are made of the result: see the decision
+        on warps as vectors."""
+        if operand.uniform:
+            return operand
+        result = operation.results[0]
+        old, new = (_bits(str(value.type)) or 64 for value in (operation.operands[0], result))
+        if operand.multiples or new <= 8:
+            return VARYING
+        return operand if new <= old or operand.aligned or _only_addresses(result) else VARYING
 
     def _product(self, operation: Any, left: Lanes, right: Lanes) -> Lanes:
         first, second = operation.operands
@@ -287,6 +296,17 @@ def _bits(kind: str) -> int | None:
     if kind == "index":
         return 64
     return int(kind[1:]) if kind[0] == "i" and kind[1:].isdigit() else None
+
+
+def _only_addresses(value: Any) -> bool:
+    """Whether everything made of a value is an address."""
+    for use in value.uses:
+        user = use.owner.operation
+        if user.name == "llvm.getelementptr":
+            continue
+        if user.name not in _INDEX_ARITHMETIC or not _only_addresses(user.results[0]):
+            return False
+    return True
 
 
 def _in_type(found: Lanes, operation: Any, name: str) -> Lanes:

@@ -198,14 +198,14 @@ def remainder_unsigned(left: Lanes, right: Lanes) -> Lanes:
 
 
 def shift_left(left: Lanes, right: Lanes) -> Lanes:
-    if right.constant is None or not 0 <= right.constant < 64:
+    if right.constant is None or not right.uniform or not 0 <= right.constant < 64:
         return _uniform_only(left, right)
     return multiply(left, uniform(Level.BLOCK, len(right.offsets or ()), constant=1 << right.constant))
 
 
 def shift_right(left: Lanes, right: Lanes) -> Lanes:
     """Shifts of numbers that are not negative, or (arithmetic) of aligned ones: both are floor divisions."""
-    if right.constant is None or not 0 <= right.constant < 63:
+    if right.constant is None or not right.uniform or not 0 <= right.constant < 63:
         return _uniform_only(left, right)
     power = uniform(Level.BLOCK, len(right.offsets or ()), constant=1 << right.constant)
     return divide_unsigned(left, power)
