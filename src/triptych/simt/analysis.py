@@ -18,6 +18,7 @@ from triptych.simt.operations import (
     BARRIERS,
     CONTROL,
     WRITES,
+    array_size,
     body,
     contains,
     dimension,
@@ -262,8 +263,7 @@ class LaneAnalysis:
         """An array of each thread: by default lane after lane."""
         if operation.results[0] in self._by_element:
             return VARYING
-        size = int(operation.operands[0].owner.attributes["value"].value)
-        size *= element_size(str(operation.attributes["elem_type"].value))
+        size = array_size(operation)
         return known(Level.WARP, tuple(lane * size for lane in range(self._width)))
 
     def _thread(self, operation: Any, name: str) -> Lanes:

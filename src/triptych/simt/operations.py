@@ -95,6 +95,9 @@ def element_size(kind: str) -> int:
     return max(1, bits // 8)
 
 
-def has_side(operation: Any) -> bool:
-    """Whether an `scf.if` has an else side."""
-    return body(operation, 1) is not None
+def array_size(operation: Any) -> int:
+    """Bytes that an `llvm.alloca` of a thread takes, so that the next thread's array is aligned as well."""
+    count = int(operation.operands[0].owner.attributes["value"].value)
+    size = count * element_size(str(operation.attributes["elem_type"].value))
+    alignment = int(operation.attributes["alignment"].value) if "alignment" in operation.attributes else 1
+    return -(-size // max(1, alignment)) * max(1, alignment)

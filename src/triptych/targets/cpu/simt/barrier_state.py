@@ -59,11 +59,6 @@ def when(code: Code, condition: Any, act: Callable[[], Any]) -> None:
     code.leave(before)
 
 
-def check(code: Code, holds: Any, error: str, message: str) -> None:
-    attributes = {"msg": code.builder.string(message), "triptych.error": code.builder.string(error)}
-    code.operation("cf.assert", (holds,), attributes=attributes)
-
-
 def line_of(operation: Any) -> str:
     span = place_of(operation)
     return f"line {span.line}" if span is not None else "another place"

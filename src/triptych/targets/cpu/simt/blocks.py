@@ -115,12 +115,17 @@ class BlockFunction(Arrays):
             self._run_warp(segment, code.constant(0, "i32"))
             return
         zero, one = code.constant(0, "i32"), code.constant(1, "i32")
-        loop = code.operation("scf.for", (zero, self._frame.warps, one), regions=1)
+        loop = code.operation("scf.for", (zero, self._frame.warps, one), (), {"llvm.loop_annotation": self._rolled}, 1)
         inside = code.block(loop, 0, ["i32"])
         before = code.enter(inside)
         self._run_warp(segment, inside.arguments[0])
         code.operation("scf.yield")
         code.leave(before)
+
+    @property
+    def _rolled(self) -> Any:
+        """LLVM would write the code of every warp out, and its scheduler is quadratic."""
+        return self._code.attribute("#llvm.loop_annotation<unroll = <disable = true>>")
 
     def _run_warp(self, segment: Segment, number: Any) -> None:
         warp = Warp(self._code, self._analysis, self._position, self, dict(self._values), number, None)

@@ -30,17 +30,15 @@ def _if(warp: Warp, operation: Any) -> None:
 
 def _uniform_if(warp: Warp, operation: Any, condition: Any) -> None:
     results = list(operation.results)
-    known = [warp.analysis.at(result).known for result in results]
-    kinds = [k for result, simple in zip(results, known, strict=True) for k in warp.form_types(result, simple)]
-    made = warp.code.operation("scf.if", (condition,), kinds, regions=2)
+    known = warp.known(results)
+    made = warp.code.operation("scf.if", (condition,), warp.part_types(results, known), regions=2)
     for side in range(2):
         block = body(operation, side)
         if block is None:
             continue
         *found, end = operations(block)
         outer = warp.region(warp.code.block(made, side), found, warp.mask)
-        parts = [v for o, simple in zip(end.operands, known, strict=True) for _, v in warp.forms(o, simple)]
-        warp.code.operation("scf.yield", parts)
+        warp.code.operation("scf.yield", warp.parts(end.operands, known))
         warp.leave(outer)
     warp.bind(results, list(made.results), known)
 
@@ -65,18 +63,19 @@ def _divergent_if(warp: Warp, operation: Any, condition: Any) -> None:
 def _side(warp: Warp, operation: Any, side: int, mask: Any, results: Sequence[Any]) -> list[Any]:
     """One side under its mask; what it yields, as vectors."""
     *found, end = operations(body(operation, side))
-    kinds = [kind for result in results for kind in warp.form_types(result, False)]
+    as_vectors = [False] * len(results)
+    kinds = warp.part_types(results, as_vectors)
     if _only_computes(found):
         before, warp.mask = warp.mask, mask
         warp.open_region()
         warp.run(found)
-        parts = [value for operand in end.operands for _, value in warp.forms(operand, False)]
+        parts = warp.parts(end.operands, as_vectors)
         warp.close_region()
         warp.mask = before
         return parts
     made = warp.code.operation("scf.if", (warp.code.any(mask),), kinds, regions=2)
     outer = warp.region(warp.code.block(made, 0), found, mask)
-    warp.code.operation("scf.yield", [v for operand in end.operands for _, v in warp.forms(operand, False)])
+    warp.code.operation("scf.yield", warp.parts(end.operands, as_vectors))
     warp.leave(outer)
     if kinds:
         outer = warp.region(warp.code.block(made, 1), (), mask)

@@ -2,53 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from triptych.ir.builder import Builder
+from triptych.targets.cpu.plain_code import PlainCode
 
-_PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
 
-
-class Code:
+class Code(PlainCode):
     """Creates operations at an insertion point, at the place of the kernel operation that is being converted."""
 
     def __init__(self, builder: Builder, width: int) -> None:
-        self.builder = builder
+        super().__init__(builder, builder.unknown)
         self.width = width
-        self.location: Any = builder.unknown
-        self._attributes: dict[str, Any] = {}
 
-    # types and attributes ---------------------------------------------------------------------------------------
     def wide(self, kind: str) -> str:
         """The type of a value in all lanes."""
         return f"vector<{self.width}x{kind}>"
-
-    def attribute(self, text: str) -> Any:
-        found = self._attributes.get(text)
-        if found is None:
-            found = self._attributes[text] = self.builder.attribute(text)
-        return found
-
-    # operations -------------------------------------------------------------------------------------------------
-    def value(self, name: str, operands: Sequence[Any], kind: str, attributes: Mapping[str, Any] | None = None) -> Any:
-        return self.builder.value(name, operands, self.builder.type(kind), self.location, attributes)
-
-    def operation(
-        self,
-        name: str,
-        operands: Sequence[Any] = (),
-        kinds: Sequence[str] = (),
-        attributes: Mapping[str, Any] | None = None,
-        regions: int = 0,
-    ) -> Any:
-        results = [self.builder.type(kind) for kind in kinds]
-        return self.builder.operation(name, operands, results, self.location, attributes, regions)
-
-    def constant(self, value: int, kind: str) -> Any:
-        if kind == "index":
-            return self.value("arith.constant", (), kind, {"value": self.attribute(f"{value} : index")})
-        return self.value("arith.constant", (), kind, {"value": self.builder.integer(kind, value)})
 
     def constants(self, values: Sequence[int], kind: str) -> Any:
         """One integer constant for each lane, as the type holds it."""
@@ -77,8 +47,7 @@ class Code:
         return self.value("arith.select", (condition, chosen, other), kind)
 
     def compare(self, predicate: str, left: Any, right: Any, lanes: bool = False) -> Any:
-        number = self.builder.integer("i64", _PREDICATES[predicate])
-        return self.value("arith.cmpi", (left, right), self.wide("i1") if lanes else "i1", {"predicate": number})
+        return self.compared(predicate, left, right, self.wide("i1") if lanes else "i1")
 
     def shuffle(self, left: Any, right: Any, places: Sequence[int], element: str) -> Any:
         mask = self.attribute(f"array<i64: {', '.join(map(str, places))}>")
@@ -134,17 +103,3 @@ class Code:
 
     def store(self, value: Any, pointer: Any, alignment: int) -> None:
         self.operation("llvm.store", (value, pointer), attributes={"alignment": self.builder.integer("i64", alignment)})
-
-    # regions ----------------------------------------------------------------------------------------------------
-    def block(self, operation: Any, region: int, kinds: Sequence[str] = ()) -> Any:
-        """A new block of a region."""
-        return self.builder.append_block(operation, region, [self.builder.type(k) for k in kinds], self.location)
-
-    def enter(self, block: Any) -> Any:
-        """Write into `block` from now on; gives what to hand to `leave`."""
-        before = self.builder.insertion
-        self.builder.insertion = self.builder.at_end(block)
-        return before
-
-    def leave(self, before: Any) -> None:
-        self.builder.insertion = before

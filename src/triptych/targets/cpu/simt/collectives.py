@@ -250,12 +250,7 @@ def say(warp: Warp, operation: Any) -> None:
 def clock(warp: Warp, operation: Any) -> None:
     """The processor's own counter."""
     code, result = warp.code, operation.results[0]
-    attributes = {
-        "intrin": code.builder.string("llvm.readcyclecounter"),
-        "operandSegmentSizes": code.attribute("array<i32: 0, 0>"),
-        "op_bundle_sizes": code.attribute("array<i32>"),
-    }
-    now = code.value("llvm.call_intrinsic", (), "i64", attributes)
+    now = code.intrinsic("llvm.readcyclecounter", (), ["i64"]).result
     kind = str(result.type)
     warp.set(result, Scalar(now if kind == "i64" else code.value("arith.trunci", (now,), kind)))
 

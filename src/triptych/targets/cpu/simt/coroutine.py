@@ -27,7 +27,6 @@ from triptych.targets.cpu.simt.barrier_state import (
     WAITING,
     WARP,
     State,
-    check,
     line_of,
     loop,
     when,
@@ -107,13 +106,13 @@ class CoroutineKernel:
 
         def resume(number: Any) -> None:
             handle = code.load(self._handle(handles, number), "!llvm.ptr", 8)
-            ended = code.value("llvm.call_intrinsic", (handle,), "i1", _intrinsic(code, "llvm.coro.done", 1))
+            ended = code.intrinsic("llvm.coro.done", (handle,), ["i1"]).result
             going = code.value("arith.xori", (ended, code.constant(1, "i1")), "i1")
             when(code, going, lambda: code.operation("llvm.intr.coro.resume", (handle,)))
 
         def destroy(number: Any) -> None:
             handle = code.load(self._handle(handles, number), "!llvm.ptr", 8)
-            code.operation("llvm.call_intrinsic", (handle,), (), _intrinsic(code, "llvm.coro.destroy", 1))
+            code.intrinsic("llvm.coro.destroy", (handle,))
 
         rounds = code.operation("scf.while", regions=2)
         before = code.enter(code.block(rounds, 0))
@@ -198,7 +197,7 @@ class CoroutineKernel:
             found=text,
             expected="every thread that is waited for to arrive",
         )
-        check(code, holds, DeadlockError.__name__, message)
+        code.check(holds, DeadlockError.__name__, message)
 
 
 def _reads_global(loop: Any) -> bool:
@@ -215,11 +214,3 @@ def _walk(operation: Any) -> list[Any]:
             for child in operations(block):
                 found += [child, *_walk(child)]
     return found
-
-
-def _intrinsic(code: Code, name: str, operands: int) -> dict[str, Any]:
-    return {
-        "intrin": code.builder.string(name),
-        "operandSegmentSizes": code.attribute(f"array<i32: {operands}, 0>"),
-        "op_bundle_sizes": code.attribute("array<i32>"),
-    }

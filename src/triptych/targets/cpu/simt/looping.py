@@ -15,6 +15,8 @@ _LOOPS = frozenset({"scf.for", "scf.while"})
 _STRETCH = 1 << 16
 """Iterations between two looks at interrupts."""
 _HUGE_STEP = 1 << 46
+_MOST_WRITTEN_TWICE = 80
+"""Operations of a loop whose last iterations are written apart."""
 
 
 def _for(warp: Warp, operation: Any) -> None:
@@ -23,15 +25,20 @@ def _for(warp: Warp, operation: Any) -> None:
         _divergent_for(warp, operation, bounds, initial)
         return
     carried = list(body(operation).arguments)[1:]
-    known = [warp.analysis.at(value).known for value in carried]
-    parts = [v for value, simple in zip(initial, known, strict=True) for _, v in warp.forms(value, simple)]
-    kinds = [k for value, simple in zip(carried, known, strict=True) for k in warp.form_types(value, simple)]
-    limits = [warp.scalar(bound) for bound in bounds]
-    if _is_long(warp, operation) and not any(contains(child, _LOOPS) for child in inner(operation)):
-        results = _in_stretches(warp, operation, limits, parts, kinds)
-    else:
-        results = _counted(warp, operation, limits, parts, kinds)
+    known = warp.known(carried)
+    parts, kinds = warp.parts(initial, known), warp.part_types(carried, known)
+    results = _plain(warp, operation, [warp.scalar(bound) for bound in bounds], parts, kinds)
     warp.bind(list(operation.results), results, known)
+
+
+def _plain(warp: Warp, operation: Any, limits: Sequence[Any], parts: Sequence[Any], kinds: Sequence[str]) -> list[Any]:
+    """A loop that all lanes run alike, from `parts` to what it makes of them.
+
+    One part more than the loop carries is the counter after the last iteration.
+    """
+    if _is_long(warp, operation) and not any(contains(child, _LOOPS) for child in inner(operation)):
+        return _in_stretches(warp, operation, limits, parts, kinds)
+    return _counted(warp, operation, limits, parts, kinds)
 
 
 def _is_long(warp: Warp, operation: Any) -> bool:
@@ -45,20 +52,20 @@ def _counted(
 ) -> list[Any]:
     """The loop itself, from `parts` to its results."""
     counter, *carried = body(operation).arguments
-    known = [warp.analysis.at(value).known for value in carried]
+    known = warp.known(carried)
     attributes = {name: operation.attributes[name] for name in operation.attributes}
     made = warp.code.operation("scf.for", [*limits, *parts], kinds, attributes, regions=1)
     inside = warp.code.block(made, 0, [str(counter.type), *kinds])
     arguments = list(inside.arguments)
     warp.set(counter, Scalar(arguments[0]))
-    warp.bind(carried, arguments[1:], known)
+    count = len(warp.part_types(carried, known))
+    warp.bind(carried, arguments[1 : 1 + count], known)
     *found, end = operations(body(operation))
     outer = warp.region(inside, found, warp.mask)
     if _is_long(warp, operation) and any(contains(child, _LOOPS) for child in found):
         warp.arrays.poll(warp, operation)
-    warp.code.operation(
-        "scf.yield", [v for o, simple in zip(end.operands, known, strict=True) for _, v in warp.forms(o, simple)]
-    )
+    following = [_advance(warp, arguments[0], True, operation.operands[2], str(counter.type))] * (len(kinds) - count)
+    warp.code.operation("scf.yield", [*warp.parts(end.operands, known), *following])
     warp.leave(outer)
     return list(made.results)
 
@@ -104,18 +111,19 @@ def _divergent_for(warp: Warp, operation: Any, bounds: Sequence[Any], initial: S
     counter, *carried = body(operation).arguments
     kind = str(counter.type)
     simple = warp.analysis.at(counter).known
-    known = [warp.analysis.at(value).known for value in carried]
     results = list(operation.results)
-    start = warp.forms(low, simple)
-    parts = [v for value, one in zip(initial, known, strict=True) for _, v in warp.forms(value, one)]
-    ends = [v for value in initial for _, v in warp.forms(value, False)]
-    inside = _inside(warp, low, start[0][1], simple, high)
+    known, as_vectors = warp.known(carried), [False] * len(results)
+    ((start_kind, start),) = warp.forms(low, simple)
+    parts, ends = warp.parts(initial, known), warp.parts(initial, as_vectors)
+    kinds, result_kinds = [start_kind, *warp.part_types(carried, known)], warp.part_types(results, as_vectors)
+    if _starts_together(warp, operation, bounds):
+        *parts, start = _together(warp, operation, bounds, parts, kinds[1:])
+        warp.bind(carried, parts, known)
+        ends = warp.parts(carried, as_vectors)
+    inside = _inside(warp, low, start, simple, high)
     active = inside if warp.mask is None else code.both(warp.mask, inside)
-    kinds = [start[0][0]]
-    kinds += [k for value, one in zip(carried, known, strict=True) for k in warp.form_types(value, one)]
-    result_kinds = [k for value in results for k in warp.form_types(value, False)]
     every = [*kinds, code.wide("i1"), *result_kinds]
-    made = code.operation("scf.while", [start[0][1], *parts, active, *ends], every, regions=2)
+    made = code.operation("scf.while", [start, *parts, active, *ends], every, regions=2)
     head = code.block(made, 0, every)
     before = code.enter(head)
     arguments = list(head.arguments)
@@ -128,8 +136,7 @@ def _divergent_for(warp: Warp, operation: Any, bounds: Sequence[Any], initial: S
     active = arguments[len(kinds)]
     *found, end = operations(body(operation))
     outer = warp.region(inner_block, found, active)
-    new = [v for o, one in zip(end.operands, known, strict=True) for _, v in warp.forms(o, one)]
-    last = [v for o in end.operands for _, v in warp.forms(o, False)]
+    new, last = warp.parts(end.operands, known), warp.parts(end.operands, as_vectors)
     kept = arguments[len(kinds) + 1 :]
     final = [code.select(active, a, b, k) for a, b, k in zip(last, kept, result_kinds, strict=True)]
     warp.arrays.poll(warp, operation)
@@ -137,7 +144,33 @@ def _divergent_for(warp: Warp, operation: Any, bounds: Sequence[Any], initial: S
     again = code.both(active, _inside(warp, low, moved, simple, high))
     code.operation("scf.yield", [moved, *new, again, *final])
     warp.leave(outer)
-    warp.bind(results, list(made.results)[len(kinds) + 1 :], [False] * len(results))
+    warp.bind(results, list(made.results)[len(kinds) + 1 :], as_vectors)
+
+
+def _starts_together(warp: Warp, operation: Any, bounds: Sequence[Any]) -> bool:
+    """Whether lanes differ only near the end: then most iterations need no mask. The code is written twice for it."""
+    low, high, step = (warp.analysis.at(bound) for bound in bounds)
+    alike = low.fixed and high.uniform and step.uniform and warp.mask is None
+    return alike and warp.analysis.at(body(operation).arguments[0]).known and _size(operation) <= _MOST_WRITTEN_TWICE
+
+
+def _size(operation: Any) -> int:
+    return sum(1 + _size(child) for child in inner(operation))
+
+
+def _together(
+    warp: Warp, operation: Any, bounds: Sequence[Any], parts: Sequence[Any], kinds: Sequence[str]
+) -> list[Any]:
+    """The iterations in which the last lane, too, is inside its bound; then the counter that follows."""
+    code, (low, high, step) = warp.code, bounds
+    kind, span = str(low.type), warp.analysis.at(low).span
+    bits = 64 if kind == "index" else int(kind[1:])
+    least = -(1 << bits - 1)
+    limit = code.value("arith.subi", (warp.scalar(high), code.constant(span, kind)), kind)
+    wraps = code.compare("slt", warp.scalar(high), code.constant(least + span, kind))
+    limit = code.select(wraps, code.constant(least, kind), limit, kind)
+    limits = [warp.scalar(low), limit, warp.scalar(step)]
+    return _plain(warp, operation, limits, [*parts, warp.scalar(low)], [*kinds, kind])
 
 
 def _advance(warp: Warp, counter: Any, simple: bool, step: Any, kind: str) -> Any:
@@ -154,83 +187,56 @@ def _inside(warp: Warp, low: Any, counter: Any, simple: bool, high: Any) -> Any:
 
 
 def _while(warp: Warp, operation: Any) -> None:
-    condition = operations(body(operation, 0))[-1].operands[0]
-    if warp.analysis.at(condition).uniform:
-        _uniform_while(warp, operation)
+    """Lanes leave together, or one by one: then each keeps what it had when it left."""
+    code, lanes = warp.code, warp.code.wide("i1")
+    before, after = body(operation, 0), body(operation, 1)
+    entering, passing, results = list(before.arguments), list(after.arguments), list(operation.results)
+    known, passed, as_vectors = warp.known(entering), warp.known(passing), [False] * len(results)
+    kinds, passed_kinds = warp.part_types(entering, known), warp.part_types(passing, passed)
+    result_kinds = warp.part_types(results, as_vectors)
+    *found, end = operations(before)
+    condition, *forwarded = end.operands
+    together = warp.analysis.at(condition).uniform
+    own = [] if together else [_everybody(warp), *(code.zero(kind) for kind in result_kinds)]
+    own_kinds = [] if together else [lanes, *result_kinds]
+    parts = [*warp.parts(operation.operands, known), *own]
+    made = code.operation("scf.while", parts, [*passed_kinds, *own_kinds], regions=2)
+
+    head = code.block(made, 0, [*kinds, *own_kinds])
+    arguments = list(head.arguments)
+    warp.bind(entering, arguments[: len(kinds)], known)
+    active, *kept = arguments[len(kinds) :] or [warp.mask]
+    outer = warp.region(head, found, active)
+    values = warp.parts(forwarded, passed)
+    if together:
+        code.operation("scf.condition", [warp.scalar(condition), *values])
     else:
-        _divergent_while(warp, operation)
+        last = zip(warp.parts(forwarded, as_vectors), kept, result_kinds, strict=True)
+        final = [code.select(active, new, old, kind) for new, old, kind in last]
+        going = code.both(active, warp.vector(condition))
+        code.operation("scf.condition", [code.any(going), *values, going, *final])
+    warp.leave(outer)
+
+    inside = code.block(made, 1, [*passed_kinds, *own_kinds])
+    arguments = list(inside.arguments)
+    warp.bind(passing, arguments[: len(passed_kinds)], passed)
+    own = arguments[len(passed_kinds) :]
+    *found, end = operations(after)
+    outer = warp.region(inside, found, own[0] if own else warp.mask)
+    warp.arrays.poll(warp, operation)
+    code.operation("scf.yield", [*warp.parts(end.operands, known), *own])
+    warp.leave(outer)
+    if together:
+        warp.bind(results, list(made.results), passed)
+    else:
+        warp.bind(results, list(made.results)[len(passed_kinds) + 1 :], as_vectors)
     warp.arrays.left(warp, operation)
 
 
-def _uniform_while(warp: Warp, operation: Any) -> None:
+def _everybody(warp: Warp) -> Any:
+    """The active lanes, as a mask."""
     code = warp.code
-    before, after = body(operation, 0), body(operation, 1)
-    entering, passing = list(before.arguments), list(after.arguments)
-    known = [warp.analysis.at(value).known for value in entering]
-    passed = [warp.analysis.at(value).known for value in passing]
-    results = list(operation.results)
-    parts = [v for o, one in zip(operation.operands, known, strict=True) for _, v in warp.forms(o, one)]
-    kinds = [k for value, one in zip(entering, known, strict=True) for k in warp.form_types(value, one)]
-    passed_kinds = [k for value, one in zip(passing, passed, strict=True) for k in warp.form_types(value, one)]
-    made = code.operation("scf.while", parts, passed_kinds, regions=2)
-    head = code.block(made, 0, kinds)
-    warp.bind(entering, list(head.arguments), known)
-    *found, end = operations(before)
-    outer = warp.region(head, found, warp.mask)
-    condition, *forwarded = end.operands
-    values = [v for o, one in zip(forwarded, passed, strict=True) for _, v in warp.forms(o, one)]
-    code.operation("scf.condition", [warp.scalar(condition), *values])
-    warp.leave(outer)
-    inside = code.block(made, 1, passed_kinds)
-    warp.bind(passing, list(inside.arguments), passed)
-    *found, end = operations(after)
-    outer = warp.region(inside, found, warp.mask)
-    warp.arrays.poll(warp, operation)
-    code.operation("scf.yield", [v for o, one in zip(end.operands, known, strict=True) for _, v in warp.forms(o, one)])
-    warp.leave(outer)
-    warp.bind(results, list(made.results), passed)
-
-
-def _divergent_while(warp: Warp, operation: Any) -> None:
-    """Lanes leave one by one; each keeps what it had when it left."""
-    code = warp.code
-    before, after = body(operation, 0), body(operation, 1)
-    entering, passing = list(before.arguments), list(after.arguments)
-    known = [warp.analysis.at(value).known for value in entering]
-    passed = [warp.analysis.at(value).known for value in passing]
-    results = list(operation.results)
-    parts = [v for o, one in zip(operation.operands, known, strict=True) for _, v in warp.forms(o, one)]
-    kinds = [k for value, one in zip(entering, known, strict=True) for k in warp.form_types(value, one)]
-    passed_kinds = [k for value, one in zip(passing, passed, strict=True) for k in warp.form_types(value, one)]
-    result_kinds = [k for value in results for k in warp.form_types(value, False)]
-    active = warp.mask if warp.mask is not None else code.dense(", ".join(["true"] * code.width), code.wide("i1"))
-    lanes = code.wide("i1")
-    zeros = [code.zero(kind) for kind in result_kinds]
-    made = code.operation("scf.while", [*parts, active, *zeros], [*passed_kinds, lanes, *result_kinds], regions=2)
-    head = code.block(made, 0, [*kinds, lanes, *result_kinds])
-    arguments = list(head.arguments)
-    warp.bind(entering, arguments[: len(kinds)], known)
-    active, kept = arguments[len(kinds)], arguments[len(kinds) + 1 :]
-    *found, end = operations(before)
-    outer = warp.region(head, found, active)
-    condition, *forwarded = end.operands
-    values = [v for o, one in zip(forwarded, passed, strict=True) for _, v in warp.forms(o, one)]
-    final = [v for o in forwarded for _, v in warp.forms(o, False)]
-    final = [code.select(active, a, b, k) for a, b, k in zip(final, kept, result_kinds, strict=True)]
-    going = code.both(active, warp.vector(condition))
-    code.operation("scf.condition", [code.any(going), *values, going, *final])
-    warp.leave(outer)
-    inside = code.block(made, 1, [*passed_kinds, lanes, *result_kinds])
-    arguments = list(inside.arguments)
-    warp.bind(passing, arguments[: len(passed_kinds)], passed)
-    rest = arguments[len(passed_kinds) :]
-    *found, end = operations(after)
-    outer = warp.region(inside, found, rest[0])
-    warp.arrays.poll(warp, operation)
-    parts = [v for o, one in zip(end.operands, known, strict=True) for _, v in warp.forms(o, one)]
-    code.operation("scf.yield", [*parts, *rest])
-    warp.leave(outer)
-    warp.bind(results, list(made.results)[len(passed_kinds) + 1 :], [False] * len(results))
+    return code.dense(", ".join(["true"] * code.width), code.wide("i1")) if warp.mask is None else warp.mask
 
 
 HANDLERS: dict[str, Callable[[Any, Any], None]] = {"scf.for": _for, "scf.while": _while}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.simt.operations import element_indices, element_size, inner
+from triptych.simt.operations import array_size, element_indices, element_size, inner
 from triptych.targets.cpu.simt.values import element_of
 
 
@@ -27,7 +27,7 @@ class PrivateArray:
     @property
     def size(self) -> int:
         """Bytes for one thread."""
-        return self.count * element_size(self.element)
+        return array_size(self.operation)
 
 
 def private_arrays(kernel: Any) -> dict[Any, PrivateArray]:

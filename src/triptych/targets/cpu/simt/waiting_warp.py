@@ -29,7 +29,6 @@ from triptych.targets.cpu.simt.barrier_state import (
     WAITING,
     WARP,
     State,
-    check,
     line_of,
     when,
 )
@@ -233,7 +232,7 @@ class WaitingWarp(Arrays):
             expected="a barrier in control flow that all threads take, or that the others have left by `return`",
         )
         holds = code.value("arith.xori", (fails, code.constant(1, "i1")), "i1")
-        check(code, holds, DivergentBarrierError.__name__, message)
+        code.check(holds, DivergentBarrierError.__name__, message)
 
     def _parting(self, operation: Any) -> str:
         """Where threads that do not come have gone another way."""
@@ -259,12 +258,8 @@ class WaitingWarp(Arrays):
                 found=f"some threads come here while others wait at {line_of(other)}",
                 expected="all threads of the block at the same barrier",
             )
-            check(
-                code,
-                code.value("arith.xori", (there, code.constant(1, "i1")), "i1"),
-                DivergentBarrierError.__name__,
-                message,
-            )
+            holds = code.value("arith.xori", (there, code.constant(1, "i1")), "i1")
+            code.check(holds, DivergentBarrierError.__name__, message)
 
 
 def _others_have_ended(operation: Any, analysis: LaneAnalysis) -> bool:

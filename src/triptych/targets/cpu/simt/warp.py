@@ -70,7 +70,10 @@ class Warp:
         return self.values[value]
 
     def set(self, value: Any, emitted: Emitted) -> None:
+        """Also again, when the same code is written twice."""
         self.values[value] = emitted
+        for known in self._vectors:
+            known.pop(value, None)
 
     def scalar(self, value: Any) -> Any:
         """The value of lane 0."""
@@ -324,6 +327,17 @@ class Warp:
             return [kind]
         counted = vector_type(kind)
         return [self.code.wide(counted[1])] * counted[0] if counted else [self.code.wide(kind)]
+
+    def known(self, values: Sequence[Any]) -> list[bool]:
+        """Which of several values are carried as scalars."""
+        return [self.analysis.at(value).known for value in values]
+
+    def parts(self, values: Sequence[Any], known: Sequence[bool]) -> list[Any]:
+        """The forms of several values, one after the other."""
+        return [part for value, simple in zip(values, known, strict=True) for _, part in self.forms(value, simple)]
+
+    def part_types(self, values: Sequence[Any], known: Sequence[bool]) -> list[str]:
+        return [kind for value, simple in zip(values, known, strict=True) for kind in self.form_types(value, simple)]
 
     def rebuild(self, value: Any, known: bool, parts: Sequence[Any]) -> Emitted:
         if known:
