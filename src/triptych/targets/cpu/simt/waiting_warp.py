@@ -10,8 +10,8 @@ from triptych.ir.location import place_of
 from triptych.ir.modules import graft
 from triptych.simt.analysis import LaneAnalysis, Shape
 from triptych.simt.lanes import Level
-from triptych.simt.operations import body, is_pure, operations
-from triptych.simt.spinning import counts, spins
+from triptych.simt.operations import BARRIERS, body, contains, is_pure, operations
+from triptych.simt.spinning import counts, spins, waits
 from triptych.support.render import render
 from triptych.support.runtime_errors import DivergentBarrierError
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
@@ -282,11 +282,11 @@ def _together(operation: Any, analysis: LaneAnalysis) -> bool:
 
 
 def _goes_on(branch: Any, taken: Any) -> bool:
-    """Whether a thread on the other side of a branch, or behind it, has something to do."""
-    sides = [found for side in range(2) for found in operations(body(branch, side))]
+    """Whether a thread on the other side of a branch meets others there, or has something to do behind it."""
     inside, siblings = operations(taken.block), operations(branch.block)
-    others = [found for found in sides if found not in inside] + siblings[siblings.index(branch) + 1 :]
-    return not all(_idle(found) for found in others)
+    other = [found for side in range(2) for found in operations(body(branch, side)) if found not in inside]
+    meets = any(contains(found, BARRIERS) or waits(found) for found in other)
+    return meets or not all(_idle(found) for found in siblings[siblings.index(branch) + 1 :])
 
 
 def _idle(operation: Any) -> bool:
