@@ -12,7 +12,17 @@ from collections.abc import Sequence
 
 from benchmarks.report import Row, run
 
-BENCHMARKS = ("import_time", "call_overhead", "first_use", "trace_cost", "layout", "memory")
+BENCHMARKS = (
+    "import_time",
+    "call_overhead",
+    "first_use",
+    "trace_cost",
+    "layout",
+    "memory",
+    "cold_start",
+    "kernel_growth",
+    "kernels",
+)
 
 
 def rows_of(name: str) -> list[Row]:

@@ -12,8 +12,10 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from triptych.cute.address_spaces import AddressSpace
     from triptych.cute.math_arithmetic import max_of as max
     from triptych.cute.math_arithmetic import min_of as min
+    from triptych.cutlass_dsl import dsl_user_op, for_generate, yield_out
     from triptych.dsl import DSL
     from triptych.jitting import JitFunction, compile, jit, kernel
     from triptych.metastage.arguments import register_jit_arg_adapter
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from triptych.metastage.scalars import (
         BFloat16,
         Boolean,
+        Float,
         Float4E2M1FN,
         Float6E2M3FN,
         Float6E3M2FN,
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
         Int32,
         Int64,
         Int128,
+        Integer,
+        Numeric,
         TFloat32,
         Uint8,
         Uint16,
@@ -53,9 +58,11 @@ __version__ = "0.1.0"
 
 __all__ = [
     "DSL",
+    "AddressSpace",
     "BFloat16",
     "Boolean",
     "Constexpr",
+    "Float",
     "Float4E2M1FN",
     "Float6E2M3FN",
     "Float6E3M2FN",
@@ -73,7 +80,9 @@ __all__ = [
     "Int32",
     "Int64",
     "Int128",
+    "Integer",
     "JitFunction",
+    "Numeric",
     "TFloat32",
     "TriptychError",
     "Uint8",
@@ -84,7 +93,9 @@ __all__ = [
     "__version__",
     "compile",
     "const_expr",
+    "dsl_user_op",
     "dynamic_expr",
+    "for_generate",
     "jit",
     "kernel",
     "max",
@@ -93,12 +104,20 @@ __all__ = [
     "range",
     "range_constexpr",
     "register_jit_arg_adapter",
+    "yield_out",
 ]
+
+_MODULES = ("cute", "cutlass_dsl", "layout", "testing", "torch", "utils")
+"""Modules that are there as soon as they are named, without an import of their own."""
 
 _SCALARS = "triptych.metastage.scalars"
 
 _HOMES = {
+    "AddressSpace": "triptych.cute.address_spaces",
     "DSL": "triptych.dsl",
+    "dsl_user_op": "triptych.cutlass_dsl",
+    "for_generate": "triptych.cutlass_dsl",
+    "yield_out": "triptych.cutlass_dsl",
     "JitFunction": "triptych.jitting",
     "jit": "triptych.jitting",
     "kernel": "triptych.jitting",
@@ -120,6 +139,8 @@ _SPELLED_IN_HOME = {"max": "max_of", "min": "min_of", "range": "Range"}
 
 def __getattr__(name: str) -> object:
     """Load a public name from its home module once; afterwards it is an ordinary attribute."""
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     if name not in __all__:
         # `name` and `obj` let the interpreter add its own "Did you mean".
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])

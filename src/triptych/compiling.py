@@ -16,11 +16,12 @@ from triptych.metastage.results import Rebuild
 from triptych.metastage.trace import Specialization, trace
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
+from triptych.objectstage.errors import MissingViewError
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, Target
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
-from triptych.stages import Loaded, Rewritten
+from triptych.stages import Compiled, Loaded, Rewritten
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,8 @@ class Job:
     target: Target
     options: CompileOptions
     preprocessor: bool = True
+    name: str = ""
+    """What the function is called in generated code, if not as in Python."""
 
 
 def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
@@ -42,13 +45,39 @@ def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
     job.language.load()
     rewritten = rewrite(job.function) if job.preprocessor else None  # pre-stage:    Python AST -> Python AST
     traced, rebuild = trace(  #                                         meta-stage:   run it once -> MLIR
-        rewritten or job.function, job.specialization, job.language.hooks, rewrite
+        rewritten or job.function, job.specialization, job.language.hooks, rewrite, job.name
     )
-    lowered = lower(traced, job.target, job.language.passes)  #         object-stage: the target's pass list
+    lowered = lower(  #                                                 object-stage: the target's pass list
+        traced, job.target, job.language.passes, options=job.options
+    )
     compiled = codegen(lowered, job.target, job.options)  #                           -> object file
     loaded = load(compiled, job.target)
     observe(rewritten, loaded, time.perf_counter() - started)
     return rewritten, loaded, rebuild
+
+
+class View:
+    """A form of compiled code that some targets have, as an attribute of the compiled function."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, function: CompiledFunction | None, _: type | None = None) -> Any:
+        if function is None:
+            return self
+        try:
+            return self._of(function._loaded.compiled)
+        except Exception as error:
+            for_user(error)
+            raise
+
+    def _of(self, compiled: Compiled) -> Any:
+        if self._name in compiled.views:
+            return compiled.views[self._name]()
+        raise MissingViewError(
+            f"{compiled.lowered.traced.name} is compiled for a target that has no {self._name}",
+            expected=", ".join(("asm", *compiled.views)),
+        )
 
 
 class CompiledFunction:
@@ -112,9 +141,14 @@ class CompiledFunction:
     def __mlir__(self) -> str:
         return self.mlir
 
-    def __call__(self, *args: Any) -> Any:
-        """Functions over plain numbers have the native entry point in this place."""
-        return self.call_packed(*args)
+    __ptx__ = View("ptx")
+    """The kernels as PTX."""
+    __cubin__ = View("cubin")
+    """The kernels as a binary for one architecture of NVIDIA."""
+    __sass__ = View("sass")
+    """The machine code of that binary, readable."""
+    resources = View("resources")
+    """What each kernel takes of the GPU, by its name: registers, shared memory, spills, barriers."""
 
     def call_packed(self, *args: Any) -> Any:
         """Flatten aggregates to numbers, call, rebuild the result."""
@@ -126,6 +160,9 @@ class CompiledFunction:
         except Exception as error:
             for_user(error)
             raise
+
+    __call__ = call_packed
+    """Functions over plain numbers have the native entry point in this place."""
 
     def _result(self, returned: Any) -> Any:
         results = self._loaded.compiled.lowered.traced.results

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import threading
@@ -20,6 +21,7 @@ from triptych.metastage.kernels import KernelLaunch, kernel_call
 from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active
 from triptych.objectstage.cache_key import Key, cache_key
+from triptych.objectstage.compile_flags import CompileFlag, flags_in, flags_of, options_of
 from triptych.objectstage.guards import Guard, guards
 from triptych.objectstage.target import CompileOptions, Target, find_target
 from triptych.support.config import OVERRIDES, config
@@ -64,6 +66,7 @@ class JitFunction:
         self._compiled: dict[str, CompiledFunction] = {}
         self._entries: dict[Any, Entry] = {}
         self._warm_calls = 0
+        self._name_prefix = ""
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
@@ -98,6 +101,10 @@ class JitFunction:
             for_user(error)
             raise
 
+    def set_name_prefix(self, prefix: str) -> None:
+        """Let the function's name in generated code begin with `prefix`, from the next compilation on."""
+        self._name_prefix = prefix
+
     def explain_key(self, *args: Any, **kwargs: Any) -> Key:
         """Everything that decides what would be compiled for these arguments; print it."""
         try:
@@ -114,6 +121,11 @@ class JitFunction:
     @functools.cached_property
     def _parameters(self) -> tuple[Parameter, ...]:
         return parameters_of(self.function)
+
+    @property
+    def _name(self) -> str:
+        """What the function is called in generated code."""
+        return "_".join(filter(None, (self._name_prefix, self.function.__name__)))
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
         trace = active()
@@ -156,7 +168,7 @@ class JitFunction:
         key = self._key(specialization, options, target, {})
         compiled = self._compiled.get(key.digest)
         if compiled is None:
-            job = Job(self.function, specialization, self.language, target, options, self._preprocessor)
+            job = Job(self.function, specialization, self.language, target, options, self._preprocessor, self._name)
             compiled = self._compiled[key.digest] = compiled_function(job)
         return Entry(compiled, guard, tuple(specialization.static.values()))
 
@@ -168,7 +180,7 @@ class JitFunction:
             constexprs=specialization.static,
             signature=specialization.signature(),
             options={
-                "opt_level": options.opt_level,
+                **dataclasses.asdict(options),
                 "debug": config().debug,
                 "preprocessor": self._preprocessor,
                 "language": self.language,
@@ -206,23 +218,48 @@ class KernelFunction(JitFunction):
         )
 
     def __traced_call__(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> KernelLaunch:
-        return kernel_call(trace, self.function, self._parameters, args, kwargs)
+        return kernel_call(trace, self.function, self._name, self._parameters, args, kwargs)
 
 
-def compile(
-    function: Any, /, *args: Any, target: str = "", opt_level: int | None = None, **kwargs: Any
-) -> CompiledFunction:
-    """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function."""
-    options: dict[str, Any] = {} if opt_level is None else {"opt_level": opt_level}
-    if target:
-        options["target"] = target
-    try:
-        jitted, args = _unbound(function, args)
-        called_from = caller()
-        return jitted._find(bind(jitted.function, args, kwargs, called_from), called_from, options).compiled
-    except Exception as error:
-        for_user(error)
-        raise
+class Compiler:
+    """`compile(f, *args)`, and `compile[OptLevel(1), KeepPTX](f, *args)` with options as objects."""
+
+    __slots__ = ("_flags",)
+
+    def __init__(self, flags: tuple[CompileFlag, ...] = ()) -> None:
+        self._flags = flags
+
+    def __getitem__(self, flags: Any) -> Compiler:
+        try:
+            return Compiler((*self._flags, *flags_of(flags)))
+        except Exception as error:
+            for_user(error)
+            raise
+
+    def __call__(
+        self,
+        function: Any,
+        /,
+        *args: Any,
+        target: str = "",
+        opt_level: int | None = None,
+        options: str = "",
+        **kwargs: Any,
+    ) -> CompiledFunction:
+        """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function."""
+        try:
+            chosen = options_of((*self._flags, *flags_in(options)))
+            chosen |= {} if opt_level is None else {"opt_level": opt_level}
+            chosen |= {"target": target} if target else {}
+            jitted, args = _unbound(function, args)
+            called_from = caller()
+            return jitted._find(bind(jitted.function, args, kwargs, called_from), called_from, chosen).compiled
+        except Exception as error:
+            for_user(error)
+            raise
+
+
+compile = Compiler()
 
 
 def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[Any, ...]]:
@@ -232,6 +269,8 @@ def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[A
         return function, args
     if isinstance(function, FunctionType):
         return JitFunction(function, BASE, True, {}), args
+    if isinstance(getattr(function, "__wrapped__", None), JitFunction):
+        return function.__wrapped__, args
     called = vars(type(function)).get("__call__")
     if isinstance(called, JitFunction):
         return called, (function, *args)

@@ -125,6 +125,8 @@ class Compiled:
     emit_assembly: Callable[[], str]
     """Makes the assembly when someone looks: making it always would nearly double the time of code generation."""
     options: Mapping[str, Any] = field(default_factory=dict)
+    views: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    """Other forms that the target can show, by name: `ptx`, `cubin`, `sass`, `resources`."""
 
     @property
     def assembly(self) -> str:

@@ -22,7 +22,7 @@ WANTED = {
     *("Add", "Sub", "Mult", "FloorDiv", "Mod", "BitAnd", "BitOr", "BitXor", "LShift", "RShift", "USub", "Invert"),
     *("sync_threads", "shuffle_sync", "shuffle_sync_up", "shuffle_sync_down", "shuffle_sync_bfly"),
     *("vote_any_sync", "vote_all_sync", "vote_uni_sync", "vote_ballot_sync"),
-    *("warp_reduction_sum", "warp_reduction_max", "warp_reduction_min", "popc"),
+    *("warp_reduction_sum", "warp_reduction_max", "warp_reduction_min", "popc", "sync_warp"),
     *("atomic_add", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor"),
     *("SmemAllocator", "make_rmem_tensor", "min", "max", "range_constexpr"),
     *("a barrier in a loop", "a block that is not of whole warps", "a block of several dimensions", "several warps"),

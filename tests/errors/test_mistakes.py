@@ -25,6 +25,10 @@ NOT_BY_A_PROGRAM = {
     "TT0502",  # the code generator refuses what the compiler emits only by a bug of the compiler
     "TT0503",  # as above, when LLVM aborts
     "TT0506",  # a broken installation
+    "TT0510",  # code for NVIDIA GPUs: needs tools that not every machine has, and has tests of its own
+    "TT0511",
+    "TT0512",
+    "TT0513",
     "TT0701",  # plug-ins: their own tests
     "TT0702",
     "TT0703",  # settings, command line: their own tests

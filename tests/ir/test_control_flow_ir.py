@@ -111,6 +111,18 @@ def loop_left_by_break(n: tt.Int32) -> Any:
 
 
 @tt.jit
+def loop_that_changes_no_variable(n: tt.Int32) -> None:
+    # CHECK: scf.while
+    # CHECK: scf.condition
+    # CHECK-NOT: scf.while
+    # CHECK: return
+    while True:
+        tt.printf("%d", n)
+        if n > 100:
+            break
+
+
+@tt.jit
 def short_circuit(x: tt.Int32, y: tt.Int32) -> Any:
     # CHECK: arith.cmpi sgt, %arg0
     # CHECK: scf.if %{{[0-9]+}} -> (i1) {
@@ -164,6 +176,7 @@ CASES = [
     (branch_without_assignments, (1,)),
     (early_return, (10, 20)),
     (loop_left_by_break, (7,)),
+    (loop_that_changes_no_variable, (7,)),
     (short_circuit, (1, 2)),
     (chained_comparison, (1, 2, 3)),
     (static_branch, (1, True)),

@@ -11,11 +11,13 @@ from typing import Any
 
 _HOMES = {
     "triptych.cute.address_spaces": "AddressSpace",
-    "triptych.cute.copying": "autovec_copy basic_copy",
+    "triptych.cute.copy_atoms": "CopyAtom make_copy_atom",
+    "triptych.cute.copying": "autovec_copy basic_copy basic_copy_if copy prefetch",
     "triptych.cute.math_functions": """
         acos asin atan atan2 cos erf exp exp2 log log10 log2 rsqrt sin sqrt tan tanh
     """,
     "triptych.cute.pointers": "Pointer make_ptr recast_ptr",
+    "triptych.cute.printing": "printf",
     "triptych.cute.runtime.fake_tensors": "sym_int sym_int32 sym_int64",
     "triptych.cute.shared_memory": "SmemAllocator",
     "triptych.cute.structs": "struct",
@@ -36,6 +38,7 @@ _HOMES = {
         slice_ slice_and_offset stride tile_to_shape tiled_divide tiled_product zipped_divide zipped_product
     """,
     "triptych.cute.tensors": "Tensor",
+    "triptych.cute.tiled_copies": "ThrCopy TiledCopy make_tiled_copy make_tiled_copy_tv",
     "triptych.cute.traced_integers": "checked_layouts realize traced_int trusted_int",
     "triptych.jitting": "compile jit kernel",
     "triptych.layout": """
@@ -43,11 +46,16 @@ _HOMES = {
         make_layout_image_mask make_layout_like make_layout_tv make_swizzle max_common_layout max_common_vector
         nullspace recast_layout repeat right_inverse transform_leaf tuple_add tuple_mul tuple_sub
     """,
-    "triptych.metastage.printing": "printf",
+    "triptych.metastage.scalars": """
+        BFloat16 Boolean Float Float16 Float32 Float64 Float4E2M1FN Float6E2M3FN Float6E3M2FN Float8E4M3
+        Float8E4M3B11FNUZ Float8E4M3FN Float8E5M2 Float8E8M0FNU Int128 Int16 Int32 Int4 Int64 Int8 Integer Numeric
+        TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8
+    """,
+    "triptych.objectstage.compile_flags": "EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel",
 }
 """Where public names live: the names of each module."""
 
-_MODULES = ("arch", "math", "runtime")
+_MODULES = ("arch", "math", "nvgpu", "runtime", "testing", "typing", "utils")
 """Public names that are modules of their own."""
 
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

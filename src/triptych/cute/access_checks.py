@@ -43,9 +43,18 @@ def check_access(trace: Trace, pointer: Pointer, address: Any, size: int, alignm
         inside = (offset >= 0) & (offset <= pointer.allocation.extent - size)
         title = f"an access of {bytes_text} lies outside the memory of {what}"
         expected = "a coordinate inside the layout, or a check such as `if cute.elem_less(coord, shape)`"
-        check(trace, inside.ir_value(), OutOfBoundsError.__name__, title, expected=expected)
+        found = _outside(pointer, pointer.allocation.extent)
+        check(trace, inside.ir_value(), OutOfBoundsError.__name__, title, found=found, expected=expected)
     if alignment > 1:
         title = f"an access of {bytes_text} in {what} is not aligned as assumed"
         expected = f"an address that is a multiple of {alignment} bytes"
         aligned = (here & (alignment - 1)) == 0
         check(trace, aligned.ir_value(), MisalignedAccessError.__name__, title, expected=expected)
+
+
+def _outside(pointer: Pointer, extent: object) -> str:
+    """What was found, as far as it is known while tracing: the size of memory that is not an argument."""
+    if not isinstance(extent, int):
+        return ""
+    elements = extent * 8 // pointer.dtype.width
+    return f"an address outside the {elements} element{'' if elements == 1 else 's'} ({extent} bytes) of that memory"

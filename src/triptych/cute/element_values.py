@@ -13,6 +13,7 @@ from triptych.cute.errors import ElementTypeError
 from triptych.metastage import promotion
 from triptych.metastage.scalars import Numeric, lift
 from triptych.metastage.tracing import place
+from triptych.support.articles import with_article
 
 
 def element_value(value: Any, dtype: type[Numeric], what: object) -> Any:
@@ -21,9 +22,9 @@ def element_value(value: Any, dtype: type[Numeric], what: object) -> Any:
         require_kept(type(value), dtype, what)
     elif not isinstance(value, bool | int | float):
         raise ElementTypeError(
-            f"a {type(value).__name__} cannot be an element",
+            f"{with_article(type(value).__name__)} cannot be an element",
             span=place(),
-            found=f"a {type(value).__name__} for {what}",
+            found=f"{with_article(type(value).__name__)} for {what}",
             expected=f"a number that becomes {dtype.__name__}",
         )
     return lift(value, dtype.info, tracing())

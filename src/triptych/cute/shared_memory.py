@@ -11,10 +11,11 @@ from typing import Any
 from triptych.cute.arch.device import device_function
 from triptych.cute.arch.shared import known_count, shared_bytes, shared_elements
 from triptych.cute.element_storage import storage_of
+from triptych.cute.integers import ints
 from triptych.cute.pointers import Pointer, recast_ptr
 from triptych.cute.structs import Struct, struct
 from triptych.cute.tensors import Tensor
-from triptych.layout import AnyLayout, Layout, Swizzle, cosize, tuple_add
+from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle, cosize, make_layout, tuple_add
 from triptych.metastage.scalars import Numeric, Uint8, numeric_class
 
 
@@ -43,11 +44,13 @@ class SmemAllocator:
     def allocate_tensor(
         self,
         element_type: type[Numeric],
-        layout: AnyLayout,
+        layout: AnyLayout | IntTuple,
         byte_alignment: int = 1,
         swizzle: Swizzle | None = None,
     ) -> Tensor:
-        """A tensor in shared memory; `swizzle` permutes its addresses in bytes."""
+        """A tensor in shared memory; a shape stands for its compact layout, `swizzle` permutes addresses in bytes."""
+        if not isinstance(layout, Layout | ComposedLayout):
+            layout = make_layout(ints(layout))
         dtype = numeric_class(element_type)
         storage = storage_of(dtype)
         size = storage.size_in_bytes(known_count("the size of a layout", _extent(layout)))
@@ -68,10 +71,11 @@ def _extent(layout: AnyLayout) -> Any:
     """How many elements from the first to the last that the layout reaches."""
     if isinstance(layout, Layout):
         return cosize(layout)
-    if isinstance(layout.inner, Layout):
-        return cosize(layout.inner)
+    inner = layout.known_inner
+    if isinstance(inner, Layout):
+        return cosize(inner)
     reached: Any = tuple_add(layout.offset, cosize(layout.outer))
-    return _whole(reached, _stretch(layout.inner)) if isinstance(reached, int) else reached
+    return _whole(reached, _stretch(inner)) if isinstance(reached, int) else reached
 
 
 def _stretch(swizzle: Swizzle) -> int:

@@ -12,6 +12,7 @@ from triptych.cute.vectors import splat
 from triptych.layout import product, text
 from triptych.layout.tuples import leaves
 from triptych.metastage.tracing import place
+from triptych.support.articles import with_article
 
 if TYPE_CHECKING:
     from triptych.cute.tensors import Tensor
@@ -28,9 +29,9 @@ def vector_value(data: Any, tensor: Tensor) -> Any:
     dtype = tensor.pointer.dtype
     if not isinstance(data, TensorSSA):
         raise ElementTypeError(
-            f"a {type(data).__name__} cannot be stored",
+            f"{with_article(type(data).__name__)} cannot be stored",
             span=place(),
-            found=f"a {type(data).__name__} for {tensor}",
+            found=f"{with_article(type(data).__name__)} for {tensor}",
             expected="a TensorSSA, as `load()` and arithmetic make it",
             instead="tensor.fill(x) for one number, tensor[coord] = x for one element",
         )

@@ -52,6 +52,8 @@ def make_tensor(iterator: Pointer | IntTuple | Tensor, layout: AnyLayout | IntTu
             expected="strides that count elements",
             instead="`make_tensor` of a coordinate, or `make_identity_tensor(shape)`",
         )
+    if isinstance(over, ComposedLayout):
+        over.known_inner  # noqa: B018 - refuses a function, whose values are no integers of the algebra
     if checks_bounds() and iterator.allocation is None:
         # Who lays a tensor over a bare pointer says how much memory there is.
         iterator = iterator.inside(_memory(iterator, over))
@@ -147,7 +149,7 @@ def _extent(layout: AnyLayout, dtype: type[Numeric]) -> Int64 | int:
 def _reach(layout: AnyLayout) -> Int:
     if not isinstance(layout, ComposedLayout):
         return cosize(layout)
-    inner = layout.inner
+    inner = layout.known_inner
     if isinstance(inner, Layout):
         return cosize(inner)
     block = 1 << (inner.bits + inner.base + abs(inner.shift))

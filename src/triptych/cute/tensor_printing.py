@@ -6,19 +6,31 @@ from collections.abc import Callable
 from typing import Any
 
 from triptych.cute.current_trace import tracing
-from triptych.cute.integers import numbers
+from triptych.cute.integers import ints, numbers
+from triptych.cute.tensor_makers import make_rmem_tensor
+from triptych.cute.tensor_ssa import TensorSSA
 from triptych.cute.tensors import Tensor
 from triptych.hooks import ignore_values, no_values
-from triptych.layout import group_modes, rank, size
+from triptych.layout import group_modes, idx2crd, rank, size
 from triptych.metastage.binding_time import Range
 from triptych.metastage.printing import printf
 from triptych.metastage.scalars import Float32, Float64, Numeric
 
 
-def print_tensor(tensor: Tensor) -> None:
-    """Print the layout now known and the elements of the run. The first mode goes down, the second across."""
+def print_tensor(tensor: Tensor | TensorSSA, *, verbose: bool = False) -> None:
+    """Print the layout now known and the elements of the run. The first mode goes down, the second across.
+
+    With `verbose` every element stands on a line of its own, after its coordinate.
+    """
+    if isinstance(tensor, TensorSSA):
+        stored = make_rmem_tensor(tensor.shape, tensor.dtype)
+        stored.store(tensor)
+        tensor = stored
     printf(_literal(f"{tensor} =\n"))
     modes = rank(tensor.layout)
+    if verbose:
+        _repeat(size(tensor.layout), lambda index: _located(tensor, index))
+        return
     if modes == 1:
         _row(lambda column: tensor[column], size(tensor.layout))
     elif modes == 2:
@@ -26,6 +38,14 @@ def print_tensor(tensor: Tensor) -> None:
     else:
         stacked = Tensor(tensor.iterator, group_modes(tensor.layout, 2, modes))
         _repeat(size(stacked.layout[2]), lambda index: _numbered_matrix(stacked, index))
+
+
+def _located(tensor: Tensor, index: Any) -> None:
+    printf(" ")
+    _element(numbers(idx2crd(ints(index), tensor.layout.shape)))
+    printf(" =")
+    _element(tensor[index])
+    printf("\n")
 
 
 def _numbered_matrix(stacked: Tensor, index: Any) -> None:

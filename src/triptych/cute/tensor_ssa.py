@@ -28,6 +28,7 @@ from triptych.metastage import arithmetic, conversion
 from triptych.metastage.checks import check
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.numeric import leaked, operator_type
+from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, Uint8, lift, numeric_class
 from triptych.metastage.tracing import Region, Trace, active, place
@@ -38,7 +39,7 @@ _LARGEST_PRODUCT = 64
 """Constant exponents up to this are products, as for numbers."""
 
 
-class TensorSSA:
+class TensorSSA(Operators):
     """A tensor with the semantics of a value: operators make new ones, elements are read and never written."""
 
     __slots__ = ("_region", "_value", "dtype", "shape")
@@ -124,7 +125,8 @@ class TensorSSA:
         if checks_bounds():
             inside = (index >= 0) & (index < self.size)
             title = f"the index lies outside {self}"
-            check(trace, inside.ir_value(), OutOfBoundsError.__name__, title, expected="a coordinate inside the shape")
+            expected = f"a coordinate inside the shape, or an index from 0 to {self.size - 1}"
+            check(trace, inside.ir_value(), OutOfBoundsError.__name__, title, expected=expected)
         return self.dtype.of(extract_dynamic(trace, self.ir_value(), index.ir_value(), element), trace.region)
 
     def _known(self, offset: Any) -> int:
@@ -219,95 +221,9 @@ class TensorSSA:
         return op(other, self) if flip else op(self, other)
 
     # operators --------------------------------------------------------------------------------------------------
-    def __add__(self, other: Any) -> Any:
-        return _binary("+", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _binary("+", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _binary("-", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _binary("-", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _binary("*", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _binary("*", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _binary("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _binary("/", other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _binary("//", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _binary("//", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _binary("%", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _binary("%", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return power(other, self)
-
-    def __lshift__(self, other: Any) -> Any:
-        return _binary("<<", self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return _binary("<<", other, self)
-
-    def __rshift__(self, other: Any) -> Any:
-        return _binary(">>", self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return _binary(">>", other, self)
-
-    def __and__(self, other: Any) -> Any:
-        return _binary("&", self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return _binary("&", other, self)
-
-    def __or__(self, other: Any) -> Any:
-        return _binary("|", self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return _binary("|", other, self)
-
-    def __xor__(self, other: Any) -> Any:
-        return _binary("^", self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return _binary("^", other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return _binary("<", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _binary("<=", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _binary(">", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _binary(">=", self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return _binary("==", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return _binary("!=", self, other)
+    @staticmethod
+    def _operate(op: str, left: Any, right: Any) -> Any:
+        return power(left, right) if op == "**" else _binary(op, left, right)
 
     __hash__ = None  # type: ignore[assignment]  # `==` makes a tensor, so a tensor is no key
 

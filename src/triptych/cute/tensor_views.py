@@ -105,12 +105,16 @@ product = _asking(algebra.product)
 product_each = _asking(algebra.product_each)
 product_like = _asking(algebra.product_like)
 rank = _asking(algebra.rank)
-repeat_like = _asking(algebra.repeat_like)
 round_up = _asking(algebra.round_up)
 shape = _asking(algebra.shape)
 shape_div = _asking(algebra.shape_div)
 size = _asking(algebra.size)
 stride = _asking(algebra.stride)
+
+
+def repeat_like(x: Any, target: Any) -> Any:
+    """The value at every leaf of a target, of which only the nesting counts: a number is one leaf."""
+    return algebra.repeat_like(x, _layout_of(target))
 
 
 def slice_(src: Any, coord: Any) -> Any:

@@ -66,6 +66,11 @@ class Tensor:
     dtype = element_type
 
     @property
+    def type(self) -> str:
+        """What is known of it while tracing, as text."""
+        return str(self)
+
+    @property
     def memspace(self) -> AddressSpace | None:
         return self.iterator.memspace if isinstance(self.iterator, Pointer) else None
 

@@ -38,18 +38,23 @@ def function(module: Any, name: str) -> Any:
     return found
 
 
-def operations_named(root: Any, name: str) -> list[Any]:
-    """Every operation of that name inside `root`, collected first: nothing may be changed or raised during a walk."""
+def operations_named(root: Any, *names: str) -> list[Any]:
+    """Every operation of these names inside `root`, collected first: nothing may be changed or raised during a walk."""
     ir = bindings.mlir()
     found: list[Any] = []
 
     def visit(operation: Any) -> Any:
-        if operation.name == name:
+        if operation.name in names:
             found.append(operation.operation)
         return ir.WalkResult.ADVANCE
 
     root.operation.walk(visit)
     return found
+
+
+def callee(call: Any) -> str:
+    """The name of the function that an operation calls."""
+    return str(bindings.mlir().FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
 def graft(module: Any, text: str) -> None:

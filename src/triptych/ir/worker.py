@@ -42,6 +42,8 @@ class Request:
     opt_level: int = 3
     vectorize: bool = True
     emit: tuple[str, ...] = ("object", "assembly")
+    libraries: tuple[str, ...] = ()
+    """Files of LLVM bitcode: functions that the text declares and a library has are added, and nothing else of it."""
 
 
 @dataclass(frozen=True, slots=True)

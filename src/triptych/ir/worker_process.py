@@ -35,6 +35,43 @@ def write_message(stream: BinaryIO, body: bytes) -> None:
     stream.write(body)
 
 
+class Library:
+    """A file of bitcode, of which modules get only what they declare: adding all of it takes 20 times as long."""
+
+    def __init__(self, llvm: Any, path: str) -> None:
+        self._llvm = llvm
+        with open(path, "rb") as file:
+            self._whole = llvm.parse_bitcode(file.read())
+        self._names = frozenset(f.name for f in self._whole.functions if not f.is_declaration)
+        self._pruned: dict[frozenset[str], bytes] = {}
+
+    def add_to(self, module: Any, machine: Any) -> None:
+        """Define the functions that the module declares; they are its own then, and go where they are inlined."""
+        wanted = self._names & {f.name for f in module.functions if f.is_declaration}
+        if not wanted:
+            return
+        if wanted not in self._pruned:
+            self._pruned[wanted] = self._only(wanted, machine)
+        part = self._llvm.parse_bitcode(self._pruned[wanted])
+        part.triple, part.data_layout = module.triple, module.data_layout
+        module.link_in(part)
+        for function in module.functions:
+            if function.name in wanted:
+                function.linkage = "internal"
+
+    def _only(self, wanted: frozenset[str], machine: Any) -> bytes:
+        """The functions and what they call, as bitcode."""
+        part = self._whole.clone()
+        for value in (*part.functions, *part.global_variables):
+            if not value.is_declaration and value.name not in wanted:
+                value.linkage = "internal"
+        passes = self._llvm.create_new_module_pass_manager()
+        passes.add_global_dead_code_eliminate_pass()
+        tuning = self._llvm.create_pipeline_tuning_options()
+        passes.run(part, self._llvm.create_pass_builder(machine, tuning))
+        return bytes(part.as_bitcode())
+
+
 class Compiler:
     """LLVM with its target machines kept between requests: creating one costs more than a small compilation."""
 
@@ -44,6 +81,7 @@ class Compiler:
         llvm.initialize_all_asmprinters()
         llvm.initialize_native_asmparser()
         self._machines: dict[tuple[str, str, str, int], Any] = {}
+        self._libraries: dict[str, Library] = {}
 
     def compile(self, settings: Settings, text: str) -> list[bytes]:
         """Optimise once, then emit each part that `settings["emit"]` names."""
@@ -52,10 +90,17 @@ class Compiler:
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
         module.verify()
+        for path in settings["libraries"]:
+            self._library(path).add_to(module, machine)
         self._optimise(module, machine, settings)
         *first, last = settings["emit"]
         # Emission rewrites the module it is given, so all but the last part are emitted from copies.
         return [self._emit(machine, module.clone(), part) for part in first] + [self._emit(machine, module, last)]
+
+    def _library(self, path: str) -> Library:
+        if path not in self._libraries:
+            self._libraries[path] = Library(self._llvm, path)
+        return self._libraries[path]
 
     def _machine(self, settings: Settings) -> Any:
         host = settings["triple"] == "host"
@@ -71,8 +116,8 @@ class Compiler:
         return self._machines[key]
 
     def _optimise(self, module: Any, machine: Any, settings: Settings) -> None:
-        if settings["opt_level"] == 0 and not any("presplitcoroutine" in str(f) for f in module.functions):
-            return  # LLVM can select instructions for everything but coroutines, which a pass splits
+        if settings["opt_level"] == 0 and not _needs_passes(module, settings):
+            return
         tuning = self._llvm.create_pipeline_tuning_options(speed_level=settings["opt_level"])
         tuning.loop_vectorization = tuning.slp_vectorization = settings["vectorize"]
         builder = self._llvm.create_pass_builder(machine, tuning)
@@ -84,6 +129,11 @@ class Compiler:
         if part == "assembly":
             return str(machine.emit_assembly(module)).encode()
         raise ValueError(f"cannot emit {part!r}: only 'object' and 'assembly'")
+
+
+def _needs_passes(module: Any, settings: Settings) -> bool:
+    """LLVM selects instructions for all but coroutines and the questions of libraries about the target."""
+    return bool(settings["libraries"]) or any("presplitcoroutine" in str(f) for f in module.functions)
 
 
 def answer(compiler: Compiler, request: bytes, text: bytes) -> tuple[dict[str, Any], bytes]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from triptych.layout.arithmetic import tuple_add
 from triptych.layout.coordinates import evaluate
@@ -21,12 +21,15 @@ from triptych.layout.svg import draw_svg
 from triptych.layout.swizzle import Swizzle
 from triptych.layout.tuples import Coord, IntTuple, Shape, tuple_text
 
+Inner: TypeAlias = Layout | Swizzle | Callable[[Any], Any]
+"""What the indices of the outer layout go through; a function of the user's own can only be evaluated."""
+
 
 @dataclass(frozen=True, slots=True)
 class ComposedLayout:
     """inner o offset o outer."""
 
-    inner: Layout | Swizzle
+    inner: Inner
     offset: IntTuple
     outer: Layout
 
@@ -41,6 +44,17 @@ class ComposedLayout:
         return composed
 
     @property
+    def known_inner(self) -> Layout | Swizzle:
+        """The inner function for who must know more of it than its values."""
+        if isinstance(self.inner, Layout | Swizzle):
+            return self.inner
+        raise ProfileError(
+            "a layout with a function of your own inside can only be evaluated",
+            found=str(self),
+            expected="a layout or a swizzle inside",
+        )
+
+    @property
     def shape(self) -> Shape:
         """The shape of the domain."""
         return self.outer.shape
@@ -48,7 +62,8 @@ class ComposedLayout:
     @property
     def is_static(self) -> bool:
         """Whether every integer inside is known now."""
-        return self.inner.is_static and is_static(self.offset) and self.outer.is_static
+        known = isinstance(self.inner, Layout | Swizzle) and self.inner.is_static
+        return known and is_static(self.offset) and self.outer.is_static
 
     def __call__(self, coord: Coord) -> IntTuple:
         """The index of a coordinate of the outer layout."""
@@ -59,9 +74,10 @@ class ComposedLayout:
         moved = tuple_add(self.offset, value)
         if isinstance(self.inner, Layout):
             return evaluate(moved, self.inner.shape, self.inner.stride)
-        if isinstance(moved, tuple):
+        if isinstance(self.inner, Swizzle) and isinstance(moved, tuple):
             raise ProfileError("a swizzle permutes integers, not coordinates", found=str(moved))
-        return self.inner(moved)
+        index: IntTuple = self.inner(moved)  # type: ignore[arg-type]  # a tuple only for functions
+        return index
 
     def with_outer(self, outer: Layout) -> ComposedLayout:
         """The same inner function and offset over another outer layout."""
@@ -74,7 +90,8 @@ class ComposedLayout:
         return len(self.outer)
 
     def __str__(self) -> str:
-        return f"{self.inner} o {tuple_text(self.offset)} o {self.outer}"
+        inner = self.inner if isinstance(self.inner, Layout | Swizzle) else getattr(self.inner, "__name__", self.inner)
+        return f"{inner} o {tuple_text(self.offset)} o {self.outer}"
 
     def __repr__(self) -> str:
         return f"ComposedLayout({self})"
@@ -88,7 +105,7 @@ AnyLayout: TypeAlias = Layout | ComposedLayout
 L = TypeVar("L", Layout, ComposedLayout)
 
 
-def make_composed_layout(inner: Layout | Swizzle, offset: IntTuple, outer: Layout) -> ComposedLayout:
+def make_composed_layout(inner: Inner, offset: IntTuple, outer: Layout) -> ComposedLayout:
     """inner o offset o outer."""
     return ComposedLayout(inner, offset, outer)
 

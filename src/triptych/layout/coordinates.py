@@ -11,7 +11,7 @@ from typing import Any
 from triptych.layout.basis import ScaledBasis
 from triptych.layout.errors import ProfileError
 from triptych.layout.integers import Int
-from triptych.layout.tuples import Coord, IntTuple, Shape, Stride, leaves, product
+from triptych.layout.tuples import Coord, IntTuple, Shape, Stride, leaves, product, tuple_text
 
 
 def has_underscore(coord: Coord) -> bool:
@@ -73,7 +73,7 @@ def _only(coord: tuple[Coord, ...], shape: Shape) -> Coord:
 def _misfit(coord: Coord, shape: Shape) -> ProfileError:
     return ProfileError(
         "the coordinate does not fit the shape",
-        found=f"coordinate {coord}, shape {shape}",
+        found=f"coordinate {tuple_text(coord)}, shape {tuple_text(shape)}",
         expected="one integer, or one per mode, or one per leaf",
     )
 

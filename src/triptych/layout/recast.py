@@ -26,7 +26,7 @@ def recast_layout(new_type_bits: int, old_type_bits: int, src_layout: L) -> L:
     common = math.gcd(new_type_bits, old_type_bits)
     grow, shrink = new_type_bits // common, old_type_bits // common
     if isinstance(src_layout, ComposedLayout):
-        inner = src_layout.inner
+        inner = src_layout.known_inner
         return ComposedLayout(
             recast_swizzle(inner, new_type_bits, old_type_bits)
             if isinstance(inner, Swizzle)

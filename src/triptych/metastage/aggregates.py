@@ -59,6 +59,10 @@ class Parts(NamedTuple):
     values: tuple[Any, ...]
     rebuild: Callable[[Sequence[Any]], Any]
 
+    def summary(self) -> str:
+        """What it is, in messages."""
+        return f"{self.key[0].__name__} of {len(self.values)}"
+
 
 def take_apart(value: Any) -> Parts | None:
     """The parts of a tuple, NamedTuple or dataclass instance; None for anything else."""
@@ -77,6 +81,11 @@ def take_apart(value: Any) -> Parts | None:
             lambda values: _copy_with(value, dict(zip(names, values, strict=True))),
         )
     return None
+
+
+def list_parts(value: list[Any]) -> Parts:
+    """The parts of a list that crosses as fixed as a tuple; the other side has a list of its own."""
+    return Parts((list, len(value)), tuple(f"[{i}]" for i in range(len(value))), tuple(value), list)
 
 
 def _copy_with(instance: Any, fields: dict[str, Any]) -> Any:

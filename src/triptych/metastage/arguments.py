@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any, Protocol, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
-from triptych.metastage.aggregates import Parts, take_apart
+from triptych.metastage.aggregates import Parts, list_parts, take_apart
 from triptych.metastage.argument_kinds import ArgumentKind, Received, kind_of
 from triptych.metastage.binding_time import Constexpr
 from triptych.metastage.errors import ArgumentBindingError, ArgumentKindError
@@ -23,7 +23,10 @@ from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, numeric_class
 from triptych.metastage.tracing import Trace
 from triptych.stages import Leaf
+from triptych.support import tracebacks
+from triptych.support.articles import with_article
 from triptych.support.nearest import did_you_mean
+from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.source import Span
 
 T = TypeVar("T")
@@ -116,7 +119,13 @@ class Shape:
             yield self.kind.passed(adapted(value))
         elif self.parts is not None:
             parts = argument_parts(adapted(value))
-            assert parts is not None
+            if parts is None or parts.key != self.parts.key:
+                raise ArgumentTypeError(
+                    f"argument {self.path!r} must be made like the one that the function was compiled for",
+                    span=tracebacks.caller(),
+                    found=with_article(type(value).__name__) if parts is None else parts.summary(),
+                    expected=self.parts.summary(),
+                )
             for shape, part in zip(self.shapes, parts.values, strict=True):
                 yield from shape.flatten(part)
 
@@ -128,7 +137,10 @@ class Shape:
             return self.kind.build(self.path, values, trace)
         if self.parts is None:
             return self.static
-        return self.parts.rebuild([shape.build(values, trace) for shape in self.shapes])
+        built = self.parts.rebuild([shape.build(values, trace) for shape in self.shapes])
+        if type(built) is list:
+            trace.borrowed[id(built)] = built
+        return built
 
 
 def parameters_of(function: FunctionType) -> tuple[Parameter, ...]:
@@ -261,14 +273,13 @@ def _declared(value: Any, declared: type[Numeric], path: str, caller: Span | Non
 
 
 def _not_an_argument(value: Any, path: str, caller: Span | None) -> ArgumentKindError:
-    name = path.partition(".")[0].partition("[")[0]
+    name, kind = path.partition(".")[0].partition("[")[0], type(value).__name__
     return ArgumentKindError(
         f"the argument `{path}` cannot be a run-time value",
         span=caller,
-        found=f"a {type(value).__name__}",
-        expected="a number, a tensor, or a tuple, NamedTuple or dataclass of these",
-        instead=("a tuple, or " if isinstance(value, list) else "")
-        + f"`{name}: Constexpr` if it is part of the program, or `register_jit_arg_adapter({type(value).__name__})`",
+        found=with_article(kind),
+        expected="a number, a tensor, or a tuple, list, NamedTuple or dataclass of these",
+        instead=f"`{name}: Constexpr` if it is part of the program, or `register_jit_arg_adapter({kind})`",
     )
 
 
@@ -295,4 +306,4 @@ def argument_parts(value: Any) -> Parts | None:
         values = value.__jit_parts__()
         labels = tuple(f"[{i}]" for i in range(len(values)))
         return Parts((type(value), len(values)), labels, values, value.__from_jit_parts__)
-    return take_apart(value)
+    return list_parts(value) if type(value) is list else take_apart(value)

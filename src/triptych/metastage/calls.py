@@ -26,6 +26,9 @@ _MAKERS = frozenset({list, dict, set, bytearray, sorted})
 _LIBRARY = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
+_PLACES = ("loc", "ip")
+"""Keywords by which public programs pass a location along; a trace knows the places of all that it emits."""
+
 DEEPEST_INLINING = 64
 """Nested inlined calls before a recursion is taken for endless; Python's own stack ends somewhat later."""
 
@@ -78,6 +81,8 @@ class Inlining:
                 expected="a recursion whose depth is known while tracing (`const_expr`, a Constexpr argument)",
                 instead="a `for` or `while` loop",
             )
+        if runnable is function and _is_own(function):
+            kwargs = {name: value for name, value in kwargs.items() if name not in _PLACES}
         try:
             return runnable(*args, **kwargs)
         finally:
@@ -136,8 +141,13 @@ def _is_library(file: str) -> bool:
 
 
 def _is_user_code(function: FunctionType) -> bool:
+    return not (_is_own(function) or _is_library(function.__code__.co_filename))
+
+
+def _is_own(function: FunctionType) -> bool:
+    """Whether a function is the framework's."""
     module = function.__module__ or ""
-    return not (module == "triptych" or module.startswith("triptych.") or _is_library(function.__code__.co_filename))
+    return module == "triptych" or module.startswith("triptych.")
 
 
 def _is_hashable_builtin(function: Any) -> bool:

@@ -10,10 +10,12 @@ from triptych.support import runtime_errors
 from triptych.support.render import render
 
 
-def check(trace: Trace, holds: Any, error: str, title: str, *, expected: str = "", instead: str = "") -> None:
+def check(
+    trace: Trace, holds: Any, error: str, title: str, *, found: str = "", expected: str = "", instead: str = ""
+) -> None:
     """Raise `error` (a class of `runtime_errors`) from the compiled call where the i1 value `holds` is false."""
     code = getattr(runtime_errors, error).code
     calls = [("called from", caller) for caller in places.callers()]
-    message = render(title, code, span=place(), expected=expected, instead=instead, related=calls)
+    message = render(title, code, span=place(), found=found, expected=expected, instead=instead, related=calls)
     attributes = {"msg": trace.builder.string(message), "triptych.error": trace.builder.string(error)}
     trace.operation("cf.assert", (holds,), attributes=attributes)

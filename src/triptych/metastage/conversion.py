@@ -14,6 +14,7 @@ from typing import Any
 from triptych.metastage.errors import LiteralRangeError, OperandTypeError
 from triptych.metastage.promotion import TYPES, TypeInfo, wider
 from triptych.metastage.tracing import Trace, place
+from triptych.support.articles import with_article
 from triptych.support.float_formats import FLOAT_FORMATS, SATURATE
 
 _F32, _I32 = TYPES["Float32"], TYPES["Int32"]
@@ -31,7 +32,7 @@ def fit(value: bool | int | float, info: TypeInfo, explicit: bool) -> bool | int
         return _fit_float(value, info)
     if isinstance(value, float) and not explicit:
         raise OperandTypeError(
-            f"the float {value!r} cannot be a {info.name}",
+            f"the float {value!r} cannot be {with_article(info.name)}",
             span=place(),
             found=f"the Python float {value!r}",
             expected=f"an integer, for {info.name}",

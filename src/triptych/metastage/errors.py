@@ -109,7 +109,7 @@ f(3, 1.5)
 
 
 class DynamicMutationError(TriptychError, TypeError):
-    """A Python object from outside is changed where it depends on a run-time condition whether or how often."""
+    """A Python object from outside is changed while tracing, where the program would change it when it runs."""
 
     code = "TT0205"
     failing = """

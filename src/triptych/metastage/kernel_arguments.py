@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from triptych.metastage.aggregates import Parts, is_dynamic_expression, take_apart
+from triptych.metastage.aggregates import Parts, is_dynamic_expression, list_parts, take_apart
 from triptych.metastage.plans import carry
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES
@@ -36,7 +36,5 @@ def flatten(value: Any, trace: Trace) -> tuple[list[Any], Rebuild]:
 
 
 def _list_parts(value: Any) -> Parts | None:
-    """A list may be an argument of a kernel, which gets one of its own: it is as fixed as a tuple for a launch."""
-    if type(value) is not list:
-        return None
-    return Parts((list, len(value)), tuple(f"[{i}]" for i in range(len(value))), tuple(value), list)
+    """A list may be an argument of a kernel: it is as fixed as a tuple for a launch."""
+    return list_parts(value) if type(value) is list else None

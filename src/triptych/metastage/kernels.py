@@ -33,10 +33,16 @@ class KernelLaunch:
     """A kernel with its arguments, waiting for `.launch(...)`."""
 
     def __init__(
-        self, trace: Trace, function: FunctionType, parameters: tuple[Parameter, ...], arguments: dict[str, Any]
+        self,
+        trace: Trace,
+        function: FunctionType,
+        name: str,
+        parameters: tuple[Parameter, ...],
+        arguments: dict[str, Any],
     ) -> None:
         self._trace = trace
         self._function = function
+        self._name = name
         self._parameters = parameters
         self._arguments = arguments
         self._call = (function.__name__, place())
@@ -61,7 +67,7 @@ class KernelLaunch:
         """The body as a function of the arguments' values."""
         trace, function = self._trace, self._function
         types = [value.type for value in values]
-        kernel, entry = _new_kernel(trace, function.__name__, types, shape, options)
+        kernel, entry = _new_kernel(trace, self._name, types, shape, options)
         with _inside(trace, kernel, entry):
             received = iter(list(entry.arguments))
             rebuilt = {name: rebuild(received, trace) for name, rebuild in rebuilds.items()}
@@ -79,11 +85,12 @@ class KernelLaunch:
 def kernel_call(
     trace: Trace,
     function: FunctionType,
+    name: str,
     parameters: tuple[Parameter, ...],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> KernelLaunch:
-    """A call of a kernel in traced code: allowed in host code, where it is launched."""
+    """A call of a kernel in traced code: allowed in host code, where it is launched under a name."""
     if trace.kernel is not None:
         raise KernelCallError(
             f"the kernel {function.__qualname__} cannot be called from another kernel",
@@ -92,7 +99,7 @@ def kernel_call(
             expected="a `@jit` or plain Python function, which is inlined",
             instead=f"`@jit` instead of `@kernel` on {function.__name__}",
         )
-    return KernelLaunch(trace, function, parameters, declared_arguments(function, parameters, args, kwargs))
+    return KernelLaunch(trace, function, name, parameters, declared_arguments(function, parameters, args, kwargs))
 
 
 def check_launched(trace: Trace) -> None:

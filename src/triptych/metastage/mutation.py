@@ -11,6 +11,7 @@ from typing import Any
 
 from triptych.metastage.errors import DynamicMutationError
 from triptych.metastage.tracing import Trace, place
+from triptych.support.articles import with_article
 
 MUTATORS: dict[type, frozenset[str]] = {
     list: frozenset({"append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse"}),
@@ -32,7 +33,15 @@ def note_fresh(trace: Trace, made: Any) -> Any:
 
 
 def check_mutable(trace: Trace, target: Any, action: str) -> None:
-    """Refuse to change `target` where it depends on run-time conditions whether the change happens."""
+    """Refuse to change `target` where it depends on run-time conditions whether the change happens, or for whom."""
+    if id(target) in trace.borrowed:
+        raise DynamicMutationError(
+            f"{action} would change a list that is an argument",
+            span=place(),
+            found="a list of the caller, which would stay as it is",
+            expected="changes only of lists that the program makes",
+            instead="a list of its own: `own = list(given)`",
+        )
     if not trace.region.dynamic or getattr(type(target), "__runtime_mutable__", False):
         return
     made = trace.fresh.get(id(target))
@@ -43,7 +52,7 @@ def check_mutable(trace: Trace, target: Any, action: str) -> None:
     raise DynamicMutationError(
         f"{action} inside a {region.what} that is decided at run time",
         span=place(),
-        found=f"a {kind} from outside the {region.what}, which would change once, while tracing",
+        found=f"{with_article(kind)} from outside the {region.what}, which would change once, while tracing",
         expected="changes only of objects made in the same region, or of variables",
         instead=_INSTEAD.get(kind, "a new object assigned to the variable: `p = dataclasses.replace(p, x=...)`"),
         related=[(f"the {region.what}", region.span)] if region.span is not None else [],

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 from triptych.hooks import COMPARISONS as COMPARE_PYTHON
 from triptych.metastage import arithmetic, conversion, promotion
 from triptych.metastage.errors import LeakedValueError, OperandTypeError, StaticRequiredError
+from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.tracing import Region, Trace, active, place
 from triptych.support.float_formats import FLOAT_FORMATS
@@ -19,13 +20,15 @@ NUMERIC_CLASSES: dict[str, type[Numeric]] = {}
 """Every numeric class by name, filled by `scalars`."""
 
 
-class Numeric:
+class Numeric(Operators):
     """A number of a fixed type. `Int32(3)` is a run-time value inside a traced function, a typed constant outside."""
 
     __slots__ = ("_region", "_value")
 
     info: ClassVar[TypeInfo]
     width: ClassVar[int]
+    is_integer: ClassVar[bool]
+    is_float: ClassVar[bool]
     _value: Any
     _region: Region | None
 
@@ -163,103 +166,13 @@ class Numeric:
         )
 
     # operators --------------------------------------------------------------------------------------------------
-    def __add__(self, other: Any) -> Any:
-        return _binary("+", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _binary("+", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _binary("-", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _binary("-", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _binary("*", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _binary("*", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _binary("/", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _binary("/", other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _binary("//", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _binary("//", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _binary("%", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _binary("%", other, self)
-
-    def __divmod__(self, other: Any) -> Any:
-        return _binary("//", self, other), _binary("%", self, other)
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return _binary("//", other, self), _binary("%", other, self)
-
-    def __pow__(self, other: Any, modulus: Any = None) -> Any:
-        if modulus is not None:
+    @staticmethod
+    def _operate(op: str, left: Any, right: Any) -> Any:
+        if not _is_number(left) or not _is_number(right):
             return NotImplemented
-        return _power(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _power(other, self)
-
-    def __lshift__(self, other: Any) -> Any:
-        return _binary("<<", self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return _binary("<<", other, self)
-
-    def __rshift__(self, other: Any) -> Any:
-        return _binary(">>", self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return _binary(">>", other, self)
-
-    def __and__(self, other: Any) -> Any:
-        return _binary("&", self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return _binary("&", other, self)
-
-    def __or__(self, other: Any) -> Any:
-        return _binary("|", self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return _binary("|", other, self)
-
-    def __xor__(self, other: Any) -> Any:
-        return _binary("^", self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return _binary("^", other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return _compare("<", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return _compare("<=", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _compare(">", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return _compare(">=", self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return _compare("==", self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return _compare("!=", self, other)
+        if op in COMPARE_PYTHON:
+            return _compare(op, left, right)
+        return _power(left, right) if op == "**" else _binary(op, left, right)
 
     def __neg__(self) -> Any:
         return _unary(arithmetic.negative, self)
@@ -359,8 +272,6 @@ def _common(left: Any, right: Any, table: Any) -> TypeInfo | None:
 
 
 def _binary(op: str, left: Any, right: Any) -> Any:
-    if not _is_number(left) or not _is_number(right):
-        return NotImplemented
     info = operator_type(op, left, right)
     trace = _trace_of(left, right)
     if op in ("<<", ">>"):
@@ -408,8 +319,6 @@ def _shift(op: str, info: TypeInfo, left: Any, right: Any, trace: Trace) -> Any:
 
 
 def _compare(op: str, left: Any, right: Any) -> Any:
-    if not _is_number(left) or not _is_number(right):
-        return NotImplemented
     info = operator_type(op, left, right)
     static = [v._value if isinstance(v, Numeric) else v for v in (left, right) if not _is_dynamic(v)]
     if len(static) == 2 and active() is None:
@@ -448,8 +357,6 @@ def _unary(emit: Any, number: Numeric) -> Any:
 
 
 def _power(base: Any, exponent: Any) -> Any:
-    if not _is_number(base) or not _is_number(exponent):
-        return NotImplemented
     if isinstance(exponent, int) and not isinstance(exponent, bool) and 0 <= exponent <= 64:
         return _repeated_product(base, exponent)
     info = operator_type("**", base, exponent)

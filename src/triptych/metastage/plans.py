@@ -25,6 +25,7 @@ from triptych.metastage.aggregates import (
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, lift
 from triptych.metastage.tracing import Trace
+from triptych.support.articles import with_article
 
 
 class MismatchError(Exception):
@@ -112,7 +113,7 @@ class Aggregate(Plan):
     def lower(self, value: Any, trace: Trace, path: str = "") -> list[Any]:
         parts = take_apart(value)
         if parts is None or parts.key != self.parts.key:
-            raise MismatchError(path, _shape(self.parts), describe(value))
+            raise MismatchError(path, self.parts.summary(), describe(value))
         return [
             lowered
             for plan, part, label in zip(self.plans, parts.values, parts.labels, strict=True)
@@ -218,11 +219,8 @@ def describe(value: Any) -> str:
     parts = take_apart(value)
     if parts is not None:
         return f"{type(value).__name__} of ({', '.join(describe(p) for p in parts.values)})"
-    return f"a {type(value).__name__} ({value!r})" if isinstance(value, str) else f"a {type(value).__name__}"
-
-
-def _shape(parts: Parts) -> str:
-    return f"{parts.key[0].__name__} of {len(parts.values)}"
+    kind = with_article(type(value).__name__)
+    return f"{kind} ({value!r})" if isinstance(value, str) else kind
 
 
 def _is_number(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from triptych.metastage.errors import PrintFormatError
@@ -14,8 +15,16 @@ from triptych.metastage.tracing import Trace, active, place
 _DIRECTIVE = re.compile(
     r"%(?:(?P<literal>%)|(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>(?:\.\d+)?)[hlL]*(?P<kind>.))"
 )
-_BRACES = re.compile(r"\{\{|\}\}|\{(?P<field>\d*)(?::(?P<spec>[^{}]*))?\}")
+BRACES = re.compile(r"\{\{|\}\}|\{(?P<field>\d*)(?::(?P<spec>[^{}]*))?\}")
 _INTEGERS, _FLOATS = "dixXuo", "feEgGaA"
+
+
+_PRINTED: dict[type, Callable[[Any], Sequence[Any]]] = {}
+
+
+def register_printed(cls: type, parts: Callable[[Any], Sequence[Any]]) -> None:
+    """Let `{}` print instances of a class with their run-time numbers: as these parts, one after the other."""
+    _PRINTED[cls] = parts
 
 
 def printf(template: Any, *args: Any) -> None:
@@ -32,7 +41,7 @@ def printf(template: Any, *args: Any) -> None:
 
 
 def _to_c(template: str, args: tuple[Any, ...], trace: Trace) -> tuple[str, list[Any]]:
-    if args and _BRACES.search(template) and not _has_directives(template):
+    if args and BRACES.search(template) and not _has_directives(template):
         return _braces(template, args, trace)
     values: list[Any] = []
     remaining = list(args)
@@ -85,7 +94,7 @@ def _braces(template: str, args: tuple[Any, ...], trace: Trace) -> tuple[str, li
         used.add(index)
         return _brace(args[index], match["spec"] or "", values, trace)
 
-    text = _BRACES.sub(field, template.replace("%", "%%"))
+    text = BRACES.sub(field, template.replace("%", "%%"))
     if len(used) != len(args):
         raise _wrong_count(template, args)
     return text + ("" if text.endswith("\n") else "\n"), values
@@ -94,6 +103,8 @@ def _braces(template: str, args: tuple[Any, ...], trace: Trace) -> tuple[str, li
 def _brace(value: Any, spec: str, values: list[Any], trace: Trace) -> str:
     if isinstance(value, tuple):
         return "(" + ",".join(_brace(v, spec, values, trace) for v in value) + ")"
+    if type(value) in _PRINTED:
+        return "".join(_brace(part, spec, values, trace) for part in _PRINTED[type(value)](value))
     info = _info(value)
     if info is None:
         return format(value, spec).replace("%", "%%")
@@ -139,7 +150,7 @@ def _wrong_count(template: str, args: tuple[Any, ...]) -> PrintFormatError:
 
 def _for_python(template: str, args: tuple[Any, ...]) -> str:
     """What the same call prints when nothing is compiled."""
-    if args and _BRACES.search(template) and not _has_directives(template):
+    if args and BRACES.search(template) and not _has_directives(template):
         text = template.format(*(_SixDigits(a) if isinstance(a, float) else a for a in args))
         return text if text.endswith("\n") else text + "\n"
     return template % args if args else template.replace("%%", "%")

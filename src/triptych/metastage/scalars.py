@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC
+
 from triptych.metastage.numeric import NUMERIC_CLASSES, Numeric, lift, numeric_class
 from triptych.metastage.promotion import TYPES
 
@@ -110,7 +112,18 @@ class Float4E2M1FN(Numeric):
     __slots__ = ()
 
 
+class Integer(ABC):  # noqa: B024 - the numeric classes are registered, they inherit nothing
+    """Any integer type, for annotations and `isinstance`."""
+
+
+class Float(ABC):  # noqa: B024
+    """Any floating-point type, for annotations and `isinstance`."""
+
+
 NUMERIC_CLASSES.update({cls.__name__: cls for cls in Numeric.__subclasses__()})
 for _name, _class in NUMERIC_CLASSES.items():
     _class.info = TYPES[_name]
     _class.width = TYPES[_name].width
+    _class.is_float = TYPES[_name].kind == "float"
+    _class.is_integer = not _class.is_float  # as in Python, a truth value is an integer
+    (Float if _class.is_float else Integer).register(_class)

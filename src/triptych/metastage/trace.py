@@ -46,6 +46,7 @@ def trace(
     specialization: Specialization,
     make_hooks: Callable[[Trace], Hooks],
     rewrite: Rewrite,
+    called: str = "",
 ) -> tuple[Traced, Rebuild]:
     """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results."""
     current = Trace(rewrite)
@@ -57,7 +58,7 @@ def trace(
     leaves = specialization.leaves()
     types = [builder.type(text) for leaf in leaves for text in received_types(leaf)]
     module = current.module = builder.module(location)
-    name = symbol(code.co_name)
+    name = symbol(called or code.co_name)
     definition, block = builder.function(module, name, types, location)
     current.entry = block
     with activated(current), _no_collection():

@@ -70,6 +70,8 @@ class Trace:
         """What a language remembers of this trace, by the names of its tables; it goes when the trace goes."""
         self.fresh: dict[int, tuple[Any, Region]] = {}
         """Containers and objects made while tracing, by id (and kept alive, so that ids stay theirs)."""
+        self.borrowed: dict[int, Any] = {}
+        """Lists that stand for lists of the caller, by id: what changes in them would not change there."""
         self._frame: FrameType | None = None
         self._frame_locations: dict[int, Any] = {}
         """Locations in the frame of the latest operation, by instruction."""

@@ -32,6 +32,7 @@ from triptych.metastage.selection import select_item
 from triptych.metastage.tracing import Trace, place
 from triptych.metastage.truth import condition, is_dynamic, require_static, truth
 from triptych.metastage.variables import Partial, Pending, bare
+from triptych.support.articles import with_article
 
 MOST_UNROLLED = 10_000
 """Iterations of a `while` that Python runs while tracing before it is taken for endless."""
@@ -157,13 +158,18 @@ class TracingHooks(PythonHooks):
     def _iteration(
         self, test: Thunk | bool, body: Thunk, exits: Names, names: Names, get: Get, set: Set
     ) -> bool | None:
-        """One iteration as Python runs it: True if another may follow. A run-time test takes over the whole loop."""
+        """One iteration as Python runs it: True if another may follow. A run-time test takes over the whole loop.
+
+        So does `while True` once it depends on run-time values, be it only by the exit of the iteration before.
+        """
         outcome: bool | None = None
+        start = get()
+        left_at_run_time = any(is_dynamic(start[names.index(flag)]) for flag in exits)
 
         def step() -> None:
             nonlocal outcome
             if isinstance(test, bool):
-                forever = test and any(has_dynamic(bare(v)) for v in get())
+                forever = test and (left_at_run_time or any(has_dynamic(bare(v)) for v in get()))
                 outcome = None if forever else test
             else:
                 decided = self._probe(test, names, get, set)
@@ -300,7 +306,7 @@ class TracingHooks(PythonHooks):
     # mutation ---------------------------------------------------------------------------------------------------
     def augment(self, op: str, target: Any, value: Any) -> Any:
         if type(target) in mutation.MUTATORS:
-            mutation.check_mutable(self.trace, target, f"`{op}=` on a {type(target).__name__}")
+            mutation.check_mutable(self.trace, target, f"`{op}=` on {with_article(type(target).__name__)}")
         return AUGMENTED[op](target, value)
 
     def setitem(self, container: Any, key: Any, value: Any) -> None:

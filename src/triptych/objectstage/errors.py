@@ -1,4 +1,4 @@
-"""Errors of asking the object-stage for something that does not exist: a target or an option."""
+"""Errors of asking the object-stage for something that does not exist: a target, an option or a view of code."""
 
 from __future__ import annotations
 
@@ -42,4 +42,24 @@ def f(x: tt.Int32):
     return x
 
 tt.compile(f, 1, opt_level=3)
+"""
+
+
+class MissingViewError(TriptychError, AttributeError):
+    """A compiled function was asked for a form that its target does not have, as PTX of code for the CPU."""
+
+    code = "TT0507"
+    failing = """
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+tt.compile(f, 1, target="cpu").__ptx__
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+tt.compile(f, 1, target="cpu").asm
 """

@@ -8,7 +8,7 @@ from triptych.ir.llvm_bridge import to_llvm_ir
 from triptych.ir.modules import copy_module
 from triptych.ir.passes import PassRecord, run_passes, verify
 from triptych.ir.signature import Signature, attach_signature
-from triptych.objectstage.target import Target
+from triptych.objectstage.target import CompileOptions, Target
 from triptych.stages import Lowered, PassSpec, Traced
 
 
@@ -17,6 +17,7 @@ def lower(
     target: Target,
     language_passes: Sequence[PassSpec] = (),
     observe: Callable[[PassRecord], None] | None = None,
+    options: CompileOptions | None = None,
 ) -> Lowered:
     """Lower for a target: the language's own passes, then the target's.
 
@@ -26,7 +27,8 @@ def lower(
         verify(traced.module)  # a language emits operations of its own, and its passes may rely on their form
     module = copy_module(traced.module)
     attach_signature(module, Signature(traced.name, traced.parameters, traced.results))
-    run_passes(module, (*language_passes, *target.pipeline), observe)
+    tables = target.line_tables if options is not None and options.line_info else ()
+    run_passes(module, (*language_passes, *target.pipeline, *tables), observe)
     return Lowered(
         traced=traced,
         mlir=str(module),

@@ -21,6 +21,11 @@ class CompileOptions:
     """What the user may choose about code generation."""
 
     opt_level: int = 3
+    line_info: bool = False
+    """Debuggers and profilers of a GPU can tell the line of an instruction."""
+    keep_ptx: bool = False
+    keep_cubin: bool = False
+    """What a GPU is given is also written to files. On the CPU none of the three changes anything."""
 
     def __post_init__(self) -> None:
         if type(self.opt_level) is not int or not 0 <= self.opt_level <= 3:
@@ -57,18 +62,52 @@ class Target:
     """Begin, without waiting, what can run while Python still traces."""
     info: Callable[[], Mapping[str, str]]
     """What else decides the generated code: the machine and the versions of the tools."""
+    line_tables: tuple[PassSpec, ...] = ()
+    """What runs after the pipeline when the user asks for the Python lines of instructions."""
 
 
-TARGETS: Registry[Target] = Registry("triptych.targets", builtin={"cpu": "triptych.targets.cpu:TARGET"})
+@dataclass(frozen=True, slots=True)
+class TargetFamily:
+    """Targets that differ in their architecture, which stands after a colon: `nvptx:sm_90a`."""
+
+    name: str
+    architectures: tuple[str, ...]
+    member: Callable[[str], Target]
+    """The target of one of these architectures."""
+
+
+TARGETS: Registry[Target | TargetFamily] = Registry(
+    "triptych.targets",
+    builtin={"cpu": "triptych.targets.cpu:TARGET", "nvptx": "triptych.targets.nvptx:TARGET"},
+)
 
 
 def find_target(name: str) -> Target:
     """The target of that name, loaded on first use."""
+    plugin, colon, architecture = name.partition(":")
     try:
-        return TARGETS.get(name)
+        found = TARGETS.get(plugin)
     except UnknownPluginError as error:
         if error.__cause__ is not None:
             raise
         raise UnknownTargetError(
-            f"there is no target {name!r}", expected=error.expected, instead=error.instead
+            f"there is no target {plugin!r}", expected=error.expected, instead=error.instead
         ) from None
+    if isinstance(found, TargetFamily):
+        return _member(found, architecture)
+    if colon:
+        raise UnknownTargetError(f"the target {plugin!r} has no architectures", found=repr(name), expected=repr(plugin))
+    return found
+
+
+def _member(family: TargetFamily, architecture: str) -> Target:
+    if architecture not in family.architectures:
+        nearest = did_you_mean(architecture, family.architectures)
+        raise UnknownTargetError(
+            f"the target {family.name!r} has no architecture {architecture!r}"
+            if architecture
+            else f"the target {family.name!r} needs an architecture",
+            expected=f"one of {', '.join(family.architectures)}",
+            instead=nearest or f"target='{family.name}:{family.architectures[0]}'",
+        )
+    return family.member(architecture)

@@ -60,6 +60,9 @@ class Config:
     block_order: str = _setting(
         "", "order of a kernel's blocks on the CPU: 'shuffled', or 'shuffled:7' for another one; empty: in order"
     )
+    assembler: str = _setting(
+        "", "assembler for NVIDIA GPUs: 'nvjitlink', the library, or 'ptxas', the program; empty: the first installed"
+    )
     log: str = _setting(
         "",
         "log to stderr: a level, then levels per area, as 'info,compile=debug'; empty: no log",

@@ -10,6 +10,7 @@ import ctypes
 import sys
 from typing import Any
 
+from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
 from triptych.support.tensor_errors import UnsupportedTensorError
 
@@ -223,7 +224,7 @@ class _Owner:
 def _capsule(value: Any) -> Any:
     if not hasattr(type(value), "__dlpack__"):
         raise UnsupportedTensorError(
-            f"a {type(value).__name__} is not a tensor",
+            f"{with_article(type(value).__name__)} is not a tensor",
             found=f"an object of type {type(value).__name__}",
             expected="a NumPy array, a torch tensor, or another object with `__dlpack__`",
         )

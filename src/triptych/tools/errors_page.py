@@ -38,8 +38,17 @@ def errors() -> list[type[TriptychError]]:
     """Every error a user can meet. Classes exist once their module is imported; codes that end in 00 are mere roots."""
     for module in pkgutil.walk_packages(triptych.__path__, "triptych."):
         if not module.name.endswith("__main__"):
-            importlib.import_module(module.name)
+            _import(module.name)
     return [error for error in all_errors() if _is_ours(error) and not error.code.endswith("00")]
+
+
+def _import(module: str) -> None:
+    """Import a module, unless it is one beside a library that is not installed."""
+    try:
+        importlib.import_module(module)
+    except ModuleNotFoundError as missing:
+        if (missing.name or "triptych").startswith("triptych"):
+            raise
 
 
 def catalogue(code: str | None = None, *, as_json: bool = False) -> str:

@@ -43,7 +43,7 @@ class Meetings(Writer):
         threads = self._launch.threads
         offset = self._choices.integer(0, threads - 1)
         factor = self._choices.choice([n for n in (1, 3, 5, 7, 11, 13) if gcd(n, threads) == 1])
-        forms = ["tid", f"{threads - 1} - tid", f"(tid + {offset}) % {threads}"]
+        forms = ["tid", "tid", f"{threads - 1} - tid", f"(tid + {offset}) % {threads}"]
         forms.append(f"(tid * {factor} + {offset}) % {threads}")
         if threads % 2 == 0:
             forms.append("tid ^ 1")
@@ -122,7 +122,22 @@ class Meetings(Writer):
         scope.variables[target] = variable
         return False
 
-    def _sync_warp(self, scope: Scope, place: Place) -> bool:
-        if place.level <= Level.WARP:
-            self._write("cute.arch.sync_warp()")
+    def _exchange_in_warp(self, scope: Scope, place: Place) -> bool:
+        """Read a cell that another lane owns, between two barriers of the warp."""
+        shared = self._memory.shared
+        owned = [tensor for tensor, cell in shared.items() if cell in ("tid", "tid ^ 1")]
+        if not owned and shared and place.level is Level.BLOCK and place.meets:
+            owned = list(shared)[:1]
+            self._write(SYNC)
+            shared[owned[0]] = "tid"
+            self._write(f"{owned[0].name}[tid] = {self._value(owned[0].kind, scope, Level.THREAD)}")
+        if place.level > Level.WARP or not owned:
+            return self._vote(scope, place)
+        tensor = self._choices.choice(owned)
+        lane = self._expressions.of(Kind.INT32, scope, 1, Level.THREAD).text
+        target = self._names.fresh(variable := Variable(tensor.kind, Level.THREAD))
+        self._write("cute.arch.sync_warp()")
+        self._write(f"{target} = {tensor.name}[warp * 32 + {lane} % {self._lanes()}]")
+        self._write("cute.arch.sync_warp()")
+        scope.variables[target] = variable
         return False

@@ -1,7 +1,8 @@
-"""The executions of a kernel (the reference machine, compiled -O0 and -O3) and whether they agree to the bit."""
+"""The executions of a kernel (the reference machine, compiled -O0 and -O3 and with checks), which agree to the bit."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from tests.differential.kernels.program import NUMPY_TYPES, KernelProgram
 from tests.differential.program import Program, loaded
 from triptych import cute
 from triptych.cute.shared_memory import SmemAllocator
+from triptych.support.config import override
 
 Arrays = Mapping[str, NDArray[np.generic]]
 
@@ -47,7 +49,8 @@ class Disagreement:
     def kind(self) -> str:
         """What sort of difference it is, the same for every program that shows the same bug."""
         if isinstance(self.found, Failed):
-            return f"{self.execution}: {self.found.what} {self.found.kind}: {self.found.message.splitlines()[0][:80]}"
+            said = re.sub(r"\d+", "#", self.found.message.splitlines()[0])
+            return f"{self.execution}: {self.found.what} {self.found.kind}: {said[:40]}"
         return f"{self.execution}: other values"
 
     def __str__(self) -> str:
@@ -87,9 +90,16 @@ def run_compiled(program: KernelProgram, opt_level: int) -> list[Outcome]:
     return outcomes
 
 
+def run_checked(program: KernelProgram) -> list[Outcome]:
+    """Compile with checks of every access to memory, none of which may fail, and run the blocks in another order."""
+    with override(debug="bounds", block_order="shuffled:7"):
+        return run_compiled(program, opt_level=0)
+
+
 COMPARED: Mapping[str, Execution] = {
     "compiled -O0": partial(run_compiled, opt_level=0),
     "compiled -O3": partial(run_compiled, opt_level=3),
+    "checked": run_checked,
 }
 
 

@@ -14,6 +14,8 @@ from tests.differential.kernels.meetings import Meetings
 from tests.differential.kernels.scope import Kind, Level, Memory, Names, Scope, Variable
 from tests.differential.kernels.writer import Place
 
+Form = Callable[[Scope, Place], bool]
+
 MOST_LOOPS = 2
 
 
@@ -39,14 +41,15 @@ class Statements(Meetings):
         self._result = result
         self._unrolled = 1
         self._returned_apart = False
-        assigning = (self._assign, self._augment, self._assign)
-        storing = (self._store_output, self._store_register, self._store_shared, self._count)
-        meeting = (self._barrier, self._shuffle, self._vote, self._reduce, self._barrier, self._among_some)
+        assigning: tuple[Form, ...] = (self._assign, self._augment, self._assign)
+        storing: tuple[Form, ...] = (self._store_output, self._store_register, self._store_shared, self._count)
+        meeting: tuple[Form, ...] = (
+            *(self._barrier, self._shuffle, self._vote, self._reduce),
+            *(self._barrier, self._among_some, self._exchange_in_warp),
+        )
         blocks = (self._if, self._for_range, self._while, self._for_static, self._if, self._for_range)
-        if result is not None:
-            storing, meeting = (), ()  # type: ignore[assignment]
-        self._simple: tuple[Callable[[Scope, Place], bool], ...] = (*assigning, *storing, *meeting)
-        self._any = (*self._simple, *meeting[:2], self._if, *blocks, *blocks)
+        self._simple = (*assigning, *storing, *meeting) if result is None else assigning
+        self._any = (*self._simple, self._if, *blocks, *blocks)
 
     def start(self, scope: Scope) -> None:
         """Give a kernel variables to work with: for each type one that threads agree on and one that they do not."""

@@ -287,6 +287,23 @@ def test_atomic_add_returns_what_was_there() -> None:
 
 
 @tt.kernel
+def count_in_swizzled_memory(out: cute.Pointer) -> None:
+    x, _, _ = cute.arch.thread_idx()
+    counts = cute.SmemAllocator().allocate_tensor(tt.Int32, cute.make_layout(64), swizzle=cute.make_swizzle(2, 2, 2))
+    counts[x] = 0
+    cute.arch.sync_threads()
+    cute.arch.atomic_add(counts.iterator + x // 2, x)
+    cute.arch.sync_threads()
+    element(out, x)[0] = counts[x]
+
+
+def test_atomics_find_the_elements_of_a_swizzled_tensor() -> None:
+    out = np.zeros(64, np.int32)
+    run(count_in_swizzled_memory, [out], block=64)
+    assert list(out) == [4 * i + 1 for i in range(32)] + [0] * 32
+
+
+@tt.kernel
 def once(flag: cute.Pointer, last: cute.Pointer, out: cute.Pointer) -> None:
     x, _, _ = cute.arch.thread_idx()
     before = cute.arch.atomic_cas(flag, cmp=0, val=x + 1)

@@ -12,6 +12,7 @@ from triptych.cute.pointers import Pointer
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import Trace, place
+from triptych.support.articles import with_article
 
 _INTEGERS = ("Int32", "Uint32", "Int64", "Uint64")
 _FLOATS = ("Float16", "BFloat16", "Float32", "Float64")
@@ -140,7 +141,7 @@ def _place(ptr: Any, val: Any) -> tuple[Any, type[Numeric]]:
     raise OperandTypeError(
         "an atomic operation needs an address",
         span=place(),
-        found=f"a {type(ptr).__name__}",
+        found=with_article(type(ptr).__name__),
         expected="a Pointer",
         instead="`tensor.iterator + offset`" if hasattr(type(ptr), "iterator") else "",
     )

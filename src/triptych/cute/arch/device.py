@@ -13,6 +13,7 @@ from triptych.metastage.plans import describe
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Numeric, lift
 from triptych.metastage.tracing import Trace, active, place
+from triptych.support.articles import with_article
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -66,7 +67,10 @@ def number(value: Any) -> Numeric:
     if type(value) in PYTHON_NUMBERS:
         return NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]](value)
     raise OperandTypeError(
-        f"a {type(value).__name__} is not a number", span=place(), found=describe(value), expected="a number"
+        f"{with_article(type(value).__name__)} is not a number",
+        span=place(),
+        found=describe(value),
+        expected="a number",
     )
 
 

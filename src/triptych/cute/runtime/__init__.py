@@ -6,8 +6,12 @@ from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
 from triptych.cute.runtime.fake_tensors import FakeTensor, make_fake_compact_tensor, make_fake_tensor
 from triptych.cute.runtime.pointers import RuntimePointer, make_ptr, nullptr
 
+Pointer = RuntimePointer
+"""The kind of pointers made here, for annotations."""
+
 __all__ = [
     "FakeTensor",
+    "Pointer",
     "RuntimePointer",
     "RuntimeTensor",
     "from_dlpack",

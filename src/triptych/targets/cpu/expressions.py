@@ -12,8 +12,9 @@ from typing import Any
 
 from triptych.ir.builder import Builder
 
-_EQUAL, _SIGNED_BELOW, _SIGNED_ABOVE = 0, 2, 4
-_ORDERED_NOT_EQUAL = 6
+_SIGNED = {"==": 0, "<": 2, "<=": 3, ">": 4, ">=": 5}
+_ORDERED = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5}
+_ORDERED_AND_UNEQUAL, _UNEQUAL_OR_NAN = 6, 13
 
 
 def vector_type(element: str, lanes: int | None) -> str:
@@ -38,11 +39,13 @@ class Place:
 
     builder: Builder
     location: Any
+    module: Any = None
+    """Where functions go, for formulas that have parts of their own."""
 
     def type(self, element: str, lanes: int | None) -> Any:
         return self.builder.type(vector_type(element, lanes))
 
-    def constant(self, value: int | float, element: str, lanes: int | None) -> Expression:
+    def constant(self, value: float, element: str, lanes: int | None) -> Expression:
         """A number in every element."""
         builder = self.builder
         if element.startswith("i"):
@@ -56,9 +59,9 @@ class Place:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Expression:
-    """A value at a place. Comparisons are methods, because `==` of a data class compares Python objects."""
+    """A value at a place: a number, a truth value (`i1`), or a vector of them."""
 
     place: Place
     value: Any
@@ -66,69 +69,113 @@ class Expression:
     lanes: int | None = None
     """How many elements a vector has; None for a scalar."""
 
-    def __add__(self, other: Expression | int | float) -> Expression:
-        return self._binary("addf" if self._is_float else "addi", other)
+    # arithmetic -------------------------------------------------------------------------------------------------
+    def __add__(self, other: Operand) -> Expression:
+        return self._arithmetic("add", self, other)
 
-    def __sub__(self, other: Expression | int | float) -> Expression:
-        return self._binary("subf" if self._is_float else "subi", other)
+    def __radd__(self, other: float) -> Expression:
+        return self._arithmetic("add", other, self)
 
-    def __mul__(self, other: Expression | int | float) -> Expression:
-        return self._binary("mulf" if self._is_float else "muli", other)
+    def __sub__(self, other: Operand) -> Expression:
+        return self._arithmetic("sub", self, other)
 
-    def __and__(self, other: Expression | int) -> Expression:
-        return self._binary("andi", other)
+    def __rsub__(self, other: float) -> Expression:
+        return self._arithmetic("sub", other, self)
 
-    def __or__(self, other: Expression | int) -> Expression:
-        return self._binary("ori", other)
+    def __mul__(self, other: Operand) -> Expression:
+        return self._arithmetic("mul", self, other)
 
-    def __lshift__(self, count: int) -> Expression:
-        return self._binary("shli", count) if count else self
+    def __rmul__(self, other: float) -> Expression:
+        return self._arithmetic("mul", other, self)
 
-    def __rshift__(self, count: int) -> Expression:
+    def __truediv__(self, other: Operand) -> Expression:
+        return self._arithmetic("div", self, other)
+
+    def __rtruediv__(self, other: float) -> Expression:
+        return self._arithmetic("div", other, self)
+
+    def __neg__(self) -> Expression:
+        return self.emit("arith.negf", self) if self._is_float else 0 - self
+
+    def __abs__(self) -> Expression:
+        return self.emit("math.absf", self)
+
+    def applied(self, name: str) -> Expression:
+        """The operation `math.<name>`, which the machine has."""
+        return self.emit(f"math.{name}", self)
+
+    # bits -------------------------------------------------------------------------------------------------------
+    def __and__(self, other: Operand) -> Expression:
+        return self.emit("arith.andi", self, other)
+
+    def __or__(self, other: Operand) -> Expression:
+        return self.emit("arith.ori", self, other)
+
+    def __xor__(self, other: Operand) -> Expression:
+        return self.emit("arith.xori", self, other)
+
+    def __invert__(self) -> Expression:
+        return self.emit("arith.xori", self, -1)
+
+    def __lshift__(self, count: Operand) -> Expression:
+        return self._shifted("arith.shli", count)
+
+    def __rshift__(self, count: Operand) -> Expression:
         """Zeros come in from the left."""
-        return self._binary("shrui", count) if count else self
+        return self._shifted("arith.shrui", count)
 
-    def shifted_right_signed(self, count: int) -> Expression:
+    def shifted_right_signed(self, count: Operand) -> Expression:
         """The sign comes in from the left."""
-        return self._binary("shrsi", count) if count else self
+        return self._shifted("arith.shrsi", count)
 
-    # comparisons ------------------------------------------------------------------------------------------------
-    def equals(self, other: Expression | int) -> Expression:
-        return self._compare("cmpi", _EQUAL, other)
+    # comparisons: signed, and false for NaN ---------------------------------------------------------------------
+    def __lt__(self, other: Operand) -> Expression:
+        return self._compared("<", other)
 
-    def below(self, other: Expression | int) -> Expression:
-        """Signed."""
-        return self._compare("cmpi", _SIGNED_BELOW, other)
+    def __le__(self, other: Operand) -> Expression:
+        return self._compared("<=", other)
 
-    def above(self, other: Expression | int) -> Expression:
-        """Signed."""
-        return self._compare("cmpi", _SIGNED_ABOVE, other)
+    def __gt__(self, other: Operand) -> Expression:
+        return self._compared(">", other)
 
-    def differs(self, other: Expression) -> Expression:
+    def __ge__(self, other: Operand) -> Expression:
+        return self._compared(">=", other)
+
+    def equals(self, other: Operand) -> Expression:
+        return self._compared("==", other)
+
+    def differs(self, other: Operand) -> Expression:
+        """Of floats: they are not equal; NaN differs from everything."""
+        return self._predicate("arith.cmpf", _UNEQUAL_OR_NAN, other)
+
+    def lies_beside(self, other: Operand) -> Expression:
         """Of floats: neither is NaN and they are not equal."""
-        return self._compare("cmpf", _ORDERED_NOT_EQUAL, other)
-
-    def choose(self, then: Expression | int | float, otherwise: Expression) -> Expression:
-        """Of truth values: `then` where true."""
-        chosen = otherwise._lift(then)
-        return otherwise._emit("arith.select", (self.value, chosen.value, otherwise.value), otherwise.element)
+        return self._predicate("arith.cmpf", _ORDERED_AND_UNEQUAL, other)
 
     # conversions ------------------------------------------------------------------------------------------------
     def convert(self, operation: str, element: str) -> Expression:
-        """One of the conversions of `arith`, by name; nothing when the type is there already."""
+        """The same numbers, by one of the conversions of `arith`; nothing when the type is there already."""
         if element == self.element:
             return self
-        return self._emit(f"arith.{operation}", (self.value,), element)
+        return self._make(f"arith.{operation}", (self.value,), element, self.lanes)
+
+    def bits_as(self, element: str) -> Expression:
+        """The same bits under another type."""
+        return self.convert("bitcast", element)
 
     def bits(self) -> Expression:
         """The bit pattern of a float as an integer."""
-        return self.convert("bitcast", f"i{self.width}")
+        return self.bits_as(f"i{self.width}")
 
     def recast(self, element: str, lanes: int) -> Expression:
         """The bits of a vector as other elements."""
         if (element, lanes) == (self.element, self.lanes):
             return self
         return self._make("vector.bitcast", (self.value,), element, lanes)
+
+    def filled(self, number: float) -> Expression:
+        """A constant of this type."""
+        return self.place.constant(number, self.element, self.lanes)
 
     # elements of vectors ----------------------------------------------------------------------------------------
     def pick(self, positions: Sequence[int]) -> Expression:
@@ -157,24 +204,42 @@ class Expression:
     def _is_float(self) -> bool:
         return not self.element.startswith("i")
 
-    def _lift(self, other: Expression | int | float) -> Expression:
-        if isinstance(other, Expression):
-            return other
-        return self.place.constant(other, self.element, self.lanes)
+    def emit(self, name: str, *operands: Operand) -> Expression:
+        """An operation whose operands and result have this type."""
+        return self._make(name, [self.value_of(operand) for operand in operands], self.element, self.lanes)
 
-    def _binary(self, operation: str, other: Expression | int | float) -> Expression:
-        return self._emit(f"arith.{operation}", (self.value, self._lift(other).value), self.element)
+    def value_of(self, operand: Operand) -> Any:
+        """The MLIR value of an operand beside this expression."""
+        return operand.value if isinstance(operand, Expression) else self.filled(operand).value
 
-    def _compare(self, operation: str, predicate: int, other: Expression | int) -> Expression:
+    def _arithmetic(self, name: str, left: Operand, right: Operand) -> Expression:
+        return self.emit(f"arith.{name}{'f' if self._is_float else 'i'}", left, right)
+
+    def _shifted(self, name: str, count: Operand) -> Expression:
+        return self if isinstance(count, int) and count == 0 else self.emit(name, self, count)
+
+    def _compared(self, sign: str, other: Operand) -> Expression:
+        if self._is_float:
+            return self._predicate("arith.cmpf", _ORDERED[sign], other)
+        return self._predicate("arith.cmpi", _SIGNED[sign], other)
+
+    def _predicate(self, name: str, predicate: int, other: Operand) -> Expression:
         attributes = {"predicate": self.place.builder.integer("i64", predicate)}
-        return self._emit(f"arith.{operation}", (self.value, self._lift(other).value), "i1", attributes)
-
-    def _emit(self, name: str, operands: tuple[Any, ...], element: str, attributes: Any = None) -> Expression:
-        return self._make(name, operands, element, self.lanes, attributes)
+        return self._make(name, (self.value, self.value_of(other)), "i1", self.lanes, attributes)
 
     def _make(
-        self, name: str, operands: tuple[Any, ...], element: str, lanes: int | None, attributes: Any = None
+        self, name: str, operands: Sequence[Any], element: str, lanes: int | None, attributes: Any = None
     ) -> Expression:
         place = self.place
         value = place.builder.value(name, operands, place.type(element, lanes), place.location, attributes)
         return Expression(place, value, element, lanes)
+
+
+Operand = Expression | float
+
+
+def select(condition: Expression, chosen: Operand, otherwise: Operand) -> Expression:
+    """`chosen` where the condition holds. At least one of the two is not a number."""
+    like = chosen if isinstance(chosen, Expression) else otherwise
+    assert isinstance(like, Expression)
+    return like.emit("arith.select", condition, chosen, otherwise)

@@ -16,7 +16,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.support.float_formats import SATURATE, FloatFormat
-from triptych.targets.cpu.expressions import Expression, Place, bit_width, element_and_lanes
+from triptych.targets.cpu.expressions import Expression, Place, bit_width, element_and_lanes, select
 from triptych.targets.cpu.float_constants import stored_constant
 from triptych.targets.cpu.float_rounding import narrow, storage, sum_to_odd, widen
 from triptych.targets.cpu.packed_bits import pack, unpack
@@ -140,10 +140,10 @@ def _sticky(value: Expression, width: int, *, signed: bool) -> Expression:
     for reach in range(_EXACT_BITS["f64"], width, _RUNG):
         spare = reach + _RUNG - _EXACT_BITS["f64"] + 1
         low = value & ((1 << spare) - 1)
-        bit = low.equals(0).choose(0, value.place.constant(1 << (spare - 1), value.element, value.lanes))
+        bit = select(low.equals(0), 0, value.filled(1 << (spare - 1)))
         above = value.shifted_right_signed(reach - 1) if signed else value >> reach
         small = above.equals(0) | above.equals(-1) if signed else above.equals(0)
-        result = small.choose(result, (value & -(1 << spare)) | bit)
+        result = select(small, result, (value & -(1 << spare)) | bit)
     return result
 
 

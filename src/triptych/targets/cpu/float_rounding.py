@@ -11,7 +11,7 @@ import math
 import struct
 
 from triptych.support.float_formats import FLOAT_FORMATS, FloatFormat
-from triptych.targets.cpu.expressions import Expression
+from triptych.targets.cpu.expressions import Expression, select
 
 _INFINITY = 0x7F800000
 _MAGNITUDE = 0x7FFFFFFF
@@ -42,25 +42,25 @@ def _widen_small(value: Expression, form: FloatFormat) -> Expression:
     if form.exponent_bits < _HALF.exponent_bits:
         fields = (form.sign - 1) << (_HALF.mantissa_bits - form.mantissa_bits)
         aligned = aligned & (_HALF.sign | fields)
-    number = aligned.convert("bitcast", "f16").convert("extf", "f32")
+    number = aligned.bits_as("f16").convert("extf", "f32")
     if form.bias != _HALF.bias:
         number = number * math.ldexp(1.0, _HALF.bias - form.bias)
     if form.nan is None or form.exponent_bits == _HALF.exponent_bits:
         return number
     if not form.negative_zero:
-        return pattern.equals(form.nan).choose(math.nan, number)
+        return select(pattern.equals(form.nan), math.nan, number)
     magnitude = pattern & (form.sign - 1)
-    special = number.place.constant(math.nan, "f32", number.lanes)
+    special = number.filled(math.nan)
     if form.has_infinity:
-        special = magnitude.equals(form.overflow).choose(number * math.inf, special)
-    return magnitude.above(form.largest).choose(special, number)
+        special = select(magnitude.equals(form.overflow), number * math.inf, special)
+    return select(magnitude > form.largest, special, number)
 
 
 def _widen_power(value: Expression) -> Expression:
     """Float8E8M0FNU is the exponent of a Float32; its smallest number is subnormal there."""
     pattern = value.convert("extui", "i32")
-    bits = pattern.equals(0).choose(_QUIET, pattern << 23)
-    return pattern.equals(0xFF).choose(_INFINITY | _QUIET, bits).convert("bitcast", "f32")
+    bits = select(pattern.equals(0), _QUIET, pattern << 23)
+    return select(pattern.equals(0xFF), _INFINITY | _QUIET, bits).bits_as("f32")
 
 
 def narrow(value: Expression, form: FloatFormat, *, saturate: bool = False) -> Expression:
@@ -83,15 +83,15 @@ def _narrow_small(value: Expression, form: FloatFormat, saturate: bool) -> Expre
     normal = ((size + ((1 << (dropped - 1)) - 1) + last) >> dropped) - ((127 - form.bias) << form.mantissa_bits)
     # Beside this number the last bit of a Float32 is the last bit of a subnormal result: adding it rounds there.
     anchor = math.ldexp(1.0, 23 + form.smallest_exponent)
-    small = (size.convert("bitcast", "f32") + anchor).bits() - _float32_bits(anchor)
-    magnitude = size.below(_float32_bits(math.ldexp(1.0, 1 - form.bias))).choose(small, normal)
+    small = (size.bits_as("f32") + anchor).bits() - _float32_bits(anchor)
+    magnitude = select(size < _float32_bits(math.ldexp(1.0, 1 - form.bias)), small, normal)
     beyond = form.largest if saturate else form.overflow
-    magnitude = magnitude.above(form.largest).choose(beyond, magnitude)
+    magnitude = select(magnitude > form.largest, beyond, magnitude)
     pattern = magnitude | ((bits >> (32 - form.width)) & form.sign)
     if not form.negative_zero:
-        pattern = magnitude.equals(0).choose(0, pattern)
+        pattern = select(magnitude.equals(0), 0, pattern)
     nan = form.largest if form.nan is None else form.nan
-    return size.above(_INFINITY).choose(nan, pattern).convert("trunci", "i8")
+    return select(size > _INFINITY, nan, pattern).convert("trunci", "i8")
 
 
 def _narrow_same_range(value: Expression, form: FloatFormat) -> Expression:
@@ -99,22 +99,22 @@ def _narrow_same_range(value: Expression, form: FloatFormat) -> Expression:
     bits = value.bits()
     dropped = 23 - form.mantissa_bits
     rounded = bits + ((1 << (dropped - 1)) - 1) + ((bits >> dropped) & 1)
-    chosen = (bits & _MAGNITUDE).above(_INFINITY).choose(bits | _QUIET, rounded)
+    chosen = select((bits & _MAGNITUDE) > _INFINITY, bits | _QUIET, rounded)
     if form.width == 16:
-        return (chosen >> 16).convert("trunci", "i16").convert("bitcast", "bf16")
-    return (chosen & -(1 << dropped)).convert("bitcast", "f32")
+        return (chosen >> 16).convert("trunci", "i16").bits_as("bf16")
+    return (chosen & -(1 << dropped)).bits_as("f32")
 
 
 def _narrow_power(value: Expression, saturate: bool) -> Expression:
     """To the nearest power of two, halfway up; what is not positive has no logarithm and becomes NaN."""
     bits = value.bits()
-    half = bits.below(1 << 23).choose(1 << 21, bits.place.constant(1 << 22, "i32", bits.lanes))
+    half = select(bits < 1 << 23, 1 << 21, bits.filled(1 << 22))
     power = (bits + half) >> 23
-    power = bits.above(_INFINITY - 1).choose(0xFF, power)
+    power = select(bits > _INFINITY - 1, 0xFF, power)
     if saturate:
-        power = power.above(0xFE).choose(0xFE, power)
-        power = bits.above(_INFINITY).choose(0xFF, power)
-    return bits.above(0).choose(power, bits.place.constant(0xFF, "i32", bits.lanes)).convert("trunci", "i8")
+        power = select(power > 0xFE, 0xFE, power)
+        power = select(bits > _INFINITY, 0xFF, power)
+    return select(bits > 0, power, 0xFF).convert("trunci", "i8")
 
 
 def _clamped(value: Expression, form: FloatFormat) -> Expression:
@@ -124,7 +124,7 @@ def _clamped(value: Expression, form: FloatFormat) -> Expression:
     spare = 13 if form.mlir == "tf32" else 0
     magnitude = bits & ((1 << (width - 1)) - 1)
     largest = (bits & (1 << (width - 1))) | (form.largest << spare)
-    return magnitude.equals(form.overflow << spare).choose(largest, bits).convert("bitcast", value.element)
+    return select(magnitude.equals(form.overflow << spare), largest, bits).bits_as(value.element)
 
 
 def round_to_odd(value: Expression) -> Expression:
@@ -132,10 +132,10 @@ def round_to_odd(value: Expression) -> Expression:
     near = value.convert("truncf", "f32")
     back = near.convert("extf", "f64")
     bits = near.bits()
-    is_short = (back.bits() & ((1 << 63) - 1)).below(value.bits() & ((1 << 63) - 1))
-    toward = bits + is_short.choose(1, bits.place.constant(-1, "i32", bits.lanes))
-    inexact = back.differs(value) & (bits & 1).equals(0)
-    return inexact.choose(toward, bits).convert("bitcast", "f32")
+    is_short = (back.bits() & ((1 << 63) - 1)) < (value.bits() & ((1 << 63) - 1))
+    toward = bits + select(is_short, 1, bits.filled(-1))
+    inexact = back.lies_beside(value) & (bits & 1).equals(0)
+    return select(inexact, toward, bits).bits_as("f32")
 
 
 def sum_to_odd(left: Expression, right: Expression) -> Expression:
@@ -144,10 +144,10 @@ def sum_to_odd(left: Expression, right: Expression) -> Expression:
     part = total - left
     error = (left - (total - part)) + (right - part)
     bits = total.bits()
-    inexact = error.differs(error.place.constant(0.0, "f64", error.lanes)) & (bits & 1).equals(0)
+    inexact = error.lies_beside(0.0) & (bits & 1).equals(0)
     same_sign = (error.bits() & (1 << 63)).equals(bits & (1 << 63))
-    toward = bits + same_sign.choose(1, bits.place.constant(-1, "i64", bits.lanes))
-    return inexact.choose(toward, bits).convert("bitcast", "f64")
+    toward = bits + select(same_sign, 1, bits.filled(-1))
+    return select(inexact, toward, bits).bits_as("f64")
 
 
 def _float32_bits(value: float) -> int:

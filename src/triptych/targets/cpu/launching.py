@@ -14,7 +14,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
-from triptych.ir.modules import function, graft, operations_named, symbols
+from triptych.ir.modules import callee, function, graft, operations_named, symbols
 from triptych.support.render import render
 from triptych.support.runtime_errors import LaunchShapeError
 from triptych.targets.cpu.ffi_layout import LAUNCH, LAUNCH_DECLARATION, POLL, POLL_DECLARATION, STOPPING
@@ -25,13 +25,12 @@ from triptych.targets.cpu.kernel_functions import (
     POLL_REQUEST,
     enclosing_function,
 )
-from triptych.targets.cpu.lower_assert import ERROR_ATTRIBUTE
+from triptych.targets.cpu.plain_code import PlainCode
 
 _CHUNK = ".chunk"
 _CONTAINER = "gpu.container_module"
 _POLL_PERIOD = 64
 """Passes of a place between two looks: a look takes 30 ns, and 64 passes of a loop should not take long."""
-_EQUAL, _NOT_NEGATIVE = 0, 5
 _DESCRIPTION = 7
 """Numbers that follow the kernel's own arguments: six dimensions and the bytes of shared memory."""
 
@@ -59,50 +58,23 @@ def _drop_kernels(module: Any) -> None:
     del module.operation.attributes[_CONTAINER]
 
 
-class _Code:
-    """Writes operations at one place of the user's source."""
+class _Code(PlainCode):
+    """Writes at one place of the user's source."""
 
     def __init__(self, context: Any, location: Any, insertion: Any) -> None:
-        self.builder = Builder(context)
+        super().__init__(Builder(context), location)
         self.builder.insertion = insertion
-        self._location = location
-
-    def value(self, name: str, operands: Sequence[Any], kind: str, **attributes: Any) -> Any:
-        return self.builder.value(name, operands, self.builder.type(kind), self._location, attributes)
-
-    def do(self, name: str, operands: Sequence[Any], regions: int = 0, **attributes: Any) -> Any:
-        return self.builder.operation(name, operands, (), self._location, attributes, regions)
-
-    def constant(self, number: int, kind: str) -> Any:
-        return self.value("arith.constant", (), kind, value=self.builder.integer(kind, number))
-
-    def compare(self, predicate: int, left: Any, right: int, kind: str) -> Any:
-        operands = (left, self.constant(right, kind))
-        return self.value("arith.cmpi", operands, "i1", predicate=self.builder.integer("i64", predicate))
 
     def stack(self, kind: str) -> Any:
         """Room for one value, at the insertion point: the entry block, or every pass of a loop would take more."""
-        element = self.builder.type_attribute(kind)
-        return self.value("llvm.alloca", (self.constant(1, "i64"),), "!llvm.ptr", elem_type=element)
+        element = {"elem_type": self.builder.type_attribute(kind)}
+        return self.value("llvm.alloca", (self.constant(1, "i64"),), "!llvm.ptr", element)
 
-    def call(self, callee: str, operands: Sequence[Any]) -> Any:
-        """A call of one of the functions that return a status."""
-        return self.value(
-            "llvm.call",
-            operands,
-            "i32",
-            callee=self.builder.attribute(f"@{callee}"),
-            operandSegmentSizes=self.builder.attribute(f"array<i32: {len(operands)}, 0>"),
-            op_bundle_sizes=self.builder.attribute("array<i32>"),
-        )
-
-    def check(self, holds: Any, error: str, text: str) -> None:
-        attributes = {"msg": self.builder.string(text), ERROR_ATTRIBUTE: self.builder.string(error)}
-        self.do("cf.assert", (holds,), **attributes)
-
-    def check_status(self, status: Any) -> None:
-        """Leave the function when a launch ends early; the cause is kept already."""
-        self.check(self.compare(_EQUAL, status, 0, "i32"), STOPPING, "the launch has ended early")
+    def check_status(self, called: str, operands: Sequence[Any]) -> None:
+        """Call a function that returns a status, and leave when a launch ends early; the cause is kept already."""
+        status = self.call(called, operands, ["i32"]).result
+        holds = self.compare("eq", status, self.constant(0, "i32"))
+        self.check(holds, STOPPING, "the launch has ended early")
 
 
 # `k.blocks` -----------------------------------------------------------------------------------------------------
@@ -132,17 +104,13 @@ class _BlocksFunction:
                 _poll(request, counter, launch)
 
     def _requests(self, name: str) -> list[Any]:
-        return [call for call in operations_named(self._operation, "func.call") if _callee(call) == name]
+        return [call for call in operations_named(self._operation, "func.call") if callee(call) == name]
 
     def _counter(self) -> Any:
         code = _Code(self._operation.context, self._operation.location, _start(self._entry))
         counter = code.stack("i32")
-        code.do("llvm.store", (code.constant(0, "i32"), counter))
+        code.operation("llvm.store", (code.constant(0, "i32"), counter))
         return counter
-
-
-def _callee(call: Any) -> str:
-    return str(bindings.mlir().FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
 def _poll(request: Any, counter: Any, launch: Any) -> None:
@@ -150,12 +118,12 @@ def _poll(request: Any, counter: Any, launch: Any) -> None:
     ir = bindings.mlir()
     code = _Code(request.context, request.location, ir.InsertionPoint(request))
     passed = code.value("arith.addi", (code.value("llvm.load", (counter,), "i32"), code.constant(1, "i32")), "i32")
-    code.do("llvm.store", (passed, counter))
+    code.operation("llvm.store", (passed, counter))
     rest = code.value("arith.andi", (passed, code.constant(_POLL_PERIOD - 1, "i32")), "i32")
-    branch = code.do("scf.if", (code.compare(_EQUAL, rest, 0, "i32"),), regions=2)
-    code.builder.insertion = ir.InsertionPoint(branch.regions[0].blocks.append())
-    code.check_status(code.call(POLL, (launch,)))
-    code.do("scf.yield", ())
+    branch = code.operation("scf.if", (code.compare("eq", rest, code.constant(0, "i32")),), regions=2)
+    code.enter(code.block(branch, 0))
+    code.check_status(POLL, (launch,))
+    code.operation("scf.yield")
     request.erase()
 
 
@@ -182,9 +150,9 @@ def _lower(module: Any, launch: Any) -> None:
     graft(module, _chunk_text(kernel, types, record))
     packed = _pack(launch, record, (*given.arguments, *numbers), code)
     symbol = code.builder.attribute(f'@"{kernel}{_CHUNK}"')
-    chunk = code.value("llvm.mlir.addressof", (), "!llvm.ptr", global_name=symbol)
+    chunk = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": symbol})
     total = _total(code, given.grid, launch)
-    code.check_status(code.call(LAUNCH, (chunk, packed, total, *given.block[:2])))
+    code.check_status(LAUNCH, (chunk, packed, total, *given.block[:2]))
     launch.erase()
 
 
@@ -206,10 +174,12 @@ def _pack(launch: Any, record: str, values: Sequence[Any], code: _Code) -> Any:
             "llvm.getelementptr",
             (packed,),
             "!llvm.ptr",
-            elem_type=code.builder.type_attribute(record),
-            rawConstantIndices=code.builder.attribute(f"array<i32: 0, {i}>"),
+            {
+                "elem_type": code.builder.type_attribute(record),
+                "rawConstantIndices": code.builder.attribute(f"array<i32: 0, {i}>"),
+            },
         )
-        code.do("llvm.store", (value, place))
+        code.operation("llvm.store", (value, place))
     return packed
 
 
@@ -217,13 +187,9 @@ def _total(code: _Code, grid: Sequence[Any], launch: Any) -> Any:
     """The number of blocks; one that no counter holds is refused."""
     x, y, z = (code.value("arith.extsi", (n,), "i64") for n in grid)
     plane = code.value("arith.muli", (x, y), "i64")
-    pair = code.builder.operation("arith.mulsi_extended", (plane, z), [code.builder.type("i64")] * 2, launch.location)
-    low, high = pair.results
-    fits = code.value(
-        "arith.andi",
-        (code.compare(_EQUAL, high, 0, "i64"), code.compare(_NOT_NEGATIVE, low, 0, "i64")),
-        "i1",
-    )
+    low, high = code.operation("arith.mulsi_extended", (plane, z), ["i64"] * 2).results
+    zero = code.constant(0, "i64")
+    fits = code.value("arith.andi", (code.compare("eq", high, zero), code.compare("sge", low, zero)), "i1")
     text = render(
         "a grid has too many blocks", LaunchShapeError.code, span=place_of(launch), expected="fewer than 2**63 in all"
     )

@@ -8,10 +8,10 @@ that runs a kernel's blocks it tells the launch, which stops, and whose status t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, symbols, text_constant
@@ -25,8 +25,8 @@ from triptych.targets.cpu.ffi_layout import (
     STOPPING,
 )
 from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of
+from triptych.targets.cpu.plain_code import ERROR_ATTRIBUTE, PlainCode
 
-ERROR_ATTRIBUTE = "triptych.error"
 SUCCESS, FAILURE = 0, -1
 _LIKELY = [2000, 1]
 
@@ -53,6 +53,7 @@ class _CheckedFunction(ABC):
     def __init__(self, operation: Any, texts: dict[str, str]) -> None:
         ir = bindings.mlir()
         self._operation = operation
+        self._code = PlainCode(Builder(operation.context), operation.location)
         self._region = operation.regions[0]
         self._types = ir.FunctionType(operation.attributes["function_type"].value)
         self._pointer = ir.Type.parse("!llvm.ptr")
@@ -136,7 +137,7 @@ class _PublicFunction(_CheckedFunction):
 
     def _leave(self, error: Any, text: Any) -> None:
         ir = bindings.mlir()
-        _call(FAIL, [error, text])
+        self._code.call(FAIL, [error, text])
         nothing = [ir.Operation.create("llvm.mlir.poison", results=[kind]).result for kind in self._types.results]
         ir.Operation.create("func.return", operands=[self._constant(FAILURE), *nothing])
 
@@ -156,7 +157,7 @@ class _KernelFunction(_CheckedFunction):
         del self._operation.attributes[KERNEL_ATTRIBUTE]
 
     def _leave(self, error: Any, text: Any) -> None:
-        _call(KERNEL_FAULT, [launch_of(self._operation), error, text, self._where or self._nowhere()])
+        self._code.call(KERNEL_FAULT, [launch_of(self._operation), error, text, self._where or self._nowhere()])
         bindings.mlir().Operation.create("func.return")
 
     def _take_where(self) -> Any | None:
@@ -169,19 +170,6 @@ class _KernelFunction(_CheckedFunction):
 
     def _nowhere(self) -> Any:
         return bindings.mlir().Operation.create("llvm.mlir.zero", results=[self._pointer]).result
-
-
-def _call(callee: str, operands: Sequence[Any]) -> None:
-    ir = bindings.mlir()
-    ir.Operation.create(
-        "llvm.call",
-        operands=operands,
-        attributes={
-            "callee": ir.FlatSymbolRefAttr.get(callee),
-            "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
-            "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-        },
-    )
 
 
 def _error_name(check: Any) -> str:

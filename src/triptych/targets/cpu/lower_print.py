@@ -10,11 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, text_constant
 from triptych.targets.cpu.ffi_layout import KERNEL_WRITE, KERNEL_WRITE_DECLARATION, WRITE, WRITE_DECLARATION
 from triptych.targets.cpu.kernel_functions import launch_of
+from triptych.targets.cpu.plain_code import PlainCode
 
 _BUFFER = 4096
 _VARIADIC_TYPES = ("i32", "i64", "f64", "!llvm.ptr")
@@ -95,17 +97,7 @@ llvm.func internal @{name}({parameters}) attributes {{passthrough = ["noinline",
 
 
 def _replace_by_call(operation: Any, name: str, launch: list[Any]) -> None:
-    ir = bindings.mlir()
-    operands = [*launch, *operation.operands]
-    with ir.InsertionPoint(operation):
-        ir.Operation.create(
-            "llvm.call",
-            operands=operands,
-            attributes={
-                "callee": ir.FlatSymbolRefAttr.get(name),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([len(operands), 0]),
-                "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
-            },
-            loc=operation.location,
-        )
+    code = PlainCode(Builder(operation.context), operation.location)
+    code.builder.insertion = bindings.mlir().InsertionPoint(operation)
+    code.call(name, [*launch, *operation.operands])
     operation.erase()

@@ -6,12 +6,13 @@ leads to one last suspension, at which the caller sees that the warp has ended.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from triptych.ir import bindings
-from triptych.ir.modules import graft, operations_named, symbols
+from triptych.ir.builder import Builder
+from triptych.ir.modules import callee, graft, operations_named, symbols
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, SUSPEND_REQUEST
+from triptych.targets.cpu.plain_code import PlainCode
 
 _DECLARATIONS = """
 llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
@@ -46,6 +47,7 @@ class _Coroutine:
         self._region = function.regions[0]
         self._location = function.location
         self._pointer = self._ir.Type.parse("!llvm.ptr")
+        self._code = PlainCode(Builder(function.context), function.location)
         self._handle: Any = None
         self._identity: Any = None
 
@@ -65,49 +67,34 @@ class _Coroutine:
         self._function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kind.inputs, [self._pointer]))
         self._function.attributes["llvm.presplit"] = ir.UnitAttr.get()
 
-    def _op(self, name: str, operands: Sequence[Any] = (), kind: str | None = None, **attributes: Any) -> Any:
-        results = [self._ir.Type.parse(kind)] if kind else []
-        made = self._ir.Operation.create(name, results=results, operands=list(operands), attributes=attributes)
-        return made.result if kind else made
-
-    def _integer(self, value: int, kind: str) -> Any:
-        return self._op("llvm.mlir.constant", (), kind, value=self._ir.Attribute.parse(f"{value} : {kind}"))
-
-    def _call(self, name: str, operands: Sequence[Any], kind: str | None) -> Any:
-        return self._op(
-            "llvm.call",
-            operands,
-            kind,
-            callee=self._ir.FlatSymbolRefAttr.get(name),
-            operandSegmentSizes=self._ir.DenseI32ArrayAttr.get([len(operands), 0]),
-            op_bundle_sizes=self._ir.DenseI32ArrayAttr.get([]),
-        )
-
     def _begin(self, entry: Any) -> None:
+        code = self._code
         with self._ir.InsertionPoint.at_block_begin(entry):
-            null = self._op("llvm.mlir.zero", (), "!llvm.ptr")
-            self._identity = self._op("llvm.intr.coro.id", (self._integer(_ALIGNMENT, "i32"), null, null, null), _TOKEN)
-            size = self._op("llvm.intr.coro.size", (), "i64")
-            more = self._op("llvm.add", (size, self._integer(_ALIGNMENT - 1, "i64")), "i64")
-            whole = self._op("llvm.and", (more, self._integer(-_ALIGNMENT, "i64")), "i64")
-            memory = self._call("aligned_alloc", (self._integer(_ALIGNMENT, "i64"), whole), "!llvm.ptr")
-            self._handle = self._op("llvm.intr.coro.begin", (self._identity, memory), "!llvm.ptr")
+            null = code.value("llvm.mlir.zero", (), "!llvm.ptr")
+            self._identity = code.value(
+                "llvm.intr.coro.id", (code.constant(_ALIGNMENT, "i32"), null, null, null), _TOKEN
+            )
+            size = code.value("llvm.intr.coro.size", (), "i64")
+            more = code.value("llvm.add", (size, code.constant(_ALIGNMENT - 1, "i64")), "i64")
+            whole = code.value("llvm.and", (more, code.constant(-_ALIGNMENT, "i64")), "i64")
+            memory = code.call("aligned_alloc", (code.constant(_ALIGNMENT, "i64"), whole), ["!llvm.ptr"]).result
+            self._handle = code.value("llvm.intr.coro.begin", (self._identity, memory), "!llvm.ptr")
 
     def _free(self) -> None:
-        ir = self._ir
+        ir, code = self._ir, self._code
         with ir.InsertionPoint(self._cleanup):
-            memory = self._op("llvm.intr.coro.free", (self._identity, self._handle), "!llvm.ptr")
-            self._call("free", (memory,), None)
+            memory = code.value("llvm.intr.coro.free", (self._identity, self._handle), "!llvm.ptr")
+            code.call("free", (memory,))
             ir.Operation.create("cf.br", successors=[self._leave])
         with ir.InsertionPoint(self._leave):
-            none = self._op("llvm.mlir.none", (), _TOKEN)
-            self._op("llvm.intr.coro.end", (self._handle, self._integer(0, "i1"), none), "i1")
+            none = code.value("llvm.mlir.none", (), _TOKEN)
+            code.value("llvm.intr.coro.end", (self._handle, code.constant(0, "i1"), none), "i1")
             ir.Operation.create("func.return", operands=[self._handle])
 
     def _suspend(self, resumed: Any, *, final: bool) -> None:
-        ir = self._ir
-        none = self._op("llvm.mlir.none", (), _TOKEN)
-        way = self._op("llvm.intr.coro.suspend", (none, self._integer(int(final), "i1")), "i8")
+        ir, code = self._ir, self._code
+        none = code.value("llvm.mlir.none", (), _TOKEN)
+        way = code.value("llvm.intr.coro.suspend", (none, code.constant(int(final), "i1")), "i8")
         ir.Operation.create(
             "cf.switch",
             operands=[way],
@@ -129,16 +116,12 @@ class _Coroutine:
                 with ir.InsertionPoint(operation):
                     ir.Operation.create("cf.br", successors=[self._last])
                 operation.erase()
-            elif operation.name == "func.call" and _callee(operation) == SUSPEND_REQUEST:
+            elif operation.name == "func.call" and callee(operation) == SUSPEND_REQUEST:
                 following = current.create_after()
                 with ir.InsertionPoint(operation):
                     self._suspend(following, final=False)
                 operation.erase()
                 current = following
-
-
-def _callee(call: Any) -> str:
-    return str(bindings.mlir().FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
 def mark_presplit(module: Any) -> None:

@@ -2,7 +2,7 @@
 
 Input: `math` operations on rank-1 vectors, after warps have become vectors and before control flow is flattened.
 Output: `arith` operations and those `math` operations that are machine instructions. `f16` and `bf16` lanes are
-computed in `f32` and rounded once more. Lanes of `f64` and scalars are left to the C mathematics library.
+computed in `f32` and rounded once more. Expression of `f64` and scalars are left to the C mathematics library.
 
 Nothing here may be contracted or reassociated later: the formulas count on each rounding. A pass that adds such flags
 to the user's operations runs before this one.
@@ -17,6 +17,9 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.support.float_formats import FLOAT_FORMATS
+from triptych.targets.cpu.expressions import Expression, Place
+from triptych.targets.cpu.float_rounding import narrow
 from triptych.targets.cpu.mathematics import (
     error_function,
     exponentials,
@@ -27,10 +30,8 @@ from triptych.targets.cpu.mathematics import (
     powers,
     trigonometry,
 )
-from triptych.targets.cpu.mathematics.binary_floats import rounded_to_bf16
-from triptych.targets.cpu.mathematics.lanes import Emitter, Lanes
 
-Build = Callable[..., Lanes | Sequence[Lanes]]
+Build = Callable[..., Expression | Sequence[Expression]]
 """From `f32` operands to the result or results."""
 
 
@@ -83,7 +84,7 @@ def vectorise_math(module: Any) -> None:
         shape = _VECTOR.fullmatch(str(operation.results[0].type))
         if shape is not None:
             builder.insertion = bindings.mlir().InsertionPoint(operation)
-            _replace(operation, Emitter(builder, module, int(shape[1]), operation.location), shape[2])
+            _replace(operation, Place(builder, operation.location, module), shape[2], int(shape[1]))
 
 
 def _candidates(module: Any) -> list[Any]:
@@ -100,10 +101,10 @@ def _candidates(module: Any) -> list[Any]:
     return found
 
 
-def _replace(operation: Any, emitter: Emitter, element: str) -> None:
-    operands = [_widened(Lanes(operand, element, emitter)) for operand in operation.operands]
-    built = _chosen(operation)(*operands)
-    results = [built] if isinstance(built, Lanes) else built
+def _replace(operation: Any, place: Place, element: str, lanes: int) -> None:
+    operands = [Expression(place, operand, element, lanes) for operand in operation.operands]
+    built = _chosen(operation)(*(operand.convert("extf", "f32") for operand in operands))
+    results = [built] if isinstance(built, Expression) else built
     for old, new in zip(list(operation.results), results, strict=True):
         old.replace_all_uses_with(_narrowed(new, element).value)
     operation.erase()
@@ -115,15 +116,5 @@ def _chosen(operation: Any) -> Build:
     return formula.fast if formula.fast is not None and _APPROXIMATE.search(flags) else formula.build
 
 
-def _widened(x: Lanes) -> Lanes:
-    return x if x.element == "f32" else x.converted("extf", "f32")
-
-
-def _narrowed(x: Lanes, element: str) -> Lanes:
-    match element:
-        case "f16":
-            return x.converted("truncf", element)
-        case "bf16":
-            return rounded_to_bf16(x)
-        case _:
-            return x
+def _narrowed(x: Expression, element: str) -> Expression:
+    return x if element == x.element else narrow(x, FLOAT_FORMATS[element])

@@ -1,1 +1,1 @@
-"""Elementary functions as branch-free vector arithmetic: one file per family, built from `Lanes` expressions."""
+"""Elementary functions as branch-free vector arithmetic: one file per family, built from `Expression` expressions."""

@@ -1,21 +1,21 @@
 """Taking binary floats apart and putting them together by integer arithmetic on their bits.
 
-Input and output: `Lanes` of `f32` or `f64`. Conversion instructions would leave lanes that hold NaN undefined; adding,
-shifting and reinterpreting bits is defined for every pattern.
+Input and output: expressions of `f32` or `f64`. Conversion instructions would leave lanes that hold NaN undefined;
+adding, shifting and reinterpreting bits is defined for every pattern.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from triptych.targets.cpu.mathematics.lanes import Lanes, fma, select
+from triptych.targets.cpu.expressions import Expression, select
+from triptych.targets.cpu.mathematics.combinations import fma
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A binary interchange format: its integer of the same width and where its exponent is."""
+    """A binary interchange format: where its exponent is."""
 
-    integer: str
     fraction_bits: int
     bias: int
 
@@ -33,55 +33,41 @@ class Format:
         return 2.0 ** (1 - self.bias)
 
 
-FORMATS = {"f32": Format("i32", 23, 127), "f64": Format("i64", 52, 1023)}
+FORMATS = {"f32": Format(23, 127), "f64": Format(52, 1023)}
 _TWO_THIRDS = {"f32": 0x3F2AAAAB, "f64": 0x3FE5555555555555}
 """Bits of the smallest significand that `split` gives: with it, 1 lies in the middle of [2/3, 4/3)."""
 
 
-def bits(x: Lanes) -> Lanes:
-    """The bits as an integer."""
-    return x.bits_as(FORMATS[x.element].integer)
-
-
-def nearest_integer(x: Lanes, factor: float = 1.0) -> tuple[Lanes, Lanes]:
+def nearest_integer(x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
     """The integer nearest to `x * factor`, as a float and as an integer; `x * factor` is of moderate size."""
     form = FORMATS[x.element]
     rounded = fma(x, factor, form.rounder)
-    return rounded - form.rounder, bits(rounded) - form.rounder_bits
+    return rounded - form.rounder, rounded.bits() - form.rounder_bits
 
 
-def power_of_two(n: Lanes, element: str) -> Lanes:
+def power_of_two(n: Expression, element: str) -> Expression:
     """`2 ** n` for an integer n in the range of normal numbers."""
     form = FORMATS[element]
     return ((n + form.bias) << form.fraction_bits).bits_as(element)
 
 
-def scaled(x: Lanes, n: Lanes) -> Lanes:
+def scaled(x: Expression, n: Expression) -> Expression:
     """`x * 2 ** n`, rounded once when the result is subnormal. One power of two would not reach that far."""
-    half = n >> 1
+    half = n.shifted_right_signed(1)
     return x * power_of_two(half, x.element) * power_of_two(n - half, x.element)
 
 
-def split(x: Lanes) -> tuple[Lanes, Lanes]:
+def split(x: Expression) -> tuple[Expression, Expression]:
     """`(k, m)` with `x == m * 2 ** k` and m in [2/3, 4/3), for a normal positive x; k is an integer."""
     form = FORMATS[x.element]
-    pattern = bits(x)
-    exponent = (pattern - _TWO_THIRDS[x.element]) >> form.fraction_bits
+    pattern = x.bits()
+    exponent = (pattern - _TWO_THIRDS[x.element]).shifted_right_signed(form.fraction_bits)
     return exponent, (pattern - (exponent << form.fraction_bits)).bits_as(x.element)
 
 
-def split_any(x: Lanes) -> tuple[Lanes, Lanes]:
+def split_any(x: Expression) -> tuple[Expression, Expression]:
     """As `split`, for a subnormal positive x as well."""
     form = FORMATS[x.element]
     small = x < form.smallest_normal
     exponent, significand = split(select(small, x * 2.0**form.fraction_bits, x))
     return select(small, exponent - form.fraction_bits, exponent), significand
-
-
-def rounded_to_bf16(x: Lanes) -> Lanes:
-    """The nearest `bf16`. The instruction of newer x86 processors would make 0 of subnormal numbers."""
-    pattern = bits(x)
-    odd = pattern.shifted_right(16) & 1
-    quiet = 0x400000
-    nearest = select(x.differs(x), pattern | quiet, pattern + 0x7FFF + odd)
-    return nearest.shifted_right(16).converted("trunci", "i16").bits_as("bf16")

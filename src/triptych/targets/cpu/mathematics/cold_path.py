@@ -1,4 +1,4 @@
-"""Lanes that the common formula cannot serve: a separate function computes them, only when there is such a lane.
+"""Expression that the common formula cannot serve: a separate function computes them, only when there is such a lane.
 
 Input: the common results and the lanes they are wrong for. Output: results right in every lane. The function is made
 once per module and lane count, so that a formula used often does not repeat its rare part.
@@ -7,53 +7,54 @@ once per module and lane count, so that a formula used often does not repeat its
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.modules import symbols
-from triptych.targets.cpu.mathematics.lanes import Emitter, Lanes, select
+from triptych.targets.cpu.expressions import Expression, select
 
-Body = Callable[[Lanes], tuple[Lanes, ...]]
+Body = Callable[[Expression], tuple[Expression, ...]]
 
 
-def corrected(common: Sequence[Lanes], wrong: Lanes, name: str, body: Body, x: Lanes) -> tuple[Lanes, ...]:
+def corrected(
+    common: Sequence[Expression], wrong: Expression, name: str, body: Body, x: Expression
+) -> tuple[Expression, ...]:
     """`common`, with the lanes that are wrong taken from `body(x)`."""
-    emitter = x.emitter
-    builder, place = emitter.builder, emitter.location
-    types = [lanes.value.type for lanes in common]
-    function = _function(emitter, name, body, x, types)
-    choice = builder.operation("scf.if", (_any(wrong),), types, place, regions=2)
+    builder, location = x.place.builder, x.place.location
+    types = [result.value.type for result in common]
+    function = _function(name, body, x, types)
+    choice = builder.operation("scf.if", (_any(wrong),), types, location, regions=2)
     after = builder.insertion
-    builder.insertion = builder.at_end(builder.append_block(choice, 0, (), place))
-    call = builder.operation("func.call", (x.value,), types, place, {"callee": function})
-    rare = [Lanes(value, lanes.element, emitter) for value, lanes in zip(call.results, common, strict=True)]
+    builder.insertion = builder.at_end(builder.append_block(choice, 0, (), location))
+    call = builder.operation("func.call", (x.value,), types, location, {"callee": function})
+    rare = [replace(old, value=value) for value, old in zip(call.results, common, strict=True)]
     chosen = [select(wrong, new, old).value for new, old in zip(rare, common, strict=True)]
-    builder.operation("scf.yield", chosen, (), place)
-    builder.insertion = builder.at_end(builder.append_block(choice, 1, (), place))
-    builder.operation("scf.yield", [lanes.value for lanes in common], (), place)
+    builder.operation("scf.yield", chosen, (), location)
+    builder.insertion = builder.at_end(builder.append_block(choice, 1, (), location))
+    builder.operation("scf.yield", [result.value for result in common], (), location)
     builder.insertion = after
-    return tuple(Lanes(value, lanes.element, emitter) for value, lanes in zip(choice.results, common, strict=True))
+    return tuple(replace(old, value=value) for value, old in zip(choice.results, common, strict=True))
 
 
-def _any(condition: Lanes) -> Any:
-    builder = condition.emitter.builder
-    kind = builder.attribute("#vector.kind<or>")
-    return builder.value(
-        "vector.reduction", (condition.value,), builder.type("i1"), condition.emitter.location, {"kind": kind}
-    )
+def _any(condition: Expression) -> Any:
+    place = condition.place
+    kind = {"kind": place.builder.attribute("#vector.kind<or>")}
+    return place.builder.value("vector.reduction", (condition.value,), place.type("i1", None), place.location, kind)
 
 
-def _function(emitter: Emitter, name: str, body: Body, x: Lanes, types: Sequence[Any]) -> Any:
+def _function(name: str, body: Body, x: Expression, types: Sequence[Any]) -> Any:
     """The symbol of the function, which is built at the end of the module when it is not there yet."""
-    builder, place = emitter.builder, emitter.builder.unknown
-    symbol = f"triptych.{name}.{emitter.count}"
-    if symbol not in symbols(emitter.module):
+    builder, module = x.place.builder, x.place.module
+    place = replace(x.place, location=builder.unknown)
+    symbol = f"triptych.{name}.{x.lanes}"
+    if symbol not in symbols(module):
         before = builder.insertion
-        function, block = builder.function(emitter.module, symbol, [x.value.type], place)
+        function, block = builder.function(module, symbol, [x.value.type], place.location)
         builder.finish_function(function, [x.value.type], types)
         builder.insertion = builder.at_end(block)
-        results = body(Lanes(block.arguments[0], x.element, Emitter(builder, emitter.module, emitter.count, place)))
-        builder.operation("func.return", [lanes.value for lanes in results], (), place)
+        results = body(replace(x, place=place, value=block.arguments[0]))
+        builder.operation("func.return", [result.value for result in results], (), place.location)
         _mark(function, builder)
         builder.insertion = before
     return bindings.mlir().FlatSymbolRefAttr.get(symbol, context=builder.context)

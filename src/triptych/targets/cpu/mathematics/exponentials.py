@@ -5,8 +5,9 @@ exp(x) = 2**n * exp(r) with n the integer nearest to x / ln 2, so that |r| <= ln
 
 from __future__ import annotations
 
+from triptych.targets.cpu.expressions import Expression, select
 from triptych.targets.cpu.mathematics.binary_floats import nearest_integer, power_of_two, scaled
-from triptych.targets.cpu.mathematics.lanes import Lanes, clamp, fma, polynomial, select
+from triptych.targets.cpu.mathematics.combinations import clamp, fma, polynomial
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.6931471824645996
@@ -21,13 +22,13 @@ _EXP2 = (6.931472e-01, 2.4022648e-01, 5.5503596e-02, 9.618503e-03, 1.3390997e-03
 """(2**r - 1) / r for |r| <= 1/2; 2**r then has a relative error of 2**-28.3."""
 
 
-def exp(x: Lanes) -> Lanes:
+def exp(x: Expression) -> Expression:
     """Beyond the bounds the result is 0 or infinity; inside them the power of two is in reach of `scaled`."""
     n, significand = exp_parts(clamp(x, -104.0, 89.0))
     return scaled(significand, n)
 
 
-def exp2(x: Lanes) -> Lanes:
+def exp2(x: Expression) -> Expression:
     """As `exp`; no part of x is lost in the reduction."""
     x = clamp(x, -151.0, 129.0)
     whole, n = nearest_integer(x)
@@ -35,7 +36,7 @@ def exp2(x: Lanes) -> Lanes:
     return scaled(fma(r, polynomial(r, _EXP2), 1.0), n)
 
 
-def expm1(x: Lanes) -> Lanes:
+def expm1(x: Expression) -> Expression:
     """2**n * (exp(r) - 1) + (2**n - 1), computed as twice its half, because 2**128 is not a float."""
     n, r = _reduced(clamp(x, -18.0, 89.0))
     grown = fma(r * r, polynomial(r, _EXPM1), r)
@@ -44,12 +45,12 @@ def expm1(x: Lanes) -> Lanes:
     return select(abs(x) < 2.0**-25, x, total)
 
 
-def exp_parts(x: Lanes) -> tuple[Lanes, Lanes]:
+def exp_parts(x: Expression) -> tuple[Expression, Expression]:
     """`(n, m)` with exp(x) = m * 2**n and m near 1, for |x| below a hundred or so."""
     n, r = _reduced(x)
     return n, fma(r * r, polynomial(r, _EXP), r) + 1.0
 
 
-def _reduced(x: Lanes) -> tuple[Lanes, Lanes]:
+def _reduced(x: Expression) -> tuple[Expression, Expression]:
     whole, n = nearest_integer(x, LOG2_E)
     return n, fma(whole, -LN2_LOW, fma(whole, -LN2_HIGH, x))

@@ -5,8 +5,8 @@ asin uses asin(x) = pi / 2 - 2 * asin(sqrt((1 - x) / 2)) above 1/2; atan uses at
 
 from __future__ import annotations
 
-from triptych.targets.cpu.mathematics.binary_floats import bits
-from triptych.targets.cpu.mathematics.lanes import Lanes, copysign, fma, polynomial, select
+from triptych.targets.cpu.expressions import Expression, select
+from triptych.targets.cpu.mathematics.combinations import copysign, fma, polynomial
 
 _HALF_PI_HIGH, _HALF_PI_LOW = 1.5707963705062866, -4.371138828673793e-08
 _PI_HIGH, _PI_LOW = 2 * _HALF_PI_HIGH, 2 * _HALF_PI_LOW
@@ -21,7 +21,7 @@ _ATAN = (
 """(atan(x) - x) / x**3 in x**2 for |x| <= 1; atan(x) then has a relative error of 2**-31."""
 
 
-def asin(x: Lanes) -> Lanes:
+def asin(x: Expression) -> Expression:
     """NaN beyond 1, from the square root. Where the subtraction from pi / 2 rounds, the loss is added again."""
     far, main, small = _asin_parts(x)
     high = fma(main, -2.0, _HALF_PI_HIGH)
@@ -29,7 +29,7 @@ def asin(x: Lanes) -> Lanes:
     return copysign(select(far, high + low, main + small), x)
 
 
-def acos(x: Lanes) -> Lanes:
+def acos(x: Expression) -> Expression:
     """Near 1 no subtraction of pi / 2 may hide the small result."""
     far, main, small = _asin_parts(x)
     angle = main + small
@@ -37,7 +37,7 @@ def acos(x: Lanes) -> Lanes:
     return select(far, outer, _subtracted_from_half_pi(copysign(angle, x)))
 
 
-def atan(x: Lanes) -> Lanes:
+def atan(x: Expression) -> Expression:
     """1 / infinity is 0, so infinities need no care."""
     size = abs(x)
     far = size > 1.0
@@ -45,7 +45,7 @@ def atan(x: Lanes) -> Lanes:
     return copysign(select(far, _subtracted_from_half_pi(angle), angle), x)
 
 
-def atan2(y: Lanes, x: Lanes) -> Lanes:
+def atan2(y: Expression, x: Expression) -> Expression:
     """The angle of the point (x, y); signed zeros and infinities as C has them."""
     width, height = abs(x), abs(y)
     steep = height > width
@@ -54,11 +54,11 @@ def atan2(y: Lanes, x: Lanes) -> Lanes:
     slope = select(short.equals(long) & (long > 0.0), 1.0, slope)
     angle = _atan_of_proper(slope)
     angle = select(steep, _subtracted_from_half_pi(angle), angle)
-    angle = select(bits(x) < 0, _subtracted_from_pi(angle), angle)
+    angle = select(x.bits() < 0, _subtracted_from_pi(angle), angle)
     return select(x.differs(x), x, copysign(angle, y))
 
 
-def _asin_parts(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+def _asin_parts(x: Expression) -> tuple[Expression, Expression, Expression]:
     """Whether |x| is above 1/2, and, as a sum of two, asin(|x|) or, there, asin(sqrt((1 - |x|) / 2))."""
     size = abs(x)
     far = size > 0.5
@@ -67,14 +67,14 @@ def _asin_parts(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
     return far, root, root * square * polynomial(square, _ASIN)
 
 
-def _atan_of_proper(x: Lanes) -> Lanes:
+def _atan_of_proper(x: Expression) -> Expression:
     square = x * x
     return fma(x * square, polynomial(square, _ATAN), x)
 
 
-def _subtracted_from_half_pi(angle: Lanes) -> Lanes:
+def _subtracted_from_half_pi(angle: Expression) -> Expression:
     return _HALF_PI_HIGH - (angle - _HALF_PI_LOW)
 
 
-def _subtracted_from_pi(angle: Lanes) -> Lanes:
+def _subtracted_from_pi(angle: Expression) -> Expression:
     return _PI_HIGH - (angle - _PI_LOW)

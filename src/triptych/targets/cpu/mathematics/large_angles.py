@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from triptych.targets.cpu.mathematics.binary_floats import bits
-from triptych.targets.cpu.mathematics.lanes import Lanes, select
+from triptych.targets.cpu.expressions import Expression, select
 
 _WORDS = (0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB)
 """The first bits of 2 / pi, after 32 zeros for the smallest angles."""
@@ -20,42 +19,42 @@ _FIRST_EXPONENT = 120
 _STARTS = range(5)
 
 
-def reduce_large_angle(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+def reduce_large_angle(x: Expression) -> tuple[Expression, Expression, Expression]:
     """`(quadrant, rest, what the float rest lacks)`; NaN for infinities."""
-    pattern = bits(x)
-    position = (pattern.shifted_right(23) & 0xFF) - _FIRST_EXPONENT
+    pattern = x.bits()
+    position = ((pattern >> 23) & 0xFF) - _FIRST_EXPONENT
     significand = _wide((pattern & 0x7FFFFF) | 0x800000)
     quarters = _product(significand, _window(position))
-    quadrant = ((quarters + (1 << 61)) >> 62) & 3
-    angle = (quarters - (quadrant << 62)).converted("sitofp", "f64") * (math.pi / 2 * 2.0**-62)
+    quadrant = (quarters + (1 << 61)).shifted_right_signed(62) & 3
+    angle = (quarters - (quadrant << 62)).convert("sitofp", "f64") * (math.pi / 2 * 2.0**-62)
     angle = select(x < 0.0, -angle, angle)
-    rest = angle.converted("truncf", "f32")
-    lacking = (angle - rest.converted("extf", "f64")).converted("truncf", "f32")
-    quadrant = quadrant.converted("trunci", "i32")
+    rest = angle.convert("truncf", "f32")
+    lacking = (angle - rest.convert("extf", "f64")).convert("truncf", "f32")
+    quadrant = quadrant.convert("trunci", "i32")
     return select(x < 0.0, -quadrant, quadrant), select(abs(x) < math.inf, rest, math.nan), lacking
 
 
-def _product(significand: Lanes, window: tuple[Lanes, Lanes, Lanes]) -> Lanes:
+def _product(significand: Expression, window: tuple[Expression, Expression, Expression]) -> Expression:
     """The upper 64 of the 96 bits of the product, modulo four quadrants; a quadrant is 2**62."""
     high, middle, low = (significand * word for word in window)
-    return (high << 32) + middle + low.shifted_right(32)
+    return (high << 32) + middle + (low >> 32)
 
 
-def _window(position: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+def _window(position: Expression) -> tuple[Expression, Expression, Expression]:
     """Three words of 32 bits of 2 / pi that begin at a bit position."""
-    start, shift = position.shifted_right(5), _wide(position & 31)
+    start, shift = position >> 5, _wide(position & 31)
     words = [_wide(_word(start, offset)) for offset in range(4)]
     pairs = ((first << 32) | second for first, second in pairwise(words))
-    first, second, third = ((pair << shift).shifted_right(32) for pair in pairs)
+    first, second, third = ((pair << shift) >> 32 for pair in pairs)
     return first, second, third
 
 
-def _word(start: Lanes, offset: int) -> Lanes:
+def _word(start: Expression, offset: int) -> Expression:
     word = start.filled(_WORDS[offset])
     for index in _STARTS[1:]:
         word = select(start.equals(index), _WORDS[index + offset] if index + offset < len(_WORDS) else 0, word)
     return word
 
 
-def _wide(x: Lanes) -> Lanes:
-    return x.converted("extui", "i64")
+def _wide(x: Expression) -> Expression:
+    return x.convert("extui", "i64")

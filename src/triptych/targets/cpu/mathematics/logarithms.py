@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 
+from triptych.targets.cpu.expressions import Expression, select
 from triptych.targets.cpu.mathematics.binary_floats import power_of_two, split, split_any
+from triptych.targets.cpu.mathematics.combinations import fma, polynomial
 from triptych.targets.cpu.mathematics.exponentials import LN2_HIGH, LN2_LOW
-from triptych.targets.cpu.mathematics.lanes import Lanes, fma, polynomial, select
 
 _LOG1P = (
     *(3.3333334e-01, -2.4999826e-01, 1.9999684e-01, -1.667936e-01, 1.4302601e-01),
@@ -23,13 +24,13 @@ _LOG10_2_HIGH, _LOG10_2_LOW = 0.3010300099849701, -1.432098883924482e-08
 """Constants as a float and what that float lacks."""
 
 
-def log(x: Lanes) -> Lanes:
+def log(x: Expression) -> Expression:
     """Natural logarithm."""
     k, m = split_any(x)
     return _with_special_values(x, _natural(_as_float(k, x), m - 1.0))
 
 
-def log1p(x: Lanes) -> Lanes:
+def log1p(x: Expression) -> Expression:
     """log(1 + x); what the addition rounds away is added to the significand again."""
     total = 1.0 + x
     k, m = split(total)
@@ -39,7 +40,7 @@ def log1p(x: Lanes) -> Lanes:
     return select(abs(x) < 2.0**-25, x, result)
 
 
-def log2(x: Lanes) -> Lanes:
+def log2(x: Expression) -> Expression:
     """Logarithm to base 2; exact for powers of two."""
     k, m = split_any(x)
     high, low = _log1p_parts(m - 1.0)
@@ -47,7 +48,7 @@ def log2(x: Lanes) -> Lanes:
     return _with_special_values(x, _as_float(k, x) + fraction)
 
 
-def log10(x: Lanes) -> Lanes:
+def log10(x: Expression) -> Expression:
     """Logarithm to base 10."""
     k, m = split_any(x)
     high, low = _log1p_parts(m - 1.0)
@@ -56,33 +57,33 @@ def log10(x: Lanes) -> Lanes:
     return _with_special_values(x, fma(exponent, _LOG10_2_HIGH, fma(high, _LOG10_E_HIGH, rest)))
 
 
-def _natural(k: Lanes, f: Lanes) -> Lanes:
+def _natural(k: Expression, f: Expression) -> Expression:
     return fma(k, LN2_HIGH, f + fma(k, LN2_LOW, _log1p_tail(f)))
 
 
-def _log1p_tail(f: Lanes) -> Lanes:
+def _log1p_tail(f: Expression) -> Expression:
     """log(1 + f) - f."""
     return f * f * fma(f, polynomial(f, _LOG1P), -0.5)
 
 
-def _log1p_parts(f: Lanes) -> tuple[Lanes, Lanes]:
+def _log1p_parts(f: Expression) -> tuple[Expression, Expression]:
     """log(1 + f) as a float and what that float lacks: the multiplication that follows would magnify the loss."""
     tail = _log1p_tail(f)
     high = f + tail
     return high, tail - (high - f)
 
 
-def _with_special_values(x: Lanes, result: Lanes) -> Lanes:
+def _with_special_values(x: Expression, result: Expression) -> Expression:
     """-inf at 0, inf at inf, and NaN below 0 and for NaN."""
     result = select(x < math.inf, result, x)
     result = select(x.equals(0.0), -math.inf, result)
     return select(x < 0.0, math.nan, result)
 
 
-def _as_float(k: Lanes, x: Lanes) -> Lanes:
-    return k.converted("sitofp", x.element)
+def _as_float(k: Expression, x: Expression) -> Expression:
+    return k.convert("sitofp", x.element)
 
 
-def _at_most_bias(k: Lanes) -> Lanes:
+def _at_most_bias(k: Expression) -> Expression:
     """The inverse of a larger power of two is no normal number; nothing is lost where x is that large."""
     return select(k > 127, 127, k)

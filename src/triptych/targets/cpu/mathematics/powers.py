@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 
-from triptych.targets.cpu.mathematics.binary_floats import bits, nearest_integer, power_of_two, split
+from triptych.targets.cpu.expressions import Expression, select
+from triptych.targets.cpu.mathematics.binary_floats import nearest_integer, power_of_two, split
+from triptych.targets.cpu.mathematics.combinations import clamp, copysign, fma, polynomial
 from triptych.targets.cpu.mathematics.exponentials import exp2
-from triptych.targets.cpu.mathematics.lanes import Lanes, clamp, copysign, fma, polynomial, select
 from triptych.targets.cpu.mathematics.logarithms import log2
 
 _LOG2 = (
@@ -28,20 +29,20 @@ _INVERSE_CUBE_ROOT_OF_ONE = 0x54A21D2A
 """Minus a third of the bits of x, this is the bits of about x ** (-1/3): bits count logarithms."""
 
 
-def power(x: Lanes, y: Lanes) -> Lanes:
+def power(x: Expression, y: Expression) -> Expression:
     """All special cases as C has them."""
     size = abs(x)
-    exponent = y.converted("extf", "f64") * _log2(size)
+    exponent = y.convert("extf", "f64") * _log2(size)
     exponent = select(size.equals(1.0) | y.equals(0.0), 0.0, exponent)
-    return _with_sign(x, y, _exp2(clamp(exponent, -160.0, 130.0)).converted("truncf", "f32"))
+    return _with_sign(x, y, _exp2(clamp(exponent, -160.0, 130.0)).convert("truncf", "f32"))
 
 
-def power_fast(x: Lanes, y: Lanes) -> Lanes:
+def power_fast(x: Expression, y: Expression) -> Expression:
     """2 ** (y * log2(x)); the error grows with the exponent, and a negative x gives NaN."""
     return exp2(y * log2(x))
 
 
-def _with_sign(x: Lanes, y: Lanes, size: Lanes) -> Lanes:
+def _with_sign(x: Expression, y: Expression, size: Expression) -> Expression:
     """Odd integers keep the sign of x; other numbers are no exponents of a finite negative x."""
     half = y * 0.5
     whole = y.equals(y.applied("trunc"))
@@ -50,26 +51,26 @@ def _with_sign(x: Lanes, y: Lanes, size: Lanes) -> Lanes:
     return select(odd, copysign(size, x), size)
 
 
-def _log2(x: Lanes) -> Lanes:
+def _log2(x: Expression) -> Expression:
     """log2 of a positive `f32`, in `f64`."""
-    wide = x.converted("extf", "f64")
+    wide = x.convert("extf", "f64")
     k, m = split(wide)
     f = m - 1.0
-    result = fma(f, polynomial(f, _LOG2), k.converted("sitofp", "f64"))
+    result = fma(f, polynomial(f, _LOG2), k.convert("sitofp", "f64"))
     result = select(x < math.inf, result, wide)
     return select(x.equals(0.0), -math.inf, result)
 
 
-def _exp2(x: Lanes) -> Lanes:
+def _exp2(x: Expression) -> Expression:
     whole, n = nearest_integer(x)
     return polynomial(x - whole, _EXP2) * power_of_two(n, "f64")
 
 
-def cbrt(x: Lanes) -> Lanes:
+def cbrt(x: Expression) -> Expression:
     """x times the square of x ** (-1/3), whose iteration needs no division, and one step of Newton's rule."""
     subnormal = abs(x) < 2.0**-126
     size = abs(select(subnormal, x * 2.0**24, x))
-    third = (bits(size).converted("sitofp", "f32") * (1.0 / 3.0)).converted("fptosi", "i32")
+    third = (size.bits().convert("sitofp", "f32") * (1.0 / 3.0)).convert("fptosi", "i32")
     inverse = (_INVERSE_CUBE_ROOT_OF_ONE - third).bits_as("f32")
     for _ in range(2):
         off = 1.0 - (size * inverse) * (inverse * inverse)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from triptych.targets.cpu.mathematics.binary_floats import bits, nearest_integer
+from triptych.targets.cpu.expressions import Expression, select
+from triptych.targets.cpu.mathematics.binary_floats import nearest_integer
 from triptych.targets.cpu.mathematics.cold_path import corrected
-from triptych.targets.cpu.mathematics.lanes import Lanes, fma, polynomial, select
+from triptych.targets.cpu.mathematics.combinations import fma, polynomial
 from triptych.targets.cpu.mathematics.large_angles import reduce_large_angle
 
 _TWO_OVER_PI = 0.6366197723675814
@@ -26,44 +27,44 @@ _TAN = (3.3333352e-01, 1.3332577e-01, 5.4069877e-02, 2.1229884e-02, 1.0973496e-0
 """(tan(r) - r) / r**3 in r**2; tan(r) then has a relative error of 2**-29.3."""
 
 
-def sin(x: Lanes) -> Lanes:
+def sin(x: Expression) -> Expression:
     """-0 gives -0, which the sums would lose."""
     return select(x.equals(0.0), x, _sin_of(_reduced(x)))
 
 
-def cos(x: Lanes) -> Lanes:
+def cos(x: Expression) -> Expression:
     """For every angle, however large."""
     return _cos_of(_reduced(x))
 
 
-def sincos(x: Lanes) -> tuple[Lanes, Lanes]:
+def sincos(x: Expression) -> tuple[Expression, Expression]:
     """Both, from one reduction."""
     angle = _reduced(x)
     return select(x.equals(0.0), x, _sin_of(angle)), _cos_of(angle)
 
 
-def tan(x: Lanes) -> Lanes:
+def tan(x: Expression) -> Expression:
     """As `sin`."""
     return select(x.equals(0.0), x, _tan_of(_reduced(x)))
 
 
-def sin_fast(x: Lanes) -> Lanes:
+def sin_fast(x: Expression) -> Expression:
     """Right up to 2**17, as the fast sine of a graphics processor is for moderate angles only; -0 gives 0."""
     return _sin_of(_reduced_moderate(x))
 
 
-def cos_fast(x: Lanes) -> Lanes:
+def cos_fast(x: Expression) -> Expression:
     """As `sin_fast`."""
     return _cos_of(_reduced_moderate(x))
 
 
-def sincos_fast(x: Lanes) -> tuple[Lanes, Lanes]:
+def sincos_fast(x: Expression) -> tuple[Expression, Expression]:
     """As `sin_fast`."""
     angle = _reduced_moderate(x)
     return _sin_of(angle), _cos_of(angle)
 
 
-def tan_fast(x: Lanes) -> Lanes:
+def tan_fast(x: Expression) -> Expression:
     """As `sin_fast`."""
     return _tan_of(_reduced_moderate(x))
 
@@ -72,18 +73,18 @@ def tan_fast(x: Lanes) -> Lanes:
 class _Angle:
     """quadrant * pi / 2 + rest + lacking: a rest of at most pi / 4 and what that float lacks."""
 
-    quadrant: Lanes
-    rest: Lanes
-    lacking: Lanes
+    quadrant: Expression
+    rest: Expression
+    lacking: Expression
 
 
-def _reduced(x: Lanes) -> _Angle:
+def _reduced(x: Expression) -> _Angle:
     common = _reduced_moderate(x)
     parts = (common.quadrant, common.rest, common.lacking)
     return _Angle(*corrected(parts, abs(x) > _LARGEST, "reduce_large_angle", reduce_large_angle, x))
 
 
-def _reduced_moderate(x: Lanes) -> _Angle:
+def _reduced_moderate(x: Expression) -> _Angle:
     """What the product and its subtraction round away is computed without error."""
     whole, quadrant = nearest_integer(x, _TWO_OVER_PI)
     first, second, third = _HALF_PI
@@ -94,21 +95,21 @@ def _reduced_moderate(x: Lanes) -> _Angle:
     return _Angle(quadrant, rest, fma(whole, -third, lost))
 
 
-def _cos_of(angle: _Angle) -> Lanes:
+def _cos_of(angle: _Angle) -> Expression:
     """The sine a quadrant further."""
     return _sin_of(replace(angle, quadrant=angle.quadrant + 1))
 
 
-def _sin_of(angle: _Angle) -> Lanes:
+def _sin_of(angle: _Angle) -> Expression:
     """The sine or cosine of the rest, with the sign of the quadrant."""
     rest, square = angle.rest, angle.rest * angle.rest
     sine = rest + fma(rest * square, polynomial(square, _SIN), angle.lacking)
     cosine = 1.0 + fma(square, fma(square, polynomial(square, _COS), -0.5), -angle.lacking * rest)
     value = select((angle.quadrant & 1).equals(0), sine, cosine)
-    return (bits(value) ^ ((angle.quadrant & 2) << 30)).bits_as(rest.element)
+    return (value.bits() ^ ((angle.quadrant & 2) << 30)).bits_as(rest.element)
 
 
-def _tan_of(angle: _Angle) -> Lanes:
+def _tan_of(angle: _Angle) -> Expression:
     """The tangent of the rest or, in odd quadrants, -1 divided by it. Its derivative is 1 + tan(rest)**2."""
     rest, square = angle.rest, angle.rest * angle.rest
     cubic = rest * square * polynomial(square, _TAN)

@@ -1,0 +1,88 @@
+"""LayerNorm of every row of a matrix, a block per row.
+
+    y = (x - mean) / sqrt(variance + eps) * weight + bias          mean and variance of the row
+
+The variance is taken from the distances to the mean, in a second pass over the row: the mean of the squares minus the
+square of the mean would lose everything when the mean is large. The row is in the cache by then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from measure import agree, main, versus_numpy
+
+import triptych as tt
+from triptych import cute
+
+THREADS = 128
+WARPS = THREADS // cute.arch.WARP_SIZE
+
+
+def block_sum(value: tt.Float32) -> tt.Float32:
+    """The sum over the threads of the block, in every thread: each warp by shuffles, the warps in shared memory."""
+    parts = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(WARPS))
+    of_warp = cute.arch.warp_reduction_sum(value)
+    if cute.arch.lane_idx() == 0:
+        parts[cute.arch.warp_idx()] = of_warp
+    cute.arch.sync_threads()
+    return parts.load().reduce(cute.ReductionOp.ADD, 0.0, 0)
+
+
+@tt.kernel
+def layer_norm_row(x: cute.Tensor, weight: cute.Tensor, bias: cute.Tensor, y: cute.Tensor, eps: tt.Float32) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    row, _, _ = cute.arch.block_idx()
+    columns = x.shape[1]
+
+    total = tt.Float32(0.0)
+    for i in range(thread, columns, THREADS):
+        total += x[row, i]
+    mean = block_sum(total) / columns
+
+    squares = tt.Float32(0.0)
+    for i in range(thread, columns, THREADS):
+        distance = x[row, i] - mean
+        squares += distance * distance
+    scale = cute.math.rsqrt(block_sum(squares) / columns + eps)
+
+    for i in range(thread, columns, THREADS):
+        y[row, i] = (x[row, i] - mean) * scale * weight[i] + bias[i]
+
+
+@tt.jit
+def layer_norm(x: cute.Tensor, weight: cute.Tensor, bias: cute.Tensor, y: cute.Tensor, eps: tt.Float32) -> None:
+    layer_norm_row(x, weight, bias, y, eps).launch(grid=x.shape[0], block=THREADS)
+
+
+def numpy_layer_norm(x: np.ndarray, weight: np.ndarray, bias: np.ndarray, eps: float) -> np.ndarray:
+    centred = x - x.mean(axis=1, keepdims=True)
+    return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + eps) * weight + bias
+
+
+def check() -> None:
+    random = np.random.default_rng(0)
+    shapes = ((1, 1), (3, 31), (5, 128), (7, 1000), (64, 257))
+    for shape in shapes:
+        x = 100 + random.standard_normal(shape, np.float32)
+        weight, bias = random.standard_normal((2, shape[1]), np.float32)
+        y = np.empty_like(x)
+        layer_norm(x, weight, bias, y, 1e-5)
+        agree(y, numpy_layer_norm(x.astype(np.float64), weight, bias, 1e-5), 1e-4)
+    print(f"layer norm: agrees with float64 for {', '.join(map(str, shapes))}")
+
+
+def benchmark() -> None:
+    random = np.random.default_rng(0)
+    x = random.standard_normal((4096, 1024), np.float32)
+    weight, bias = random.standard_normal((2, 1024), np.float32)
+    y = np.empty_like(x)
+    versus_numpy(
+        "layer norm 4096 x 1024",
+        lambda: layer_norm(x, weight, bias, y, 1e-5),
+        lambda: numpy_layer_norm(x, weight, bias, 1e-5),
+        moved=2 * x.nbytes,
+    )
+
+
+if __name__ == "__main__":
+    main(check, benchmark)

@@ -1,0 +1,49 @@
+"""How long calls take: wall-clock time of the calling thread, which waits for every launch on the CPU."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from itertools import cycle, islice
+from typing import Any
+
+
+class JitArguments:
+    """The arguments of one call, kept to be used again and again."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self.args = args
+        self.kwargs = kwargs
+
+    def call(self, function: Callable[..., Any]) -> Any:
+        return function(*self.args, **self.kwargs)
+
+
+def benchmark(
+    callable: Callable[..., Any],
+    *,
+    warmup_iterations: int = 10,
+    iterations: int = 100,
+    stream: Any = None,
+    kernel_arguments: JitArguments | None = None,
+    workspace_generator: Callable[[], JitArguments] | None = None,
+    workspace_count: int = 1,
+    use_cuda_graphs: bool = False,
+) -> float:
+    """The mean time of a call in microseconds, the call from Python included.
+
+    `workspace_generator` makes `workspace_count` sets of arguments that are used in turn, so that not all of them
+    stay in a cache. A launch on the CPU ends before the call returns: `stream` and `use_cuda_graphs` change nothing.
+    """
+    if workspace_generator is not None:
+        workspaces = [workspace_generator() for _ in range(max(1, workspace_count))]
+    else:
+        workspaces = [JitArguments() if kernel_arguments is None else kernel_arguments]
+    turns = cycle(workspaces)
+    for arguments in islice(turns, warmup_iterations):
+        arguments.call(callable)
+    measured = list(islice(turns, max(1, iterations)))
+    started = time.perf_counter()
+    for arguments in measured:
+        arguments.call(callable)
+    return (time.perf_counter() - started) / len(measured) * 1e6

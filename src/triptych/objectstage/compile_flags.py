@@ -1,0 +1,127 @@
+"""Compile options as objects, `compile[OptLevel(1), KeepPTX](f)`, and as text, `options="--opt-level 1 --keep-ptx"`.
+
+Input: flags or a command line. Output: options by name. What only a GPU's code generator or assembler can do (line
+tables, PTX and cubin files) is kept in the options and changes nothing on the CPU.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any, ClassVar
+
+from triptych.objectstage.errors import UnknownOptionError
+from triptych.support.nearest import did_you_mean
+
+
+class CompileFlag:
+    """One option. `word` is its spelling in text, `option` its name among the compile options."""
+
+    __slots__ = ("value",)
+    word: ClassVar[str]
+    option: ClassVar[str]
+    kind: ClassVar[type]
+
+    def __init__(self, value: Any = True) -> None:
+        if type(value) is not self.kind:
+            raise UnknownOptionError(
+                f"{type(self).__name__} takes another kind of value",
+                found=f"{type(self).__name__}({value!r})",
+                expected=f"a value of type {self.kind.__name__}",
+            )
+        self.value = value
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.value!r})"
+
+
+class OptLevel(CompileFlag):
+    """How much the code generator optimises, 0 to 3."""
+
+    word, option, kind = "opt-level", "opt_level", int
+
+
+class GenerateLineInfo(CompileFlag):
+    """Let profilers and debuggers of a GPU find the line of an instruction."""
+
+    word, option, kind = "generate-line-info", "line_info", bool
+
+
+class KeepPTX(CompileFlag):
+    """Keep the PTX text as a file."""
+
+    word, option, kind = "keep-ptx", "keep_ptx", bool
+
+
+class KeepCUBIN(CompileFlag):
+    """Keep the binary for the GPU as a file."""
+
+    word, option, kind = "keep-cubin", "keep_cubin", bool
+
+
+class GPUArch(CompileFlag):
+    """Compile for an architecture of NVIDIA: `GPUArch("sm_90a")` is the target `nvptx:sm_90a`."""
+
+    word, option, kind = "gpu-arch", "target", str
+
+
+class EnableTVMFFI(CompileFlag):
+    """Let compiled functions be called through TVM FFI; all are."""
+
+    word, option, kind = "enable-tvm-ffi", "", bool
+
+
+FLAGS: tuple[type[CompileFlag], ...] = (OptLevel, GenerateLineInfo, KeepPTX, KeepCUBIN, GPUArch, EnableTVMFFI)
+
+
+def flags_of(given: Any) -> tuple[CompileFlag, ...]:
+    """What stands between the brackets of `compile[...]`: flags, tuples of them, and classes of flags that are on."""
+    if isinstance(given, tuple):
+        return tuple(flag for item in given for flag in flags_of(item))
+    if isinstance(given, type) and issubclass(given, CompileFlag) and given.kind is bool:
+        return (given(),)
+    if isinstance(given, CompileFlag):
+        return (given,)
+    raise UnknownOptionError(
+        "this is no compile option",
+        found=f"compile[{given!r}]",
+        expected=", ".join(flag.__name__ for flag in FLAGS),
+    )
+
+
+def flags_in(text: str) -> tuple[CompileFlag, ...]:
+    """The flags of a command line: `--word`, `--word value` or `--word=value`."""
+    words = {flag.word: flag for flag in FLAGS}
+    found: list[CompileFlag] = []
+    items = iter(shlex.split(text))
+    for item in items:
+        word, _, value = item.removeprefix("--").partition("=")
+        flag = words.get(word)
+        if flag is None:
+            raise UnknownOptionError(
+                f"there is no compile option --{word}",
+                found=f"options={text!r}",
+                expected=" ".join(f"--{known}" for known in words),
+                instead=did_you_mean(word, list(words)),
+            )
+        found.append(_flag(flag, value or ("true" if flag.kind is bool else next(items, ""))))
+    return tuple(found)
+
+
+def options_of(flags: tuple[CompileFlag, ...]) -> dict[str, Any]:
+    """The flags as options by name; the last of several wins."""
+    options = {flag.option: flag.value for flag in flags if flag.option}
+    if "target" in options:
+        options["target"] = f"nvptx:{options['target']}"
+    return options
+
+
+def _flag(flag: type[CompileFlag], text: str) -> CompileFlag:
+    try:
+        return flag(_BOOLEANS[text.lower()] if flag.kind is bool else flag.kind(text))
+    except (ValueError, KeyError):
+        raise UnknownOptionError(
+            f"--{flag.word} has no usable value", found=repr(text), expected=f"a value of type {flag.kind.__name__}"
+        ) from None
+
+
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}

@@ -1,0 +1,92 @@
+"""Writing operations by name: values, constants, comparisons, calls and blocks, all at one place of the source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from triptych.ir.builder import Builder
+
+ERROR_ATTRIBUTE = "triptych.error"
+"""On a `cf.assert`: the class of the error that it raises."""
+_PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
+
+
+class PlainCode:
+    """Creates operations at the builder's insertion point, or at MLIR's current one when it has none."""
+
+    def __init__(self, builder: Builder, location: Any) -> None:
+        self.builder = builder
+        self.location = location
+        self._attributes: dict[str, Any] = {}
+
+    def attribute(self, text: str) -> Any:
+        found = self._attributes.get(text)
+        if found is None:
+            found = self._attributes[text] = self.builder.attribute(text)
+        return found
+
+    # operations -------------------------------------------------------------------------------------------------
+    def value(self, name: str, operands: Sequence[Any], kind: str, attributes: Mapping[str, Any] | None = None) -> Any:
+        return self.builder.value(name, operands, self.builder.type(kind), self.location, attributes)
+
+    def operation(
+        self,
+        name: str,
+        operands: Sequence[Any] = (),
+        kinds: Sequence[str] = (),
+        attributes: Mapping[str, Any] | None = None,
+        regions: int = 0,
+    ) -> Any:
+        results = [self.builder.type(kind) for kind in kinds]
+        return self.builder.operation(name, operands, results, self.location, attributes, regions)
+
+    def constant(self, value: int, kind: str) -> Any:
+        if kind == "index":
+            return self.value("arith.constant", (), kind, {"value": self.attribute(f"{value} : index")})
+        return self.value("arith.constant", (), kind, {"value": self.builder.integer(kind, value)})
+
+    def compare(self, predicate: str, left: Any, right: Any) -> Any:
+        return self.compared(predicate, left, right, "i1")
+
+    def compared(self, predicate: str, left: Any, right: Any, kind: str) -> Any:
+        """A comparison whose result has the type `kind`."""
+        number = self.builder.integer("i64", _PREDICATES[predicate])
+        return self.value("arith.cmpi", (left, right), kind, {"predicate": number})
+
+    def call(self, callee: str, operands: Sequence[Any], kinds: Sequence[str] = ()) -> Any:
+        """A call of a function of the LLVM dialect."""
+        attributes = {
+            "callee": self.attribute(f'@"{callee}"'),
+            "operandSegmentSizes": self.attribute(f"array<i32: {len(operands)}, 0>"),
+            "op_bundle_sizes": self.attribute("array<i32>"),
+        }
+        return self.operation("llvm.call", operands, kinds, attributes)
+
+    def intrinsic(self, name: str, operands: Sequence[Any], kinds: Sequence[str] = ()) -> Any:
+        """A call of an intrinsic that LLVM knows by name."""
+        attributes = {
+            "intrin": self.builder.string(name),
+            "operandSegmentSizes": self.attribute(f"array<i32: {len(operands)}, 0>"),
+            "op_bundle_sizes": self.attribute("array<i32>"),
+        }
+        return self.operation("llvm.call_intrinsic", operands, kinds, attributes)
+
+    def check(self, holds: Any, error: str, message: str) -> None:
+        """Raise `error`, the name of a class, when the program runs and the condition does not hold."""
+        attributes = {"msg": self.builder.string(message), ERROR_ATTRIBUTE: self.builder.string(error)}
+        self.operation("cf.assert", (holds,), attributes=attributes)
+
+    # regions ----------------------------------------------------------------------------------------------------
+    def block(self, operation: Any, region: int, kinds: Sequence[str] = ()) -> Any:
+        """A new block of a region."""
+        return self.builder.append_block(operation, region, [self.builder.type(k) for k in kinds], self.location)
+
+    def enter(self, block: Any) -> Any:
+        """Write into `block` from now on; gives what to hand to `leave`."""
+        before = self.builder.insertion
+        self.builder.insertion = self.builder.at_end(block)
+        return before
+
+    def leave(self, before: Any) -> None:
+        self.builder.insertion = before

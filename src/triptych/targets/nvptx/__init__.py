@@ -1,0 +1,29 @@
+"""The NVIDIA target: compiles kernels to PTX and cubins for one architecture, as in `nvptx:sm_90a`."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from triptych.objectstage.target import Target, TargetFamily
+from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.generating import codegen, start, toolchain
+from triptych.targets.nvptx.loading import load
+from triptych.targets.nvptx.pipeline import LINE_TABLES, pipeline
+
+
+@cache
+def _for(name: str) -> Target:
+    architecture = ARCHITECTURES[name]
+    return Target(
+        name=f"nvptx:{name}",
+        pipeline=pipeline(architecture),
+        entry_symbol=lambda function: function,
+        codegen=lambda lowered, options: codegen(lowered, options, architecture),
+        load=load,
+        start=start,
+        info=toolchain,
+        line_tables=LINE_TABLES,
+    )
+
+
+TARGET = TargetFamily("nvptx", tuple(ARCHITECTURES), _for)

@@ -1,0 +1,70 @@
+"""Pass `check-architecture`: refuse, at the user's line, what the architecture does not have.
+
+LLVM would end its process for an instruction that it cannot select, and the driver refuses blocks that do not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.location import place_of
+from triptych.ir.modules import operations_named
+from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.errors import ArchitectureError
+from triptych.targets.nvptx.instructions import INSTRUCTIONS, Instruction
+
+CLUSTERS_SINCE = 90
+_CLUSTER_X, _SHARED = 7, 10
+"""Places among the segments of a launch's operands."""
+
+
+def checking(architecture: Architecture) -> Callable[[Any], None]:
+    """The pass for one architecture."""
+    lacking = {row.operation: row for row in INSTRUCTIONS if not _has(architecture, row)}
+
+    def check_architecture(module: Any) -> None:
+        for kernel in operations_named(module, "gpu.func"):
+            for operation in operations_named(kernel, *lacking):
+                row = lacking[operation.name]
+                if row.when(operation):
+                    raise _too_old(architecture, row, operation)
+        for launch in operations_named(module, "gpu.launch_func"):
+            _check_launch(architecture, launch)
+
+    return check_architecture
+
+
+def _has(architecture: Architecture, row: Instruction) -> bool:
+    return architecture.generation >= row.since and (architecture.is_specific or not row.specific)
+
+
+def _too_old(architecture: Architecture, row: Instruction, operation: Any) -> ArchitectureError:
+    return ArchitectureError(
+        f"{architecture.name} has no instruction for this",
+        span=place_of(operation),
+        found=row.operation,
+        expected=f"sm_{row.since}{'a' if row.specific else ''} or newer",
+    )
+
+
+def _check_launch(architecture: Architecture, launch: Any) -> None:
+    segments = list(bindings.mlir().DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
+    if segments[_CLUSTER_X] and architecture.generation < CLUSTERS_SINCE:
+        raise ArchitectureError(
+            f"{architecture.name} has no clusters of blocks",
+            span=place_of(launch),
+            expected=f"sm_{CLUSTERS_SINCE} or newer, or a launch without `cluster`",
+        )
+    size = launch.operands[sum(segments[:_SHARED])].owner
+    if isinstance(size, bindings.mlir().Block) or size.operation.name != "arith.constant":
+        return  # the host function knows it when it runs
+    asked = size.operation.attributes["value"].value
+    if asked > architecture.shared_of_a_block:
+        raise ArchitectureError(
+            f"a block on {architecture.name} cannot have that much shared memory",
+            span=place_of(launch),
+            found=f"{asked} bytes",
+            expected=f"at most {architecture.shared_of_a_block} bytes",
+        )

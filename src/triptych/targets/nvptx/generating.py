@@ -1,0 +1,56 @@
+"""The NVIDIA target's code generator: LLVM IR to PTX in a worker process, and PTX to a cubin by NVIDIA's assembler."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.worker import Request, shared_pool
+from triptych.objectstage.target import CompileOptions
+from triptych.stages import Compiled, Lowered
+from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.assembler import AssemblerOptions, ptx_version
+from triptych.targets.nvptx.assembling import find_assembler
+from triptych.targets.nvptx.disassembling import disassemble
+from triptych.targets.nvptx.finding import libdevice
+from triptych.targets.nvptx.resources import read_report
+
+TRIPLE = "nvptx64-nvidia-cuda"
+_LIBDEVICE_CALL = "@__nv_"
+
+
+def start() -> None:
+    """Let a worker load LLVM while the caller loads MLIR and traces."""
+    shared_pool().start()
+
+
+def codegen(lowered: Lowered, options: CompileOptions, architecture: Architecture) -> Compiled:
+    """Compile and assemble. The same kernels as PTX, as SASS and as a table of resources are made from the cubin."""
+    assembler = find_assembler()
+    request = Request(
+        triple=TRIPLE,
+        cpu=architecture.name,
+        features=f"+ptx{ptx_version(assembler, architecture)}",
+        opt_level=options.opt_level,
+        emit=("assembly",),
+        libraries=(libdevice(),) if _LIBDEVICE_CALL in lowered.llvm else (),
+    )
+    ptx = shared_pool().compile(request, lowered.llvm).assembly
+    assembled = assembler.assemble(ptx, architecture, AssemblerOptions(options.opt_level, options.line_info))
+    views: dict[str, Any] = {
+        "ptx": lambda: ptx,
+        "cubin": lambda: assembled.cubin,
+        "sass": cache(lambda: disassemble(assembled.cubin)),
+        "resources": cache(lambda: read_report(assembled.report)),
+    }
+    return Compiled(lowered, assembled.cubin, views["ptx"], asdict(options), views)
+
+
+def toolchain() -> Mapping[str, str]:
+    """The tools that decide the generated code."""
+    assembler = find_assembler()
+    major, minor = assembler.version() or (0, 0)
+    return {assembler.name: f"{major}.{minor}", **bindings.versions()}

@@ -1,0 +1,67 @@
+"""What a kernel takes of a GPU: read from the assembler's report, and how many blocks of it fit at once.
+
+The report is text for people, the same from the program and the library; its numbers are in no other place that both
+give.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from triptych.targets.nvptx.architectures import REGISTER_PIECE, REGISTERS, RESERVED_SHARED, WARP, Architecture
+
+_KERNEL = re.compile(r"Compiling entry function '([^']+)' for '([^']+)'")
+_FACTS = {
+    "registers": re.compile(r"Used (\d+) registers"),
+    "barriers": re.compile(r"used (\d+) barriers"),
+    "shared": re.compile(r"(\d+) bytes smem"),
+    "stack": re.compile(r"(\d+) bytes stack frame"),
+    "spill_stores": re.compile(r"(\d+) bytes spill stores"),
+    "spill_loads": re.compile(r"(\d+) bytes spill loads"),
+}
+_WARPS_TOGETHER = 4
+"""A multiprocessor has four parts, each with its share of the registers; warps go to them in turn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """One kernel on one architecture."""
+
+    kernel: str
+    architecture: str
+    registers: int = 0
+    """Of each thread."""
+    barriers: int = 0
+    shared: int = 0
+    """Bytes of shared memory whose size is known here; a launch adds its own."""
+    stack: int = 0
+    """Bytes of local memory of each thread."""
+    spill_stores: int = 0
+    """Bytes that each thread puts into local memory because registers do not suffice."""
+    spill_loads: int = 0
+
+
+def read_report(report: str) -> dict[str, Resources]:
+    """The resources of every kernel in an assembler's report, by the kernel's name."""
+    _, *sections = re.split(r"(?=Compiling entry function)", report)
+    found: dict[str, Resources] = {}
+    for section in sections:
+        head = _KERNEL.match(section)
+        if head is not None:
+            numbers = {fact: int(match[1]) for fact, form in _FACTS.items() if (match := form.search(section))}
+            found[head[1]] = Resources(head[1], head[2], **numbers)
+    return found
+
+
+def occupancy(resources: Resources, architecture: Architecture, threads: int, shared: int = 0) -> int:
+    """How many blocks of `threads` threads, each launched with `shared` bytes, a multiprocessor holds at once."""
+    warps = -(-threads // WARP)
+    of_a_warp = _rounded(max(resources.registers, 1) * WARP, REGISTER_PIECE)
+    by_registers = REGISTERS // of_a_warp // _WARPS_TOGETHER * _WARPS_TOGETHER // warps
+    by_shared = architecture.shared // (resources.shared + shared + RESERVED_SHARED)
+    return min(architecture.blocks, architecture.threads // (warps * WARP), by_registers, by_shared)
+
+
+def _rounded(number: int, piece: int) -> int:
+    return -(-number // piece) * piece

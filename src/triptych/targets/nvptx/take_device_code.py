@@ -1,0 +1,24 @@
+"""Pass `take-device-code`: the kernels leave their `gpu.module`, and nothing else stays.
+
+What is translated to LLVM IR is then one module for one machine. The host function is a program for another machine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.modules import operations_named
+
+
+def take_device_code(module: Any) -> None:
+    """Move the contents of the `gpu.module`, if there is one, to the top."""
+    ir = bindings.mlir()
+    old = [operation.operation for operation in module.body.operations]
+    with ir.InsertionPoint(module.body):
+        for device in operations_named(module, "gpu.module"):
+            for operation in device.regions[0].blocks[0].operations:
+                # Copied, not moved: moving out of an operation that is erased soon after corrupts both.
+                operation.operation.clone()
+    for operation in old:
+        operation.erase()

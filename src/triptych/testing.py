@@ -1,0 +1,7 @@
+"""`triptych.cute.testing` under its shorter name, which public programs import."""
+
+from __future__ import annotations
+
+from triptych.cute.testing import JitArguments, autotune_jit, benchmark, tune
+
+__all__ = ["JitArguments", "autotune_jit", "benchmark", "tune"]

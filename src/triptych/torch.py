@@ -1,0 +1,39 @@
+"""PyTorch beside the language: its names of element types, and its streams. Importing this imports PyTorch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.scalars import Numeric, numeric_class
+
+_SPELLED = {
+    "Boolean": "bool",
+    "TFloat32": "float32",
+    "Float8E5M2": "float8_e5m2",
+    "Float8E4M3FN": "float8_e4m3fn",
+    "Float8E8M0FNU": "float8_e8m0fnu",
+    "Float4E2M1FN": "float4_e2m1fn_x2",
+}
+"""How PyTorch calls types, where it is not the name in lower case. It packs two Float4E2M1FN into one element."""
+
+
+def dtype(ty: type[Numeric]) -> torch.dtype:
+    """The type of PyTorch's tensors for elements of a numeric class; TFloat32 is stored as float32."""
+    name = numeric_class(ty).__name__
+    found = getattr(torch, _SPELLED.get(name, name.lower()), None)
+    if not isinstance(found, torch.dtype):
+        raise OperandTypeError(f"PyTorch has no type for {name}", found=name, expected="a type that PyTorch has")
+    return found
+
+
+def current_stream() -> Any:
+    """The stream on which PyTorch queues work now, as launches take it; 0 where there is no CUDA."""
+    return torch.cuda.current_stream().cuda_stream if torch.cuda.is_available() else 0
+
+
+def default_stream() -> Any:
+    """The stream of work that names none, as launches take it; 0 where there is no CUDA."""
+    return torch.cuda.default_stream().cuda_stream if torch.cuda.is_available() else 0

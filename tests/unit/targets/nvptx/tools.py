@@ -1,0 +1,27 @@
+"""Which of NVIDIA's tools this machine has: tests that need one say so when they are skipped."""
+
+from __future__ import annotations
+
+import pytest
+
+from triptych.targets.nvptx.assembling import ASSEMBLERS
+from triptych.targets.nvptx.errors import MissingToolError
+from triptych.targets.nvptx.finding import find_program, libdevice
+
+
+def _has_libdevice() -> bool:
+    try:
+        return bool(libdevice())
+    except MissingToolError:
+        return False
+
+
+INSTALLED = [assembler for assembler in ASSEMBLERS if assembler.version() is not None]
+
+needs_assembler = pytest.mark.skipif(
+    not INSTALLED or not _has_libdevice(),
+    reason="needs NVIDIA's assembler and libdevice: pip install 'triptych[cuda]'",
+)
+needs_disassembler = pytest.mark.skipif(
+    find_program("nvdisasm") is None, reason="needs nvdisasm: pip install 'triptych[cuda-tools]'"
+)
