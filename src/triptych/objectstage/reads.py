@@ -54,7 +54,8 @@ def _all_reads(function: FunctionType) -> Iterator[Read]:
     own_names = found.local_names | {*function.__code__.co_freevars}
     yield from _closure_reads(function)
     for chain in found.globals | {chain for chain in annotation_names(function) if chain[0] not in own_names}:
-        yield _global_read(function, chain)
+        if chain[0].isidentifier():  # others are no part of the source: pytest adds such names to `assert`
+            yield _global_read(function, chain)
     for item in found.imports:
         yield from _import_reads(item, function.__globals__)
 

@@ -167,3 +167,13 @@ def test_code_pinned_by_a_release_is_named() -> None:
     assert release("__main__") is None
     assert release("tests.unit.objectstage.programs") is None
     assert release("no_such_module") is None
+
+
+def test_names_that_pytest_adds_to_an_assert_are_no_part_of_the_program() -> None:
+    def checked(x: int) -> int:
+        assert x > 0
+        return x
+
+    added = [name for name in checked.__code__.co_names if not name.isidentifier()]
+    assert added, "pytest rewrites assertions of this file"
+    assert not {read.path for read in reads(checked)} & set(added)
