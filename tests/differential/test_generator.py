@@ -151,11 +151,12 @@ def test_variables_keep_their_type_and_their_bound() -> None:
     for seed in SEEDS[:300]:
         with loaded(program_of(seed), PYTHON_TYPES) as function:
             for arguments in program_of(seed).arguments:
+                previous = sys.gettrace()  # the coverage tool's
                 sys.settrace(check)
                 try:
                     _result(function, arguments)
                 finally:
-                    sys.settrace(None)
+                    sys.settrace(previous)
 
 
 def test_a_failing_program_shrinks_to_what_makes_it_fail() -> None:
