@@ -87,7 +87,7 @@ def _global_read(function: FunctionType, chain: Chain) -> Read:
     if first.value is not MISSING:
         value, path, steps = _follow(first.value, chain)
         return Read("unresolved" if value is MISSING else "global", path, value, (first, *steps))
-    builtins: dict[str, object] = function.__builtins__
+    builtins: dict[str, object] = function.__builtins__  # type: ignore[attr-defined, unused-ignore]
     second = Step(builtins, name, builtins.get(name, MISSING))
     return Read("unresolved" if second.value is MISSING else "builtin", name, second.value, (first, second))
 

@@ -174,6 +174,7 @@ def test_names_that_pytest_adds_to_an_assert_are_no_part_of_the_program() -> Non
         assert x > 0
         return x
 
+    assert isinstance(checked, FunctionType)
     added = [name for name in checked.__code__.co_names if not name.isidentifier()]
     assert added, "pytest rewrites assertions of this file"
     assert not {read.path for read in reads(checked)} & set(added)

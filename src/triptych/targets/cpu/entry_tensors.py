@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from triptych.ir.errors import LoweringError
 from triptych.stages import Leaf, Memory, Unknown
-from triptych.support.dlpack import CPU, CPU_PINNED, ELEMENT_CODES
+from triptych.support.dlpack import ELEMENT_CODES
 from triptych.targets.cpu.ffi_layout import ANY, TENSOR_HEADER, TENSOR_TAG, VIEW_TAG
 
 _LIKELY = "weights([2000, 1])"
@@ -79,9 +79,9 @@ class TensorReader:
     def _is_readable(self, described: str, leaf: Leaf, memory: Memory) -> str:
         code, bits = ELEMENT_CODES[leaf.dtype]
         device = self._field(described, _DEVICE, "i32")
-        on_cpu = self._compare("eq", device, self._constant(CPU, "i32"), "i32")
-        pinned = self._compare("eq", device, self._constant(CPU_PINNED, "i32"), "i32")
-        holds = self._either(on_cpu, pinned)
+        holds = self._constant(0, "i1")
+        for allowed in memory.devices:
+            holds = self._either(holds, self._compare("eq", device, self._constant(allowed, "i32"), "i32"))
         for field, wanted in ((_RANK, len(memory.shape)), (_TYPE, code | bits << 8 | 1 << 16)):
             found = self._field(described, field, "i32")
             holds = self._both(holds, self._compare("eq", found, self._constant(wanted, "i32"), "i32"))

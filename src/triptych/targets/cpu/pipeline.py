@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triptych.simt.waiting import keep_waiting
 from triptych.stages import PassSpec
+from triptych.targets.cpu.annotate_loops import annotate_loops
 from triptych.targets.cpu.check_launch import check_launch
 from triptych.targets.cpu.entry import check_signature, write_entry
 from triptych.targets.cpu.launching import lower_launch
@@ -40,6 +41,7 @@ PIPELINE = (
     PassSpec("convert-vector-to-llvm", "Shuffles and reductions of lanes have LLVM operations."),
     PassSpec("convert-to-llvm", "Everything that is left is one dialect away from LLVM."),
     PassSpec("reconcile-unrealized-casts", "Indices of lanes are integers on both sides of the two passes above."),
+    PassSpec("annotate-loops", "Loops over warps are not to be written out.", annotate_loops),
     PassSpec("mark-coroutines", "LLVM splits a coroutine where it suspends.", mark_presplit),
     PassSpec("write-entry", "Python calls one packed entry point that checks its arguments.", write_entry),
 )

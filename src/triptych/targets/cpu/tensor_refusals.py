@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from triptych.stages import Leaf, Memory
-from triptych.support.dlpack import CPU, CPU_PINNED, DLTensor, device_text, element_of, element_text
+from triptych.support.dlpack import CPU, DLTensor, device_text, element_of, element_text
 from triptych.support.errors import TriptychError
 from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.source import Span
@@ -63,8 +63,8 @@ def _alone(
             found=f"{_modes(tensor.rank)} of {element_text(tensor)}",
             expected=f"{_modes(rank)} of {leaf.dtype}",
         )
-    if tensor.device not in (CPU, CPU_PINNED):
-        return _error(leaf, "is not in memory of this machine's CPU", span, device_text(tensor), "the CPU")
+    if tensor.device not in memory.devices:
+        return _misplaced(leaf, memory, tensor, span)
     address = (tensor.data or 0) + int(tensor.offset)
     extents = tensor.shape[:rank] if rank else []
     if not address and 0 not in extents:
@@ -86,6 +86,14 @@ def _alone(
             return _error(leaf, f"has an unfit {name}", span, str(value), f"{multiple}from 0 to {largest}")
         known[unknown.name] = value if good else 0
     return None
+
+
+def _misplaced(leaf: Leaf, memory: Memory, tensor: DLTensor, span: Span | None) -> TriptychError:
+    if CPU in memory.devices:
+        return _error(leaf, "is not in memory of this machine's CPU", span, device_text(tensor), "the CPU")
+    error = _error(leaf, "is not in memory of a GPU", span, device_text(tensor), "a CUDA GPU")
+    error.instead = f"`{leaf.path}.cuda()`, or another way to copy it there"
+    return error
 
 
 def _together(

@@ -9,6 +9,7 @@ from typing import Any
 from triptych.ir.builder import Builder
 from triptych.simt.analysis import LaneAnalysis, Shape
 from triptych.simt.operations import body, element_size, operations
+from triptych.targets.cpu.annotate_loops import CARRIED
 from triptych.targets.cpu.kernel_functions import POLL_REQUEST
 from triptych.targets.cpu.simt.arrays import Arrays
 from triptych.targets.cpu.simt.code import Code
@@ -115,7 +116,7 @@ class BlockFunction(Arrays):
             self._run_warp(segment, code.constant(0, "i32"))
             return
         zero, one = code.constant(0, "i32"), code.constant(1, "i32")
-        loop = code.operation("scf.for", (zero, self._frame.warps, one), (), {"llvm.loop_annotation": self._rolled}, 1)
+        loop = code.operation("scf.for", (zero, self._frame.warps, one), (), {CARRIED: self._rolled}, 1)
         inside = code.block(loop, 0, ["i32"])
         before = code.enter(inside)
         self._run_warp(segment, inside.arguments[0])
