@@ -149,6 +149,8 @@ class CompiledFunction:
     """The machine code of that binary, readable."""
     resources = View("resources")
     """What each kernel takes of the GPU, by its name: registers, shared memory, spills, barriers."""
+    usage = View("usage")
+    """The same with what follows from it: how many blocks fit, and which accesses to memory could be wider."""
 
     def call_packed(self, *args: Any) -> Any:
         """Flatten aggregates to numbers, call, rebuild the result."""

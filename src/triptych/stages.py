@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from types import CodeType
 from typing import Any
 
+from triptych.support.dlpack import CPU_DEVICES
 from triptych.support.source import Span
 
 
@@ -66,6 +67,8 @@ class Memory:
     """The ones that no earlier leaf has; compiled code receives the address, then these."""
     written: bool = True
     """Whether the program may write to it; a tensor that is only read may be read-only."""
+    devices: tuple[int, ...] = CPU_DEVICES
+    """Where it may be, as DLPack numbers kinds of memory."""
 
 
 @dataclass(frozen=True, slots=True)

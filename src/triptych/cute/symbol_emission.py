@@ -24,6 +24,7 @@ Factor: TypeAlias = tuple[Atom, bool]
 
 _UNSIGNED: dict[type[Numeric], type[Numeric]] = {Int32: Uint32, Int64: Uint64}
 _DIVISIONS: dict[str, Callable[[Any, Any], Any]] = {"//": operator.floordiv, "%": operator.mod}
+_UNSIGNED_DIVISIONS = {"//": "arith.divui", "%": "arith.remui"}
 _OPERATIONS = {"min": "arith.minsi", "&": "arith.andi", "^": "arith.xori"}
 
 
@@ -106,10 +107,20 @@ class Emitter:
         if operation.name not in _DIVISIONS:
             operands = [self._operand(side, kind) for side in (operation.left, operation.right)]
             return emit(_OPERATIONS[operation.name], operands, kind)
-        # Numbers that are never negative divide in one instruction.
-        divided = kind if min(values) < 0 else _UNSIGNED[kind]
-        left, right = (self._operand(side, divided) for side in (operation.left, operation.right))
-        return _DIVISIONS[operation.name](left, right).to(kind)
+        if min(values) < 0:
+            left, right = (self._operand(side, kind) for side in (operation.left, operation.right))
+            return _DIVISIONS[operation.name](left, right)
+        return self._unsigned(operation, _UNSIGNED[kind]).to(kind)
+
+    def _unsigned(self, operation: Operation, kind: type[Numeric]) -> Any:
+        """Numbers that are never negative divide in one instruction.
+
+        Nothing has a coordinate in an empty layout: the one computed is of no use, and the division must not trap.
+        """
+        left, right = (self._operand(side, kind) for side in (operation.left, operation.right))
+        if self._ranges.of(operation.right)[0] < 1:
+            right = emit("arith.maxui", [right, 1], kind)
+        return emit(_UNSIGNED_DIVISIONS[operation.name], [left, right], kind)
 
     def _operand(self, value: Int, kind: type[Numeric]) -> Any:
         number = self.integer(value)
@@ -135,8 +146,12 @@ def _bound(symbol: Symbol, whole: bool) -> Any:
             expected="unknowns that were made from run-time numbers",
             instead="traced_int(n) of a run-time number n",
         )
-    number = symbol.number.to(kind_for(symbol.values))
-    return number if whole else number // symbol.divisor
+    kind = kind_for(symbol.values)
+    number = symbol.number.to(kind)
+    if whole or symbol.divisor == 1:
+        return number
+    divided = kind if symbol.values[0] < 0 else _UNSIGNED[kind]
+    return (number.to(divided) // symbol.divisor).to(kind)
 
 
 def _symbol_range(symbol: Symbol) -> Range:

@@ -63,9 +63,9 @@ def read_leaves(text: str) -> tuple[Leaf, ...]:
 def _read_memory(fields: dict[str, Any] | None) -> Memory | None:
     if fields is None:
         return None
-    shape, stride = tuple(fields["shape"]), tuple(fields["stride"])
+    tuples = {name: tuple(fields[name]) for name in ("shape", "stride", "devices")}
     unknowns = tuple(Unknown(**unknown) for unknown in fields["unknowns"])
-    return Memory(**{**fields, "shape": shape, "stride": stride, "unknowns": unknowns})
+    return Memory(**{**fields, **tuples, "unknowns": unknowns})
 
 
 def _encode(leaves: tuple[Leaf, ...]) -> Any:

@@ -56,16 +56,16 @@ def _product(a: Range, b: Range) -> Range:
 
 
 def _quotient(a: Range, b: Range) -> Range:
-    if b[0] > 0:
-        corners = [x // y for x in a for y in b]
+    if b[0] >= 0:  # nothing is divided by zero: the run-time check stops before
+        corners = [x // max(y, 1) for x in a for y in b]
         return min(corners), max(corners)
     largest = max(abs(a[0]), abs(a[1]))
     return -largest, largest
 
 
 def _remainder(a: Range, b: Range) -> Range:
-    if a[0] >= 0 and b[0] > 0:
-        return 0, min(a[1], b[1] - 1)
+    if a[0] >= 0 and b[0] >= 0:
+        return 0, min(a[1], max(b[1] - 1, 0))
     return min(b[0] + 1, 0), max(b[1] - 1, 0)
 
 

@@ -39,8 +39,18 @@ _ARRAY_TYPES = {
     "Float8E8M0FNU": "float8_e8m0fnu",
 }
 
-CPU, CPU_PINNED = 1, 3
-_DEVICES = {CPU: "the CPU", 2: "a CUDA GPU", CPU_PINNED: "the CPU", 8: "Metal", 10: "a ROCm GPU", 13: "CUDA's memory"}
+CPU, GPU, CPU_PINNED, GPU_MANAGED = 1, 2, 3, 13
+"""DLPack's kinds of memory: that of the CPU, of a CUDA GPU, and two that both can reach."""
+CPU_DEVICES = (CPU, CPU_PINNED)
+GPU_DEVICES = (GPU, CPU_PINNED, GPU_MANAGED)
+_DEVICES = {
+    CPU: "the CPU",
+    GPU: "a CUDA GPU",
+    CPU_PINNED: "the CPU",
+    8: "Metal",
+    10: "a ROCm GPU",
+    GPU_MANAGED: "CUDA's memory",
+}
 _CODES = {0: "int", 1: "uint", 2: "float", 3: "opaque", 4: "bfloat", 5: "complex", 6: "bool"}
 _ELEMENTS = {code: name for name, code in ELEMENT_CODES.items()}
 _ELEMENT_OF_DTYPE: dict[Any, str] = {}

@@ -17,7 +17,7 @@ from triptych.support.errors import TriptychError
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
 from triptych.tools.layouts import LayoutRequest, show_layout
-from triptych.tools.show import ALL, STAGES, show
+from triptych.tools.show import ALL, RESOURCES, STAGES, show
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -42,6 +42,7 @@ def _run(arguments: argparse.Namespace) -> str:
                 arguments.place,
                 stage=arguments.stage,
                 arguments=arguments.args,
+                target=arguments.target,
                 as_json=arguments.json,
                 width=arguments.width,
             )
@@ -65,8 +66,13 @@ def _parser() -> argparse.ArgumentParser:
 
     command = commands.add_parser("show", parents=[listing], help="show the stages of a function")
     command.add_argument("place", metavar="FILE:FUNCTION", help="as 'kernels.py:saxpy' or 'kernels.py:Gemm.run'")
-    command.add_argument("--stage", choices=(*STAGES, ALL), default=ALL, help="which stage (default: %(default)s)")
+    command.add_argument(
+        "--stage", choices=(*STAGES, RESOURCES, ALL), default=ALL, help="which one (default: %(default)s)"
+    )
     command.add_argument("--args", default="", metavar="LITERALS", help="example arguments, as '100, limit=0.5'")
+    command.add_argument(
+        "--target", default="", metavar="NAME", help="as 'nvptx:sm_80' (default: the setting `target`)"
+    )
     command.add_argument("--width", type=int, metavar="N", help="columns to use (default: those of the terminal)")
 
     command = commands.add_parser("errors", parents=[listing], help="explain an error code, or list all of them")

@@ -8,18 +8,26 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import triptych
+from triptych.cute.runtime import make_fake_compact_tensor
+from triptych.layout import sym_int
+from triptych.metastage.scalars import NUMERIC_CLASSES
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import did_you_mean
+from triptych.targets.nvptx.usage import usage_table
 from triptych.tools.columns import beside, titled
 
 STAGES = ("source", "rewritten", "mlir", "lowered", "llvm", "asm")
 ALL = "all"
+RESOURCES = "resources"
+_WITH_RESOURCES = "nvptx"
+_ALIGNMENT = 16
 
 
 class ShowError(TriptychError, ValueError):
@@ -30,16 +38,31 @@ class ShowError(TriptychError, ValueError):
     fixed = "from triptych.tools.show import example_arguments\n\nexample_arguments('100, limit=0.5')"
 
 
-def show(place: str, *, stage: str = ALL, arguments: str = "", as_json: bool = False, width: int | None = None) -> str:
-    """The stages of the function at `FILE:FUNCTION` as text or JSON."""
+def show(
+    place: str,
+    *,
+    stage: str = ALL,
+    arguments: str = "",
+    target: str = "",
+    as_json: bool = False,
+    width: int | None = None,
+) -> str:
+    """The stages of the function at `FILE:FUNCTION`, and what its kernels take of a GPU, as text or JSON."""
     positional, named = example_arguments(arguments)
     function = find(place)
-    compiled = triptych.compile(function, *positional, **named)
-    wanted = STAGES if stage == ALL else (stage,)
+    for_target = {"target": target} if target else {}
+    compiled = triptych.compile(function, *positional, **named, **for_target)
+    wanted = STAGES if stage == ALL else (() if stage == RESOURCES else (stage,))
+    used = compiled.usage if target.startswith(_WITH_RESOURCES) else {}
     if as_json:
-        return json.dumps({"function": place, "stages": {name: getattr(compiled, name) for name in wanted}}, indent=2)
+        texts = {name: getattr(compiled, name) for name in wanted}
+        facts = {"resources": {name: asdict(usage) for name, usage in used.items()}} if used else {}
+        return json.dumps({"function": place, "stages": texts, **facts}, indent=2)
+    table = titled(RESOURCES, usage_table(used)) if used else ""
+    if stage == RESOURCES:
+        return table or f"a program for {target or 'the CPU'} takes no resources of a GPU\n"
     texts = {name: str(getattr(compiled, name)) for name in ("source", *wanted)}
-    return layout(texts, stage, width or shutil.get_terminal_size().columns)
+    return layout(texts, stage, width or shutil.get_terminal_size().columns) + table
 
 
 def layout(texts: dict[str, str], stage: str, width: int) -> str:
@@ -84,15 +107,42 @@ def load(path: Path) -> ModuleType:
 
 
 def example_arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
-    """`"100, limit=0.5"` to positional and named arguments; only literals, so nothing surprising runs."""
+    """`"100, Float32[n, 64], limit=0.5"` to positional and named arguments; only literals and kinds of tensors, so
+    nothing surprising runs.
+    """
+    extents: dict[str, Any] = {}
     try:
         call = ast.parse(f"f({text})", mode="eval").body
         if not isinstance(call, ast.Call) or any(word.arg is None for word in call.keywords):
             raise ValueError(text)
-        positional = [ast.literal_eval(argument) for argument in call.args]
-        named = {str(word.arg): ast.literal_eval(word.value) for word in call.keywords}
+        positional = [_example(argument, extents) for argument in call.args]
+        named = {str(word.arg): _example(word.value, extents) for word in call.keywords}
     except (SyntaxError, ValueError):
         raise ShowError(
-            "the example arguments are not literals", found=text, instead='--args "100, 2.5, n=3"'
+            "the example arguments are not literals or kinds of tensors",
+            found=text,
+            instead='--args "100, 2.5, Float32[rows, 64], n=3"',
         ) from None
     return positional, named
+
+
+def _example(node: ast.expr, extents: dict[str, Any]) -> Any:
+    """A literal, or a stand-in for row-major tensors: `Float32[n, 64]`, where n is an extent that the call tells."""
+    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
+        return ast.literal_eval(node)
+    dtype = NUMERIC_CLASSES.get(node.value.id)
+    if dtype is None:
+        raise ValueError(node.value.id)
+    modes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    shape = [_extent(mode, extents) for mode in modes]
+    return make_fake_compact_tensor(dtype, shape, stride_order=range(len(shape) - 1, -1, -1), assumed_align=_ALIGNMENT)
+
+
+def _extent(node: ast.expr, extents: dict[str, Any]) -> Any:
+    """The same name is the same unknown."""
+    if isinstance(node, ast.Name):
+        return extents.setdefault(node.id, sym_int(symbol=node.id))
+    extent = ast.literal_eval(node)
+    if type(extent) is not int:
+        raise ValueError(extent)
+    return extent

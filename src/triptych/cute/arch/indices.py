@@ -6,6 +6,7 @@ from typing import Any
 
 from triptych.cute.arch.device import device_function, device_trace, kernel_body, number
 from triptych.cute.arch.shuffles import shuffle_sync
+from triptych.cute.traced_integers import trusted_int
 from triptych.metastage.scalars import Int32, Uint32
 
 WARP_SIZE = 32
@@ -115,7 +116,9 @@ def _three(name: str) -> Three:
 
 def _int32(index: Any) -> Int32:
     trace = device_trace()
-    return Int32.of(trace.value("arith.index_cast", (index,), "i32"), trace.region)
+    place = Int32.of(trace.value("arith.index_cast", (index,), "i32"), trace.region)
+    trusted_int(place, lower=0)  # the layout algebra divides it in one instruction
+    return place
 
 
 def _is_one(extent: Any) -> bool:

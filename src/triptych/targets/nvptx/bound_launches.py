@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir import bindings
-from triptych.ir.modules import operations_named
+from triptych.targets.nvptx.kernels import kernels
 
 _MOST_THREADS, _FEWEST_BLOCKS = "triptych.max_number_threads", "triptych.min_blocks_per_mp"
 
@@ -16,7 +16,7 @@ _MOST_THREADS, _FEWEST_BLOCKS = "triptych.max_number_threads", "triptych.min_blo
 def bound_launches(module: Any) -> None:
     """Turn the hints of kernels into attributes that become PTX directives."""
     ir = bindings.mlir()
-    for kernel in operations_named(module, "gpu.func"):
+    for kernel in kernels(module):
         attributes = kernel.attributes
         if _MOST_THREADS in attributes and "known_block_size" not in attributes:
             attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([attributes[_MOST_THREADS].value])

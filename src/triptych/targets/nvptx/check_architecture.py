@@ -14,6 +14,7 @@ from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.errors import ArchitectureError
 from triptych.targets.nvptx.instructions import INSTRUCTIONS, Instruction
+from triptych.targets.nvptx.kernels import kernels, launches
 
 CLUSTERS_SINCE = 90
 _CLUSTER_X, _SHARED = 7, 10
@@ -22,15 +23,16 @@ _CLUSTER_X, _SHARED = 7, 10
 
 def checking(architecture: Architecture) -> Callable[[Any], None]:
     """The pass for one architecture."""
-    lacking = {row.operation: row for row in INSTRUCTIONS if not _has(architecture, row)}
+    lacking = [row for row in INSTRUCTIONS if not _has(architecture, row)]
+    names = {row.operation for row in lacking}
 
     def check_architecture(module: Any) -> None:
-        for kernel in operations_named(module, "gpu.func"):
-            for operation in operations_named(kernel, *lacking):
-                row = lacking[operation.name]
-                if row.when(operation):
-                    raise _too_old(architecture, row, operation)
-        for launch in operations_named(module, "gpu.launch_func"):
+        for kernel in kernels(module):
+            for operation in operations_named(kernel, *names):
+                for row in lacking:
+                    if row.operation == operation.name and (row.when is None or row.when(operation)):
+                        raise _too_old(architecture, row, operation)
+        for launch in launches(module):
             _check_launch(architecture, launch)
 
     return check_architecture

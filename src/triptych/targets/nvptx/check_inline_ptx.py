@@ -11,6 +11,7 @@ from typing import Any
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
+from triptych.targets.nvptx.kernels import kernels
 
 _REGISTERS = {"b": "1", "h": "16", "c": "16", "r": "32", "l": "64", "q": "128", "f": "f32", "d": "f64", "n": "constant"}
 _OUTPUT = re.compile(rf"=&?[{''.join(_REGISTERS)}]")
@@ -21,7 +22,7 @@ _STRUCT = re.compile(r"!llvm\.struct<\((.*)\)>")
 
 def check_inline_ptx(module: Any) -> None:
     """Refuse what does not fit, at the line of the user."""
-    for kernel in operations_named(module, "gpu.func"):
+    for kernel in kernels(module):
         for operation in operations_named(kernel, "llvm.inline_asm"):
             _check(operation)
 

@@ -89,3 +89,41 @@ import numpy as np
 total = np.zeros(1, np.int32)
 tt.compile(f, total, target="cpu")(total)
 """
+
+
+class DriverError(TriptychError, RuntimeError):
+    """NVIDIA's driver refused to load or to launch a kernel, or reports that one has failed."""
+
+    code = "TT0514"
+    failing = f"""
+# on a machine whose GPU is an sm_80
+{_KERNEL}
+import torch
+
+total = torch.zeros(1, dtype=torch.int32, device="cuda")
+tt.compile(f, total, target="nvptx:sm_90a")(total)
+"""
+    fixed = f"""
+# on a machine whose GPU is an sm_90
+{_KERNEL}
+import torch
+
+total = torch.zeros(1, dtype=torch.int32, device="cuda")
+tt.compile(f, total, target="nvptx:sm_90a")(total)
+"""
+
+
+class StreamError(TriptychError, TypeError):
+    """Something that is no stream was given as the stream of a call."""
+
+    code = "TT0515"
+    failing = """
+from triptych.targets.nvptx.streams import stream_handle
+
+stream_handle("the first one", device=0)
+"""
+    fixed = """
+from triptych.targets.nvptx.streams import stream_handle
+
+stream_handle(0, device=0)
+"""

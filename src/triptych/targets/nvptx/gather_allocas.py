@@ -9,12 +9,13 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
+from triptych.targets.nvptx.kernels import kernels
 
 
 def gather_allocas(module: Any) -> None:
     """Move every `llvm.alloca` of constant size, and its size, to the start of its function."""
     ir = bindings.mlir()
-    for function in operations_named(module, "llvm.func"):
+    for function in kernels(module, "llvm.func"):
         blocks = list(function.regions[0].blocks)
         for alloca in operations_named(function, "llvm.alloca") if len(blocks) > 1 else ():
             count = alloca.operands[0].owner

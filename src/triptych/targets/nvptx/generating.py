@@ -17,6 +17,7 @@ from triptych.targets.nvptx.assembling import find_assembler
 from triptych.targets.nvptx.disassembling import disassemble
 from triptych.targets.nvptx.finding import libdevice
 from triptych.targets.nvptx.resources import read_report
+from triptych.targets.nvptx.usage import usages, warn_of_spills
 
 TRIPLE = "nvptx64-nvidia-cuda"
 _LIBDEVICE_CALL = "@__nv_"
@@ -40,11 +41,14 @@ def codegen(lowered: Lowered, options: CompileOptions, architecture: Architectur
     )
     ptx = shared_pool().compile(request, lowered.llvm).assembly
     assembled = assembler.assemble(ptx, architecture, AssemblerOptions(options.opt_level, options.line_info))
+    module, resources = lowered.traced.module, read_report(assembled.report)
+    warn_of_spills(module, resources)
     views: dict[str, Any] = {
         "ptx": lambda: ptx,
         "cubin": lambda: assembled.cubin,
         "sass": cache(lambda: disassemble(assembled.cubin)),
-        "resources": cache(lambda: read_report(assembled.report)),
+        "resources": lambda: resources,
+        "usage": cache(lambda: usages(module, resources)),
     }
     return Compiled(lowered, assembled.cubin, views["ptx"], asdict(options), views)
 

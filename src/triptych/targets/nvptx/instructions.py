@@ -1,10 +1,25 @@
-"""Which architectures have an instruction: one row for each operation that not all of them have."""
+"""The operations of kernels that are one instruction: how each is written, its name in PTX, which GPUs have it.
+
+One row for each operation of the dialects `nvvm`, `gpu` and `llvm` that kernels are made of, and a further one for each
+of its forms that only newer GPUs have.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
+
+
+class Emission(StrEnum):
+    """What an operation becomes on its way to PTX."""
+
+    OPERATION = "an operation of LLVM"
+    INTRINSIC = "an intrinsic function of LLVM"
+    INLINE_PTX = "inline PTX"
+    CALL = "a call of a function of the device"
+    NOTHING = "nothing by itself"
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,11 +27,14 @@ class Instruction:
     """An operation, and the first generation of GPUs that has it."""
 
     operation: str
-    since: int
+    emission: Emission
+    ptx: str
+    """How the instruction, or the directive, begins; empty where there is none."""
+    since: int = 0
     specific: bool = False
     """Only architectures whose name ends in `a` have it."""
-    when: Callable[[Any], bool] = lambda operation: True
-    """The forms of the operation that the row is about."""
+    when: Callable[[Any], bool] | None = None
+    """The forms of the operation that the row is about; None for all that no other row is about."""
 
 
 def _attribute(name: str, *values: str) -> Callable[[Any], bool]:
@@ -30,11 +48,57 @@ def _attribute(name: str, *values: str) -> Callable[[Any], bool]:
 
 _cluster = _attribute("syncscope", '"cluster"')
 _of_floats = _attribute("kind", "fmin", "fmax")
+_O, _I, _P, _C, _N = Emission
 
 INSTRUCTIONS = (
-    Instruction("llvm.atomicrmw", 90, when=_cluster),
-    Instruction("llvm.cmpxchg", 90, when=_cluster),
-    Instruction("llvm.fence", 90, when=_cluster),
-    Instruction("nvvm.elect.sync", 90),
-    Instruction("nvvm.redux.sync", 100, specific=True, when=_of_floats),
+    # where a thread is
+    Instruction("gpu.block_dim", _I, "%ntid"),
+    Instruction("gpu.block_id", _I, "%ctaid"),
+    Instruction("gpu.grid_dim", _I, "%nctaid"),
+    Instruction("gpu.lane_id", _I, "%laneid"),
+    Instruction("gpu.thread_id", _I, "%tid"),
+    # functions
+    Instruction("gpu.func", _O, ".entry"),
+    Instruction("gpu.printf", _C, "vprintf", since=20),
+    Instruction("gpu.return", _O, "ret"),
+    # barriers
+    Instruction("gpu.barrier", _I, "bar.sync"),
+    Instruction("nvvm.bar.warp.sync", _I, "bar.warp.sync", since=70),
+    Instruction("nvvm.barrier", _I, "bar"),
+    Instruction("nvvm.barrier.arrive", _I, "bar.arrive"),
+    # the threads of a warp together
+    Instruction("nvvm.elect.sync", _I, "elect.sync", since=90),
+    Instruction("nvvm.match.sync", _I, "match.any.sync", since=70),
+    Instruction("nvvm.redux.sync", _I, "redux.sync", since=80),
+    Instruction("nvvm.redux.sync", _I, "redux.sync", since=100, specific=True, when=_of_floats),
+    Instruction("nvvm.shfl.sync", _I, "shfl.sync", since=70),
+    Instruction("nvvm.vote.sync", _I, "vote.sync", since=70),
+    # time
+    Instruction("nvvm.nanosleep", _I, "nanosleep", since=70),
+    Instruction("nvvm.read.ptx.sreg.clock", _I, "%clock"),
+    Instruction("nvvm.read.ptx.sreg.clock64", _I, "%clock64", since=20),
+    Instruction("nvvm.read.ptx.sreg.globaltimer", _I, "%globaltimer", since=30),
+    # memory
+    Instruction("llvm.alloca", _O, ".local"),
+    Instruction("llvm.atomicrmw", _O, "atom", since=20),
+    Instruction("llvm.atomicrmw", _P, "atom", since=90, when=_cluster),
+    Instruction("llvm.cmpxchg", _O, "atom", since=20),
+    Instruction("llvm.cmpxchg", _O, "atom", since=90, when=_cluster),
+    Instruction("llvm.fence", _O, "fence", since=70),
+    Instruction("llvm.fence", _O, "fence", since=90, when=_cluster),
+    Instruction("llvm.getelementptr", _O, "add"),
+    Instruction("llvm.load", _O, "ld"),
+    Instruction("llvm.mlir.addressof", _O, "mov"),
+    Instruction("llvm.mlir.global", _O, ".shared"),
+    Instruction("llvm.store", _O, "st"),
+    # values
+    Instruction("llvm.call_intrinsic", _I, ""),
+    Instruction("llvm.extractvalue", _N, ""),
+    Instruction("llvm.fptosi.sat", _I, "cvt"),
+    Instruction("llvm.fptoui.sat", _I, "cvt"),
+    Instruction("llvm.inline_asm", _P, ""),
+    Instruction("llvm.inttoptr", _N, ""),
+    Instruction("llvm.mlir.constant", _O, "mov"),
+    Instruction("llvm.mlir.zero", _O, "mov"),
+    Instruction("llvm.ptrtoint", _N, ""),
 )

@@ -1,42 +1,124 @@
-"""The NVIDIA target's loader: without a GPU a compiled function can be looked at, and says so when it is called."""
+"""The NVIDIA target's loader: a program that launches its kernels through the driver, once it is called.
+
+Compiling needs no GPU, so nothing here happens before the first call: then the host function is compiled for the CPU,
+and the cubin is loaded into the context of the GPU that the tensors are on. Without a driver the call is an error.
+"""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NoReturn
+from typing import Any
 
 from triptych.boundary import for_user
-from triptych.stages import Compiled, Loaded
+from triptych.objectstage.call import load as load_for
+from triptych.objectstage.codegen import codegen
+from triptych.objectstage.lower import lower
+from triptych.objectstage.target import CompileOptions, find_target
+from triptych.stages import Compiled, Leaf, Loaded
+from triptych.support.dlpack import GPU
+from triptych.support.runtime_errors import ArgumentCountError
+from triptych.targets.nvptx.driver import Driver, find_driver
 from triptych.targets.nvptx.errors import NoGpuError
+from triptych.targets.nvptx.host_code import host_program, kernel_names
+from triptych.targets.nvptx.launch_code import LaunchRecord
+from triptych.targets.nvptx.streams import stream_handle
 
-_DRIVERS = ("libcuda.so.1", "nvcuda.dll")
+_HOST = "cpu"
+"""The target that compiles host functions."""
 
 
 def load(compiled: Compiled) -> Loaded:
-    """A function whose call is an error."""
+    """A function that launches. It takes one keyword beside the program's own arguments, `stream`."""
+    program = cache(lambda: _Program(compiled, _driver(compiled)))
 
-    def call(*_: Any) -> NoReturn:
+    def call(*args: Any, stream: Any = None) -> Any:
         try:
-            raise NoGpuError(
-                f"{compiled.lowered.traced.name} is compiled for an NVIDIA GPU and cannot be called here",
-                found="a driver, but no way to launch from this process yet" if has_driver() else "no NVIDIA driver",
-                instead="target='cpu', or a look at `__ptx__`, `__sass__` and `resources`",
-            )
-        except NoGpuError as error:
+            return program().call(args, stream)
+        except Exception as error:
             for_user(error)
             raise
 
-    return Loaded(compiled, call)
+    if all(leaf.memory is None for leaf in compiled.lowered.traced.parameters):
+        return Loaded(compiled, call)
+    return Loaded(compiled, call, lambda *args: program().attempt(args), lambda kind: program().reads(kind))
 
 
-@cache
-def has_driver() -> bool:
-    """Whether the library of NVIDIA's driver is installed: the one question that is safe to ask without it."""
-    for name in _DRIVERS:
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        return True
-    return False
+def _driver(compiled: Compiled) -> Driver:
+    found = find_driver()
+    if found is None:
+        raise NoGpuError(
+            f"{compiled.lowered.traced.name} is compiled for an NVIDIA GPU and cannot be called here",
+            found="no NVIDIA driver",
+            instead="target='cpu', or a look at `__ptx__`, `__sass__` and `resources`",
+        )
+    return found
+
+
+class _Program:
+    """A program with its host function compiled, and its kernels in every context that it has been called in."""
+
+    def __init__(self, compiled: Compiled, driver: Driver) -> None:
+        traced = compiled.lowered.traced
+        self._name = traced.name
+        self._parameters = traced.parameters
+        self._cubin = compiled.artifact
+        self._kernels = kernel_names(traced)
+        self._driver = driver
+        self._launch = driver.launch_address()
+        self._host = _host_function(compiled)
+        self._loaded: dict[int, ctypes.Array[ctypes.c_void_p]] = {}
+
+    def call(self, args: Sequence[Any], stream: Any) -> Any:
+        if len(args) != len(self._parameters):
+            raise _miscounted(self._name, len(args), len(self._parameters))
+        return self._run(self._host.call, args, stream)
+
+    def attempt(self, args: Sequence[Any]) -> Any:
+        """As `Loaded.attempt`: the host function decides which tensors it was compiled for."""
+        return NotImplemented if self._host.attempt is None else self._run(self._host.attempt, args, None)
+
+    def reads(self, kind: type) -> bool:
+        return self._host.reads is not None and self._host.reads(kind)
+
+    def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: Any) -> Any:
+        device = _device(self._parameters, args)
+        kernels = self._in_context(self._driver.enter(device))
+        record = LaunchRecord(self._launch, stream_handle(stream, device), ctypes.addressof(kernels), 0, 0)
+        result = host(*args, ctypes.addressof(record))
+        if record.status:
+            raise self._driver.error(f"the kernel {self._kernels[record.failed]} could not be launched", record.status)
+        return result
+
+    def _in_context(self, context: int) -> ctypes.Array[ctypes.c_void_p]:
+        """The handles of the kernels in a context, which is the current one."""
+        if context not in self._loaded:
+            functions = self._driver.load(self._cubin, self._kernels)
+            self._loaded[context] = (ctypes.c_void_p * max(len(functions), 1))(*functions)
+        return self._loaded[context]
+
+
+def _host_function(compiled: Compiled) -> Loaded:
+    target = find_target(_HOST)
+    options = CompileOptions(opt_level=compiled.options["opt_level"])
+    lowered = lower(host_program(compiled.lowered.traced), target, options=options)
+    return load_for(codegen(lowered, target, options), target)
+
+
+def _device(parameters: Sequence[Leaf], args: Sequence[Any]) -> int | None:
+    """The number of the GPU that the first tensor is on. What is wrong with tensors, compiled code finds out."""
+    for leaf, value in zip(parameters, args, strict=True):
+        if leaf.memory is not None and hasattr(type(value), "__dlpack_device__"):
+            kind, number = value.__dlpack_device__()
+            if kind == GPU:
+                return int(number)
+    return None
+
+
+def _miscounted(name: str, given: int, wanted: int) -> ArgumentCountError:
+    plural = "" if wanted == 1 else "s"
+    verb = "was" if given == 1 else "were"
+    return ArgumentCountError(
+        f"{name}() takes {wanted} argument{plural} but {given} {verb} given", found=str(given), expected=str(wanted)
+    )

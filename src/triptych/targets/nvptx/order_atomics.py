@@ -14,6 +14,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.kernels import kernels
 
 _ORDERINGS = {2: "relaxed", 4: "acquire", 5: "release", 6: "acq_rel", 7: "acq_rel"}
 """By LLVM's numbers."""
@@ -34,7 +35,7 @@ def ordering(architecture: Architecture) -> Callable[[Any], None]:
     elements = _REGISTERS.keys() - (set() if architecture.generation >= _BFLOAT16_SINCE else {"bf16"})
 
     def order_atomics(module: Any) -> None:
-        for kernel in operations_named(module, "gpu.func"):
+        for kernel in kernels(module):
             for operation in operations_named(kernel, "llvm.atomicrmw"):
                 instruction = _instruction(operation) if str(operation.results[0].type) in elements else ""
                 if instruction:

@@ -6,6 +6,7 @@ from triptych.simt.waiting import keep_waiting
 from triptych.stages import PassSpec
 from triptych.targets.nvptx.allow_contraction import allow_contraction
 from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.bound_extents import bound_extents
 from triptych.targets.nvptx.bound_launches import bound_launches
 from triptych.targets.nvptx.check_architecture import checking
 from triptych.targets.nvptx.check_inline_ptx import check_inline_ptx
@@ -13,6 +14,7 @@ from triptych.targets.nvptx.gather_allocas import gather_allocas
 from triptych.targets.nvptx.order_atomics import ordering
 from triptych.targets.nvptx.refuse_narrow_floats import refuse_narrow_floats
 from triptych.targets.nvptx.select_math import select_math
+from triptych.targets.nvptx.share_failures import share_failures
 from triptych.targets.nvptx.take_device_code import take_device_code
 
 
@@ -40,7 +42,9 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
         ),
         PassSpec("gpu.module(convert-nvvm-to-llvm)", "Some instructions exist only as inline PTX."),
         PassSpec("gpu.module(reconcile-unrealized-casts)", "Indices are integers on both sides of the passes above."),
+        PassSpec("share-failures", "Calls of `__assertfail` are long.", share_failures),
         PassSpec("gather-allocas", "Memory that a loop reserves grows in every turn.", gather_allocas),
+        PassSpec("bound-extents", "Divisions by what is never negative need no corrections.", bound_extents),
         PassSpec("take-device-code", "The host function runs on another machine.", take_device_code),
     )
 

@@ -8,8 +8,8 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
-from triptych.ir.modules import operations_named
 from triptych.support.float_formats import FLOAT_FORMATS
+from triptych.targets.nvptx.kernels import kernels
 
 _NARROW = re.compile(rf"(?:\b|x)({'|'.join(FLOAT_FORMATS.keys() - {'f16', 'bf16'})})\b")
 
@@ -18,15 +18,21 @@ def refuse_narrow_floats(module: Any) -> None:
     """Raise at the first operation that makes one."""
     ir = bindings.mlir()
     found: list[tuple[Any, str]] = []
+    fine: set[Any] = set()  # types that were looked at: there are few, and many values
 
     def visit(operation: Any) -> Any:
         for result in operation.results:
-            narrow = _NARROW.search(str(result.type))
-            if narrow is not None:
+            kind = result.type
+            if kind in fine:
+                continue
+            narrow = _NARROW.search(str(kind))
+            if narrow is None:
+                fine.add(kind)
+            else:
                 found.append((operation.operation, narrow[1]))
         return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
 
-    for kernel in operations_named(module, "gpu.func"):
+    for kernel in kernels(module):
         kernel.walk(visit)
     for operation, kind in found[:1]:
         raise LoweringError(

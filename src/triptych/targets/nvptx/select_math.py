@@ -16,6 +16,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
+from triptych.targets.nvptx.kernels import kernels
 
 _EXACT = {
     "arith.maxnumf": "maxnum",
@@ -42,7 +43,7 @@ _WIDENED = frozenset({"f16", "bf16"})
 
 def select_math(module: Any) -> None:
     """Replace the operations of every kernel."""
-    for kernel in operations_named(module, "gpu.func"):
+    for kernel in kernels(module):
         for operation in operations_named(kernel, *_EXACT, *_BITS, *_FORMULAS):
             name = operation.name
             if name in _EXACT:

@@ -1,0 +1,71 @@
+"""Pass `bound-extents`: LLVM learns which arguments of kernels are never negative.
+
+Extents and strides of tensors are checked when the host function is called; so a division by one of them needs no
+correction of signs. MLIR integers have no sign of their own to say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.modules import function
+from triptych.ir.signature import signature_of
+from triptych.targets.nvptx.kernels import kernels, launches
+
+_ARGUMENTS = 11
+"""The place of the arguments among the segments of a launch's operands."""
+
+
+def bound_extents(module: Any) -> None:
+    """State the range of every argument that a launch takes over from the host function's tensors."""
+    of_kernels = {_kernel(launch): launch for launch in launches(module)}
+    if not of_kernels:
+        return
+    signature = signature_of(module)
+    extents = set(_extents(signature.parameters))
+    entry = function(module, signature.name).regions[0].blocks[0]
+    for kernel in kernels(module, "llvm.func"):
+        launch = of_kernels.get(kernel.attributes["sym_name"].value)
+        if launch is not None:
+            _state(kernel, [_place(value, entry) in extents for value in _given(launch)])
+
+
+def _extents(parameters: tuple[Any, ...]) -> Iterator[int]:
+    """The places of the arguments of compiled code that are extents or strides: they follow an address."""
+    place = 0
+    for leaf in parameters:
+        unknowns = leaf.memory.unknowns if leaf.memory else ()
+        yield from range(place + 1, place + 1 + len(unknowns))
+        place += 1 + len(unknowns)
+
+
+def _given(launch: Any) -> list[Any]:
+    segments = list(bindings.mlir().DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
+    start = sum(segments[:_ARGUMENTS])
+    return list(launch.operands)[start : start + segments[_ARGUMENTS]]
+
+
+def _place(value: Any, entry: Any) -> int | None:
+    """The place of a value among the arguments of the host function."""
+    ir = bindings.mlir()
+    if not isinstance(value.owner, ir.Block) or value.owner != entry:
+        return None
+    return int(ir.BlockArgument(value).arg_number)
+
+
+def _state(kernel: Any, bounded: list[bool]) -> None:
+    ir = bindings.mlir()
+    with kernel.context:
+        types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
+        ranges = [_not_negative(kind) if known else "{}" for kind, known in zip(types, bounded, strict=True)]
+        kernel.attributes["arg_attrs"] = ir.Attribute.parse(f"[{', '.join(ranges)}]")
+
+
+def _not_negative(kind: str) -> str:
+    return f"{{llvm.range = #llvm.constant_range<{kind}, 0, {1 << (int(kind[1:]) - 1)}>}}"
+
+
+def _kernel(launch: Any) -> str:
+    return str(launch.attributes["kernel"]).rsplit("@", 1)[-1].strip('"')

@@ -1,0 +1,170 @@
+"""MLIR text of the functions that launch kernels: each fills the driver's structures on its stack and calls the driver.
+
+A function gets a launch's dimensions and the kernel's arguments, and the address of a `LaunchRecord`: what is known
+only when the program runs. The first launch that fails writes there why, and the ones after it do nothing.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class LaunchRecord(ctypes.Structure):
+    """What compiled host code is given for one call, and where it reports a failure."""
+
+    _fields_ = [
+        ("launch", ctypes.c_void_p),
+        ("stream", ctypes.c_void_p),
+        ("kernels", ctypes.c_void_p),
+        ("status", ctypes.c_int32),
+        ("failed", ctypes.c_int32),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchCode:
+    """One launch as it is written in the host function."""
+
+    symbol: str
+    """Of the function that is made."""
+    kernel: int
+    """Its place among the kernels."""
+    arguments: Sequence[str]
+    """Types of the kernel's arguments."""
+    clustered: bool = False
+    cooperative: bool = False
+    overlapping: bool = False
+    """The kernel may begin before the one in front of it in the stream has ended (programmatic dependent launch)."""
+
+
+DIMENSIONS = ("gx", "gy", "gz", "bx", "by", "bz")
+CLUSTER = ("cx", "cy", "cz")
+SHARED = "shared"
+_RECORD = "!llvm.struct<(ptr, ptr, ptr, i32, i32)>"
+_LAUNCH, _STREAM, _KERNELS, _STATUS, _FAILED = range(5)
+_CONFIG = "!llvm.struct<(i32, i32, i32, i32, i32, i32, i32, ptr, ptr, i32)>"
+_ATTRIBUTE = "!llvm.struct<(i32, i32, array<16 x i32>)>"
+"""`CUlaunchConfig` and `CUlaunchAttribute`: a number, four bytes of nothing, and 64 bytes for a value."""
+_COOPERATIVE, _CLUSTER, _OVERLAPPING = 2, 4, 6
+"""Numbers of launch attributes."""
+
+
+def launch_function(code: LaunchCode) -> str:
+    """The function `symbol(record, grid, block, [cluster,] shared, arguments...)`. An empty grid launches nothing."""
+    numbers = (*DIMENSIONS, *(CLUSTER if code.clustered else ()), SHARED)
+    parameters = ["%record: i64", *(f"%{name}: i32" for name in numbers)]
+    parameters += [f"%value{i}: {kind}" for i, kind in enumerate(code.arguments)]
+    attributes = _asked(code)
+    return f"""
+llvm.func internal @"{code.symbol}"({", ".join(parameters)}) attributes {{no_inline}} {{
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %zero = llvm.mlir.constant(0 : i32) : i32
+  %null = llvm.mlir.zero : !llvm.ptr
+  %call = llvm.inttoptr %record : i64 to !llvm.ptr
+{_field("status", "%call", _STATUS, _RECORD)}
+  %earlier = llvm.load %status : !llvm.ptr -> i32
+  %plane = llvm.intr.umin(%gx, %gy) : (i32, i32) -> i32
+  %fewest = llvm.intr.umin(%plane, %gz) : (i32, i32) -> i32
+  %good = llvm.icmp "eq" %earlier, %zero : i32
+  %some = llvm.icmp "ne" %fewest, %zero : i32
+  %wanted = llvm.and %good, %some : i1
+  llvm.cond_br %wanted, ^launch, ^end
+^launch:
+{_packed(code.arguments)}
+{_attributes(attributes)}
+{_config(len(attributes))}
+{_load("launcher", "!llvm.ptr", "%call", _LAUNCH)}
+{_load("kernels", "!llvm.ptr", "%call", _KERNELS)}
+  %kernel_place = llvm.getelementptr %kernels[{code.kernel}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
+  %kernel = llvm.load %kernel_place : !llvm.ptr -> !llvm.ptr
+  %result = llvm.call %launcher(%config, %kernel, %packed, %null)
+    : !llvm.ptr, (!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr) -> i32
+  %launched = llvm.icmp "eq" %result, %zero : i32
+  llvm.cond_br %launched, ^end, ^failed
+^failed:
+  llvm.store %result, %status : i32, !llvm.ptr
+{_field("failed", "%call", _FAILED, _RECORD)}
+  %number = llvm.mlir.constant({code.kernel} : i32) : i32
+  llvm.store %number, %failed : i32, !llvm.ptr
+  llvm.br ^end
+^end:
+  llvm.return
+}}
+"""
+
+
+def _packed(kinds: Sequence[str]) -> str:
+    """The arguments in memory, and an array of their addresses."""
+    lines = [f"  %count = llvm.mlir.constant({max(len(kinds), 1)} : i64) : i64"]
+    lines += ["  %packed = llvm.alloca %count x !llvm.ptr : (i64) -> !llvm.ptr"]
+    for i, kind in enumerate(kinds):
+        lines += [
+            f"  %room{i} = llvm.alloca %one x {kind} : (i64) -> !llvm.ptr",
+            f"  llvm.store %value{i}, %room{i} : {kind}, !llvm.ptr",
+            f"  %packed{i} = llvm.getelementptr %packed[{i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr",
+            f"  llvm.store %room{i}, %packed{i} : !llvm.ptr, !llvm.ptr",
+        ]
+    return "\n".join(lines)
+
+
+def _asked(code: LaunchCode) -> dict[int, list[str]]:
+    """The values of each launch attribute, by its number."""
+    values = {
+        _CLUSTER: [f"%{name}" for name in CLUSTER] if code.clustered else [],
+        _COOPERATIVE: ["%yes"] if code.cooperative else [],
+        _OVERLAPPING: ["%yes"] if code.overlapping else [],
+    }
+    return {number: given for number, given in values.items() if given}
+
+
+def _attributes(asked: dict[int, list[str]]) -> str:
+    if not asked:
+        return "  %attributes = llvm.mlir.zero : !llvm.ptr"
+    return f"""  %yes = llvm.mlir.constant(1 : i32) : i32
+  %asked = llvm.mlir.constant({len(asked)} : i64) : i64
+  %attributes = llvm.alloca %asked x {_ATTRIBUTE} {{alignment = 8 : i64}} : (i64) -> !llvm.ptr
+""" + "".join(_attribute(place, number, values) for place, (number, values) in enumerate(asked.items()))
+
+
+def _attribute(place: int, number: int, values: Sequence[str]) -> str:
+    name = f"attribute{place}"
+    lines = [
+        f"  %{name}_number = llvm.mlir.constant({number} : i32) : i32",
+        f"  %{name} = llvm.getelementptr %attributes[{place}, 0] : (!llvm.ptr) -> !llvm.ptr, {_ATTRIBUTE}",
+        f"  llvm.store %{name}_number, %{name} : i32, !llvm.ptr",
+    ]
+    for i, value in enumerate(values):
+        lines += [
+            f"  %{name}_{i} = llvm.getelementptr %attributes[{place}, 2, {i}] : (!llvm.ptr) -> !llvm.ptr, {_ATTRIBUTE}",
+            f"  llvm.store {value}, %{name}_{i} : i32, !llvm.ptr",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _config(attributes: int) -> str:
+    values = [*(f"%{name}" for name in (*DIMENSIONS, SHARED)), "%stream", "%attributes", "%attribute_count"]
+    kinds = ["i32"] * 7 + ["!llvm.ptr"] * 2 + ["i32"]
+    stores = [
+        f"{_field(f'part{i}', '%config', i, _CONFIG)}\n  llvm.store {value}, %part{i} : {kind}, !llvm.ptr"
+        for i, (value, kind) in enumerate(zip(values, kinds, strict=True))
+    ]
+    return "\n".join(
+        [
+            f"  %attribute_count = llvm.mlir.constant({attributes} : i32) : i32",
+            f"  %config = llvm.alloca %one x {_CONFIG} : (i64) -> !llvm.ptr",
+            _load("stream", "!llvm.ptr", "%call", _STREAM),
+            *stores,
+        ]
+    )
+
+
+def _load(name: str, kind: str, record: str, field: int) -> str:
+    return (
+        f"{_field(f'{name}_place', record, field, _RECORD)}\n  %{name} = llvm.load %{name}_place : !llvm.ptr -> {kind}"
+    )
+
+
+def _field(name: str, record: str, field: int, kind: str) -> str:
+    return f"  %{name} = llvm.getelementptr {record}[0, {field}] : (!llvm.ptr) -> !llvm.ptr, {kind}"

@@ -1,0 +1,125 @@
+"""What each kernel of a program takes of a GPU and how many of its blocks fit, for people and for tools to read.
+
+Input: the traced kernels and the assembler's report. Output: one `Usage` for each kernel, and warnings at the kernel's
+line where registers did not suffice.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.location import place_of
+from triptych.support.source import Span
+from triptych.support.warnings import TriptychWarning
+from triptych.targets.nvptx.accesses import Narrow, narrow_accesses
+from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.kernels import kernels, launches
+from triptych.targets.nvptx.resources import Resources, occupancy
+
+_SHARED = 10
+"""The place of the bytes of shared memory among the segments of a launch's operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One kernel: its resources, its launch as far as it is known here, and what follows from both."""
+
+    resources: Resources
+    threads: int | None
+    """Of a block; None when only the launch knows."""
+    launch_shared: int | None
+    """Bytes of shared memory that the launch adds; None when only it knows."""
+    occupancy: Mapping[str, int]
+    """By architecture, blocks that a multiprocessor holds at once; for others than the one that the code is for, with
+    as many registers as there."""
+    narrow: tuple[Narrow, ...]
+    """Accesses to global memory that could be wider."""
+
+
+def usages(module: Any, resources: Mapping[str, Resources]) -> dict[str, Usage]:
+    """The kernels of a traced module by their names."""
+    bytes_of = {str(launch.attributes["kernel"]).rsplit("@", 1)[-1]: _bytes(launch) for launch in launches(module)}
+    found: dict[str, Usage] = {}
+    for kernel in kernels(module):
+        name = kernel.attributes["sym_name"].value
+        if name in resources:
+            threads, shared = _threads(kernel), bytes_of.get(name)
+            found[name] = Usage(
+                resources[name],
+                threads,
+                shared,
+                _occupancies(resources[name], threads, shared),
+                narrow_accesses(kernel),
+            )
+    return found
+
+
+def warn_of_spills(module: Any, resources: Mapping[str, Resources]) -> None:
+    """A warning at the line of each kernel whose registers did not suffice."""
+    if not any(used.spill_stores or used.spill_loads for used in resources.values()):
+        return
+    for kernel in kernels(module):
+        used = resources.get(kernel.attributes["sym_name"].value)
+        if used is not None and (used.spill_stores or used.spill_loads):
+            text = (
+                f"{used.kernel} needs more than {used.registers} registers, all that a thread has on "
+                f"{used.architecture}: {used.spill_stores} bytes go to local memory and {used.spill_loads} come back"
+            )
+            span = place_of(kernel) or Span(__file__, 1, 0)
+            warnings.warn_explicit(text, TriptychWarning, span.file, span.line)
+
+
+def usage_table(found: Mapping[str, Usage]) -> str:
+    """The kernels as rows, then what could be better, with its line."""
+    heads = ("kernel", "arch", "registers", "shared", "stack", "spilled", "barriers", "threads", "blocks at once")
+    rows = [heads, *(_row(usage) for usage in found.values())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    for usage in found.values():
+        others = ", ".join(f"{name} {blocks}" for name, blocks in usage.occupancy.items())
+        lines += [f"{usage.resources.kernel}: blocks at once by architecture: {others}"] if others else []
+        lines += [str(narrow) for narrow in usage.narrow]
+    return "\n".join(lines)
+
+
+def _row(usage: Usage) -> tuple[str, ...]:
+    used = usage.resources
+    shared = "launch" if usage.launch_shared is None else str(used.shared + usage.launch_shared)
+    return (
+        used.kernel,
+        used.architecture,
+        str(used.registers),
+        shared,
+        str(used.stack),
+        str(used.spill_stores + used.spill_loads),
+        str(used.barriers),
+        "launch" if usage.threads is None else str(usage.threads),
+        str(usage.occupancy.get(used.architecture, "launch")),
+    )
+
+
+def _occupancies(used: Resources, threads: int | None, shared: int | None) -> dict[str, int]:
+    if threads is None or shared is None:
+        return {}
+    return {name: occupancy(used, each, threads, shared) for name, each in ARCHITECTURES.items()}
+
+
+def _threads(kernel: Any) -> int | None:
+    if "known_block_size" not in kernel.attributes:
+        return None
+    return math.prod(bindings.mlir().DenseI32ArrayAttr(kernel.attributes["known_block_size"]))
+
+
+def _bytes(launch: Any) -> int | None:
+    """The shared memory of a launch, where it is a constant."""
+    ir = bindings.mlir()
+    segments = list(ir.DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
+    size = launch.operands[sum(segments[:_SHARED])].owner
+    if isinstance(size, ir.Block) or size.operation.name != "arith.constant":
+        return None
+    return int(size.operation.attributes["value"].value)
