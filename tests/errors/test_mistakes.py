@@ -29,6 +29,8 @@ NOT_BY_A_PROGRAM = {
     "TT0511",
     "TT0512",
     "TT0513",
+    "TT0514",
+    "TT0515",
     "TT0701",  # plug-ins: their own tests
     "TT0702",
     "TT0703",  # settings, command line: their own tests

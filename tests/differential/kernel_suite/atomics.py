@@ -74,7 +74,7 @@ def _histogram(kernel: Any, dtype: str, n: int, block: int, grid: int, seed: int
 
 
 @case(
-    14,
+    10,
     kernel=st.sampled_from([histogram_kernel, private_histogram_kernel]),
     dtype=st.sampled_from(["int32", "uint64", "float32"]),
     **LAUNCH,

@@ -66,7 +66,7 @@ ROWS = st.integers(1, 9)
 
 
 @case(
-    10,
+    8,
     rows=ROWS,
     block=block_sizes(),
     dtype=st.sampled_from(["int8", "int32", "int64", "float16", "float32", "float64"]),
@@ -174,7 +174,7 @@ def scan_rows(x: cute.Tensor, out: cute.Tensor, kernel: tt.Constexpr[Any]) -> No
 
 
 @case(
-    12,
+    9,
     rows=ROWS,
     block=block_sizes(),
     dtype=st.sampled_from(["int16", "int32", "float32", "float64"]),

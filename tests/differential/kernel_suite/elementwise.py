@@ -72,12 +72,12 @@ ONE_DIMENSION = {
 }
 
 
-@case(15, dtype=st.sampled_from(NUMBERS), operation=st.sampled_from(OPERATIONS), **ONE_DIMENSION)
+@case(12, dtype=st.sampled_from(NUMBERS), operation=st.sampled_from(OPERATIONS), **ONE_DIMENSION)
 def numbers_of_every_type(**drawn: Any) -> None:
     _applied(**drawn)
 
 
-@case(9, dtype=st.sampled_from(NUMBERS[:8]), operation=st.sampled_from(INTEGER_OPERATIONS), **ONE_DIMENSION)
+@case(8, dtype=st.sampled_from(NUMBERS[:8]), operation=st.sampled_from(INTEGER_OPERATIONS), **ONE_DIMENSION)
 def integers_of_every_width(**drawn: Any) -> None:
     _applied(**drawn)
 

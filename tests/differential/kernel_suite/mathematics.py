@@ -58,7 +58,7 @@ def some_lanes(
     some_lanes_kernel(x, chosen, out, function).launch(grid=cute.ceil_div(cute.size(x), block), block=block)
 
 
-@case(10, function=st.sampled_from(sorted(FUNCTIONS)), n=st.integers(1, 1500), block=block_sizes(), seed=SEEDS)
+@case(8, function=st.sampled_from(sorted(FUNCTIONS)), n=st.integers(1, 1500), block=block_sizes(), seed=SEEDS)
 def functions_called_by_some_lanes(function: str, n: int, block: int, seed: int) -> None:
     x = floats(seed, n)
     chosen = np.random.default_rng(seed).random(n) < 0.5
@@ -100,7 +100,7 @@ PAIRS = [
 ]
 
 
-@case(10, pair=st.sampled_from(PAIRS), n=st.integers(1, 1500), block=block_sizes(), seed=SEEDS)
+@case(8, pair=st.sampled_from(PAIRS), n=st.integers(1, 1500), block=block_sizes(), seed=SEEDS)
 def conversions(pair: tuple[str, str], n: int, block: int, seed: int) -> None:
     source, target = pair
     if np.dtype(source).kind == "f":

@@ -113,7 +113,7 @@ def products_of_whole_numbers(product: Any, sizes: Any, side: int, dtype: Any, m
         same(c, a.astype(np.int64) @ b.astype(np.int64))
 
 
-@case(10, product=PRODUCTS, sizes=SIZES, side=SIDES, seed=SEEDS)
+@case(6, product=PRODUCTS, sizes=SIZES, side=SIDES, seed=SEEDS)
 def products_in_rounded_arithmetic(product: Any, sizes: Any, side: int, seed: int) -> None:
     """|found - exact| <= k * 2**-24 * |a| |b|, the bound of any order of summation, with a fused product or not."""
     m, n, k = sizes

@@ -114,7 +114,7 @@ def _rounding(dtype: str, exact: Any) -> Any:
     return np.maximum(np.abs(exact) * kind.eps / 2, kind.smallest_subnormal) * 1.001
 
 
-@case(14, **DRAWN)
+@case(8, **DRAWN)
 def softmax(shape: Any, dtype: str, spread: float, memory: str, block: int, seed: int) -> None:
     """Relative error of an exponential: 3 units of its own and those of its argument; of the sum: its longest path."""
     x, wide = _input(shape, dtype, spread, memory, seed)
@@ -128,7 +128,7 @@ def softmax(shape: Any, dtype: str, spread: float, memory: str, block: int, seed
         within(out, exact, exact * relative + _rounding(dtype, exact) + 1e-37)
 
 
-@case(10, **DRAWN)
+@case(6, **DRAWN)
 def rms_norm(shape: Any, dtype: str, spread: float, memory: str, block: int, seed: int) -> None:
     """Relative error: half of the mean square's, the root's and two roundings."""
     x, wide = _input(shape, dtype, spread, memory, seed)
@@ -139,7 +139,7 @@ def rms_norm(shape: Any, dtype: str, spread: float, memory: str, block: int, see
         within(out, exact, np.abs(exact) * relative + _rounding(dtype, exact))
 
 
-@case(10, **DRAWN)
+@case(6, **DRAWN)
 def layer_norm(shape: Any, dtype: str, spread: float, memory: str, block: int, seed: int) -> None:
     """As RMSNorm, with the mean's error in every distance and, squared, in the variance."""
     x, wide = _input(shape, dtype, spread, memory, seed)

@@ -40,7 +40,7 @@ def sort_rows(x: cute.Tensor, out: cute.Tensor, block: tt.Int32, width: tt.Const
 
 
 @case(
-    7,
+    5,
     rows=st.integers(1, 500),
     width=st.sampled_from([1, 4, 7, 16]),
     dtype=st.sampled_from(["int32", "float32", "int8", "float64"]),
@@ -121,7 +121,7 @@ def vectors(x: cute.Tensor, y: cute.Tensor, out: cute.Tensor, block: tt.Int32, e
 
 
 @case(
-    9,
+    8,
     n=st.integers(1, 3000),
     each=st.integers(1, 8),
     dtype=st.sampled_from(["int8", "int32", "float16", "float32", "float64", "uint64"]),

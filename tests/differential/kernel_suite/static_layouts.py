@@ -43,7 +43,7 @@ def scaled(x: cute.Tensor, out: cute.Tensor, block: tt.Int32, each: tt.Constexpr
 
 
 @case(
-    8,
+    6,
     tiles=st.sampled_from([1, 37, 512]),
     each=st.sampled_from([1, 2, 4, 8, 16]),
     dtype=st.sampled_from(["int8", "int32", "float32", "float16", "float64"]),
@@ -95,7 +95,7 @@ PARTITIONS = [
 
 
 @case(
-    8,
+    6,
     shape=st.tuples(st.integers(1, 60), st.integers(1, 300)),
     partition=st.sampled_from(PARTITIONS),
     memory=MEMORY,

@@ -52,7 +52,7 @@ def transpose(x: cute.Tensor, out: cute.Tensor, tile: tt.Constexpr[Any], rows_at
 
 
 @case(
-    9,
+    7,
     shape=shapes(2, 100),
     tile=st.sampled_from(sorted(TILES)),
     rows_at_once=st.sampled_from([1, 3, 8]),

@@ -60,7 +60,7 @@ def source_lanes(kind: str, lanes: Array, offsets: Array, width: int) -> Any:
 
 
 @case(
-    14,
+    10,
     kind=st.sampled_from(["idx", "up", "down", "bfly"]),
     dtype=st.sampled_from(DTYPES),
     block=block_sizes(),

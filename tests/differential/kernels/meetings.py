@@ -55,7 +55,7 @@ class Meetings(Writer):
 
     def _shuffle(self, scope: Scope, place: Place) -> bool:
         """Read a value of another lane; where a warp is not whole, only of lanes that exist."""
-        if place.level > Level.WARP:
+        if not place.has_warp:
             return False
         kind = self._number()
         value = self._value(kind, scope, Level.THREAD)
@@ -83,7 +83,7 @@ class Meetings(Writer):
         return "32" if self._launch.has_whole_warps else "lanes"
 
     def _vote(self, scope: Scope, place: Place) -> bool:
-        if place.level > Level.WARP:
+        if not place.has_warp:
             return False
         form = self._choices.choice(("any", "all", "ballot", "uni"))
         variable = Variable(Kind.INT32 if form == "ballot" else Kind.BOOL, Level.WARP)
@@ -94,7 +94,7 @@ class Meetings(Writer):
         return False
 
     def _reduce(self, scope: Scope, place: Place) -> bool:
-        if place.level > Level.WARP or not self._launch.has_whole_warps:
+        if not place.has_warp or not self._launch.has_whole_warps:
             return self._vote(scope, place)
         kind = self._number()
         form = self._choices.choice(("sum", "max", "min") if kind in INTEGERS else ("sum",))
@@ -108,7 +108,7 @@ class Meetings(Writer):
 
     def _among_some(self, scope: Scope, place: Place) -> bool:
         """A shuffle in a branch: the lanes that take it are known by a vote before, and read the first of them."""
-        if place.level > Level.WARP:
+        if not place.has_warp:
             return False
         kind = self._number()
         variable = Variable(kind, Level.THREAD)
@@ -131,7 +131,7 @@ class Meetings(Writer):
             self._write(SYNC)
             shared[owned[0]] = "tid"
             self._write(f"{owned[0].name}[tid] = {self._value(owned[0].kind, scope, Level.THREAD)}")
-        if place.level > Level.WARP or not owned:
+        if not place.has_warp or not owned:
             return self._vote(scope, place)
         tensor = self._choices.choice(owned)
         lane = self._expressions.of(Kind.INT32, scope, 1, Level.THREAD).text

@@ -6,6 +6,7 @@ Loops end by construction: ranges are short, and a `while` burns a counter that 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from tests.differential.choices import Choices
 from tests.differential.kernels.expressions import Expressions
@@ -76,7 +77,7 @@ class Statements(Meetings):
                 break
             self._remaining -= 1
             if self._returned_apart and place.nesting == 0:
-                place = Place(Level.THREAD, meets=False, is_apart=True)
+                place = replace(place, is_whole=False)
             if self._choices.choice(self._any if place.nesting < 3 else self._simple)(scope, place):
                 return True
         return place.nesting > 0 and self._jump(scope, place)

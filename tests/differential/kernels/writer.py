@@ -27,7 +27,14 @@ class Place:
     meets: bool = True
     """Whether barriers may be written here; if not, shared memory does not change hands."""
     is_apart: bool = False
-    """Whether each thread is alone in the outermost construct around: a return there ends all agreement after it."""
+    """Whether each thread is alone in the outermost construct around: only there may some return and others go on."""
+    is_whole: bool = True
+    """Whether no thread of a warp that is here can have returned before: lanes that are gone do not answer."""
+
+    @property
+    def has_warp(self) -> bool:
+        """Whether the lanes of a warp can meet here."""
+        return self.level <= Level.WARP and self.is_whole
 
     def branch(self, level: Level, meets: bool) -> Place:
         """The place of a statement in a branch here."""

@@ -1,0 +1,75 @@
+"""The table of instructions against the code that emits operations, and against the PTX that comes out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.unit.targets.nvptx.test_refusals import compiled
+from tests.unit.targets.nvptx.tools import needs_assembler
+from triptych.targets.nvptx.instructions import INSTRUCTIONS, Emission
+
+PACKAGE = Path(__file__).resolve().parents[4] / "src" / "triptych"
+EMITTING = ("cute/**/*.py", "metastage/**/*.py", "ir/device_module.py")
+NAME = re.compile(r'"((?:nvvm|gpu|llvm)\.[a-z][\w.]*)"')
+NO_INSTRUCTIONS = {
+    "gpu.container_module",  # an attribute
+    "gpu.launch_func",  # the host's
+    "gpu.module",  # the file
+    "nvvm.read.ptx",  # how the names of some operations begin
+}
+
+BODIES = {
+    "gpu.barrier": "gpu.barrier",
+    "nvvm.bar.warp.sync": "%m = arith.constant -1 : i32 nvvm.bar.warp.sync %m : i32",
+    "nvvm.barrier": "%i = arith.constant 1 : i32 %n = arith.constant 64 : i32 "
+    "nvvm.barrier id = %i number_of_threads = %n",
+    "nvvm.barrier.arrive": "%i = arith.constant 1 : i32 %n = arith.constant 64 : i32 "
+    "nvvm.barrier.arrive id = %i number_of_threads = %n",
+    "nvvm.match.sync": "%m = arith.constant -1 : i32 %r = nvvm.match.sync any %m, %m : i32 -> i32 USE",
+    "nvvm.redux.sync": "%m = arith.constant -1 : i32 %r = nvvm.redux.sync add %m, %m : i32 -> i32 USE",
+    "nvvm.shfl.sync": "%m = arith.constant -1 : i32 %v = nvvm.read.ptx.sreg.clock : i32 "
+    "%r = nvvm.shfl.sync bfly %m, %v, %m, %m : i32 -> i32 USE",
+    "nvvm.vote.sync": "%m = arith.constant -1 : i32 %t = arith.constant true "
+    "%r = nvvm.vote.sync ballot %m, %t -> i32 USE",
+    "nvvm.nanosleep": "%m = arith.constant 100 : i32 nvvm.nanosleep %m",
+    "nvvm.read.ptx.sreg.clock": "%r = nvvm.read.ptx.sreg.clock : i32 USE",
+    "llvm.fence": 'llvm.fence syncscope("device") acq_rel',
+}
+STORE = "llvm.store %r, %p : i32, !llvm.ptr<1>"
+
+
+def emitted() -> set[str]:
+    """Every name of an operation in the code that traces kernels."""
+    files = [file for pattern in EMITTING for file in PACKAGE.glob(pattern)]
+    return {name for file in files for name in NAME.findall(file.read_text(encoding="utf-8"))}
+
+
+def test_every_operation_that_is_emitted_has_a_row() -> None:
+    made_by_programs = {"llvm.inline_asm"}
+    assert emitted() - NO_INSTRUCTIONS == {row.operation for row in INSTRUCTIONS} - made_by_programs
+
+
+def test_one_row_is_about_each_form() -> None:
+    general = [row.operation for row in INSTRUCTIONS if row.when is None]
+    assert len(general) == len(set(general))
+    assert {row.operation for row in INSTRUCTIONS} == set(general)
+
+
+def test_forms_need_newer_gpus_than_the_operation() -> None:
+    general = {row.operation: row for row in INSTRUCTIONS if row.when is None}
+    for row in INSTRUCTIONS:
+        if row.when is not None:
+            assert row.since > general[row.operation].since
+
+
+@needs_assembler
+@pytest.mark.parametrize("operation", BODIES)
+def test_ptx_has_the_instruction_of_the_table(operation: str) -> None:
+    row = next(row for row in INSTRUCTIONS if row.operation == operation)
+    ptx = compiled(BODIES[operation].replace("USE", STORE)).views["ptx"]()
+    body = ptx[ptx.index(".entry") :]
+    assert re.search(rf"\s{re.escape(row.ptx)}\b", body), body
+    assert ("begin inline asm" in body) == (row.emission is Emission.INLINE_PTX)
