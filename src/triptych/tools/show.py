@@ -50,8 +50,7 @@ def show(
     """The stages of the function at `FILE:FUNCTION`, and what its kernels take of a GPU, as text or JSON."""
     positional, named = example_arguments(arguments)
     function = find(place)
-    for_target = {"target": target} if target else {}
-    compiled = triptych.compile(function, *positional, **named, **for_target)
+    compiled = triptych.compile(function, *positional, **named, target=target)
     wanted = STAGES if stage == ALL else (() if stage == RESOURCES else (stage,))
     used = compiled.usage if target.startswith(_WITH_RESOURCES) else {}
     if as_json:

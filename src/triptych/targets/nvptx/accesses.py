@@ -56,25 +56,17 @@ def narrow_accesses(kernel: Any) -> tuple[Narrow, ...]:
 def _why(together: list[Any], bits: int) -> str:
     if len({operation.block for operation in together}) == len(together):
         return "each has a condition of its own"
-    offsets = {_offset(operation.operands[_ACCESSES[operation.name][0]]) for operation in together}
-    if None in offsets:
+    first, *others = together  # the others count from the address of the first
+    if not all(_is_constant_distance(other.operands[_ACCESSES[other.name][0]]) for other in others):
         return "their distance is known only at run time (a dynamic stride)"
-    certain = max(operation.attributes["alignment"].value for operation in together)
+    certain = first.attributes["alignment"].value
     if certain * 8 < 128:
         return f"the address is certain to be a multiple of {certain} bytes only (assumed_align, divisibility)"
     return f"they are not next to each other, or {bits} bits are all that is copied at once"
 
 
-def _offset(pointer: Any) -> int | None:
-    """How far an address is from one that others are counted from, where that is a constant."""
-    ir = bindings.mlir()
-    if isinstance(pointer.owner, ir.Block) or pointer.owner.operation.name != "llvm.getelementptr":
-        return 0
-    element = pointer.owner.operation
-    indices = list(ir.DenseI32ArrayAttr(element.attributes["rawConstantIndices"]))
-    if len(element.operands) == 1:
-        return int(indices[0])
-    index = element.operands[1].owner
-    if isinstance(index, ir.Block) or index.operation.name != "arith.constant":
-        return None
-    return int(index.operation.attributes["value"].value)
+def _is_constant_distance(pointer: Any) -> bool:
+    """Whether an address is another one and a constant."""
+    if isinstance(pointer.owner, bindings.mlir().Block):
+        return False
+    return pointer.owner.operation.name == "llvm.getelementptr" and len(pointer.owner.operation.operands) == 1

@@ -12,15 +12,13 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.modules import function
 from triptych.ir.signature import signature_of
-from triptych.targets.nvptx.kernels import kernels, launches
-
-_ARGUMENTS = 11
-"""The place of the arguments among the segments of a launch's operands."""
+from triptych.targets.nvptx.kernels import kernels
+from triptych.targets.nvptx.launches import arguments, launched, launches
 
 
 def bound_extents(module: Any) -> None:
     """State the range of every argument that a launch takes over from the host function's tensors."""
-    of_kernels = {_kernel(launch): launch for launch in launches(module)}
+    of_kernels = {launched(launch): launch for launch in launches(module)}
     if not of_kernels:
         return
     signature = signature_of(module)
@@ -29,7 +27,7 @@ def bound_extents(module: Any) -> None:
     for kernel in kernels(module, "llvm.func"):
         launch = of_kernels.get(kernel.attributes["sym_name"].value)
         if launch is not None:
-            _state(kernel, [_place(value, entry) in extents for value in _given(launch)])
+            _state(kernel, [_place(value, entry) in extents for value in arguments(launch)])
 
 
 def _extents(parameters: tuple[Any, ...]) -> Iterator[int]:
@@ -39,12 +37,6 @@ def _extents(parameters: tuple[Any, ...]) -> Iterator[int]:
         unknowns = leaf.memory.unknowns if leaf.memory else ()
         yield from range(place + 1, place + 1 + len(unknowns))
         place += 1 + len(unknowns)
-
-
-def _given(launch: Any) -> list[Any]:
-    segments = list(bindings.mlir().DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
-    start = sum(segments[:_ARGUMENTS])
-    return list(launch.operands)[start : start + segments[_ARGUMENTS]]
 
 
 def _place(value: Any, entry: Any) -> int | None:
@@ -65,7 +57,3 @@ def _state(kernel: Any, bounded: list[bool]) -> None:
 
 def _not_negative(kind: str) -> str:
     return f"{{llvm.range = #llvm.constant_range<{kind}, 0, {1 << (int(kind[1:]) - 1)}>}}"
-
-
-def _kernel(launch: Any) -> str:
-    return str(launch.attributes["kernel"]).rsplit("@", 1)[-1].strip('"')

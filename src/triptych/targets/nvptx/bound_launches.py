@@ -1,6 +1,7 @@
 """Pass `bound-launches`: what a launch promises about its shape is told to the code generator.
 
-The number of threads of a block bounds the registers of each; without it the assembler assumes blocks of 1024.
+The number of threads of a block bounds the registers of each; without it the assembler assumes blocks of 1024. The
+blocks of a cluster are fixed too: a kernel that says so cannot be launched in another way by mistake.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.targets.nvptx.kernels import kernels
+from triptych.targets.nvptx.launches import cluster, launched, launches
 
 _MOST_THREADS, _FEWEST_BLOCKS = "triptych.max_number_threads", "triptych.min_blocks_per_mp"
 
@@ -16,12 +18,16 @@ _MOST_THREADS, _FEWEST_BLOCKS = "triptych.max_number_threads", "triptych.min_blo
 def bound_launches(module: Any) -> None:
     """Turn the hints of kernels into attributes that become PTX directives."""
     ir = bindings.mlir()
+    clusters = {launched(launch): cluster(launch) for launch in launches(module)}
     for kernel in kernels(module):
         attributes = kernel.attributes
         if _MOST_THREADS in attributes and "known_block_size" not in attributes:
             attributes["nvvm.maxntid"] = ir.DenseI32ArrayAttr.get([attributes[_MOST_THREADS].value])
         if _FEWEST_BLOCKS in attributes:
             attributes["nvvm.minctasm"] = attributes[_FEWEST_BLOCKS]
+        blocks = clusters.get(attributes["sym_name"].value)
+        if blocks:
+            attributes["nvvm.cluster_dim"] = ir.DenseI32ArrayAttr.get(blocks)
         for hint in (_MOST_THREADS, _FEWEST_BLOCKS):
             if hint in attributes:
                 del attributes[hint]

@@ -8,17 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from triptych.ir import bindings
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.errors import ArchitectureError
 from triptych.targets.nvptx.instructions import INSTRUCTIONS, Instruction
-from triptych.targets.nvptx.kernels import kernels, launches
+from triptych.targets.nvptx.kernels import kernels
+from triptych.targets.nvptx.launches import cluster, launches, shared_bytes
 
 CLUSTERS_SINCE = 90
-_CLUSTER_X, _SHARED = 7, 10
-"""Places among the segments of a launch's operands."""
 
 
 def checking(architecture: Architecture) -> Callable[[Any], None]:
@@ -52,18 +50,14 @@ def _too_old(architecture: Architecture, row: Instruction, operation: Any) -> Ar
 
 
 def _check_launch(architecture: Architecture, launch: Any) -> None:
-    segments = list(bindings.mlir().DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
-    if segments[_CLUSTER_X] and architecture.generation < CLUSTERS_SINCE:
+    if cluster(launch) and architecture.generation < CLUSTERS_SINCE:
         raise ArchitectureError(
             f"{architecture.name} has no clusters of blocks",
             span=place_of(launch),
             expected=f"sm_{CLUSTERS_SINCE} or newer, or a launch without `cluster`",
         )
-    size = launch.operands[sum(segments[:_SHARED])].owner
-    if isinstance(size, bindings.mlir().Block) or size.operation.name != "arith.constant":
-        return  # the host function knows it when it runs
-    asked = size.operation.attributes["value"].value
-    if asked > architecture.shared_of_a_block:
+    asked = shared_bytes(launch)  # None: the host function knows it when it runs
+    if asked is not None and asked > architecture.shared_of_a_block:
         raise ArchitectureError(
             f"a block on {architecture.name} cannot have that much shared memory",
             span=place_of(launch),

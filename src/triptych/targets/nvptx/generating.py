@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.worker import Request, shared_pool
 from triptych.objectstage.target import CompileOptions
 from triptych.stages import Compiled, Lowered
+from triptych.support.config import config
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.assembler import AssemblerOptions, ptx_version
 from triptych.targets.nvptx.assembling import find_assembler
@@ -43,6 +45,7 @@ def codegen(lowered: Lowered, options: CompileOptions, architecture: Architectur
     assembled = assembler.assemble(ptx, architecture, AssemblerOptions(options.opt_level, options.line_info))
     module, resources = lowered.traced.module, read_report(assembled.report)
     warn_of_spills(module, resources)
+    _keep(lowered.traced.name, architecture, options, ptx, assembled.cubin)
     views: dict[str, Any] = {
         "ptx": lambda: ptx,
         "cubin": lambda: assembled.cubin,
@@ -51,6 +54,17 @@ def codegen(lowered: Lowered, options: CompileOptions, architecture: Architectur
         "usage": cache(lambda: usages(module, resources)),
     }
     return Compiled(lowered, assembled.cubin, views["ptx"], asdict(options), views)
+
+
+def _keep(name: str, architecture: Architecture, options: CompileOptions, ptx: str, cubin: bytes) -> None:
+    """Write what the options ask for into the folder of the setting `keep`, or the current one."""
+    files = {"ptx": ptx.encode()} if options.keep_ptx else {}
+    files |= {"cubin": cubin} if options.keep_cubin else {}
+    if files:
+        folder = Path(config().keep or ".")
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, data in files.items():
+            (folder / f"{name}.{architecture.name}.{suffix}").write_bytes(data)
 
 
 def toolchain() -> Mapping[str, str]:

@@ -2,6 +2,9 @@
 
 One row for each operation of the dialects `nvvm`, `gpu` and `llvm` that kernels are made of, and a further one for each
 of its forms that only newer GPUs have.
+
+Cache hints are none of them: LLVM writes `.nc` for invariant loads and `.volatile`, but drops `nontemporal`. The
+priorities of `cute.copy` and the caches of `LoadCacheMode` would need inline PTX; they change no result and do nothing.
 """
 
 from __future__ import annotations

@@ -18,11 +18,9 @@ from triptych.support.source import Span
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.nvptx.accesses import Narrow, narrow_accesses
 from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.kernels import kernels, launches
+from triptych.targets.nvptx.kernels import kernels
+from triptych.targets.nvptx.launches import launched, launches, shared_bytes
 from triptych.targets.nvptx.resources import Resources, occupancy
-
-_SHARED = 10
-"""The place of the bytes of shared memory among the segments of a launch's operands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class Usage:
 
 def usages(module: Any, resources: Mapping[str, Resources]) -> dict[str, Usage]:
     """The kernels of a traced module by their names."""
-    bytes_of = {str(launch.attributes["kernel"]).rsplit("@", 1)[-1]: _bytes(launch) for launch in launches(module)}
+    bytes_of = {launched(launch): shared_bytes(launch) for launch in launches(module)}
     found: dict[str, Usage] = {}
     for kernel in kernels(module):
         name = kernel.attributes["sym_name"].value
@@ -112,14 +110,4 @@ def _occupancies(used: Resources, threads: int | None, shared: int | None) -> di
 def _threads(kernel: Any) -> int | None:
     if "known_block_size" not in kernel.attributes:
         return None
-    return math.prod(bindings.mlir().DenseI32ArrayAttr(kernel.attributes["known_block_size"]))
-
-
-def _bytes(launch: Any) -> int | None:
-    """The shared memory of a launch, where it is a constant."""
-    ir = bindings.mlir()
-    segments = list(ir.DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
-    size = launch.operands[sum(segments[:_SHARED])].owner
-    if isinstance(size, ir.Block) or size.operation.name != "arith.constant":
-        return None
-    return int(size.operation.attributes["value"].value)
+    return math.prod(map(int, bindings.mlir().DenseI32ArrayAttr(kernel.attributes["known_block_size"])))

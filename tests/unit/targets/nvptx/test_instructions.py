@@ -73,3 +73,19 @@ def test_ptx_has_the_instruction_of_the_table(operation: str) -> None:
     body = ptx[ptx.index(".entry") :]
     assert re.search(rf"\s{re.escape(row.ptx)}\b", body), body
     assert ("begin inline asm" in body) == (row.emission is Emission.INLINE_PTX)
+
+
+HINTS = {
+    "llvm.load %p {alignment = 4 : i64, nontemporal}": "ld.global.b32",
+    "llvm.load %p invariant {alignment = 4 : i64}": "ld.global.nc.b32",
+    "llvm.load volatile %p {alignment = 4 : i64}": "ld.volatile.global.b32",
+}
+"""What LLVM makes of the liberties of a load; a first line that fails is good news for cache hints."""
+
+
+@needs_assembler
+@pytest.mark.parametrize("load", HINTS)
+def test_cache_hints_that_llvm_writes(load: str) -> None:
+    body = f"%r = {load} : !llvm.ptr<1> -> i32 %q = llvm.getelementptr %p[1] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32 "
+    ptx = compiled(body + STORE.replace("%p", "%q")).views["ptx"]()
+    assert re.search(rf"\s{re.escape(HINTS[load])}\s", ptx), ptx
