@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         Uint64,
         Uint128,
     )
+    from triptych.metastage.scalars import dtype_named as dtype
     from triptych.support.errors import TriptychError
 
 __version__ = "0.1.0"
@@ -94,6 +95,7 @@ __all__ = [
     "compile",
     "const_expr",
     "dsl_user_op",
+    "dtype",
     "dynamic_expr",
     "for_generate",
     "jit",
@@ -107,7 +109,7 @@ __all__ = [
     "yield_out",
 ]
 
-_MODULES = ("cute", "cutlass_dsl", "layout", "testing", "torch", "utils")
+_MODULES = ("cuda", "cute", "cutlass_dsl", "layout", "pipeline", "testing", "torch", "utils")
 """Modules that are there as soon as they are named, without an import of their own."""
 
 _SCALARS = "triptych.metastage.scalars"
@@ -134,7 +136,7 @@ _HOMES = {
     "TriptychError": "triptych.support.errors",
 }
 
-_SPELLED_IN_HOME = {"max": "max_of", "min": "min_of", "range": "Range"}
+_SPELLED_IN_HOME = {"dtype": "dtype_named", "max": "max_of", "min": "min_of", "range": "Range"}
 
 
 def __getattr__(name: str) -> object:

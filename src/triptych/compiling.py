@@ -13,6 +13,7 @@ from triptych.dsl import DSL
 from triptych.metastage.arguments import Shape
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.results import Rebuild
+from triptych.metastage.streams import STREAM
 from triptych.metastage.trace import Specialization, trace
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
@@ -22,6 +23,7 @@ from triptych.objectstage.target import CompileOptions, Target
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten
+from triptych.support.streams import is_stream_class, stream_handle
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,10 @@ class CompiledFunction:
         With tensors it gives NotImplemented for those that the function was not compiled for."""
 
     def takes(self, kind: type) -> bool:
-        """Whether `direct` takes arguments of a Python type: the numbers, and tensors that compiled code reads."""
-        return kind in PYTHON_NUMBERS or (self._loaded.reads is not None and self._loaded.reads(kind))
+        """Whether `direct` takes arguments of a Python type: numbers, tensors that compiled code reads, streams."""
+        if kind in PYTHON_NUMBERS or (self._loaded.reads is not None and self._loaded.reads(kind)):
+            return True
+        return is_stream_class(kind) and any(shape.kind is STREAM for _, shape in self._shapes)
 
     @property
     def native(self) -> Callable[..., Any]:
@@ -152,16 +156,28 @@ class CompiledFunction:
     usage = View("usage")
     """The same with what follows from it: how many blocks fit, and which accesses to memory could be wider."""
 
-    def call_packed(self, *args: Any) -> Any:
-        """Flatten aggregates to numbers, call, rebuild the result."""
+    def call_packed(self, *args: Any, **keywords: Any) -> Any:
+        """Flatten aggregates to numbers, call, rebuild the result. Keywords of the target, `stream`, are passed on."""
         try:
-            values = [v for (_, shape), arg in zip(self._shapes, args, strict=False) for v in shape.flatten(arg)]
-            if len(args) != len(self._shapes):
-                values = list(args)
-            return self._result(self._loaded.call(*values))
+            values = self._flattened(args, keywords)
+            return self._result(self._loaded.call(*values, **keywords))
         except Exception as error:
             for_user(error)
             raise
+
+    def _flattened(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
+        """What compiled code receives; takes parameters out of the keywords. What it receives nothing for (None, an
+        object without numbers) need not be given."""
+        given = [(shape, arg) for (_, shape), arg in zip(self._shapes, args, strict=False)]
+        left_out = 0
+        for name, shape in self._shapes[len(args) :]:
+            if name in keywords:
+                given.append((shape, keywords.pop(name)))
+            else:
+                left_out += shape.is_nothing
+        if len(args) > len(self._shapes) or len(given) + left_out != len(self._shapes):
+            return list(args)  # numbers of parts, or too few: compiled code counts them
+        return [value for shape, arg in given for value in shape.flatten(arg)]
 
     __call__ = call_packed
     """Functions over plain numbers have the native entry point in this place."""
@@ -175,10 +191,13 @@ def compiled_function(job: Job) -> CompiledFunction:
     """Compile and wrap. A function over numbers and tensors gets a class of its own, whose `__call__` is the entry."""
     rewritten, loaded, rebuild = compile_stages(job)
     shapes = job.specialization.shapes
-    if not all(shape.is_direct for shape in shapes.values()):
-        return CompiledFunction(rewritten, loaded, rebuild, shapes)
     has_tensors = any(leaf.memory is not None for leaf in loaded.compiled.lowered.traced.parameters)
     direct = loaded.attempt if has_tensors else loaded.call
+    if not all(shape.is_direct for shape in shapes.values()):
+        packed = CompiledFunction(rewritten, loaded, rebuild, shapes)
+        if direct is not None and all(shape.is_direct or shape.kind is STREAM for shape in shapes.values()):
+            packed.direct = _rebuilding(_taking_streams(direct, shapes), packed._result)
+        return packed
     if rebuild is not next:
         several = CompiledFunction(rewritten, loaded, rebuild, shapes)
         several.direct = None if direct is None else _rebuilding(direct, several._result)
@@ -187,6 +206,19 @@ def compiled_function(job: Job) -> CompiledFunction:
     compiled: CompiledFunction = own(rewritten, loaded, rebuild, shapes)
     compiled.direct = direct
     return compiled
+
+
+def _taking_streams(direct: Callable[..., Any], shapes: Mapping[str, Shape]) -> Callable[..., Any]:
+    """Streams cross as their handles."""
+    streams = [i for i, shape in enumerate(shapes.values()) if shape.kind is STREAM]
+
+    def call(*args: Any) -> Any:
+        values = list(args)
+        for i in streams:
+            values[i] = stream_handle(values[i])
+        return direct(*values)
+
+    return call
 
 
 def _rebuilding(direct: Callable[..., Any], result: Callable[[Any], Any]) -> Callable[..., Any]:

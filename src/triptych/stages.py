@@ -90,6 +90,8 @@ class PassSpec:
     name: str
     why: str
     run: Callable[[Any], None] | None = None
+    looks_for: frozenset[str] = frozenset()
+    """Operations of a callable: it is not called on a module that has none of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +115,15 @@ class Lowered:
     """The target's dialect of LLVM, and its text after the pass list ran (`mlir`) and as LLVM IR (`llvm`)."""
 
     traced: Traced
-    mlir: str
+    emit_mlir: Callable[[], str]
+    """Prints the module when someone looks: of a large kernel that takes as long as a tenth of the pass list."""
     llvm: str
     entry: str
     """Symbol of the packed entry point."""
+
+    @property
+    def mlir(self) -> str:
+        return self.emit_mlir()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from triptych.cute.testing import JitArguments, autotune_jit, benchmark, tune
+from triptych.cute.testing import JitArguments, autotune_jit, benchmark, get_workspace_count, tune
 
-__all__ = ["JitArguments", "autotune_jit", "benchmark", "tune"]
+__all__ = ["JitArguments", "autotune_jit", "benchmark", "get_workspace_count", "tune"]

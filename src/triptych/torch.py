@@ -6,6 +6,8 @@ from typing import Any
 
 import torch
 
+from triptych.cute.narrow_types import is_fp8_dtype
+from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Numeric, numeric_class
 
@@ -29,6 +31,10 @@ def dtype(ty: type[Numeric]) -> torch.dtype:
     return found
 
 
+_type_in_memory = dtype
+"""The function, where a parameter has its name."""
+
+
 def current_stream() -> Any:
     """The stream on which PyTorch queues work now, as launches take it; 0 where there is no CUDA."""
     return torch.cuda.current_stream().cuda_stream if torch.cuda.is_available() else 0
@@ -37,3 +43,19 @@ def current_stream() -> Any:
 def default_stream() -> Any:
     """The stream of work that names none, as launches take it; 0 where there is no CUDA."""
     return torch.cuda.default_stream().cuda_stream if torch.cuda.is_available() else 0
+
+
+def create_cute_tensor_for_fp8(
+    storage_tensor: torch.Tensor,
+    dtype: type[Numeric],
+    leading_dim: int,
+    source_f32_tensor: torch.Tensor | None = None,
+) -> RuntimeTensor:
+    """The memory of a tensor as elements of `dtype`, aligned to 16 bytes, filled with the rounded numbers of another.
+
+    PyTorch fills and prints floats of eight bits through other types, so programs keep them as bytes.
+    """
+    elements = storage_tensor.view(_type_in_memory(dtype)) if is_fp8_dtype(dtype) else storage_tensor
+    if source_f32_tensor is not None and is_fp8_dtype(dtype):
+        elements.copy_(source_f32_tensor.to(elements.dtype))
+    return from_dlpack(elements, assumed_align=16).mark_layout_dynamic(leading_dim)

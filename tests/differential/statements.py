@@ -5,12 +5,12 @@ Loops end by construction: ranges are short, and a `while` burns a counter that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.differential.choices import Choices
 from tests.differential.expressions import Allowance, Expressions
+from tests.differential.lines import Lines
 from tests.differential.scope import LIMITS, Kind, Names, Scope, Shape, Signature
 
 MOST_COPIES = 6
@@ -43,10 +43,11 @@ class Place:
         return Place(self.nesting + 1, self.loops + 1, True)
 
 
-class Statements:
+class Statements(Lines):
     """Writes the statements of one function; a writing method returns True when no path runs past what it wrote."""
 
     def __init__(self, choices: Choices, names: Names, allowance: Allowance, size: Size, result: Shape) -> None:
+        super().__init__()
         self._choices = choices
         self._names = names
         self._allowance = allowance
@@ -54,8 +55,6 @@ class Statements:
         self._result = result
         self._expressions = Expressions(choices, names, allowance)
         self._remaining = size.statements
-        self._indent = 1
-        self.lines: list[str] = []
         self.weight = 1
         simple = (self._assign, self._augment, self._assign_tuple, self._assign, self._augment)
         seldom = (self._swap, self._unpack, self._starred, self._chain, self._temporary, self._assert, self._nested)
@@ -82,12 +81,8 @@ class Statements:
         return place.nesting > 0 and self._jump(scope, place)
 
     def _inner_block(self, scope: Scope, place: Place) -> bool:
-        with self._indented():
-            start = len(self.lines)
-            ended = self._block(scope, place, 3, 0.75)
-            if len(self.lines) == start:
-                self._write("pass")
-            return ended
+        with self._suite():
+            return self._block(scope, place, 3, 0.75)
 
     def _jump(self, scope: Scope, place: Place) -> bool:
         if not self._choices.boolean(0.25 if place.nesting > place.loops else 0.04):
@@ -106,15 +101,6 @@ class Statements:
             self._write(f"return {self._value(self._result, scope)}")
         else:
             self._write(f"return {self._tuple(self._result, scope)}")
-
-    @contextmanager
-    def _indented(self) -> Iterator[None]:
-        self._indent += 1
-        yield
-        self._indent -= 1
-
-    def _write(self, line: str) -> None:
-        self.lines.append("    " * self._indent + line)
 
     # -- values and targets
 
@@ -371,28 +357,15 @@ class Statements:
         scope.variables[fuel] = Kind.INT
         scope.frozen |= {fuel}
         self._allowance.copies *= 3 if static else 1
-        form = self._choices.integer(0, 4)
+        form, test = self._choices.integer(0, 4), ""
         if form == 4:
             walrus, tested = self._names.fresh(Kind.INT), self._expressions.fitted(Kind.INT, scope, 1)
             scope.variables[walrus] = Kind.INT
+            test = f"({walrus} := {tested}) > -9999"
         inner = scope.copy()
-        if form == 0:
-            self._write(f"while {fuel} > 0:")
-        elif form == 1:
-            self._write(f"while {fuel} > 0 and {self._expressions.of(Kind.BOOL, inner, 2).text}:")
-        elif form == 2:
-            self._write(f"while ({fuel} := {fuel} - 1) >= 0:")
-        elif form == 4:
-            self._write(f"while ({walrus} := {tested}) > -9999 and {fuel} > 0:")
-        else:
-            self._write("while True:")
-        with self._indented():
-            if form in (0, 1, 4):
-                self._write(f"{fuel} -= 1")
-            elif form == 3:
-                self._write(f"{fuel} -= 1")
-                self._write(f"if {fuel} < 0:")
-                self._write("    break")
+        if form == 1:
+            test = self._expressions.of(Kind.BOOL, inner, 2).text
+        self._while_burning(fuel, form, test)
         self._loop_body(inner, scope, place)
         self._allowance.copies //= 3 if static else 1
         return False

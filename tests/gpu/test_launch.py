@@ -17,6 +17,7 @@ import triptych as tt
 from tests.gpu.memory import GpuArray, architecture
 from tests.unit.targets.nvptx.programs import EXAMPLES, example
 from tests.unit.targets.nvptx.tools import needs_assembler
+from triptych import cuda, cute
 from triptych.support.tensor_errors import ArgumentTensorError
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.targets.nvptx.driver import find_driver
@@ -111,3 +112,33 @@ def test_tensors_and_streams_of_torch(own_stream: bool) -> None:
     compiled("vector add by vectors")(a, b, result, stream=stream)
     torch.cuda.synchronize()
     assert torch.equal(result, a + b)
+
+
+@needs_torch
+@pytest.mark.parametrize("use_pdl", [False, True])
+def test_a_stream_of_torch_as_an_argument(use_pdl: bool) -> None:
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("needs PyTorch with CUDA")
+    if use_pdl and ARCHITECTURES[target().partition(":")[2]].generation < 90:
+        pytest.skip("needs a GPU that overlaps launches")
+
+    @tt.kernel
+    def add_one(x: cute.Tensor, y: cute.Tensor) -> None:
+        i = cute.arch.block_idx()[0] * 128 + cute.arch.thread_idx()[0]
+        if tt.const_expr(use_pdl):
+            cute.arch.griddepcontrol_wait()
+        y[i] = x[i] + 1.0
+
+    @tt.jit
+    def add_two(x: cute.Tensor, y: cute.Tensor, stream: cuda.CUstream) -> None:
+        blocks = cute.size(x) // 128
+        add_one(x, y).launch(grid=blocks, block=128, stream=stream)
+        add_one(y, x).launch(grid=blocks, block=128, stream=stream, use_pdl=use_pdl)
+
+    x, y = torch.zeros(1 << 20, device="cuda"), torch.zeros(1 << 20, device="cuda")
+    torch.cuda.synchronize()
+    stream = torch.cuda.Stream()
+    tt.compile(add_two, x, y, stream, target=target())(x, y, stream)
+    cuda.stream_sync(stream)
+    assert torch.equal(x, torch.full_like(x, 2))

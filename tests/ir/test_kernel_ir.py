@@ -29,10 +29,11 @@ def scaled(n: tt.Int32, pair: Any, items: Any, name: Any, flavour: tt.Constexpr[
 def arguments(n: tt.Int32, f: tt.Float32) -> None:
     # CHECK: module attributes {gpu.container_module}
     # CHECK: gpu.module @kernels {
-    # CHECK-NEXT: gpu.func @scaled(%arg0: i32, %arg1: i64, %arg2: f32, %arg3: i32, %arg4: i32) kernel attributes {
+    # CHECK-NEXT: gpu.func @scaled(%arg0: i32, %arg1: i64, %arg2: f32, %arg3: i32) kernel attributes {
     # CHECK: gpu.thread_id x
     # CHECK-NEXT: arith.index_cast %{{.*}} : index to i32
     # CHECK: scf.if
+    # CHECK: arith.constant 7 : i64
     # CHECK: gpu.printf "name %lld %f"
     # CHECK: gpu.return
     # CHECK: func.func @arguments(%arg0: i32, %arg1: f32)

@@ -427,3 +427,20 @@ def test_temporary_constexpr_objects_are_never_taken_for_one_another() -> None:
         return x * config.width
 
     assert [scale(2, Config(n % 7)) for n in range(200)] == [2 * (n % 7) for n in range(200)]
+
+
+@dataclass(frozen=True)
+class AddOne:
+    """An object without numbers as an argument."""
+
+    def __call__(self, x: Any) -> Any:
+        return x + 1
+
+
+def test_a_compiled_function_keeps_defaults_that_it_receives_nothing_for() -> None:
+    @jit
+    def apply(x: tt.Int32, change: Any = AddOne(), other: Any = None) -> Any:  # noqa: B008 - frozen
+        return change(x)
+
+    compiled = tt.compile(apply, 3)
+    assert [compiled(3), compiled(3, AddOne()), compiled(3, change=AddOne())] == [4, 4, 4]

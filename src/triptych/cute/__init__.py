@@ -12,10 +12,13 @@ from typing import Any
 _HOMES = {
     "triptych.cute.address_spaces": "AddressSpace",
     "triptych.cute.copy_atoms": "CopyAtom make_copy_atom",
-    "triptych.cute.copying": "autovec_copy basic_copy basic_copy_if copy prefetch",
+    "triptych.cute.copying": "copy copy_atom_call prefetch",
     "triptych.cute.math_functions": """
         acos asin atan atan2 cos erf exp exp2 log log10 log2 rsqrt sin sqrt tan tanh
     """,
+    "triptych.cute.matrix_products": "gemm mma_atom_call",
+    "triptych.cute.mma_atoms": "MmaAtom make_mma_atom",
+    "triptych.cute.plain_copies": "autovec_copy basic_copy basic_copy_if",
     "triptych.cute.pointers": "Pointer make_ptr recast_ptr",
     "triptych.cute.printing": "printf",
     "triptych.cute.runtime.fake_tensors": "sym_int sym_int32 sym_int64",
@@ -38,7 +41,11 @@ _HOMES = {
         slice_ slice_and_offset stride tile_to_shape tiled_divide tiled_product zipped_divide zipped_product
     """,
     "triptych.cute.tensors": "Tensor",
-    "triptych.cute.tiled_copies": "ThrCopy TiledCopy make_tiled_copy make_tiled_copy_tv",
+    "triptych.cute.tiled_copies": """
+        ThrCopy TiledCopy make_cotiled_copy make_tiled_copy make_tiled_copy_A make_tiled_copy_B make_tiled_copy_C
+        make_tiled_copy_C_atom make_tiled_copy_D make_tiled_copy_S make_tiled_copy_tv
+    """,
+    "triptych.cute.tiled_mmas": "ThrMma TiledMma make_tiled_mma",
     "triptych.cute.traced_integers": "checked_layouts realize traced_int trusted_int",
     "triptych.jitting": "compile jit kernel",
     "triptych.layout": """

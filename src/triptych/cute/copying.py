@@ -1,60 +1,35 @@
-"""Meta-stage, copies: one tensor's elements into another of the same shape, all of them or those a predicate allows.
+"""Meta-stage, copies by atoms: what one thread holds is divided among instructions, and each is emitted.
 
-Input: tensors whose first mode is what an instruction moves, ((of one instruction, instructions), …). Output: loads
-and stores as wide as can be proven right; a predicate guards an instruction as a whole.
+Input: tensors whose first mode is what an instruction moves, ((of one instruction, instructions), …). Output: one
+instruction after the other; a predicate guards an instruction as a whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from triptych.cute.access_hints import Hints, hinted
+from triptych.cute.async_copies import copy_asynchronously
 from triptych.cute.copy_atoms import CopyAtom
-from triptych.cute.current_trace import tracing
-from triptych.cute.element_storage import storage_of
 from triptych.cute.errors import TensorShapeError
-from triptych.cute.integers import numbers
-from triptych.cute.nvgpu.copy_operations import CacheEvictionPriority
+from triptych.cute.matrix_copies import load_matrices, store_matrices
+from triptych.cute.nvgpu.copy_operations import (
+    CacheEvictionPriority,
+    CopyG2ROp,
+    CopyOperation,
+    CopyR2GOp,
+    CopyUniversalOp,
+    LoadCacheMode,
+)
+from triptych.cute.nvgpu.cpasync import CopyG2SOp
+from triptych.cute.nvgpu.warp.copy_operations import LdMatrixOp, StMatrixOp
+from triptych.cute.plain_copies import autovec_copy, only_if, require_same_size
 from triptych.cute.tensors import Tensor, static_size
 from triptych.cute.tiled_copies import TiledCopy
-from triptych.hooks import ignore_values, no_values
 from triptych.layout import AnyLayout, Layout, composition, size, text
-from triptych.metastage.binding_time import Range
-from triptych.metastage.scalars import Int8, Uint8
 from triptych.metastage.tracing import place
-
-MOST_UNROLLED = 64
-"""Elements that are copied one by one in straight code; more are copied in a loop."""
-
-
-def autovec_copy(src: Tensor, dst: Tensor) -> None:
-    """Copy with the widest accesses that layouts and alignments allow on each side."""
-    _require_same_shape(src, dst)
-    if src.element_type is dst.element_type:
-        src, dst = _as_bits(src), _as_bits(dst)
-    dst.store(src.load())
-
-
-def basic_copy(src: Tensor, dst: Tensor) -> None:
-    """Copy element by element, whatever the layouts."""
-    _require_same_shape(src, dst)
-    count = size(src.layout)
-
-    def copy(index: Any) -> None:
-        dst[index] = src[index]
-
-    if isinstance(count, int) and count <= MOST_UNROLLED:
-        for index in range(count):
-            copy(index)
-        return
-    tracing().hooks.for_(Range(numbers(count)), copy, (), (), no_values, ignore_values)
-
-
-def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
-    """Copy the elements whose predicate is true, one by one; the others stay what they are."""
-    _require_same_shape(src, dst)
-    _guarded(pred, src, dst, 1)
 
 
 def copy(
@@ -68,77 +43,116 @@ def copy(
     """Copy what one thread holds, as the atom moves it.
 
     `pred` has a Boolean for each instruction, in the order (instructions of the first mode, other modes…), or one for
-    each element; where it is false nothing is read and the destination stays what it is.
+    each element that a thread moves alone; where it is false nothing is read and the destination stays what it is.
+    `l1c_evict_priority` says how soon the first cache of a GPU may forget what is accessed.
     """
-    _require_same_shape(src, dst)
     used = atom.atom if isinstance(atom, TiledCopy) else atom
-    if pred is not None:
-        _guarded(pred, src, dst, used.together)
-    elif used.num_bits_per_copy == 0:
+    with hinted(_hints(used, l1c_evict_priority)):
+        _copy(used, src, dst, pred)
+
+
+def _hints(atom: CopyAtom, priority: CacheEvictionPriority | None) -> Hints:
+    mode = atom.op.cache_mode if isinstance(atom.op, CopyG2ROp) else LoadCacheMode.ALWAYS
+    return Hints(priority, mode, atom.memory_order, atom.memory_scope, atom.num_bits_per_copy)
+
+
+def _copy(used: CopyAtom, src: Tensor, dst: Tensor, pred: Tensor | None) -> None:
+    if used.num_bits_per_copy == 0 and _is_plain(used) and pred is None:
         autovec_copy(src, dst)
-    else:
-        for part, place_of_it in _instructions(src, dst, used.together):
-            autovec_copy(part, place_of_it)
+        return
+    read, written = used.values_read, used.values_written
+    if pred is not None and _is_plain(used) and size(pred.layout) == size(src.layout):
+        read = written = 1
+    count = _count(src, dst, read, written, used)
+    if pred is not None:
+        _require_predicates(pred, src, count, read)
+    source, target = _arranged(src, read, count), _arranged(dst, written, count)
+    for index in range(count):
+        emit = partial(_emission(used.op), used, source, target, index)
+        emit() if pred is None else only_if(pred[index], emit)
+
+
+def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | None = None) -> None:
+    """One instruction: the tensors hold what it moves, and no more."""
+    for tensor, moved in ((src, atom.values_read), (dst, atom.values_written)):
+        if size(tensor.layout) != moved:
+            raise TensorShapeError(
+                "not the values of one copy instruction",
+                span=place(),
+                found=f"the shape {text(tensor.layout.shape)}",
+                expected=f"{moved} for {atom}",
+                instead="cute.copy, which repeats the instruction",
+            )
+    copy(atom, src, dst, pred=pred)
 
 
 def prefetch(atom: CopyAtom | TiledCopy, src: Tensor) -> None:
     """Say that a copy of `src` will follow soon. Changes no result; on the CPU it does nothing."""
 
 
-def _guarded(pred: Tensor, src: Tensor, dst: Tensor, together: int) -> None:
-    allowed, elements = size(pred.layout), static_size(src.layout, src)
-    if allowed == elements:
-        together = 1
-    elif allowed * together != elements:
+# instructions -----------------------------------------------------------------------------------------------------
+def _plain(atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+    autovec_copy(src.part((None, index)), dst.part((None, index)))
+
+
+_PLAIN = (CopyUniversalOp, CopyG2ROp, CopyR2GOp)
+_EMISSIONS: dict[type[CopyOperation], Callable[[CopyAtom, Tensor, Tensor, int], None]] = {
+    **dict.fromkeys(_PLAIN, _plain),
+    CopyG2SOp: copy_asynchronously,
+    LdMatrixOp: load_matrices,
+    StMatrixOp: store_matrices,
+}
+"""What emits instruction `index` of tensors (values of an instruction, instructions)."""
+
+
+def _emission(op: CopyOperation) -> Callable[[CopyAtom, Tensor, Tensor, int], None]:
+    return next(_EMISSIONS[kind] for kind in type(op).__mro__ if kind in _EMISSIONS)
+
+
+def _is_plain(atom: CopyAtom) -> bool:
+    return isinstance(atom.op, _PLAIN)
+
+
+def _count(src: Tensor, dst: Tensor, read: int, written: int, atom: CopyAtom) -> int:
+    """How many instructions a copy is."""
+    if read == written:
+        require_same_size(src, dst)
+    counts = []
+    for tensor, moved in ((src, read), (dst, written)):
+        values = static_size(tensor.layout, tensor)
+        if values % moved:
+            raise TensorShapeError(
+                "a copy of part of an instruction",
+                span=place(),
+                found=f"the shape {text(tensor.layout.shape)}, {moved} elements for each instruction",
+                expected=f"a multiple of {moved} elements",
+            )
+        counts.append(values // moved)
+    if counts[0] != counts[1]:
         raise TensorShapeError(
-            "a predicate that fits neither the elements nor the instructions of a copy",
+            "a copy between tensors of different numbers of instructions",
             span=place(),
-            found=f"{text(pred.layout.shape)} predicates for {text(src.layout.shape)} elements, {together} at once",
-            expected=f"{elements // together} predicates, one for each instruction, or {elements}",
+            found=f"{text(src.layout.shape)}, {counts[0]} times {read}, into "
+            f"{text(dst.layout.shape)}, {counts[1]} times {written}",
+            expected=f"as many values on each side as {atom} moves",
+            instead="the partitions of one tiled copy: partition_S and partition_D, or retile",
         )
-    for index, (part, place_of_it) in enumerate(_instructions(src, dst, together)):
-        tracing().hooks.if_(pred[index], partial(autovec_copy, part, place_of_it), _nothing)
+    return counts[0]
 
 
-def _instructions(src: Tensor, dst: Tensor, together: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Source and destination of each instruction: `together` elements, first coordinate fastest."""
-    count = static_size(src.layout, src)
-    if count % together:
-        raise TensorShapeError(
-            "a copy of part of an instruction",
-            span=place(),
-            found=f"the shape {text(src.layout.shape)}, {together} elements for each instruction",
-            expected=f"a multiple of {together} elements",
-        )
-    parts = Layout((together, count // together), (1, together))
-    first, second = (_arranged(tensor, parts) for tensor in (src, dst))
-    for index in range(count // together):
-        yield first.part((None, index)), second.part((None, index))
+def _require_predicates(pred: Tensor, src: Tensor, count: int, together: int) -> None:
+    if size(pred.layout) == count:
+        return
+    raise TensorShapeError(
+        "a predicate that fits neither the elements nor the instructions of a copy",
+        span=place(),
+        found=f"{text(pred.layout.shape)} predicates for {text(src.layout.shape)} elements, {together} at once",
+        expected=f"{count} predicates, one for each instruction",
+    )
 
 
-def _arranged(tensor: Tensor, order: Layout) -> Tensor:
+def _arranged(tensor: Tensor, together: int, count: int) -> Tensor:
+    """(values of an instruction, instructions), first coordinate fastest."""
+    order: Any = Layout((together, count), (1, together))
     layout: AnyLayout = composition(tensor.layout, order)  # type: ignore[type-var]
     return Tensor(tensor.iterator, layout)
-
-
-def _nothing() -> None:
-    """The other side of a guard."""
-
-
-def _as_bits(tensor: Tensor) -> Tensor:
-    """Elements of one byte that are not integers are copied as bytes: their value does not matter."""
-    storage = storage_of(tensor.pointer.dtype)
-    if storage.unit != "i8" or storage.is_packed or storage.dtype in (Int8, Uint8):
-        return tensor
-    return Tensor(tensor.pointer.recast(Uint8, None), tensor.layout)
-
-
-def _require_same_shape(src: Tensor, dst: Tensor) -> None:
-    sizes = size(src.layout), size(dst.layout)
-    if all(isinstance(count, int) for count in sizes) and sizes[0] != sizes[1]:
-        raise TensorShapeError(
-            "a copy between tensors of different sizes",
-            span=place(),
-            found=f"the shape {text(src.layout.shape)} into {text(dst.layout.shape)}",
-            expected="tensors of the same shape",
-        )

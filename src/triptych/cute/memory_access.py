@@ -13,7 +13,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from triptych.cute.access_checks import check_access
-from triptych.cute.addresses import advance, parted_offset, swizzled
+from triptych.cute.access_hints import load_attributes, store_attributes
+from triptych.cute.addresses import parted_offset, reached
 from triptych.cute.current_trace import tracing
 from triptych.cute.element_storage import Storage, storage_of
 from triptych.cute.errors import PartialByteError
@@ -82,6 +83,14 @@ def write_vector(pointer: Pointer, offsets: Sequence[Int], vector: Any, what: ob
             value = pick(trace, vector, len(places), range(done, done + count), element)
             _store(trace, pointer, storage, access, value, what)
         done += count
+
+
+def accessed(pointer: Pointer, offset: Int, size: int, alignment: int, what: object) -> Any:
+    """The address that an access of `size` bytes goes to, `offset` elements after the pointer: through its swizzle."""
+    trace = tracing()
+    address = reached(trace, pointer, offset, pointer.dtype)
+    check_access(trace, pointer, address, size, alignment, what)
+    return address
 
 
 def _in_memory_order(offsets: Sequence[Int]) -> tuple[list[Int], list[int]]:
@@ -178,16 +187,18 @@ def _write_one(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, va
 
 
 def _load(trace: Trace, pointer: Pointer, storage: Storage, access: Access, what: object) -> Any:
-    address = _address(trace, pointer, storage, access, what)
+    address = _address(pointer, storage, access, what)
     attributes = {"alignment": trace.builder.integer("i64", access.alignment), "ordering": _not_atomic(trace)}
+    attributes |= load_attributes(trace, pointer)
     raw = trace.value("llvm.load", (address,), storage.memory_type(access.count), attributes)
     return storage.from_memory(trace, raw, access.count)
 
 
 def _store(trace: Trace, pointer: Pointer, storage: Storage, access: Access, value: Any, what: object) -> None:
     raw = storage.to_memory(trace, value, access.count)
-    address = _address(trace, pointer, storage, access, what)
+    address = _address(pointer, storage, access, what)
     attributes = {"alignment": trace.builder.integer("i64", access.alignment), "ordering": _not_atomic(trace)}
+    attributes |= store_attributes(trace, pointer)
     trace.operation("llvm.store", (raw, address), attributes=attributes)
 
 
@@ -195,8 +206,5 @@ def _not_atomic(trace: Trace) -> Any:
     return trace.builder.integer("i64", 0)
 
 
-def _address(trace: Trace, pointer: Pointer, storage: Storage, access: Access, what: object) -> Any:
-    plain = advance(trace, pointer.ir_value(), access.offset, pointer.dtype, pointer.memspace)
-    address = swizzled(trace, plain, pointer.swizzle, pointer.memspace)
-    check_access(trace, pointer, address, storage.size_in_bytes(access.count or 1), access.alignment, what)
-    return address
+def _address(pointer: Pointer, storage: Storage, access: Access, what: object) -> Any:
+    return accessed(pointer, access.offset, storage.size_in_bytes(access.count or 1), access.alignment, what)

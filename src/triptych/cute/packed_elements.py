@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from triptych.cute.access_checks import check_access
-from triptych.cute.addresses import advance, swizzled
+from triptych.cute.addresses import reached
 from triptych.cute.element_storage import Storage, constant
 from triptych.cute.traced_integers import realize
 from triptych.layout import Int
@@ -49,8 +49,7 @@ def _word(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, what: o
     addresses: list[Any] = []
     word: Any = None
     for end in ends:
-        plain = advance(trace, pointer.ir_value(), end, Uint8, pointer.memspace)
-        address = swizzled(trace, plain, pointer.swizzle, pointer.memspace)
+        address = reached(trace, pointer, end, Uint8)
         check_access(trace, pointer, address, 1, 1, what)
         byte = trace.value("llvm.load", (address,), "i8", _one_byte(trace))
         wide = trace.value("arith.extui", (byte,), _WORD)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from triptych.cute.address_spaces import AddressSpace
-from triptych.cute.addresses import advance
+from triptych.cute.addresses import Origin, advance, in_bytes, stretch
 from triptych.cute.allocations import Allocation
 from triptych.cute.current_trace import tracing
 from triptych.cute.element_storage import storage_of
@@ -18,16 +18,18 @@ from triptych.cute.element_values import element_value
 from triptych.cute.errors import PointerError
 from triptych.cute.integers import ints
 from triptych.cute.memory_access import read, write
+from triptych.cute.traced_integers import realize, trusted_int
 from triptych.layout import Int, Swizzle, divisibility
+from triptych.layout.symbolic import multiples_in
 from triptych.metastage.numeric import leaked
-from triptych.metastage.scalars import Int64, Numeric, lift, numeric_class
+from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8, lift, numeric_class
 from triptych.metastage.tracing import Region, active, place
 
 
 class Pointer:
     """An address of elements. `p + n` is n elements further."""
 
-    __slots__ = ("_region", "_value", "alignment", "allocation", "dtype", "memspace", "swizzle")
+    __slots__ = ("_region", "_value", "alignment", "allocation", "dtype", "memspace", "origin", "swizzle")
 
     def __init__(
         self,
@@ -38,6 +40,7 @@ class Pointer:
         *,
         swizzle: Swizzle | None = None,
         allocation: Allocation | None = None,
+        origin: Origin | None = None,
     ) -> None:
         self._value = value
         self._region: Region = tracing().region
@@ -49,6 +52,8 @@ class Pointer:
         """A permutation of byte addresses that every access goes through."""
         self.allocation = allocation
         """The memory it points into; known only where accesses are checked."""
+        self.origin = origin
+        """For swizzled memory, an address that whole stretches of it are counted from; it stands for the value then."""
 
     @property
     def value_type(self) -> type[Numeric]:
@@ -57,7 +62,18 @@ class Pointer:
     element_type = value_type
 
     def ir_value(self) -> Any:
-        """The MLIR pointer."""
+        """The MLIR pointer; of swizzled memory, to where it would be without the swizzle."""
+        value = self._checked()
+        if not self._postpones or self.origin is None:
+            return value
+        return advance(tracing(), self.origin.address, self.origin.distance, Uint8, self.memspace)
+
+    @property
+    def _postpones(self) -> bool:
+        """Whether its offsets are kept apart until an access, which permutes their sum."""
+        return self.swizzle is not None and self.origin is not None
+
+    def _checked(self) -> Any:
         region = self._region
         if not region.open or region.trace is not active():
             raise leaked(self, region)
@@ -84,9 +100,12 @@ class Pointer:
                 expected=f"a multiple of {storage.group} elements",
                 instead="a tile whose extents and strides are such multiples, or `assume(n, divby=...)`",
             )
-        in_bytes = divisibility(offset) // storage.group * storage.group_bytes
-        value = advance(tracing(), self.ir_value(), offset, self.dtype, self.memspace)
-        return self._with(value, alignment=math.gcd(self.alignment, in_bytes))
+        value = self._checked()
+        if not self._postpones:
+            value = advance(tracing(), value, offset, self.dtype, self.memspace)
+        certain = divisibility(offset) // storage.group * storage.group_bytes
+        origin = None if self.origin is None else self.origin.moved(in_bytes(offset, self.dtype))
+        return self._with(value, alignment=math.gcd(self.alignment, certain), origin=origin)
 
     def align(self, min_align: int) -> Pointer:
         """The same address, promised to be a multiple of `min_align` bytes (checked in debug builds)."""
@@ -94,7 +113,7 @@ class Pointer:
             raise PointerError(
                 "an alignment is a power of two", span=place(), found=f"align({min_align})", expected="1, 2, 4, 8 …"
             )
-        return self if self.alignment % min_align == 0 else self._with(self.ir_value(), alignment=min_align)
+        return self if self.alignment % min_align == 0 else self._with(self._checked(), alignment=min_align)
 
     @property
     def llvm_ptr(self) -> Any:
@@ -116,17 +135,22 @@ class Pointer:
 
     def recast(self, dtype: type[Numeric] | None, swizzle: Swizzle | None) -> Pointer:
         """The same address with other elements, another swizzle or both."""
-        return self._with(
-            self.ir_value(), dtype=dtype or self.dtype, swizzle=self.swizzle if swizzle is None else swizzle
-        )
+        kind = dtype or self.dtype
+        if swizzle is None or swizzle == self.swizzle:
+            return self._with(self._checked(), dtype=kind)
+        value = self.ir_value()
+        origin = self.origin or Origin(value, self.alignment, 0)
+        if self.memspace is not AddressSpace.smem or origin.alignment % stretch(swizzle):
+            return self._with(value, dtype=kind, swizzle=swizzle, origin=None)
+        return self._with(origin.address, dtype=kind, swizzle=swizzle, origin=origin)
 
     def inside(self, allocation: Allocation) -> Pointer:
         """The same pointer, known to point into an allocation."""
-        return self._with(self.ir_value(), allocation=allocation)
+        return self._with(self._checked(), allocation=allocation)
 
     def _with(self, value: Any, **changes: Any) -> Pointer:
-        facts = {name: getattr(self, name) for name in ("dtype", "memspace", "alignment", "swizzle", "allocation")}
-        return Pointer(value, **{**facts, **changes})
+        names = ("dtype", "memspace", "alignment", "swizzle", "allocation", "origin")
+        return Pointer(value, **{**{name: getattr(self, name) for name in names}, **changes})
 
     def __str__(self) -> str:
         swizzled = f", {self.swizzle}" if self.swizzle is not None else ""
@@ -136,15 +160,28 @@ class Pointer:
 
     # crossing branches, loops, calls and launches -----------------------------------------------------------------
     def __extract_mlir_values__(self) -> list[Any]:
-        return [self.ir_value(), *(self.allocation.numbers() if self.allocation is not None else ())]
+        """Whole stretches apart: where only their number changes in a loop, what is permuted stays as it is."""
+        extent = self.allocation.numbers() if self.allocation is not None else ()
+        if self.swizzle is None or self.origin is None:
+            return [self.ir_value(), *extent]
+        whole = multiples_in(self.origin.distance, stretch(self.swizzle))
+        parts = (self.origin.distance - whole, whole)
+        return [self._checked(), *(Int32(realize(part, widest=Int32)) for part in parts), *extent]
 
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> Pointer:
-        rebuilt = self._with(values[0], allocation=None)
-        return rebuilt if self.allocation is None else rebuilt.inside(self.allocation.rebuilt(values[1:]))
+        address, *numbers = values
+        origin = None
+        if self.swizzle is not None and self.origin is not None:
+            rest, multiples, *numbers = numbers
+            distance = trusted_int(rest, self.alignment) + trusted_int(multiples, stretch(self.swizzle))
+            origin = Origin(address, self.origin.alignment, distance)
+        rebuilt = self._with(address, allocation=None, origin=origin)
+        return rebuilt if self.allocation is None else rebuilt.inside(self.allocation.rebuilt(numbers))
 
     def __static_part__(self) -> tuple[Any, ...]:
         extent = self.allocation.static_part() if self.allocation is not None else None
-        return self.dtype, self.memspace, self.alignment, self.swizzle, extent
+        origin = self.origin.alignment if self.swizzle is not None and self.origin is not None else None
+        return self.dtype, self.memspace, self.alignment, self.swizzle, origin, extent
 
 
 def make_ptr(

@@ -19,7 +19,7 @@ def require_static(shape: Any) -> Shape:
         span=place(),
         found=f"shape {shape}",
         expected="a shape of Python ints",
-        instead="a tensor in memory, which may have run-time extents",
+        instead="a `Constexpr` argument, or a tensor in memory, which may have run-time extents",
     )
 
 

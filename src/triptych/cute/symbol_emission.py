@@ -16,8 +16,11 @@ from triptych.layout.errors import UndecidableError
 from triptych.layout.integers import Int
 from triptych.layout.ranges import Range, Ranges
 from triptych.layout.symbolic import Atom, Monomial, Operation, Symbol, SymInt
+from triptych.metastage.checks import check
 from triptych.metastage.emission import emit
 from triptych.metastage.scalars import Int32, Int64, Int128, Numeric, Uint32, Uint64
+from triptych.metastage.tracing import active
+from triptych.support.runtime_errors import DivisionByZeroError
 
 Factor: TypeAlias = tuple[Atom, bool]
 """A factor of a product; True stands for the caller's whole number instead of the symbol, its `divisor`-th part."""
@@ -25,6 +28,8 @@ Factor: TypeAlias = tuple[Atom, bool]
 _UNSIGNED: dict[type[Numeric], type[Numeric]] = {Int32: Uint32, Int64: Uint64}
 _DIVISIONS: dict[str, Callable[[Any, Any], Any]] = {"//": operator.floordiv, "%": operator.mod}
 _UNSIGNED_DIVISIONS = {"//": "arith.divui", "%": "arith.remui"}
+_NO_SIGN = "triptych.no_sign"
+"""Marks divisions of numbers that would be the same as signed ones."""
 _OPERATIONS = {"min": "arith.minsi", "&": "arith.andi", "^": "arith.xori"}
 
 
@@ -113,18 +118,30 @@ class Emitter:
         return self._unsigned(operation, _UNSIGNED[kind]).to(kind)
 
     def _unsigned(self, operation: Operation, kind: type[Numeric]) -> Any:
-        """Numbers that are never negative divide in one instruction.
-
-        Nothing has a coordinate in an empty layout: the one computed is of no use, and the division must not trap.
-        """
+        """Numbers that are never negative divide in one instruction. Nothing has a coordinate in an empty layout."""
         left, right = (self._operand(side, kind) for side in (operation.left, operation.right))
         if self._ranges.of(operation.right)[0] < 1:
-            right = emit("arith.maxui", [right, 1], kind)
-        return emit(_UNSIGNED_DIVISIONS[operation.name], [left, right], kind)
+            right = self._once(("above zero", operation.right, kind), lambda: _above_zero(right))
+        return emit(_UNSIGNED_DIVISIONS[operation.name], [left, right], kind, [_NO_SIGN])
 
     def _operand(self, value: Int, kind: type[Numeric]) -> Any:
         number = self.integer(value)
         return number if isinstance(number, int) else number.to(kind)
+
+
+def _above_zero(extent: Numeric) -> Numeric:
+    """The same number, once it has been checked."""
+    trace = active()
+    assert trace is not None
+    check(
+        trace,
+        (extent != 0).ir_value(),
+        DivisionByZeroError.__name__,
+        "a coordinate in an empty layout: integer division or modulo by zero",
+        found="an extent of 0",
+        expected="an extent of 1 or more where a number becomes a coordinate",
+    )
+    return extent
 
 
 def _factors(monomial: Monomial, coefficient: int) -> tuple[tuple[Factor, ...], int]:

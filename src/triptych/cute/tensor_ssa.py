@@ -167,10 +167,13 @@ class TensorSSA(Operators):
         return type(self)(vector, shape, self.dtype)
 
     # changing types ---------------------------------------------------------------------------------------------
-    def to(self, dtype: type[Any]) -> TensorSSA:
-        """Convert each element as a number converts: floats to integers truncate, narrower integers wrap."""
+    def to(self, dtype: type[Any], *, saturate: bool = False) -> TensorSSA:
+        """Convert each element as a number converts: floats to integers truncate, narrower integers wrap.
+
+        What is too large for a float type becomes its infinity or NaN, with `saturate` its largest number.
+        """
         target, trace = numeric_class(dtype), lanes(tracing(), self.size)
-        value = conversion.convert(trace, self.ir_value(), self.dtype.info, target.info)
+        value = conversion.convert(trace, self.ir_value(), self.dtype.info, target.info, saturate=saturate)
         return TensorSSA(value, self.shape, target)
 
     def bitcast(self, dtype: type[Any]) -> TensorSSA:

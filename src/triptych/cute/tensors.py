@@ -18,6 +18,7 @@ from triptych.cute.layout_numbers import anonymous, rebuilt, unknowns
 from triptych.cute.memory_access import read, read_vector, write, write_vector
 from triptych.cute.pointers import Pointer
 from triptych.cute.stored_values import splat_value, vector_value
+from triptych.cute.swizzling import permuted
 from triptych.cute.tensor_ssa import TensorSSA
 from triptych.layout import (
     AnyLayout,
@@ -25,6 +26,7 @@ from triptych.layout import (
     Int,
     IntTuple,
     Layout,
+    Swizzle,
     coalesce,
     crd2idx,
     size,
@@ -121,7 +123,12 @@ class Tensor:
 
     def offset(self, coord: Any) -> Int:
         """How many elements after the iterator a coordinate lies."""
-        index = crd2idx(coord, self.layout)
+        layout = self.layout
+        if isinstance(layout, ComposedLayout) and isinstance(layout.inner, Swizzle):
+            inside = tuple_add(layout.offset, crd2idx(coord, layout.outer))
+            assert not isinstance(inside, tuple), "a swizzle permutes integers"
+            return permuted(layout.inner, inside)
+        index = crd2idx(coord, layout)
         assert not isinstance(index, tuple), "make_tensor has refused a layout into coordinates over a pointer"
         return index
 
@@ -199,5 +206,6 @@ def static_size(layout: AnyLayout, what: object) -> int:
         span=place(),
         found=str(what),
         expected="a static shape",
-        instead="a tile of a static shape (`cute.local_tile`, `cute.zipped_divide`), or a loop over the elements",
+        instead="a tile of a static shape (`cute.local_tile`, `cute.zipped_divide`) or of a `Constexpr` argument, or a "
+        "loop over the elements",
     )

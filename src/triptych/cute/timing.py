@@ -7,6 +7,9 @@ from collections.abc import Callable
 from itertools import cycle, islice
 from typing import Any
 
+_LARGEST_CACHE = 64 << 20
+"""Bytes; a set of arguments that was not used for so long has left the caches of most machines."""
+
 
 class JitArguments:
     """The arguments of one call, kept to be used again and again."""
@@ -47,3 +50,9 @@ def benchmark(
     for arguments in measured:
         arguments.call(callable)
     return (time.perf_counter() - started) / len(measured) * 1e6
+
+
+def get_workspace_count(one_workspace_bytes: int, warmup_iterations: int, iterations: int) -> int:
+    """How many sets of arguments, used in turn, no cache keeps; never more than there are calls."""
+    wanted = 3 * _LARGEST_CACHE // max(1, one_workspace_bytes) + 1
+    return max(1, min(wanted, warmup_iterations + iterations))

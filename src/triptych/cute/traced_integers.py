@@ -23,6 +23,8 @@ _NAMES = "names of numbers"
 """How numbers are called, by id. A symbol keeps its number alive, so an id is reused only when no symbol has it."""
 _KNOWN = "known numbers"
 """What the algebra knows a number to be, by id (with the number, so that the id stays its own)."""
+_CHECKED = "checked requirements"
+"""What has been checked to be zero, by region."""
 _EMITTERS = "emitters"
 """What has been computed, by region."""
 
@@ -52,26 +54,27 @@ def trusted_int(n: Numeric | int, divisibility: int = 1, *, lower: int | None = 
     return _remember(n, _symbol(n, divisibility, lower, upper))
 
 
-def realize(value: IntTuple | Layout) -> Any:
+def realize(value: IntTuple | Layout, widest: type[Numeric] = Int64) -> Any:
     """The run-time number of an integer of the algebra: Int32 when all its values fit, Int64 otherwise; ints stay.
 
-    A nested tuple becomes one of numbers, a layout its shape and its stride; what they share is computed once.
+    A nested tuple becomes one of numbers, a layout its shape and its stride; what they share is computed once. Who
+    knows that what is asked for fits says so by `widest`.
     """
     parts = (value.shape, value.stride) if isinstance(value, Layout) else value
-    return parts if is_static(parts) else _realized(parts, _emitter())
+    return parts if is_static(parts) else _realized(parts, _emitter(), widest)
 
 
 @contextmanager
 def checked_layouts() -> Iterator[list[Requirement]]:
-    """Let operations on run-time layouts go on when they need something undecidable, and check it at run time."""
+    """Also list what operations on run-time layouts need and cannot decide; it is checked at run time in any case."""
     with assuming(_check_requirement) as needs:
         yield needs
 
 
-def _realized(value: Any, emitter: Emitter) -> Any:
+def _realized(value: Any, emitter: Emitter, widest: type[Numeric]) -> Any:
     if isinstance(value, tuple):
-        return tuple(_realized(item, emitter) for item in value)
-    number = emitter.integer(value)
+        return tuple(_realized(item, emitter, widest) for item in value)
+    number = emitter.integer(value, widest)
     if isinstance(value, SymInt) and isinstance(number, Numeric):
         _remember(number, value)
     return number
@@ -107,7 +110,7 @@ def _remember(n: Numeric, value: SymInt) -> SymInt:
 def _symbol(n: Numeric, divisibility: int, lower: int | None, upper: int | None) -> SymInt:
     smallest, largest = _bounds(n)
     values = (smallest if lower is None else max(lower, smallest), largest if upper is None else min(upper, largest))
-    symbol = TracedSymbol(_name(n), divisibility, kind_for(n.info.bounds).width, values[0], number=n, values=values)
+    symbol = _Number(_name(n), divisibility, kind_for(n.info.bounds).width, values[0], number=n, values=values)
     return SymInt((((symbol,), divisibility),))
 
 
@@ -154,9 +157,30 @@ def _declarations(n: Any, divisibility: int, lower: int | None, upper: int | Non
 
 
 def _check_requirement(requirement: Requirement) -> None:
-    """A residue is often a product, and two factors of 64 bits could wrap to the zero that is asked for: 128 do not."""
-    residue = Emitter().integer(requirement.residue, widest=Int128)
+    """Check it here, unless it has been checked before this place is reached.
+
+    A residue is often a product, and two factors of 64 bits could wrap to the zero that is asked for: 128 do not.
+    """
+    residue = _emitter().integer(requirement.residue, widest=Int128)
+    trace = _trace_of(residue)
+    checked = trace.tables[_CHECKED]
+    if any(requirement.residue in checked.get(region, ()) for region in _around(trace.region)):
+        return
+    checked.setdefault(trace.region, set()).add(requirement.residue)
     _check(residue == 0, f"{requirement.operation} has no exact result for this layout", requirement.statement)
+
+
+class _Number(TracedSymbol):
+    """An unknown of a trace: what is required of it is checked where it is required."""
+
+    __slots__ = ()
+
+    def promise(self, requirement: Requirement) -> bool:
+        residue = requirement.residue
+        numbers = isinstance(residue, SymInt) and all(isinstance(symbol, _Number) for symbol in residue.symbols)
+        if numbers:
+            _check_requirement(requirement)
+        return numbers
 
 
 def _check(holds: Numeric, title: str, expected: str) -> None:

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
+from typing import Any
+
 from triptych.cute.latex_pictures import print_latex, print_latex_tv
+from triptych.cute.layout_orders import LayoutEnum
+from triptych.cute.narrow_types import is_fp8_dtype
+from triptych.cute.shared_capacity import get_smem_capacity_in_bytes
 from triptych.cute.shared_memory import SmemAllocator
 
-__all__ = ["SmemAllocator", "print_latex", "print_latex_tv"]
+__all__ = [
+    "LayoutEnum",
+    "SmemAllocator",
+    "get_smem_capacity_in_bytes",
+    "is_fp8_dtype",
+    "print_latex",
+    "print_latex_tv",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What needs PyTorch is loaded when it is named."""
+    if name == "create_cute_tensor_for_fp8":
+        return importlib.import_module("triptych.torch").create_cute_tensor_for_fp8
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])

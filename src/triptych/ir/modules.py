@@ -40,16 +40,30 @@ def function(module: Any, name: str) -> Any:
 
 def operations_named(root: Any, *names: str) -> list[Any]:
     """Every operation of these names inside `root`, collected first: nothing may be changed or raised during a walk."""
-    ir = bindings.mlir()
+    advance = bindings.mlir().WalkResult.ADVANCE
+    wanted = frozenset(names)
     found: list[Any] = []
 
     def visit(operation: Any) -> Any:
-        if operation.name in names:
+        if operation.name in wanted:
             found.append(operation.operation)
-        return ir.WalkResult.ADVANCE
+        return advance
 
     root.operation.walk(visit)
     return found
+
+
+def operation_names(root: Any) -> frozenset[str]:
+    """The name of everything inside `root`."""
+    advance = bindings.mlir().WalkResult.ADVANCE
+    found: set[str] = set()
+
+    def visit(operation: Any) -> Any:
+        found.add(operation.name)
+        return advance
+
+    root.operation.walk(visit)
+    return frozenset(found)
 
 
 def callee(call: Any) -> str:

@@ -15,6 +15,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import spans_of
+from triptych.ir.modules import operation_names
 from triptych.stages import PassSpec
 
 
@@ -34,9 +35,14 @@ def run_passes(
 ) -> None:
     """Run the passes in order on `module`, in place. With an observer every pass is its own step and is shown."""
     with module.context:
+        present: frozenset[str] | None = None
         for step in _steps(passes, separate=observe is not None):
             started = time.perf_counter()
-            _run_step(module, step)
+            if step[0].looks_for and present is None:
+                present = operation_names(module)
+            if not step[0].looks_for or not step[0].looks_for.isdisjoint(present or ()):
+                _run_step(module, step)
+                present = None
             if observe is not None:
                 names = tuple(spec.name for spec in step)
                 observe(PassRecord(names, time.perf_counter() - started, str(module)))

@@ -41,6 +41,8 @@ class Request:
     features: str = "host"
     opt_level: int = 3
     vectorize: bool = True
+    strength_reduction: bool = True
+    """Addresses in loops are stepped along, each in a register of its own, instead of computed from one counter."""
     emit: tuple[str, ...] = ("object", "assembly")
     libraries: tuple[str, ...] = ()
     """Files of LLVM bitcode: functions that the text declares and a library has are added, and nothing else of it."""

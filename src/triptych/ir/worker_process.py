@@ -41,8 +41,9 @@ class Library:
     def __init__(self, llvm: Any, path: str) -> None:
         self._llvm = llvm
         with open(path, "rb") as file:
-            self._whole = llvm.parse_bitcode(file.read())
-        self._names = frozenset(f.name for f in self._whole.functions if not f.is_declaration)
+            self._bitcode = file.read()
+        self._unused: Any = llvm.parse_bitcode(self._bitcode)
+        self._names = frozenset(f.name for f in self._unused.functions if not f.is_declaration)
         self._pruned: dict[frozenset[str], bytes] = {}
 
     def add_to(self, module: Any, machine: Any) -> None:
@@ -60,8 +61,10 @@ class Library:
                 function.linkage = "internal"
 
     def _only(self, wanted: frozenset[str], machine: Any) -> bytes:
-        """The functions and what they call, as bitcode."""
-        part = self._whole.clone()
+        """The functions and what they call, as bitcode. The rest is lost: reading all of it again is no slower than
+        a copy, and most programs need one part only.
+        """
+        part, self._unused = self._unused or self._llvm.parse_bitcode(self._bitcode), None
         for value in (*part.functions, *part.global_variables):
             if not value.is_declaration and value.name not in wanted:
                 value.linkage = "internal"
@@ -86,6 +89,7 @@ class Compiler:
     def compile(self, settings: Settings, text: str) -> list[bytes]:
         """Optimise once, then emit each part that `settings["emit"]` names."""
         machine = self._machine(settings)
+        self._llvm.set_option("llvm", f"-disable-lsr={'false' if settings['strength_reduction'] else 'true'}")
         module = self._llvm.parse_assembly(text)
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
+from triptych.ir import bindings
 from triptych.ir.modules import operations_named
 
 _READS = frozenset({"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"})
@@ -46,7 +47,7 @@ class WrittenMemory:
         if kernel is None:
             return None
         arguments = list(kernel.regions[0].blocks[0].arguments)
-        place = operand - (len(user.operands) - len(arguments))
+        place = operand - (len(user.operands) - _streams(user) - len(arguments))
         return arguments[place] if place >= 0 else None
 
     @cached_property
@@ -60,3 +61,8 @@ class WrittenMemory:
 
     def _all(self, name: str) -> list[Any]:
         return operations_named(self._module.operation, name)
+
+
+def _streams(launch: Any) -> int:
+    """How many operands follow the kernel's arguments."""
+    return int(list(bindings.mlir().DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))[-1])

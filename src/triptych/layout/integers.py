@@ -2,7 +2,8 @@
 
 Input: integers known now or later. Output: the few questions the algebra may ask about them, and `require`,
 the one place where an operation states what must hold. Nothing is assumed in silence: a requirement that cannot
-be decided is refused, unless the program opened `assuming()`, which collects it.
+be decided is checked when the program runs if its integers are run-time numbers, and refused otherwise, unless the
+program opened `assuming()`, which collects it.
 """
 
 from __future__ import annotations
@@ -32,6 +33,9 @@ class DynamicInt(Protocol):
 
     def minimum(self, other: Int) -> Int:
         """The smaller of two values."""
+
+    def promise(self, requirement: Requirement) -> bool:
+        """Have it checked that the value is zero when it is known; False when that will not happen."""
 
     def __add__(self, other: Int) -> Int: ...
     def __radd__(self, other: int) -> Int: ...
@@ -104,16 +108,18 @@ class Requirement:
         return f"{self.operation} needs {self.statement}"
 
 
-def _refuse(requirement: Requirement) -> None:
+def _promise(requirement: Requirement) -> None:
+    if requirement.residue.promise(requirement):
+        return
     raise UndecidableError(
         f"{requirement.operation} cannot be decided for a dynamic layout",
         expected=requirement.statement,
         instead="a static integer, a declared divisibility (assume, ?{div=…}), or the operation inside "
-        "`with assuming():`, in compiled code `with checked_layouts():`",
+        "`with assuming():`",
     )
 
 
-_on_requirement: ContextVar[Callable[[Requirement], None]] = ContextVar("on_requirement", default=_refuse)
+_on_requirement: ContextVar[Callable[[Requirement], None]] = ContextVar("on_requirement", default=_promise)
 
 
 @contextmanager
@@ -136,7 +142,7 @@ def assuming(sink: Callable[[Requirement], None] | None = None) -> Iterator[list
 def require(
     residue: Int, operation: str, statement: str, found: str, error: type[LayoutError] = DivisibilityError
 ) -> None:
-    """State that `residue` must be zero: checked now when static, refused or collected when dynamic."""
+    """State that `residue` must be zero: checked now when static; when dynamic promised, refused or collected."""
     if not isinstance(residue, int):
         _on_requirement.get()(Requirement(operation, f"{statement} ({found})", residue))
     elif residue != 0:

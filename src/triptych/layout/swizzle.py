@@ -11,6 +11,7 @@ from typing import overload
 
 from triptych.layout.errors import SwizzleError
 from triptych.layout.integers import Int
+from triptych.layout.symbolic import SymInt, multiples_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,20 @@ class Swizzle:
     @overload
     def __call__(self, index: Int) -> Int: ...
     def __call__(self, index: Int) -> Int:
+        rest, added = self.parted(index)
         source = ((1 << self.bits) - 1) << (self.base + max(self.shift, 0))
-        field = index & source
-        return index ^ (field >> self.shift if self.shift >= 0 else field << -self.shift)
+        field = rest & source
+        return (rest ^ (field >> self.shift if self.shift >= 0 else field << -self.shift)) + added
+
+    def parted(self, index: Int) -> tuple[Int, Int]:
+        """A symbolic index as what is permuted and what is only added: whole stretches, and places inside a unit."""
+        if not isinstance(index, SymInt):
+            return index, 0
+        unit, stretch = 1 << self.base, 1 << (self.base + abs(self.shift) + self.bits)
+        whole = multiples_in(index, stretch)
+        rest = index - whole
+        inside = rest - multiples_in(rest, unit)
+        return (rest - inside, whole + inside) if isinstance(inside, int) else (rest, whole)
 
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from triptych.layout.errors import DeclarationError, UndecidableError
-from triptych.layout.integers import Int
+from triptych.layout.integers import Int, Requirement
 
 _fresh = itertools.count(1)
 
@@ -27,6 +27,10 @@ class Symbol:
     divisor: int = 1
     width: int = 32
     lower: int | None = 1
+
+    def promise(self, requirement: Requirement) -> bool:
+        """Have a requirement checked when the program runs; False for an unknown that is no number then."""
+        return False
 
     def __str__(self) -> str:
         return self.name if self.divisor == 1 else f"({self.name}/{self.divisor})"
@@ -104,6 +108,9 @@ class SymInt:
     def minimum(self, other: Int) -> Int:
         return _minimum(self, other)
 
+    def promise(self, requirement: Requirement) -> bool:
+        return next(iter(self.symbols)).promise(requirement)
+
     def substitute(self, bindings: Mapping[str, Int]) -> Int:
         """The value with unknowns replaced by numbers; a number that breaks what was declared is an error."""
         total: Int = 0
@@ -125,7 +132,9 @@ class SymInt:
         raise UndecidableError("the truth of a symbolic integer is not known", found=expression(self))
 
     def __add__(self, other: Int) -> Int:
-        return _sum(self.terms, terms_of(other)) if isinstance(other, int | SymInt) else NotImplemented
+        if isinstance(other, int):
+            return _plus(self, other)
+        return _sum(self.terms, other.terms) if isinstance(other, SymInt) else NotImplemented
 
     __radd__ = __add__
 
@@ -139,11 +148,11 @@ class SymInt:
         return -self + other
 
     def __mul__(self, other: Int) -> Int:
-        if not isinstance(other, int | SymInt):
+        if isinstance(other, int):
+            return _times(self, other)
+        if not isinstance(other, SymInt):
             return NotImplemented
-        products = (
-            (in_order(m1 + m2), c1 * c2) for (m1, c1), (m2, c2) in itertools.product(self.terms, terms_of(other))
-        )
+        products = ((in_order(m1 + m2), c1 * c2) for (m1, c1), (m2, c2) in itertools.product(self.terms, other.terms))
         return _sum(tuple(products))
 
     __rmul__ = __mul__
@@ -300,13 +309,41 @@ def terms_of(value: Int) -> Terms:
     return value.terms if isinstance(value, SymInt) else (((_CONSTANT, value),) if isinstance(value, int) else ())
 
 
+def multiples_in(value: Int, factor: int) -> Int:
+    """The part of a value that is seen to be multiples of a factor; the rest is what is left."""
+    constant = dict(terms_of(value)).get(_CONSTANT, 0)
+    whole = tuple((monomial, number) for monomial, number in terms_of(value) if monomial and number % factor == 0)
+    return _sum(whole, terms_of(constant // factor * factor))
+
+
 def in_order(monomial: Iterable[Atom]) -> Monomial:
     """The one order in which a product is written."""
     return tuple(sorted(monomial, key=str))
 
 
+def _plus(value: SymInt, number: int) -> Int:
+    """The constant term, which comes first, is all that changes."""
+    if number == 0:
+        return value
+    (first, constant), *others = value.terms
+    if first != _CONSTANT:
+        return SymInt(((_CONSTANT, number), *value.terms))
+    constant += number
+    return SymInt(((_CONSTANT, constant), *others)) if constant else SymInt(tuple(others))
+
+
+def _times(value: SymInt, number: int) -> Int:
+    """The same products in the same order."""
+    if number == 0:
+        return 0
+    return value if number == 1 else SymInt(tuple((monomial, times * number) for monomial, times in value.terms))
+
+
 def _sum(*parts: Terms) -> Int:
     """One normal form: terms with equal monomials are added, zeros vanish, a lone constant is a Python int."""
+    if len(parts) == 1 and len(parts[0]) < 2:
+        ((monomial, times),) = parts[0] or ((_CONSTANT, 0),)
+        return SymInt(parts[0]) if monomial and times else times
     total: dict[Monomial, int] = {}
     for monomial, coefficient in itertools.chain(*parts):
         total[monomial] = total.get(monomial, 0) + coefficient
@@ -387,7 +424,9 @@ def _content(value: Int) -> int:
 
 
 def _scale_down(value: Int, by: int) -> Int:
-    return value // by if isinstance(value, int) else _sum(tuple((m, c // by) for m, c in terms_of(value)))
+    if not isinstance(value, SymInt):
+        return value // by
+    return SymInt(tuple((monomial, times // by) for monomial, times in value.terms))
 
 
 def _minimum(a: Int, b: Int) -> Int:

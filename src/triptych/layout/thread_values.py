@@ -8,47 +8,114 @@ from __future__ import annotations
 
 from typing import Any
 
+from triptych.layout.coalescing import coalesce, filter
 from triptych.layout.compose import composition
 from triptych.layout.composed import AnyLayout
 from triptych.layout.constructors import make_layout
-from triptych.layout.divides import zipped_divide
+from triptych.layout.divides import logical_divide, zipped_divide
 from triptych.layout.errors import UndecidableError
 from triptych.layout.integers import Int
-from triptych.layout.inverses import right_inverse
+from triptych.layout.inverses import left_inverse, right_inverse
 from triptych.layout.layout import Layout, from_modes
 from triptych.layout.modes import prepend, rank, size
 from triptych.layout.products import logical_product
 from triptych.layout.recast import recast_layout
 from triptych.layout.slicing import slice_and_offset
-from triptych.layout.tuples import IntTuple, product_each
+from triptych.layout.tuples import IntTuple, Tile, product_each
 
 
-def grouped_values(tv: Layout, together: int) -> Layout:
-    """(thread, (value of an instruction, instruction)) -> number, when one instruction moves values `together`."""
-    threads, values = tv[0], tv[1]
-    return from_modes((threads, zipped_divide(values, together)))
+def instruction_values(tv: Layout, reference: Layout, side: Layout) -> Layout:
+    """(thread, (value of an instruction, instruction)) -> number, on one side of instructions that move elements.
+
+    `reference` and `side` are layouts (thread, value) -> number of an element of one instruction. `tv` deals a tile out
+    as the reference does; on the other side the threads hold other elements of the same instruction.
+    """
+    instructions = zipped_divide(tv, (size(reference, [0]), size(reference, [1])))
+    seen = composition(instructions, (composition(right_inverse(reference), side), None))
+    threads, values = (from_modes((seen[0][mode], seen[1][mode])) for mode in (0, 1))
+    return coalesce(from_modes((threads, values)), (1, (1, 1)))
 
 
-def thread_part(target: Any, tv: Layout, tile: IntTuple, thread: Int) -> tuple[AnyLayout, IntTuple]:
+def coordinates_of(tv: Layout, data: Layout) -> Layout | None:
+    """(thread, value) -> number of the coordinate where `data` has the index that `tv` gives; None if it has none."""
+    count, held = size(data), size(tv)
+    if not tv.is_static or not data.is_static or not isinstance(held, int):
+        return None
+    numbers = composition(from_modes((left_inverse(data), Layout(1, 0))), tv)
+    found: list[tuple[Any, Any]] = [(numbers(i), tv(i)) for i in range(held)]
+    return numbers if all(number < count and data(number) == index for number, index in found) else None
+
+
+def occupied_tile(tv: Layout, shape: IntTuple) -> tuple[tuple[Layout, ...], Layout]:
+    """What (thread, value) reach of a tile of a shape: a tiler that takes just that, and the layout into its tile."""
+    numbers, extents = make_layout(shape), product_each(shape)
+    tiler = tuple(
+        filter(composition(Layout(extents, tuple(int(place == mode) for place in range(rank(numbers)))), tv))
+        for mode in range(rank(numbers))
+    )
+    return tiler, composition(left_inverse(composition(make_layout(extents), tiler)), tv)
+
+
+def thread_part(target: Any, tv: Layout, tile: Tile, thread: Int) -> tuple[AnyLayout, IntTuple]:
     """What a thread holds of a target, ((values), tiles…), and the offset where it begins."""
     tiled = zipped_divide(target, tile)
     dealt = composition(tiled, (tv, None))
     return slice_and_offset(((thread, None), (None,) * rank(tiled, [1])), dealt)
 
 
-def retiled(held: Any, tv: Layout, tile: IntTuple, together: int) -> AnyLayout:
+def retiled(held: Any, tv: Layout, tile: Tile, together: int) -> AnyLayout:
     """What a thread holds, (values, tiles…) of some partition, seen in the order and grouping of this one.
 
     The first mode of `held` must be the first values that `tv` gives a thread; how the further values continue in the
     tile is then known from `tv`, so they are looked for in the further modes.
     """
     count = size(held, [0])
-    ends = recast_layout(_known(size(tv, [0]) * count), 1, composition(right_inverse(tv), make_layout(tile)))
+    inside = make_layout(tile_shape(tile))
+    ends = recast_layout(_known(size(tv, [0]) * count), 1, composition(right_inverse(tv), inside))
     order = zipped_divide(logical_product(make_layout(count), right_inverse(ends)), together)
     tiled = zipped_divide(held, prepend(product_each(ends.shape), count))
     view = composition(tiled, (order, None))
     kept: AnyLayout = slice_and_offset((None, (0, *(None,) * (rank(tiled, [1]) - 1))), view)[0]
     return kept
+
+
+def dealt_to_atoms(target: Any, order: Tile, atom: IntTuple, tv: Layout, atoms: IntTuple) -> AnyLayout:
+    """A matrix in tiles of an atom, ((thread, value), ((atom, rest), (atom, rest), further modes…)).
+
+    `order` says for each of the first two modes how many elements, or which in which order, all atoms together take.
+    """
+    tiled = zipped_divide(logical_divide(target, order), atom)
+    dealt: AnyLayout = logical_divide(composition(tiled, (tv, None)), (None, atoms))
+    return dealt
+
+
+def part_of_atom(dealt: AnyLayout, thread: Int, row: Int, column: Int) -> tuple[AnyLayout, IntTuple]:
+    """What one thread of the atom at (row, column) holds, (values, rest, rest, further modes…), and where it begins."""
+    further = (None,) * (rank(dealt, [1]) - 2)
+    return slice_and_offset(((thread, None), ((row, None), (column, None), *further)), dealt)
+
+
+def tiled_thread_values(dealt: Layout, threads: Layout, row: int, column: int) -> Layout:
+    """(thread, (value, (rest, rest))) -> number, for one tile that atoms on `threads` (thread, m, n, k) cover.
+
+    `row` and `column` are the modes of `threads` along which the two modes of the tile are dealt out; along the others
+    every atom has the same elements.
+    """
+    atoms = {0: dealt[0][0], row: dealt[1][0][0], column: dealt[1][1][0]}
+    spread = from_modes(atoms.get(mode, Layout(size(part), 0)) for mode, part in enumerate(threads))
+    return from_modes(
+        (
+            composition(spread, right_inverse(threads)),
+            from_modes((dealt[0][1], from_modes((dealt[1][0][1], dealt[1][1][1])))),
+        )
+    )
+
+
+def tile_shape(tile: Any) -> Any:
+    """The shape of what a tiler takes: of layouts, how far each reaches in its mode."""
+    if isinstance(tile, tuple):
+        return tuple(map(tile_shape, tile))
+    return tile.shape if isinstance(tile, Layout) else tile
 
 
 def _known(count: Int) -> int:

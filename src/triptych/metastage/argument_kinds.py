@@ -1,7 +1,7 @@
 """Kinds of arguments that a language adds to numbers: tensors, pointers. The base knows only this protocol.
 
 A value has a kind by its attribute `__argument_kind__`, or by offering a protocol of other libraries that a language
-claims (`CLAIMS`): any object with `__dlpack__` is a tensor.
+claims (`CLAIMS`): any object with `__dlpack__` is a tensor, any with `__cuda_stream__` a stream.
 """
 
 from __future__ import annotations
@@ -39,9 +39,14 @@ class ArgumentKind(Protocol):
 Claim = Callable[[Any, str, Span | None], ArgumentKind]
 
 CLAIMS: Registry[Claim] = Registry(
-    "triptych.arguments", builtin={"__dlpack__": "triptych.cute.runtime.tensor_kinds:kind_of_tensor"}
+    "triptych.arguments",
+    builtin={
+        "__dlpack__": "triptych.cute.runtime.tensor_kinds:kind_of_tensor",
+        "__cuda_stream__": "triptych.metastage.streams:kind_of_stream",
+    },
 )
 """How objects whose class has an attribute of that name become arguments."""
+_PROTOCOLS = ("__dlpack__", "__cuda_stream__")
 
 
 def kind_of(value: Any, path: str, caller: Span | None) -> ArgumentKind | None:
@@ -49,8 +54,9 @@ def kind_of(value: Any, path: str, caller: Span | None) -> ArgumentKind | None:
     if hasattr(type(value), "__argument_kind__"):
         kind: ArgumentKind = value.__argument_kind__
         return kind
-    if hasattr(type(value), "__dlpack__"):
-        return CLAIMS.get("__dlpack__")(value, path, caller)
+    for protocol in _PROTOCOLS:
+        if hasattr(type(value), protocol):
+            return CLAIMS.get(protocol)(value, path, caller)
     return None
 
 

@@ -21,6 +21,7 @@ from triptych.metastage.binding_time import Constexpr
 from triptych.metastage.errors import ArgumentBindingError, ArgumentKindError
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, numeric_class
+from triptych.metastage.streams import STREAM
 from triptych.metastage.tracing import Trace
 from triptych.stages import Leaf
 from triptych.support import tracebacks
@@ -28,6 +29,7 @@ from triptych.support.articles import with_article
 from triptych.support.nearest import did_you_mean
 from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.source import Span
+from triptych.support.streams import is_stream_class, stream_handle
 
 T = TypeVar("T")
 
@@ -67,7 +69,7 @@ def register_jit_arg_adapter(kind: type) -> Callable[[T], T]:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter as declared: static, or dynamic with the numeric class it is annotated with (if any)."""
+    """A parameter as declared: static, or dynamic and annotated as a numeric class or a stream (if at all)."""
 
     name: str
     static: bool
@@ -90,6 +92,11 @@ class Shape:
     def is_direct(self) -> bool:
         """Whether the compiled function takes the Python object as it is."""
         return bool(self.dtype) or (self.kind is not None and self.kind.is_direct)
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether compiled code receives nothing for it, as for None."""
+        return next(self.leaves(set()), None) is None
 
     def key(self, names: dict[str, int]) -> Any:
         """Equal keys mean equal compiled signatures; `names` numbers the unknowns that several arguments share."""
@@ -128,6 +135,14 @@ class Shape:
                 )
             for shape, part in zip(self.shapes, parts.values, strict=True):
                 yield from shape.flatten(part)
+        elif value is not None:
+            raise ArgumentTypeError(
+                f"argument {self.path!r} was None when the function was compiled",
+                span=tracebacks.caller(),
+                found=with_article(type(value).__name__),
+                expected="None",
+                instead="a compilation of its own for other values",
+            )
 
     def build(self, values: Received, trace: Trace) -> Any:
         """The argument as the traced function sees it."""
@@ -174,8 +189,11 @@ def _parameter(name: str, annotation: Any, first: bool) -> Parameter:
     static = annotation is Constexpr or getattr(annotation, "__origin__", None) is Constexpr
     if annotation is None and first and name in ("self", "cls"):
         static = True
-    numeric = isinstance(annotation, type) and (issubclass(annotation, Numeric) or annotation in PYTHON_NUMBERS)
-    return Parameter(name, static, numeric_class(annotation) if numeric else None)
+    if not isinstance(annotation, type):
+        return Parameter(name, static, None)
+    numeric = issubclass(annotation, Numeric) or annotation in PYTHON_NUMBERS
+    otherwise = STREAM if is_stream_class(annotation) else None
+    return Parameter(name, static, numeric_class(annotation) if numeric else otherwise)
 
 
 def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any], caller: Span | None) -> dict[str, Any]:
@@ -241,7 +259,10 @@ def arrange(function: Any, bound: dict[str, Any]) -> tuple[list[Any], dict[str, 
 def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape:
     """What `value` is at run time."""
     value = adapted(value)
-    if declared is not None:
+    if declared is STREAM and value is not None and not hasattr(type(value), "__argument_kind__"):
+        stream_handle(value, caller)
+        return Shape(path, kind=STREAM)
+    if isinstance(declared, type):
         return _declared(value, declared, path, caller)
     kind = kind_of(value, path, caller)
     if kind is not None:

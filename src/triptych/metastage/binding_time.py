@@ -35,7 +35,11 @@ def dynamic_expr(value: Any) -> Any:
 
 
 class Range:
-    """`range(start, stop, step)` as a loop at run time, with hints for the compiler; bounds may be run-time values."""
+    """`range(start, stop, step)` as a loop at run time, with hints for the compiler; bounds may be run-time values.
+
+    `unroll=n` writes n iterations in a row (1: none), `unroll_full=True` runs the loop while tracing, so that no loop
+    is left. `prefetch_stages` is accepted and changes nothing: copies ahead of their use are written with a pipeline.
+    """
 
     __slots__ = ("hints", "start", "step", "stop", "unroll_full")
 

@@ -63,7 +63,8 @@ class Inlining:
         if kind in (BuiltinFunctionType, MethodDescriptorType):
             mutation.check_call(self.trace, function, args)
         answer = _BUILTINS.get(function) if _is_hashable_builtin(function) else None
-        if answer is not None and any(_involves_dynamic(arg) for arg in args):
+        hinted = function is builtins.range and kwargs
+        if answer is not None and (hinted or any(_involves_dynamic(arg) for arg in args)):
             return answer(*args, **kwargs)
         result = function(*args, **kwargs)
         if function in _MAKERS if _is_hashable_builtin(function) else _makes_new(function):
@@ -130,7 +131,7 @@ def declared_arguments(
         value = bound[parameter.name]
         if parameter.static:
             require_static(value, f"the Constexpr argument `{parameter.name}`", "the parameter without Constexpr")
-        elif parameter.declared is not None and isinstance(value, bool | int | float):
+        elif isinstance(parameter.declared, type) and isinstance(value, bool | int | float):
             bound[parameter.name] = parameter.declared(value)
     return bound
 
@@ -169,8 +170,8 @@ def _involves_dynamic(value: Any) -> bool:
 
 
 # builtins on run-time values --------------------------------------------------------------------------------------
-def _range(*bounds: Any) -> Range:
-    return Range(*bounds)
+def _range(*bounds: Any, **hints: Any) -> Range:
+    return Range(*bounds, **hints)
 
 
 def _int(value: Any) -> Any:

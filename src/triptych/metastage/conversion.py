@@ -18,6 +18,7 @@ from triptych.support.articles import with_article
 from triptych.support.float_formats import FLOAT_FORMATS, SATURATE
 
 _F32, _I32 = TYPES["Float32"], TYPES["Int32"]
+_MOST_F32 = (2 - 2**-23) * 2.0**127
 _TF32_BITS = -(1 << 13)
 """The bits of a Float32 that TF32 has too."""
 _UNORDERED_NOT_EQUAL, _ORDERED_NOT_EQUAL, _ORDERED_GREATER = 13, 6, 2
@@ -68,15 +69,33 @@ def _does_not_fit(value: int | float, info: TypeInfo) -> LiteralRangeError:
     bounds = ""
     if info.is_integer:
         bounds = " ({} to {})".format(*info.bounds)
-    candidates = ("Int16", "Int32", "Int64", "Uint64", "Int128") if isinstance(value, int) else ()
-    wide = next((name for name in candidates if TYPES[name].holds(int(value))), "Float64")
     return LiteralRangeError(
         f"{value!r} does not fit {info.name}",
         span=place(),
         found=f"the Python number {value!r}",
         expected=f"a number within {info.name}{bounds}",
-        instead=f"a wider type, for example {wide}",
+        instead=f"a wider type, for example {_wider_for(value, info)}",
     )
+
+
+def _wider_for(value: int | float, info: TypeInfo) -> str:
+    """The nearest of the types that hold all values of this one, and the number too."""
+    pending = list(info.promotes_to)
+    while pending:
+        wide = TYPES[pending.pop(0)]
+        if _holds(value, wide):
+            return wide.name
+        pending += wide.promotes_to
+    return "Float64"
+
+
+def _holds(value: int | float, info: TypeInfo) -> bool:
+    if info.is_integer:
+        return isinstance(value, int) and info.holds(value)
+    if abs(value) > _MOST_F32:
+        return info.name == "Float64"
+    form = FLOAT_FORMATS.get(info.mlir)
+    return form is None or form.holds(float(value))
 
 
 def constant(trace: Trace, value: bool | int | float, info: TypeInfo) -> Any:

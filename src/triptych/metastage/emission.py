@@ -12,10 +12,14 @@ from triptych.metastage.tracing import active, place
 N = TypeVar("N", bound=Numeric)
 
 
-def emit(name: str, operands: Sequence[Any], result: type[N]) -> N:
-    """One operation with one result. Operands are numbers; a Python number takes the type of the result."""
+def emit(name: str, operands: Sequence[Any], result: type[N], marks: Sequence[str] = ()) -> N:
+    """One operation with one result. Operands are numbers; a Python number takes the type of the result.
+
+    Marks are unit attributes: what is known here and may be of use below.
+    """
     trace = active()
     if trace is None:
         raise LeakedValueError(f"{name} is emitted where nothing is traced", span=place())
     values = [v.ir_value() if isinstance(v, Numeric) else lift(v, result.info, trace) for v in operands]
-    return result.of(trace.value(name, values, result.info.mlir), trace.region)
+    attributes = {mark: trace.builder.attribute("unit") for mark in marks}
+    return result.of(trace.value(name, values, result.info.mlir, attributes), trace.region)

@@ -1,6 +1,7 @@
 """Arguments of a kernel: host values go in as the MLIR values they are made of and are rebuilt in the kernel.
 
-What has no run-time part (a layout, a function, None) is the same Python object on both sides.
+What has no run-time part (a layout, a function, None) is the same Python object on both sides. So are Python ints in
+tuples and lists, which are shapes, tiles and coordinates; a Python number by itself becomes a run-time number.
 """
 
 from __future__ import annotations
@@ -26,13 +27,18 @@ def flatten(value: Any, trace: Trace) -> tuple[list[Any], Rebuild]:
             value = NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]](value)
         plan = carry(value)
         return plan.lower(value, trace), plan.build
-    flattened = [flatten(part, trace) for part in parts.values]
+    extents = type(value) in (tuple, list)
+    flattened = [_same(part) if extents and type(part) is int else flatten(part, trace) for part in parts.values]
     rebuilds = [rebuild for _, rebuild in flattened]
     whole = parts.rebuild
     return (
         [value for values, _ in flattened for value in values],
         lambda values, kernel: whole([rebuild(values, kernel) for rebuild in rebuilds]),
     )
+
+
+def _same(value: Any) -> tuple[list[Any], Rebuild]:
+    return [], lambda values, kernel: value
 
 
 def _list_parts(value: Any) -> Parts | None:

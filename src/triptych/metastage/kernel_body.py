@@ -39,6 +39,8 @@ class KernelBody:
     shared: list[SharedPart] = field(default_factory=list)
     divides_itself: bool = False
     """Whether the body takes all shared memory that the launch provides, and divides it."""
+    reserved_barriers: int = 0
+    """Barriers of the block that the language keeps for itself, counted from the last."""
     size_argument: Any = None
     """Where the launch passes how much shared memory there is, if the body asks."""
 

@@ -26,6 +26,7 @@ from triptych.metastage.launch_shape import LaunchShape, static_dimensions
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Int32, lift
 from triptych.metastage.shared_bytes import launch_bytes
+from triptych.metastage.streams import launch_stream
 from triptych.metastage.tracing import Region, Trace, place
 
 
@@ -191,14 +192,15 @@ def _emit_launch(
     size = lift(launch_bytes(trace, kernel, options.smem), Int32.info, trace)
     if kernel.size_argument is not None:
         values = [*values, size]
-    segments = [0, *[1] * 6, *[1 if cluster else 0] * 3, 1, len(values), 0]
+    stream = launch_stream(options.stream, trace)
+    segments = [0, *[1] * 6, *[1 if cluster else 0] * 3, 1, len(values), len(stream)]
     attributes = {
         "kernel": builder.attribute(f"@{MODULE}::@{kernel.name}"),
         "operandSegmentSizes": builder.attribute(f"array<i32: {', '.join(map(str, segments))}>"),
     }
-    if options.cooperative:
-        attributes["triptych.cooperative"] = builder.attribute("unit")
-    trace.operation("gpu.launch_func", [*dimensions, *cluster, size, *values], (), attributes)
+    asked = {"cooperative": options.cooperative, "use_pdl": options.use_pdl, "event": options.event}
+    attributes |= {f"triptych.{name}": builder.attribute("unit") for name, wanted in asked.items() if wanted}
+    trace.operation("gpu.launch_func", [*dimensions, *cluster, size, *values, *stream], (), attributes)
 
 
 def _returns(function: FunctionType, returned: Any) -> ReturnValueError:

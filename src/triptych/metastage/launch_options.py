@@ -14,20 +14,22 @@ from triptych.support.runtime_errors import LaunchShapeError
 
 _WITHOUT_EFFECT = frozenset(
     {
-        "stream",
-        "use_pdl",
         "fallback_cluster",
         "smem_merge_branch_allocs",
-        "programmatic_event",
         "programmatic_event_flags",
         "programmatic_event_trigger_at_block_start",
-        "launch_completion_event",
         "launch_completion_event_flags",
     }
 )
-"""What orders or overlaps launches on a GPU. Launches of one host function run in order, so no result depends on it."""
+"""What no result depends on."""
+_EVENTS = ("programmatic_event", "launch_completion_event")
 _HINTS = ("min_blocks_per_mp", "max_number_threads")
-_KNOWN = ("grid", "block", "cluster", "smem", "cooperative", *_HINTS, *sorted(_WITHOUT_EFFECT))
+_KNOWN = (
+    *("grid", "block", "cluster", "smem", "stream", "cooperative", "use_pdl"),
+    *_HINTS,
+    *_EVENTS,
+    *sorted(_WITHOUT_EFFECT),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,13 @@ class LaunchOptions:
     cluster: tuple[int, int, int]
     smem: Any
     """Bytes of shared memory; None: as many as the kernel allocates."""
+    stream: Any
+    """None: the one of the call."""
     cooperative: bool
+    use_pdl: bool
+    """Whether the kernel may begin before the one in front of it has ended (programmatic dependent launch)."""
+    event: bool
+    """Whether the launch is to be recorded in an event."""
     hints: dict[str, int]
     """For the code generator of a GPU: kept with the kernel."""
 
@@ -50,7 +58,10 @@ class LaunchOptions:
         return cls(
             cluster=_cluster(keywords.get("cluster")),
             smem=keywords.get("smem"),
+            stream=keywords.get("stream"),
             cooperative=bool(keywords.get("cooperative", False)),
+            use_pdl=bool(keywords.get("use_pdl", False)),
+            event=any(keywords.get(event) is not None for event in _EVENTS),
             hints=hints,
         )
 

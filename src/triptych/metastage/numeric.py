@@ -29,6 +29,10 @@ class Numeric(Operators):
     width: ClassVar[int]
     is_integer: ClassVar[bool]
     is_float: ClassVar[bool]
+    zero: ClassVar[int | float]
+    inf: ClassVar[float]
+    """As Python writes it; only floats that have infinities have it, and `neg_inf`."""
+    neg_inf: ClassVar[float]
     _value: Any
     _region: Region | None
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC
 
 from triptych.metastage.numeric import NUMERIC_CLASSES, Numeric, lift, numeric_class
 from triptych.metastage.promotion import TYPES
+from triptych.support.float_formats import FLOAT_FORMATS
 
-__all__ = ["NUMERIC_CLASSES", "Numeric", "lift", "numeric_class"]
+__all__ = ["NUMERIC_CLASSES", "Numeric", "dtype_named", "lift", "numeric_class"]
 
 
 class Boolean(Numeric):
@@ -126,4 +128,15 @@ for _name, _class in NUMERIC_CLASSES.items():
     _class.width = TYPES[_name].width
     _class.is_float = TYPES[_name].kind == "float"
     _class.is_integer = not _class.is_float  # as in Python, a truth value is an integer
+    _class.zero = 0.0 if _class.is_float else 0
+    _format = FLOAT_FORMATS.get(_class.info.mlir)
+    if _class.is_float and (_format is None or _format.has_infinity):
+        _class.inf, _class.neg_inf = math.inf, -math.inf
     (Float if _class.is_float else Integer).register(_class)
+
+
+def dtype_named(name: str) -> type[Numeric]:
+    """The numeric class of a name, as programs read it from a command line."""
+    if name not in NUMERIC_CLASSES:
+        raise ValueError(f"no numeric type is called {name!r}; there are {', '.join(NUMERIC_CLASSES)}")
+    return NUMERIC_CLASSES[name]

@@ -11,7 +11,8 @@ import inspect
 import linecache
 import sys
 import tokenize
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from types import CodeType, FunctionType
 
 from triptych.objectstage.atoms import Token
@@ -40,11 +41,32 @@ def definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef
 def _text(function: FunctionType) -> str:
     code = function.__code__
     linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__)[code.co_firstlineno - 1 :]
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    first, name = code.co_firstlineno, code.co_name
+    last = _last_lines("".join(lines)).get((first, name))
+    if last is not None:
+        return "".join(lines[first - 1 : last])
     try:
-        return "".join(inspect.getblock(lines))
+        return "".join(inspect.getblock(lines[first - 1 :]))
     except (SyntaxError, tokenize.TokenError):
         return ""
+
+
+@lru_cache(maxsize=64)
+def _last_lines(source: str) -> Mapping[tuple[int, str], int]:
+    """Where the functions of a file end, by their first lines (a decorator's) and names.
+
+    One syntax tree of the file takes less time than the tokens of its longest function.
+    """
+    try:
+        tree = ast.parse(source)
+    except SyntaxError:  # edited since it was loaded, or no Python by itself
+        return {}
+    ends: dict[tuple[int, str], int] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+            ends[min([node.lineno, *(each.lineno for each in node.decorator_list)]), node.name] = node.end_lineno
+    return ends
 
 
 def _parse(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:

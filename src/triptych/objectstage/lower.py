@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
 from triptych.ir.llvm_bridge import to_llvm_ir
 from triptych.ir.modules import copy_module
@@ -31,7 +32,7 @@ def lower(
     run_passes(module, (*language_passes, *target.pipeline, *tables), observe)
     return Lowered(
         traced=traced,
-        mlir=str(module),
+        emit_mlir=cache(module.__str__),
         llvm=to_llvm_ir(module),
         entry=target.entry_symbol(traced.name),
     )

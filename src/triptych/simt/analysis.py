@@ -46,6 +46,13 @@ _CASTS = frozenset(
         *("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast"),
     }
 )
+_MEETINGS = frozenset(
+    {
+        *("nvvm.shfl.sync", "nvvm.match.sync", "nvvm.elect.sync", "nvvm.ldmatrix"),
+        *("llvm.atomicrmw", "llvm.cmpxchg"),
+    }
+)
+"""What gives each lane something of its own, although all may give the same."""
 _INDEX_ARITHMETIC = frozenset({"arith.addi", "arith.subi", "arith.muli"})
 
 
@@ -79,6 +86,11 @@ class LaneAnalysis:
         for argument in entry.arguments:
             self._lanes[argument] = self._uniform()
         self._region(entry, Level.BLOCK)
+
+    @property
+    def block(self) -> tuple[int, int, int] | None:
+        """The block's dimensions, where they are known now."""
+        return self._shape.block
 
     def at(self, value: Any) -> Lanes:
         return self._lanes[value]
@@ -195,8 +207,6 @@ class LaneAnalysis:
             return uniform(Level.BLOCK, self._width, constant=constant)
         if name == "arith.select":
             return self._select(*operands)
-        if name in ("arith.cmpi", "arith.cmpf"):
-            return self._compare(*operands)
         if name == "llvm.getelementptr":
             return self._address(operation, operands)
         if name == "llvm.load":
@@ -207,7 +217,7 @@ class LaneAnalysis:
             return self._thread(operation, name)
         if name in ("nvvm.vote.sync", "nvvm.redux.sync"):
             return uniform(Level.WARP, self._width)
-        if name in ("nvvm.shfl.sync", "nvvm.match.sync", "nvvm.elect.sync", "llvm.atomicrmw", "llvm.cmpxchg"):
+        if name in _MEETINGS:
             return self._collective(operation, name, operands)
         if name.startswith("nvvm.read.ptx"):
             return uniform(Level.WARP, self._width)
@@ -247,9 +257,6 @@ class LaneAnalysis:
         if not condition.uniform:
             return VARYING
         return _at_level(lattice.join(chosen, other), condition.level)
-
-    def _compare(self, left: Lanes, right: Lanes) -> Lanes:
-        return lattice.elementwise((left, right))
 
     def _address(self, operation: Any, operands: tuple[Lanes, ...]) -> Lanes:
         indices = element_indices(operation)
@@ -300,12 +307,18 @@ def _bits(kind: str) -> int | None:
 
 def _only_addresses(value: Any) -> bool:
     """Whether everything made of a value is an address."""
-    for use in value.uses:
-        user = use.owner.operation
-        if user.name == "llvm.getelementptr":
-            continue
-        if user.name not in _INDEX_ARITHMETIC or not _only_addresses(user.results[0]):
-            return False
+    made, pending = {value}, [value]
+    while pending:
+        for use in pending.pop().uses:
+            user = use.owner.operation
+            if user.name == "llvm.getelementptr":
+                continue
+            if user.name not in _INDEX_ARITHMETIC:
+                return False
+            result = user.results[0]
+            if result not in made:
+                made.add(result)
+                pending.append(result)
     return True
 
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+
+from triptych.atoms.operations import MMA
 
 BARRIERS = frozenset({"gpu.barrier", "nvvm.barrier", "nvvm.barrier.arrive"})
 COLLECTIVES = frozenset(
-    {"nvvm.shfl.sync", "nvvm.vote.sync", "nvvm.redux.sync", "nvvm.match.sync", "nvvm.elect.sync", "nvvm.bar.warp.sync"}
+    {
+        *("nvvm.shfl.sync", "nvvm.vote.sync", "nvvm.redux.sync", "nvvm.match.sync", "nvvm.elect.sync"),
+        *("nvvm.bar.warp.sync", "nvvm.ldmatrix", "nvvm.stmatrix", MMA),
+    }
 )
-WRITES = frozenset({"llvm.store", "llvm.atomicrmw", "llvm.cmpxchg", "gpu.printf", "llvm.inline_asm", "llvm.fence"})
+WRITES = frozenset(
+    {
+        *("llvm.store", "llvm.atomicrmw", "llvm.cmpxchg", "gpu.printf", "llvm.inline_asm", "llvm.fence"),
+        *("nvvm.stmatrix", MMA),
+    }
+)
 CONTROL = frozenset({"scf.for", "scf.if", "scf.while"})
 _PURE_DIALECTS = ("arith.", "math.", "vector.")
 _PURE = frozenset(
@@ -54,9 +65,16 @@ def inner(operation: Any) -> list[Any]:
     return [found for region in operation.regions for block in region.blocks for found in operations(block)]
 
 
+def walk(operation: Any) -> Iterator[Any]:
+    """Everything inside an operation, in program order."""
+    for child in inner(operation):
+        yield child
+        yield from walk(child)
+
+
 def contains(operation: Any, names: frozenset[str]) -> bool:
     """Whether the operation is, or has anywhere inside, one of `names`."""
-    return operation.name in names or any(contains(child, names) for child in inner(operation))
+    return operation.name in names or any(child.name in names for child in walk(operation))
 
 
 def dimension(operation: Any) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.simt.operations import body, contains, inner, is_pure, operations
+from triptych.simt.operations import body, contains, is_pure, operations, walk
 
 _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 
@@ -26,7 +26,7 @@ def counts(loop: Any) -> bool:
 
 def waits(operation: Any) -> bool:
     """Whether a loop that waits for memory is the operation or somewhere inside it."""
-    return spins(operation) or any(waits(child) for child in inner(operation))
+    return spins(operation) or any(spins(child) for child in walk(operation))
 
 
 class _Deciding:
@@ -34,7 +34,7 @@ class _Deciding:
 
     def __init__(self, loop: Any) -> None:
         self._loop = loop
-        self.makers: list[Any] = []
+        self.makers: dict[Any, None] = {}
         self._seen: set[Any] = set()
         self._entering = list(body(loop, 0).arguments)
         self._passing = list(body(loop, 1).arguments)
@@ -44,11 +44,12 @@ class _Deciding:
         self.counters = [value for value in self._entering if value in self._seen and self._changes_itself(value)]
 
     def _follow(self, value: Any) -> None:
-        if value in self._seen:
-            return
-        self._seen.add(value)
-        for source in self._sources(value):
-            self._follow(source)
+        pending = [value]
+        while pending:
+            found = pending.pop()
+            if found not in self._seen:
+                self._seen.add(found)
+                pending += self._sources(found)
 
     def _sources(self, value: Any) -> list[Any]:
         if value in self._entering:
@@ -62,8 +63,7 @@ class _Deciding:
         maker = owner.operation
         if not _is_inside(maker, self._loop):
             return []
-        if maker not in self.makers:
-            self.makers.append(maker)
+        self.makers[maker] = None
         return _all_operands(maker)
 
     def _changes_itself(self, value: Any) -> bool:
@@ -85,10 +85,7 @@ class _Deciding:
 
 def _all_operands(operation: Any) -> list[Any]:
     """The operands of an operation and of everything inside it."""
-    found = list(operation.operands)
-    for child in inner(operation):
-        found += _all_operands(child)
-    return found
+    return [operand for found in (operation, *walk(operation)) for operand in found.operands]
 
 
 def _is_inside(operation: Any, loop: Any) -> bool:
@@ -107,11 +104,15 @@ def _reads_one_place(operation: Any, loop: Any) -> bool:
 
 def _varies(value: Any, loop: Any) -> bool:
     """Whether a value can change in a loop: it is carried, or made there of something that can."""
-    owner = value.owner
-    if not hasattr(owner, "operation"):
-        inside = owner.owner.operation
-        return inside == loop or _is_inside(inside, loop)
-    maker = owner.operation
-    if not _is_inside(maker, loop):
-        return False
-    return not is_pure(maker.name) or any(_varies(operand, loop) for operand in maker.operands)
+    seen, pending = {value}, [value]
+    while pending:
+        owner = pending.pop().owner
+        carried = not hasattr(owner, "operation")  # an argument of a block
+        maker = owner.owner.operation if carried else owner.operation
+        if maker != loop and not _is_inside(maker, loop):
+            continue
+        if carried or not is_pure(maker.name):
+            return True
+        pending += [operand for operand in maker.operands if operand not in seen]
+        seen.update(maker.operands)
+    return False

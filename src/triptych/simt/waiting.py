@@ -11,12 +11,15 @@ from triptych.ir import bindings
 from triptych.ir.modules import operations_named
 from triptych.simt.spinning import spins
 
+LOOPS = frozenset({"scf.while"})
+"""Only such a loop waits."""
+
 
 def keep_waiting(module: Any) -> None:
     """Mark what the loops of kernels wait for."""
     ir = bindings.mlir()
     for kernel in operations_named(module, "gpu.func"):
-        for loop in operations_named(kernel, "scf.while"):
+        for loop in operations_named(kernel, *LOOPS):
             if not spins(loop):
                 continue
             for load in operations_named(loop, "llvm.load"):

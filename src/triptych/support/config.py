@@ -63,6 +63,9 @@ class Config:
     assembler: str = _setting(
         "", "assembler for NVIDIA GPUs: 'nvjitlink', the library, or 'ptxas', the program; empty: the first installed"
     )
+    performance_warnings: bool = _setting(
+        True, "warn, at its line, of what makes a kernel for a GPU slow: spilled registers, narrow accesses to memory"
+    )
     log: str = _setting(
         "",
         "log to stderr: a level, then levels per area, as 'info,compile=debug'; empty: no log",

@@ -187,25 +187,23 @@ class LayoutRequirementError(CompiledCodeError, ValueError):
 
     code = "TT0609"
     failing = """
-from triptych.cute import checked_layouts, realize, traced_int
+from triptych.cute import realize, traced_int
 from triptych.layout import Layout, composition
 
 @tt.jit
 def index(rows: tt.Int32, i: tt.Int32):
-    with checked_layouts():
-        part = composition(Layout((traced_int(rows), 8), (8, 1)), Layout(4, 1))
+    part = composition(Layout((traced_int(rows), 8), (8, 1)), Layout(4, 1))
     return realize(part(traced_int(i)))
 
 index(3, 2)
 """
     fixed = """
-from triptych.cute import checked_layouts, realize, traced_int
+from triptych.cute import realize, traced_int
 from triptych.layout import Layout, composition
 
 @tt.jit
 def index(rows: tt.Int32, i: tt.Int32):
-    with checked_layouts():
-        part = composition(Layout((traced_int(rows), 8), (8, 1)), Layout(4, 1))
+    part = composition(Layout((traced_int(rows), 8), (8, 1)), Layout(4, 1))
     return realize(part(traced_int(i)))
 
 index(16, 2)
@@ -410,6 +408,50 @@ run()
 """
 
 
+class PartialWarpError(CompiledCodeError, RuntimeError):
+    """Only some threads of a warp execute an instruction of the whole warp."""
+
+    code = "TT0623"
+    failing = """
+from triptych import cute
+from triptych.cute.nvgpu import warp
+
+@tt.kernel
+def half():
+    tidx, _, _ = cute.arch.thread_idx()
+    mma = cute.make_tiled_mma(warp.MmaF16BF16Op(tt.Float16, tt.Float32, (16, 8, 16)))
+    a, b = mma.make_fragment_A((8,)), mma.make_fragment_B((4,))
+    sums = mma.make_fragment_C((4,))
+    sums.fill(0.0)
+    if tidx < 16:
+        cute.gemm(mma, sums, a, b, sums)
+
+@tt.jit
+def run():
+    half().launch(grid=1, block=32)
+
+run()
+"""
+    fixed = """
+from triptych import cute
+from triptych.cute.nvgpu import warp
+
+@tt.kernel
+def whole():
+    mma = cute.make_tiled_mma(warp.MmaF16BF16Op(tt.Float16, tt.Float32, (16, 8, 16)))
+    a, b = mma.make_fragment_A((8,)), mma.make_fragment_B((4,))
+    sums = mma.make_fragment_C((4,))
+    sums.fill(0.0)
+    cute.gemm(mma, sums, a, b, sums)
+
+@tt.jit
+def run():
+    whole().launch(grid=1, block=32)
+
+run()
+"""
+
+
 CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
     cls.__name__: cls
     for cls in (
@@ -425,6 +467,7 @@ CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
         LaunchShapeError,
         DivergentBarrierError,
         DeadlockError,
+        PartialWarpError,
     )
 }
 """What a run-time check may raise, by the name it has in MLIR."""

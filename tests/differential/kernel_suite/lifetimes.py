@@ -142,3 +142,83 @@ def windows_that_move(tiles: int, rows: int, block: int, seed: int) -> None:
     with output((rows, block), np.int32) as out:
         windows(x, out, tiles)
         same(out, expected)
+
+
+@tt.kernel
+def places_kernel(x: cute.Tensor, out: cute.Tensor, steps: tt.Int32) -> None:
+    """The same register at a run-time place on both sides of a barrier; the place moves with each iteration."""
+    thread, _, _ = cute.arch.thread_idx()
+    threads, _, _ = cute.arch.block_dim()
+    row, _, _ = cute.arch.block_idx()
+    passed = shared(tt.Int32, MOST)
+    seen = cute.make_rmem_tensor(4, tt.Int32)
+    for k in tt.range_constexpr(4):
+        seen[k] = k
+    place = x[row, thread] % 4
+    for step in range(steps):
+        passed[thread] = seen[place]
+        following = (place + step) % 4
+        cute.arch.sync_threads()
+        seen[place] = passed[(thread + 1) % threads] + 1
+        cute.arch.sync_threads()
+        place = following
+    for k in tt.range_constexpr(4):
+        out[row, thread, k] = seen[k]
+
+
+@tt.jit
+def places(x: cute.Tensor, out: cute.Tensor, steps: tt.Int32) -> None:
+    rows, columns = x.shape
+    places_kernel(x, out, steps).launch(grid=rows, block=columns)
+
+
+def _places(x: Array, steps: int) -> Array:
+    seen = np.broadcast_to(np.arange(4, dtype=np.int32), (*x.shape, 4)).copy()
+    place = x % 4
+    for step in range(steps):
+        here = place[..., None]
+        passed = np.take_along_axis(seen, here, axis=2)
+        np.put_along_axis(seen, here, np.roll(passed, -1, axis=1) + 1, axis=2)
+        place = (place + step) % 4
+    return seen
+
+
+@case(8, steps=st.integers(0, 6), **ROWS)
+def places_in_registers(steps: int, rows: int, block: int, seed: int) -> None:
+    x = whole(seed, (rows, block), np.int32, 2000)
+    with output((rows, block, 4), np.int32) as out:
+        places(x, out, steps)
+        same(out, _places(x, steps))
+
+
+@tt.kernel
+def hashes_kernel(out: cute.Tensor, rounds: tt.Constexpr[int]) -> None:
+    """Integers of the thread's number alone, too long to compute again after each barrier."""
+    thread, _, _ = cute.arch.thread_idx()
+    threads, _, _ = cute.arch.block_dim()
+    passed = shared(tt.Int32, MOST)
+    value = thread
+    for _ in tt.range_constexpr(rounds):
+        value = (value ^ (value >> 3)) * 77 + value
+    passed[thread] = value
+    cute.arch.sync_threads()
+    neighbour = passed[(thread + 1) % threads]
+    cute.arch.sync_threads()
+    passed[thread] = value - neighbour
+    cute.arch.sync_threads()
+    out[thread] = value + passed[threads - 1 - thread]
+
+
+@tt.jit
+def hashes(out: cute.Tensor, rounds: tt.Constexpr[int]) -> None:
+    hashes_kernel(out, rounds).launch(grid=1, block=out.shape[0])
+
+
+@case(4, block=block_sizes(), rounds=st.sampled_from([1, 8, 400]))
+def hashes_of_the_thread(block: int, rounds: int) -> None:
+    value = np.arange(block, dtype=np.int32)
+    for _ in range(rounds):
+        value = (value ^ (value >> 3)) * np.int32(77) + value
+    with output(block, np.int32) as out:
+        hashes(out, rounds)
+        same(out, value + (value - np.roll(value, -1))[::-1])

@@ -167,3 +167,29 @@ def tiles_reduced_in_registers(tile_rows: int, tile_columns: int, memory: str, b
     with output((len(parts), 8), np.int32) as out:
         tiles(x, out, block)
         same(out, np.concatenate([parts.sum(2), parts.max(1), whole_tiles], 1))
+
+
+@tt.kernel
+def bytes_kernel(x: cute.Tensor, out: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    """Registers that are also read byte by byte, and so lie one thread after the other."""
+    i = number_of_thread()
+    if i < cute.size(x):
+        words = cute.make_rmem_tensor(count, tt.Int32)
+        words.fill(x[i])
+        words.store(words.load() * words.load())
+        parts = cute.recast_tensor(words, tt.Uint8)
+        for k in tt.range_constexpr(count):
+            out[i, k] = words[k] + parts[4 * k + 1]
+
+
+@tt.jit
+def second_bytes(x: cute.Tensor, out: cute.Tensor, block: tt.Int32, count: tt.Constexpr[int]) -> None:
+    bytes_kernel(x, out, count).launch(grid=cute.ceil_div(cute.size(x), block), block=block)
+
+
+@case(5, n=st.integers(1, 300), count=st.sampled_from([3, 4, 7]), block=block_sizes(), seed=SEEDS)
+def registers_read_as_bytes(n: int, count: int, block: int, seed: int) -> None:
+    x = whole(seed, n, np.int32, 1000)
+    with output((n, count), np.int32) as out:
+        second_bytes(x, out, block, count)
+        same(out, np.repeat((x * x + (x * x >> 8) % 256)[:, None], count, axis=1))

@@ -83,12 +83,8 @@ class Statements(Meetings):
         return place.nesting > 0 and self._jump(scope, place)
 
     def _inner_block(self, scope: Scope, place: Place) -> bool:
-        with self._indented():
-            start = len(self.lines)
-            ended = self._block(scope, place, 3, 0.75)
-            if len(self.lines) == start:
-                self._write("pass")
-            return ended
+        with self._suite():
+            return self._block(scope, place, 3, 0.75)
 
     def _jump(self, scope: Scope, place: Place) -> bool:
         if not self._choices.boolean(0.3 if place.nesting > place.loops else 0.04):
@@ -277,20 +273,8 @@ class Statements(Meetings):
         self._write(f"{fuel} = Int32({self._expressions.count(5, scope, max(level, place.level))})")
         scope.freeze(**{fuel: Variable(Kind.INT32, body.level)})
         form = self._choices.integer(0, 3)
-        if form == 0:
-            self._write(f"while {fuel} > 0:")
-        elif form == 1:
-            self._write(f"while {fuel} > 0 and {self._expressions.of(Kind.BOOL, scope, 2, body.level).text}:")
-        elif form == 2:
-            self._write(f"while ({fuel} := {fuel} - 1) >= 0:")
-        else:
-            self._write("while True:")
-        with self._indented():
-            if form != 2:
-                self._write(f"{fuel} -= 1")
-            if form == 3:
-                self._write(f"if {fuel} < 0:")
-                self._write("    break")
+        test = self._expressions.of(Kind.BOOL, scope, 2, body.level).text if form == 1 else ""
+        self._while_burning(fuel, form, test)
         self._loop_body(scope.copy(), scope, place, body)
         return False
 

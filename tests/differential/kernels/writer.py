@@ -1,15 +1,14 @@
-"""Lines of a kernel with their indentation, and where a statement stands."""
+"""Values and targets of a kernel's statements, and where a statement stands."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tests.differential.choices import Choices
 from tests.differential.kernels.expressions import Expressions
 from tests.differential.kernels.launch import Launch
 from tests.differential.kernels.scope import NUMBERS, Kind, Level, Memory, Names, Scope, Variable
+from tests.differential.lines import Lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +47,7 @@ class Place:
         return replace(inside, loops=self.loops + 1, loop=inside.level, settles=meets)
 
 
-class Writer:
+class Writer(Lines):
     """Writes lines; values and targets come from here."""
 
     def __init__(
@@ -60,23 +59,13 @@ class Writer:
         expressions: Expressions,
         kinds: list[Kind],
     ) -> None:
+        super().__init__()
         self._choices = choices
         self._names = names
         self._launch = launch
         self._memory = memory
         self._expressions = expressions
         self._kinds = kinds
-        self._indent = 1
-        self.lines: list[str] = []
-
-    @contextmanager
-    def _indented(self) -> Iterator[None]:
-        self._indent += 1
-        yield
-        self._indent -= 1
-
-    def _write(self, line: str) -> None:
-        self.lines.append("    " * self._indent + line)
 
     def _kind(self) -> Kind:
         return self._choices.choice((Kind.INT32, *self._kinds))

@@ -1,12 +1,11 @@
 import triptych as tt
-from triptych.cute import checked_layouts, realize, traced_int
+from triptych.cute import realize, traced_int
 from triptych.layout import Layout, composition
 
 
 @tt.jit
 def index(rows: tt.Int32):
-    with checked_layouts():
-        part = composition(Layout((traced_int(rows), 8), (8, 1)), Layout(4, 1))  # error: TT0609 at "composition"
+    part = composition(Layout((traced_int(rows), 8), (8, 1)), Layout(4, 1))  # error: TT0609 at "composition"
     return realize(part(3))
 
 

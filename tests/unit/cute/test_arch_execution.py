@@ -118,6 +118,19 @@ def test_shuffle_moves_every_bit_of_every_type(dtype: np.dtype[Any]) -> None:
 
 
 @tt.kernel
+def shuffled_tf32(out: cute.Pointer) -> None:
+    lane = cute.arch.lane_idx()
+    moved = cute.arch.shuffle_sync_bfly((lane.to(tt.Float32) * 0.25).to(tt.TFloat32), 5)
+    element(out, lane)[0] = moved.to(tt.Float32)
+
+
+def test_shuffle_of_a_type_without_a_word_of_its_own() -> None:
+    out = np.zeros(32, np.float32)
+    run(shuffled_tf32, [out])
+    assert list(out) == [(lane ^ 5) * 0.25 for lane in LANES]
+
+
+@tt.kernel
 def named_shuffles(out: cute.Pointer) -> None:
     lane = cute.arch.lane_idx()
     moved = (

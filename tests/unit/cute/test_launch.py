@@ -11,12 +11,15 @@ import pytest
 
 import triptych as tt
 from tests.ir.traced import traced, traced_ir
-from triptych import cute
+from triptych import cuda, cute
+from triptych.cute.errors import StaticTensorError
+from triptych.cute.runtime import make_fake_stream
 from triptych.ir.errors import LoweringError
 from triptych.metastage.errors import ArgumentBindingError, KernelCallError, LeakedValueError, ReturnValueError
 from triptych.metastage.tracing import active
 from triptych.support.errors import TriptychError
-from triptych.support.runtime_errors import LaunchShapeError
+from triptych.support.runtime_errors import ArgumentTypeError, LaunchShapeError
+from triptych.support.streams import StreamError
 from triptych.support.warnings import TriptychWarning
 
 
@@ -63,6 +66,8 @@ def launch_nothing(options: tt.Constexpr[Any]) -> None:
         ({"grid": "many", "block": 1}, LaunchShapeError, "not an integer"),
         ({"grid": 1}, ArgumentBindingError, "has no block"),
         ({"block": 1}, ArgumentBindingError, "has no grid"),
+        ({"grid": 1, "block": 1, "stream": "a stream"}, StreamError, "__cuda_stream__"),
+        ({"grid": 1, "block": 1, "stream": tt.Float32(1)}, StreamError, "an integer"),
         ({"grid": 1, "block": 1, "steam": None}, ArgumentBindingError, "did you mean 'stream'?"),
         ({"grid": 1, "block": 1, "smem": 300_000}, LaunchShapeError, "smem=300000"),
         ({"grid": 1, "block": 1, "smem": -1}, LaunchShapeError, "smem=-1"),
@@ -91,7 +96,7 @@ def test_impossible_launch_is_refused_at_its_line(
         ({"grid": [2, 1, 3], "block": (2, 3, 4)}, 144),
         ({"grid": (0, 4, 4), "block": 32}, 0),
         ({"grid": 1, "block": 1024}, 1024),
-        ({"grid": 1, "block": 33, "stream": "a stream", "cluster": (1, 1, 1), "use_pdl": True}, 33),
+        ({"grid": 1, "block": 33, "stream": 7, "cluster": (1, 1, 1), "use_pdl": True}, 33),
         ({"grid": 1, "block": 2, "min_blocks_per_mp": 2, "max_number_threads": (64, 1, 1), "smem": 100}, 2),
     ],
     ids=str,
@@ -190,6 +195,35 @@ def test_arguments_of_every_shape_reach_the_kernel() -> None:
         )
 
     assert counted(host, 5) == (5 + 6 + 7 + 50) * 2 + 1000
+
+
+@tt.kernel
+def kept_in_registers(out: cute.Pointer, tile: cute.Tile, n: Any) -> None:
+    kept = cute.make_rmem_tensor(tile[1], tt.Int32)
+    kept.fill(n)
+    for i in tt.range_constexpr(cute.size(kept)):
+        cute.arch.atomic_add(out, kept[i])
+    assert isinstance(n, tt.Int32)
+    assert (isinstance(tile[0], tt.Int32), tile[1]) == (True, (2, 3))
+
+
+@tt.jit
+def launch_with_a_tile(address: tt.Int64, rows: tt.Int32) -> None:
+    kept_in_registers(counter(address), (rows, (2, 3)), 5).launch(grid=1, block=1)
+
+
+def test_python_ints_of_a_tuple_stay_shapes_in_the_kernel() -> None:
+    assert counted(launch_with_a_tile, 4) == 30
+
+
+@tt.jit
+def launch_with_a_tile_from_python(address: tt.Int64, tile: Any) -> None:
+    kept_in_registers(counter(address), (1, tile), 5).launch(grid=1, block=1)
+
+
+def test_ints_of_a_tuple_from_python_are_run_time_numbers() -> None:
+    with pytest.raises(StaticTensorError, match="a Constexpr argument"):
+        launch_with_a_tile_from_python(tt.Int64(0), (2, 3))
 
 
 def test_kernel_may_be_a_method_and_see_what_is_static() -> None:
@@ -364,3 +398,55 @@ def test_shared_memory_may_be_known_at_run_time_only() -> None:
     for smem in (95, 232_449):
         with pytest.raises(LaunchShapeError, match="96 to 232448 bytes"):
             counted(host, smem)
+
+
+# streams --------------------------------------------------------------------------------------------------------------
+class OfAProtocol:
+    def __cuda_stream__(self) -> tuple[int, int]:
+        return 0, 0xBEEF
+
+
+@tt.jit
+def launch_in(address: tt.Int64, stream: cuda.CUstream) -> None:
+    count(counter(address)).launch(grid=1, block=3, stream=stream)
+
+
+@pytest.mark.parametrize("stream", [0, 2**40, None, OfAProtocol(), cuda.CUstream(7), cuda.default_stream()], ids=repr)
+def test_streams_are_taken_and_change_nothing(stream: Any) -> None:
+    assert counted(launch_in, stream) == 3
+    assert counted(lambda address: launch_in(address, stream=stream)) == 3
+    assert counted(tt.compile(launch_in, tt.Int64(0), stream), stream) == 3
+    cuda.initialize_cuda_context()
+    cuda.stream_sync(cuda.default_stream())
+
+
+def test_a_function_compiled_for_any_stream() -> None:
+    compiled = tt.compile(launch_in, tt.Int64(0), make_fake_stream())
+    assert counted(compiled, OfAProtocol()) == counted(compiled, 5) == 3
+    with pytest.raises(StreamError):
+        counted(compiled, "first")
+    with pytest.raises(StreamError):
+        counted(launch_in, "first")
+
+
+def test_a_function_compiled_for_the_current_stream() -> None:
+    compiled = tt.compile(launch_in, tt.Int64(0), make_fake_stream(use_tvm_ffi_env_stream=True))
+    assert counted(compiled) == counted(compiled, None) == 3
+    with pytest.raises(ArgumentTypeError, match="'stream' was None"):
+        counted(compiled, 5)
+
+
+def test_streams_go_through_functions_and_branches() -> None:
+    @tt.jit
+    def inner(address: tt.Int64, stream: cuda.CUstream) -> None:
+        count(counter(address)).launch(grid=1, block=2, stream=stream)
+
+    @tt.jit
+    def outer(address: tt.Int64, first: cuda.CUstream, second: cuda.CUstream, which: tt.Boolean) -> None:
+        stream = second
+        if which:
+            stream = first
+        inner(address, stream)
+        inner(address, 5)
+
+    assert counted(outer, 1, OfAProtocol(), True) == 4

@@ -139,6 +139,11 @@ def test_conversion_is_that_of_numbers() -> None:
         0,
     ]
     assert evaluated(lambda x: x.to(tt.Boolean), ([0.0, 2.0], 2, tt.Float32)) == [False, True]
+    large = ([1e6, -1e6, 1.5, 70_000.0], 4, tt.Float32)
+    assert evaluated(lambda x: x.to(tt.Float16), large) == [float("inf"), -float("inf"), 1.5, float("inf")]
+    assert evaluated(lambda x: x.to(tt.Float16, saturate=True), large) == [65504.0, -65504.0, 1.5, 65504.0]
+    narrow = evaluated(lambda x: x.to(tt.Float8E4M3FN, saturate=True).to(tt.Float32), large)
+    assert narrow == [448.0, -448.0, 1.5, 448.0]
 
 
 def test_bitcast_keeps_the_shape_for_an_equal_width() -> None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import triptych as tt
-from triptych import layout
+from triptych import cute, layout
 from triptych.cute import checked_layouts, realize, traced_int
 from triptych.layout import DeclarationError, Layout, SymInt, UndecidableError
 from triptych.metastage.errors import LeakedValueError, OperandTypeError
-from triptych.support.runtime_errors import LayoutRequirementError
+from triptych.support.runtime_errors import DivisionByZeroError, LayoutRequirementError
 
 tl: Any = layout  # typed for dynamic integers too; the tests know which ones are static
 
@@ -108,6 +109,44 @@ def test_an_integer_coordinate_beyond_32_bits() -> None:
         function(2**39)
 
 
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_no_number_has_a_coordinate_in_an_empty_layout(rows: int) -> None:
+    """Python's own arithmetic is the oracle: what it refuses is refused, also where no sign has to be cared for."""
+
+    def index(rows: tt.Int32, i: tt.Int32) -> Any:
+        return realize(Layout((traced_int(rows, lower=0), 8), (8, 1))(traced_int(i, lower=0)))
+
+    function = tt.compile(index, 1, 0)
+    for i in range(3 * rows + 1):
+        try:
+            expected = i % rows * 8 + i // rows
+        except ZeroDivisionError:
+            with pytest.raises(ZeroDivisionError, match="empty layout"):
+                function(rows, i)
+        else:
+            assert function(rows, i) == expected
+
+
+@tt.kernel
+def write_by_number(a: cute.Tensor) -> None:
+    a[cute.arch.block_idx()[0]] = 1.0
+
+
+@tt.jit
+def written_by_number(a: cute.Tensor) -> None:
+    write_by_number(a).launch(grid=2, block=1)
+
+
+def test_an_empty_tensor_has_no_elements_to_write() -> None:
+    full = np.zeros((3, 4), np.float32)
+    function = tt.compile(written_by_number, full)
+    function(full)
+    assert full[:2, 0].tolist() == [1, 1]
+    with pytest.raises(DivisionByZeroError, match="an extent of 0"):
+        function(full[:0])
+    assert full.sum() == 2
+
+
 def test_run_time_strides_beyond_32_bits() -> None:
     def index(rows: tt.Int64, i: tt.Int32) -> Any:
         return realize(tl.make_layout((traced_int(rows), 8))((0, traced_int(i))))
@@ -185,9 +224,47 @@ def test_composition_with_run_time_extents_and_strides() -> None:
         function(3, 100, 0)
 
 
-def test_undecided_needs_are_refused_by_default() -> None:
+def test_undecided_needs_are_checked_at_run_time() -> None:
+    def index(m: tt.Int32, i: tt.Int32) -> Any:
+        return realize(tl.composition(Layout((traced_int(m), 8), (8, 1)), Layout(4, 1))(traced_int(i)))
+
+    function = tt.compile(index, 1, 1)
+    for rows in (1, 2, 4, 8, 64):
+        static = tl.composition(Layout((rows, 8), (8, 1)), Layout(4, 1))
+        assert [function(rows, i) for i in range(4)] == [static(i) for i in range(4)]
+    with pytest.raises(LayoutRequirementError, match="extent 4 below or a multiple of"):
+        function(3, 0)
+
+
+def test_a_need_is_checked_once_where_it_is_known_to_hold() -> None:
+    def column(m: tt.Int32) -> Any:
+        return realize(tl.composition(Layout((traced_int(m), 8), (8, 1)), Layout(4, 1))(3))
+
+    def columns(m: tt.Int32, n: tt.Int32) -> Any:
+        total = column(m) + column(m)
+        for _ in range(n):
+            total += column(m)
+        return total
+
+    assert operations(columns, 1, 1).count("cf.assert") == operations(column, 1).count("cf.assert") > 0
+
+
+def test_a_need_in_a_branch_is_none_of_the_other_branch() -> None:
+    def index(m: tt.Int32, extent: tt.Constexpr[int]) -> Any:
+        found = -1
+        if m != 3:
+            found = realize(tl.composition(Layout((traced_int(m), 8), (8, 1)), Layout(extent, 1))(3))
+        return found
+
+    function = tt.compile(index, 1, 4)
+    assert (function(2), function(3)) == (9, -1)
+    with pytest.raises(LayoutRequirementError, match="extent 8"):
+        tt.compile(index, 1, 8)(6)
+
+
+def test_an_unknown_that_is_no_number_is_refused() -> None:
     def index(m: tt.Int32) -> Any:
-        return realize(tl.composition(Layout((traced_int(m), 8), (8, 1)), Layout(4, 1))(0))
+        return tl.composition(Layout((tl.sym_int(symbol="k"), traced_int(m)), (8, 1)), Layout(4, 1))
 
     with pytest.raises(UndecidableError, match="extent 4 below or a multiple of"):
         tt.compile(index, 1)

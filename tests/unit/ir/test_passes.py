@@ -45,6 +45,17 @@ def test_upstream_passes_and_callables_run_in_order() -> None:
     assert seen[1] == "cf"
 
 
+def test_a_callable_is_called_only_where_there_is_something_for_it() -> None:
+    called: list[str] = []
+
+    def looking_for(operation: str) -> PassSpec:
+        return PassSpec(operation, "", lambda _: called.append(operation), frozenset({operation}))
+
+    specs = [looking_for(operation) for operation in ("scf.for", "cf.cond_br", "scf.while")]
+    run_passes(parse(LOOP), (*specs, PassSpec("convert-scf-to-cf", ""), *specs))
+    assert called == ["scf.for", "cf.cond_br"]
+
+
 def test_an_observer_sees_every_pass_with_its_result() -> None:
     records: list[PassRecord] = []
     run_passes(parse(LOOP), (PassSpec("convert-scf-to-cf", ""), PassSpec("convert-to-llvm", "")), records.append)

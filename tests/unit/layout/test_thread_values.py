@@ -22,7 +22,7 @@ from triptych.layout import (
     sym_int,
     tuple_add,
 )
-from triptych.layout.thread_values import grouped_values, retiled, thread_part
+from triptych.layout.thread_values import coordinates_of, instruction_values, occupied_tile, retiled, thread_part
 
 powers = st.sampled_from([1, 2, 4, 8])
 pairs = st.tuples(powers, powers)
@@ -35,6 +35,12 @@ def tiles(draw: Any) -> tuple[tuple[Any, ...], Layout]:
     threads = make_ordered_layout(draw(pairs), draw(orders))
     values = make_ordered_layout(draw(pairs), draw(orders))
     return make_layout_tv(threads, values)
+
+
+def grouped_values(tv: Layout, together: int) -> Layout:
+    """The values of instructions that a thread executes alone."""
+    alone = Layout((1, together), (0, 1))
+    return instruction_values(tv, alone, alone)
 
 
 def number(layout: Any, index: int) -> Any:
@@ -120,3 +126,55 @@ def test_shapes_of_the_public_example() -> None:
 def test_retiling_needs_to_know_how_much_is_held() -> None:
     with pytest.raises(UndecidableError):
         retiled(Layout((sym_int(), 2), (1, 4)), Layout((4, 2), (1, 4)), (8,), 2)
+
+
+# instructions of several threads ----------------------------------------------------------------------------------
+@st.composite
+def instructions(draw: Any) -> tuple[Layout, Layout]:
+    """Two sides of an instruction: threads and values of each reach every element of it once."""
+    bits = draw(st.integers(2, 6))
+    strides = [1 << bit for bit in range(bits)]
+    threads = draw(st.integers(0, bits))
+
+    def side() -> Layout:
+        order = draw(st.permutations(strides))
+        lanes, values = order[:threads], order[threads:]
+        modes = tuple((2,) * len(part) or (1,) for part in (lanes, values))
+        return Layout(modes, tuple(tuple(part) or (0,) for part in (lanes, values)))
+
+    return side(), side()
+
+
+@given(instruction=instructions(), further=st.tuples(powers, powers), data=st.data())
+def test_other_side_holds_the_same_elements_of_each_instruction(
+    instruction: tuple[Layout, Layout], further: tuple[int, int], data: Any
+) -> None:
+    reference, side = instruction
+    lanes, values = count(reference, [0]), count(reference, [1])
+    threads, each = lanes * further[0], values * further[1]
+    tv = make_ordered_layout((threads, each), data.draw(orders))
+    seen = instruction_values(tv, reference, side)
+    assert (count(seen, [0]), count(seen, [1, 0]), count(seen, [1, 1])) == (threads, count(side, [1]), further[1])
+    where = {reference((lane, value)): (lane, value) for lane in range(lanes) for value in range(values)}
+    for lane in range(lanes):
+        for value in range(count(side, [1])):
+            there, held = where[side((lane, value))]
+            for warp in range(further[0]):
+                for i in range(further[1]):
+                    expected = tv((warp * lanes + there, i * values + held))
+                    assert seen((warp * lanes + lane, (value, i))) == expected
+
+
+def test_tiler_takes_what_threads_and_values_reach() -> None:
+    """Two threads with two values in a tile of 8x8: rows 0 and 4, columns 0 and 2."""
+    tv = Layout((2, 2), (4, 16))
+    tiler, within = occupied_tile(tv, (8, 8))
+    assert tiler == (Layout(2, 4), Layout(2, 2))
+    part, offset = thread_part(Layout((8, 8), (1, 8)), grouped_values(within, 1), tiler, 1)
+    assert (offset, [number(part, i) for i in range(count(part, [0]))]) == (4, [0, 16])
+
+
+def test_coordinates_of_memory() -> None:
+    rows = Layout((4, 8), (8, 1))
+    assert coordinates_of(Layout((4, 8), (8, 1)), rows) == Layout((4, 8), (1, 4))
+    assert coordinates_of(Layout((4, 8), (16, 1)), Layout((4, 4), (16, 1))) is None

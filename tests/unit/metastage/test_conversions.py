@@ -170,6 +170,26 @@ def test_constants_hold_what_fits_and_refuse_the_rest(source: str) -> None:
             cls(outside)
 
 
+@pytest.mark.parametrize(
+    ("source", "value", "wider"),
+    [
+        ("Int8", 300, "Int16"),
+        ("Uint8", 300, "Uint16"),
+        ("Uint8", -1, "Int16"),
+        ("Uint32", -1, "Int64"),
+        ("Uint32", 2**40, "Uint64"),
+        ("Int64", 2**63, "Int128"),
+        ("Float16", 1e6, "Float32"),
+        ("Float8E4M3FN", 500, "Float16"),
+        ("Float32", 1e300, "Float64"),
+        ("Int32", 2**200, "Float64"),
+    ],
+)
+def test_what_does_not_fit_is_told_the_nearest_type_that_holds_it(source: str, value: float, wider: str) -> None:
+    with pytest.raises(LiteralRangeError, match=f"for example {wider}$"):
+        NUMERIC_CLASSES[source](value)
+
+
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_constants_convert_as_run_time_values_do(a: int) -> None:
     constant = tt.Int64(a)

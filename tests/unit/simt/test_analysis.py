@@ -74,3 +74,15 @@ def test_what_divergent_branches_leave_varies() -> None:
     %x = scf.if %q -> (i32) { scf.yield %c0 : i32 } else { scf.yield %c1 : i32 }
     """
     assert said_last(text) == "varying"
+
+
+def test_long_arithmetic_of_addresses_is_followed_once() -> None:
+    rounds = "\n".join(f"%m{i + 1} = arith.muli %m{i}, %m{i} : i64" for i in range(2000))
+    text = f"""
+    %loaded = llvm.load %p : !llvm.ptr<1> -> i32
+    %sum = arith.addi %loaded, %t : i32
+    %m0 = arith.extsi %sum : i32 to i64
+    {rounds}
+    %a = llvm.getelementptr %p[%m2000] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    """
+    assert said_last(text) == "varying"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from triptych.cute.arch.async_copies import cp_async_commit_group, cp_async_wait_group
 from triptych.cute.arch.atomics import (
     atomic_add,
     atomic_and,
@@ -18,6 +19,7 @@ from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads, s
 from triptych.cute.arch.bits import brev, clz, ffs, popc
 from triptych.cute.arch.clocks import clock, clock64, globaltimer, nanosleep
 from triptych.cute.arch.fences import fence_acq_rel_cluster, fence_acq_rel_cta, fence_acq_rel_gpu, fence_acq_rel_sys
+from triptych.cute.arch.grids import griddepcontrol_launch_dependents, griddepcontrol_wait
 from triptych.cute.arch.indices import (
     WARP_SIZE,
     block_dim,
@@ -101,6 +103,8 @@ __all__ = [
     "cluster_idx",
     "cluster_size",
     "clz",
+    "cp_async_commit_group",
+    "cp_async_wait_group",
     "dynamic_smem_size",
     "elect_one",
     "exp",
@@ -118,6 +122,8 @@ __all__ = [
     "get_dyn_smem_size",
     "globaltimer",
     "grid_dim",
+    "griddepcontrol_launch_dependents",
+    "griddepcontrol_wait",
     "lane_idx",
     "make_warp_uniform",
     "match_all_sync",

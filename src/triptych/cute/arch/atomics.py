@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.cute.access_checks import check_access
-from triptych.cute.addresses import swizzled
+from triptych.cute.addresses import reached
 from triptych.cute.arch.device import device_function, device_trace, number
 from triptych.cute.arch.memory_order import ACQUIRE, ACQUIRE_RELEASE, RELAXED, ordering, scope_attributes
 from triptych.cute.pointers import Pointer
@@ -132,7 +132,7 @@ def _place(ptr: Any, val: Any) -> tuple[Any, type[Numeric]]:
     """The address and the type of what is there: a Pointer knows it, of a bare address the value tells it."""
     if isinstance(ptr, Pointer):
         trace = device_trace()
-        address = swizzled(trace, ptr.ir_value(), ptr.swizzle, ptr.memspace)
+        address = reached(trace, ptr, 0, ptr.dtype)
         size = ptr.dtype.width // 8
         check_access(trace, ptr, address, size, size, ptr)
         return address, ptr.dtype

@@ -6,7 +6,7 @@ from typing import Any
 
 from triptych.cute.access_checks import checks_bounds
 from triptych.cute.address_spaces import AddressSpace
-from triptych.cute.addresses import advance
+from triptych.cute.addresses import Origin, advance
 from triptych.cute.allocations import Allocation
 from triptych.cute.arch.device import device_function, device_trace, kernel_body
 from triptych.cute.element_storage import storage_of
@@ -32,7 +32,9 @@ def get_dyn_smem(element_type: type[Numeric], alignment: int | None = None) -> P
     kernel = kernel_body()
     kernel.divides_itself = True
     _check_one_way(kernel)
-    pointer = Pointer(_start(), numeric_class(element_type), AddressSpace.smem, alignment)
+    start = _start()
+    origin = Origin(start, SHARED_ALIGNMENT, 0)
+    pointer = Pointer(start, numeric_class(element_type), AddressSpace.smem, alignment, origin=origin)
     if not checks_bounds():
         return pointer
     return pointer.inside(Allocation(pointer.toint(), dynamic_smem_size().to(Int64)))
@@ -71,8 +73,10 @@ def shared_bytes(what: str, dtype: type[Numeric], size: int, alignment: int) -> 
     kernel = kernel_body()
     offset = kernel.share(what, size, alignment, place())
     _check_one_way(kernel)
-    address = advance(device_trace(), _start(), offset, Uint8, AddressSpace.smem)
-    pointer = Pointer(address, dtype, AddressSpace.smem, alignment)
+    start = _start()
+    address = advance(device_trace(), start, offset, Uint8, AddressSpace.smem)
+    origin = Origin(start, SHARED_ALIGNMENT, offset)
+    pointer = Pointer(address, dtype, AddressSpace.smem, alignment, origin=origin)
     return pointer.inside(Allocation(pointer.toint(), size)) if checks_bounds() else pointer
 
 

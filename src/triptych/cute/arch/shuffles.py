@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from triptych.cute.arch.device import bits32, device_function, device_trace, emit_as, number
-from triptych.metastage.scalars import Float32, Int32, Numeric
+from triptych.metastage.scalars import Float32, Int32, Numeric, TFloat32
 
 Kind = Literal["idx", "up", "down", "bfly"]
 FULL_MASK = 0xFFFFFFFF
@@ -22,6 +22,8 @@ def shuffle_sync_op(
 ) -> Any:
     """`value` of another lane: lane `offset` (idx), or the own lane minus, plus or xor `offset` (up, down, bfly)."""
     source = number(value)
+    if isinstance(source, TFloat32):  # has 19 bits of its own and is stored as a Float32
+        return shuffle_sync_op(source.to(Float32), offset, mask, mask_and_clamp, kind).to(TFloat32)
     control = (bits32(mask), bits32(offset), bits32(mask_and_clamp))
     shuffled = [_shuffle(word, control, kind) for word in _words(source)]
     return type(source).of(_from_words(shuffled, source), device_trace().region)

@@ -1,8 +1,9 @@
-"""Instructions of NVIDIA's GPUs as objects that copies are made of."""
+"""Instructions of NVIDIA's GPUs as objects that copies and products are made of."""
 
 from __future__ import annotations
 
 from triptych.cute.nvgpu import copy_operations as common
+from triptych.cute.nvgpu import cpasync, warp
 from triptych.cute.nvgpu.copy_operations import (
     CacheEvictionPriority,
     CopyG2ROp,
@@ -12,6 +13,7 @@ from triptych.cute.nvgpu.copy_operations import (
     MemoryOrder,
     MemoryScope,
 )
+from triptych.cute.nvgpu.universal_mma import MmaUniversalOp
 
 __all__ = [
     "CacheEvictionPriority",
@@ -21,5 +23,8 @@ __all__ = [
     "LoadCacheMode",
     "MemoryOrder",
     "MemoryScope",
+    "MmaUniversalOp",
     "common",
+    "cpasync",
+    "warp",
 ]

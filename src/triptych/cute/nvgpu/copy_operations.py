@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from triptych.layout import Layout
+from triptych.metastage.scalars import Numeric
+
 
 class MemoryOrder(Enum):
     """How an access is ordered with the other accesses of its thread, by the word of the instruction set."""
@@ -53,15 +56,40 @@ class CacheEvictionPriority(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class CopyUniversalOp:
+class CopyLayouts:
+    """What an instruction moves: layouts (thread, value) -> number of an element, equal numbers being one element."""
+
+    threads: Layout
+    """The threads that execute it together."""
+    source: Layout
+    destination: Layout
+    reference: Layout
+    """The side whose threads and values a tiled copy deals out: that of the registers, where there are some."""
+
+
+class CopyOperation:
+    """A kind of copy instruction."""
+
+    __slots__ = ()
+
+    def layouts(self, dtype: type[Numeric], num_bits_per_copy: int) -> CopyLayouts:
+        """What it moves of elements of a type: one thread moves the given bits, or one element."""
+        values = Layout((1, max(1, num_bits_per_copy // dtype.width)), (0, 1))
+        return CopyLayouts(Layout(1, 0), values, values, values)
+
+
+@dataclass(frozen=True, slots=True)
+class CopyUniversalOp(CopyOperation):
     """An assignment between any two memories."""
 
 
 @dataclass(frozen=True, slots=True)
-class CopyG2ROp:
+class CopyG2ROp(CopyOperation):
     """A load from global memory into registers."""
+
+    cache_mode: LoadCacheMode = LoadCacheMode.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
-class CopyR2GOp:
+class CopyR2GOp(CopyOperation):
     """A store from registers into global memory."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
+from triptych.cute.runtime.fake_streams import FakeStream, make_fake_stream
 from triptych.cute.runtime.fake_tensors import FakeTensor, make_fake_compact_tensor, make_fake_tensor
 from triptych.cute.runtime.pointers import RuntimePointer, make_ptr, nullptr
 
@@ -10,12 +11,14 @@ Pointer = RuntimePointer
 """The kind of pointers made here, for annotations."""
 
 __all__ = [
+    "FakeStream",
     "FakeTensor",
     "Pointer",
     "RuntimePointer",
     "RuntimeTensor",
     "from_dlpack",
     "make_fake_compact_tensor",
+    "make_fake_stream",
     "make_fake_tensor",
     "make_ptr",
     "nullptr",

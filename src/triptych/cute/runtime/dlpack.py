@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.runtime.described import DescribedTensor
 from triptych.cute.runtime.eager import eager
 from triptych.cute.runtime.errors import TensorMarkingError
 from triptych.cute.runtime.markings import (
@@ -21,19 +21,16 @@ from triptych.cute.runtime.markings import (
 )
 from triptych.cute.runtime.tensor_kinds import TensorKind, element_of_view, natural_alignment, tensor_kind
 from triptych.layout import Int, Layout
-from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric
 from triptych.support.dlpack import DLTensor, TensorView, tensor_view
 from triptych.support.tensor_errors import ArgumentTensorError
 
 _MOST_32 = (1 << 31) - 1
 
 
-class RuntimeTensor(TensorView):
+class RuntimeTensor(DescribedTensor, TensorView):
     """A tensor from outside with the kind of argument that it is; markings make others of the same memory."""
 
     __slots__ = ("__argument_kind__", "_extents", "_narrow", "_order")
-
-    __argument_kind__: TensorKind
 
     def __init__(
         self, view: TensorView, kind: TensorKind, *, narrow: bool, extents: Any = None, order: Any = None
@@ -52,21 +49,6 @@ class RuntimeTensor(TensorView):
     @property
     def stride(self) -> tuple[int, ...]:
         return self.strides
-
-    @property
-    def layout(self) -> Layout:
-        """As compiled code will know it."""
-        return self.__argument_kind__.layout
-
-    @property
-    def memspace(self) -> AddressSpace:
-        return self.__argument_kind__.space
-
-    @property
-    def element_type(self) -> type[Numeric]:
-        return NUMERIC_CLASSES[self.__argument_kind__.element]
-
-    dtype = element_type
 
     @eager
     def mark_layout_dynamic(self, leading_dim: int | None = None) -> RuntimeTensor:

@@ -10,11 +10,12 @@ from typing import Any, NoReturn
 
 from triptych.cute.address_spaces import AddressSpace
 from triptych.cute.runtime import markings
+from triptych.cute.runtime.described import DescribedTensor
 from triptych.cute.runtime.eager import eager
 from triptych.cute.runtime.errors import FakeTensorError
 from triptych.cute.runtime.tensor_kinds import TensorKind, natural_alignment, tensor_kind
 from triptych.layout import Int, Layout, SymInt, symbolic
-from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, numeric_class
+from triptych.metastage.scalars import Numeric, numeric_class
 from triptych.support.dlpack import ELEMENT_CODES
 
 
@@ -33,12 +34,10 @@ def sym_int64(divisibility: int = 1, *, symbol: str | None = None) -> SymInt:
     return sym_int(64, divisibility, symbol=symbol)
 
 
-class FakeTensor:
+class FakeTensor(DescribedTensor):
     """A tensor without memory."""
 
     __slots__ = ("__argument_kind__",)
-
-    __argument_kind__: TensorKind
 
     def __init__(self, kind: TensorKind) -> None:
         self.__argument_kind__ = kind
@@ -50,20 +49,6 @@ class FakeTensor:
     @property
     def stride(self) -> Any:
         return self.layout.stride
-
-    @property
-    def layout(self) -> Layout:
-        return self.__argument_kind__.layout
-
-    @property
-    def memspace(self) -> AddressSpace:
-        return self.__argument_kind__.space
-
-    @property
-    def element_type(self) -> type[Numeric]:
-        return NUMERIC_CLASSES[self.__argument_kind__.element]
-
-    dtype = element_type
 
     def __str__(self) -> str:
         return f"FakeTensor<{self.element_type.__name__}@{self.memspace.name} o {self.layout}>"

@@ -12,8 +12,9 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.modules import function, operations_named
 from triptych.ir.signature import signature_of
+from triptych.narrow_floats.expansion import convert_signature
+from triptych.narrow_floats.storage import storage
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.cpu.float_rounding import storage
 
 Conversion = Callable[[Any], Any]
 """One MLIR type to another."""
@@ -33,17 +34,6 @@ def widen_boundary(module: Any) -> None:
         _round_arguments(public.regions[0].blocks[0], crossing)
         for operation in operations_named(public, "func.return"):
             _widen_results(operation, crossing)
-
-
-def convert_signature(operation: Any, convert: Conversion) -> bool:
-    """Convert the types that a function declares; whether any has changed."""
-    ir = bindings.mlir()
-    old = ir.FunctionType(operation.attributes["function_type"].value)
-    new = ir.FunctionType.get([convert(type_) for type_ in old.inputs], [convert(type_) for type_ in old.results])
-    if new == old:
-        return False
-    operation.attributes["function_type"] = ir.TypeAttr.get(new)
-    return True
 
 
 def _round_arguments(block: Any, crossing: Conversion) -> None:

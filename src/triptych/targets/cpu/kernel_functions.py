@@ -10,6 +10,8 @@ from typing import Any
 BLOCKS = ".blocks"
 """Its parameters are the kernel's, then grid x, y, z, block x, y, z and bytes of shared memory (i32), then the first
 block and the one after the last (i64). It has no results."""
+WARPS = ".warps"
+"""Before a number: a function of its own that runs all warps of a block through one segment of the kernel."""
 KERNEL_ATTRIBUTE = "triptych.kernel"
 """Marks the function once it has one parameter more, the launch."""
 FAULT_ATTRIBUTE = "triptych.fault"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from triptych.simt.loop_hints import annotate_loops, hint_loops
 from triptych.simt.waiting import keep_waiting
 from triptych.stages import PassSpec
-from triptych.targets.cpu.annotate_loops import annotate_loops
 from triptych.targets.cpu.check_launch import check_launch
+from triptych.targets.cpu.copy_at_once import copy_at_once
 from triptych.targets.cpu.entry import check_signature, write_entry
 from triptych.targets.cpu.launching import lower_launch
 from triptych.targets.cpu.libm_calls import call_libm
@@ -13,6 +14,8 @@ from triptych.targets.cpu.lower_assert import lower_assert
 from triptych.targets.cpu.lower_print import lower_print
 from triptych.targets.cpu.lower_waits import lower_waits, mark_presplit
 from triptych.targets.cpu.narrow_floats import expand_narrow_floats
+from triptych.targets.cpu.order_accesses import order_accesses
+from triptych.targets.cpu.outline_warps import outline_warps
 from triptych.targets.cpu.simt.convert import vectorise_kernels
 from triptych.targets.cpu.vector_math import vectorise_math
 
@@ -23,6 +26,12 @@ PIPELINE = (
         "expand-narrow-floats", "The machine computes in 32 bits and more, and rounds here.", expand_narrow_floats
     ),
     PassSpec("keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting),
+    PassSpec("copy-at-once", "A CPU copies when it is asked to.", copy_at_once),
+    PassSpec("order-accesses", "Other threads see ordered accesses in their order.", order_accesses),
+    PassSpec(
+        "gpu.module(canonicalize,gpu.func(mem2reg),sccp)",
+        "What every thread counts alike in variables of its own is one number for the warp.",
+    ),
     PassSpec(
         "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
         "Thread numbers have known ranges: with them most index arithmetic becomes simple enough to analyse.",
@@ -31,7 +40,9 @@ PIPELINE = (
     PassSpec("vectorise-math", "A call of the C library for each lane takes 14 times as long.", vectorise_math),
     PassSpec("lower-launch", "A launch is a call of the pool of threads, which runs the blocks.", lower_launch),
     PassSpec("lower-print", "Printing goes through Python's own standard output.", lower_print),
+    PassSpec("outline-warps", "LLVM takes quadratic time for a function of many loops.", outline_warps),
     PassSpec("arith-expand", "Floor and ceiling division have no LLVM instruction."),
+    PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops),
     PassSpec("convert-scf-to-cf", "Checks that leave the function need a flat control-flow graph."),
     PassSpec("lower-assert", "A failed check returns a status that the entry point turns into an error.", lower_assert),
     PassSpec("call-libm", "Upstream's formulas for expm1 and log1p lose every digit near zero.", call_libm),
@@ -41,7 +52,7 @@ PIPELINE = (
     PassSpec("convert-vector-to-llvm", "Shuffles and reductions of lanes have LLVM operations."),
     PassSpec("convert-to-llvm", "Everything that is left is one dialect away from LLVM."),
     PassSpec("reconcile-unrealized-casts", "Indices of lanes are integers on both sides of the two passes above."),
-    PassSpec("annotate-loops", "Loops over warps are not to be written out.", annotate_loops),
+    PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops),
     PassSpec("mark-coroutines", "LLVM splits a coroutine where it suspends.", mark_presplit),
     PassSpec("write-entry", "Python calls one packed entry point that checks its arguments.", write_entry),
 )

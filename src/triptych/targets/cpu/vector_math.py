@@ -17,9 +17,9 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.expressions import Expression, Place
+from triptych.narrow_floats.rounding import narrow
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.cpu.expressions import Expression, Place
-from triptych.targets.cpu.float_rounding import narrow
 from triptych.targets.cpu.mathematics import (
     error_function,
     exponentials,

@@ -6,14 +6,13 @@ correction of signs. MLIR integers have no sign of their own to say so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from triptych.ir import bindings
-from triptych.ir.modules import function
 from triptych.ir.signature import signature_of
+from triptych.targets.nvptx.extents import extents_given
 from triptych.targets.nvptx.kernels import kernels
-from triptych.targets.nvptx.launches import arguments, launched, launches
+from triptych.targets.nvptx.launches import launched, launches
 
 
 def bound_extents(module: Any) -> None:
@@ -22,29 +21,10 @@ def bound_extents(module: Any) -> None:
     if not of_kernels:
         return
     signature = signature_of(module)
-    extents = set(_extents(signature.parameters))
-    entry = function(module, signature.name).regions[0].blocks[0]
     for kernel in kernels(module, "llvm.func"):
         launch = of_kernels.get(kernel.attributes["sym_name"].value)
         if launch is not None:
-            _state(kernel, [_place(value, entry) in extents for value in arguments(launch)])
-
-
-def _extents(parameters: tuple[Any, ...]) -> Iterator[int]:
-    """The places of the arguments of compiled code that are extents or strides: they follow an address."""
-    place = 0
-    for leaf in parameters:
-        unknowns = leaf.memory.unknowns if leaf.memory else ()
-        yield from range(place + 1, place + 1 + len(unknowns))
-        place += 1 + len(unknowns)
-
-
-def _place(value: Any, entry: Any) -> int | None:
-    """The place of a value among the arguments of the host function."""
-    ir = bindings.mlir()
-    if not isinstance(value.owner, ir.Block) or value.owner != entry:
-        return None
-    return int(ir.BlockArgument(value).arg_number)
+            _state(kernel, extents_given(module, signature, launch))
 
 
 def _state(kernel: Any, bounded: list[bool]) -> None:

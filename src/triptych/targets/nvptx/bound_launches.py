@@ -1,7 +1,8 @@
 """Pass `bound-launches`: what a launch promises about its shape is told to the code generator.
 
 The number of threads of a block bounds the registers of each; without it the assembler assumes blocks of 1024. The
-blocks of a cluster are fixed too: a kernel that says so cannot be launched in another way by mistake.
+blocks of a cluster are fixed too: a kernel that says so cannot be launched in another way by mistake. No grid has more
+blocks than a GPU can count, so the number of a block has no sign.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.kernels import kernels
 from triptych.targets.nvptx.launches import cluster, launched, launches
 
 _MOST_THREADS, _FEWEST_BLOCKS = "triptych.max_number_threads", "triptych.min_blocks_per_mp"
+_MOST_BLOCKS = {"x": 2**31 - 1, "y": 2**16 - 1, "z": 2**16 - 1}
 
 
 def bound_launches(module: Any) -> None:
@@ -31,3 +34,12 @@ def bound_launches(module: Any) -> None:
         for hint in (_MOST_THREADS, _FEWEST_BLOCKS):
             if hint in attributes:
                 del attributes[hint]
+        if "known_grid_size" not in attributes:
+            _bound_numbers(kernel)
+
+
+def _bound_numbers(kernel: Any) -> None:
+    ir = bindings.mlir()
+    for number in operations_named(kernel, "gpu.block_id"):
+        along = str(number.attributes["dimension"]).rstrip(">")[-1]
+        number.attributes["upper_bound"] = ir.IntegerAttr.get(ir.IndexType.get(), _MOST_BLOCKS[along])

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.architectures import Architecture
@@ -17,6 +18,8 @@ from triptych.targets.nvptx.kernels import kernels
 from triptych.targets.nvptx.launches import cluster, launches, shared_bytes
 
 CLUSTERS_SINCE = 90
+"""The generation that brought clusters of blocks, and launches that overlap."""
+_OVERLAPPING, _EVENT = "triptych.use_pdl", "triptych.event"
 
 
 def checking(architecture: Architecture) -> Callable[[Any], None]:
@@ -44,7 +47,7 @@ def _too_old(architecture: Architecture, row: Instruction, operation: Any) -> Ar
     return ArchitectureError(
         f"{architecture.name} has no instruction for this",
         span=place_of(operation),
-        found=row.operation,
+        found=row.ptx or row.operation,
         expected=f"sm_{row.since}{'a' if row.specific else ''} or newer",
     )
 
@@ -55,6 +58,19 @@ def _check_launch(architecture: Architecture, launch: Any) -> None:
             f"{architecture.name} has no clusters of blocks",
             span=place_of(launch),
             expected=f"sm_{CLUSTERS_SINCE} or newer, or a launch without `cluster`",
+        )
+    if _OVERLAPPING in launch.attributes and architecture.generation < CLUSTERS_SINCE:
+        raise ArchitectureError(
+            f"{architecture.name} has no programmatic dependent launch",
+            span=place_of(launch),
+            expected=f"sm_{CLUSTERS_SINCE} or newer, or a launch without `use_pdl`",
+        )
+    if _EVENT in launch.attributes:
+        raise LoweringError(
+            "launches do not record events yet",
+            span=place_of(launch),
+            found="programmatic_event or launch_completion_event",
+            instead="an event that your library records in the stream after the call",
         )
     asked = shared_bytes(launch)  # None: the host function knows it when it runs
     if asked is not None and asked > architecture.shared_of_a_block:

@@ -17,13 +17,14 @@ _REGISTERS = {"b": "1", "h": "16", "c": "16", "r": "32", "l": "64", "q": "128", 
 _OUTPUT = re.compile(rf"=&?[{''.join(_REGISTERS)}]")
 _INPUT = re.compile(rf"[{''.join(_REGISTERS)}]|\d+")
 _CLOBBER = re.compile(r"~\{\w+\}")
+INLINE = frozenset({"llvm.inline_asm"})
 _STRUCT = re.compile(r"!llvm\.struct<\((.*)\)>")
 
 
 def check_inline_ptx(module: Any) -> None:
     """Refuse what does not fit, at the line of the user."""
     for kernel in kernels(module):
-        for operation in operations_named(kernel, "llvm.inline_asm"):
+        for operation in operations_named(kernel, *INLINE):
             _check(operation)
 
 

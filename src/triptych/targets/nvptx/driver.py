@@ -80,6 +80,11 @@ class Driver:
             self._primary_contexts[number] = self._handle("cuDevicePrimaryCtxRetain", device)
         return self._primary_contexts[number]
 
+    def synchronize(self, stream: int) -> None:
+        """Wait for all work in a stream, of the current context if it is the default one."""
+        self.enter(None)
+        self._call("cuStreamSynchronize", ctypes.c_void_p(stream))
+
     # code -------------------------------------------------------------------------------------------------------
     def load(self, cubin: bytes, kernels: Sequence[str]) -> list[int]:
         """Load a cubin into the current context: its kernels, each allowed all the shared memory that a block has."""

@@ -111,19 +111,3 @@ import torch
 total = torch.zeros(1, dtype=torch.int32, device="cuda")
 tt.compile(f, total, target="nvptx:sm_90a")(total)
 """
-
-
-class StreamError(TriptychError, TypeError):
-    """Something that is no stream was given as the stream of a call."""
-
-    code = "TT0515"
-    failing = """
-from triptych.targets.nvptx.streams import stream_handle
-
-stream_handle("the first one", device=0)
-"""
-    fixed = """
-from triptych.targets.nvptx.streams import stream_handle
-
-stream_handle(0, device=0)
-"""

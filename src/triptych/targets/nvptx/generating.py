@@ -19,7 +19,9 @@ from triptych.targets.nvptx.assembling import find_assembler
 from triptych.targets.nvptx.disassembling import disassemble
 from triptych.targets.nvptx.finding import libdevice
 from triptych.targets.nvptx.resources import read_report
-from triptych.targets.nvptx.usage import usages, warn_of_spills
+from triptych.targets.nvptx.slow_code import warn_of_slow_code
+from triptych.targets.nvptx.uniform_branches import make_uniform
+from triptych.targets.nvptx.usage import usages
 
 TRIPLE = "nvptx64-nvidia-cuda"
 _LIBDEVICE_CALL = "@__nv_"
@@ -38,13 +40,14 @@ def codegen(lowered: Lowered, options: CompileOptions, architecture: Architectur
         cpu=architecture.name,
         features=f"+ptx{ptx_version(assembler, architecture)}",
         opt_level=options.opt_level,
+        strength_reduction=False,  # for addresses of two registers; a GPU's have one, or 32 bits more
         emit=("assembly",),
         libraries=(libdevice(),) if _LIBDEVICE_CALL in lowered.llvm else (),
     )
-    ptx = shared_pool().compile(request, lowered.llvm).assembly
+    ptx = make_uniform(shared_pool().compile(request, lowered.llvm).assembly)
     assembled = assembler.assemble(ptx, architecture, AssemblerOptions(options.opt_level, options.line_info))
     module, resources = lowered.traced.module, read_report(assembled.report)
-    warn_of_spills(module, resources)
+    warn_of_slow_code(module, resources)
     _keep(lowered.traced.name, architecture, options, ptx, assembled.cubin)
     views: dict[str, Any] = {
         "ptx": lambda: ptx,

@@ -14,13 +14,17 @@ from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.ir.modules import copy_module, function, graft, operations_named
+from triptych.ir.signature import Signature
+from triptych.narrow_floats.storage import stored_type
 from triptych.stages import Leaf, Traced
 from triptych.support.dlpack import GPU_DEVICES
+from triptych.targets.nvptx.ask_the_host import ask_with
 from triptych.targets.nvptx.launch_code import LaunchCode, launch_function
 
 _CONTAINER = "gpu.container_module"
-_CLUSTER_X, _ARGUMENTS = 7, 11
-"""Places among the segments of a launch's operands: nothing, six dimensions, a cluster, shared memory, arguments."""
+_CLUSTER_X, _ARGUMENTS, _STREAM = 7, 11, 12
+"""Places among the segments of a launch's operands: nothing, six dimensions, a cluster, shared memory, arguments, a
+stream."""
 _COOPERATIVE, _OVERLAPPING = "triptych.cooperative", "triptych.use_pdl"
 _GLOBAL_MEMORY = "!llvm.ptr<1>"
 
@@ -35,6 +39,7 @@ def host_program(traced: Traced) -> Traced:
     module = copy_module(traced.module)
     host = function(module, traced.name)
     _refuse_tensor_accesses(host)
+    ask_with(module, Signature(traced.name, traced.parameters, traced.results))
     with module.context:
         record = _take_record(host)
         numbers = {name: i for i, name in enumerate(kernel_names(traced))}
@@ -81,10 +86,11 @@ def _call_driver(module: Any, launch: Any, symbol: str, numbers: dict[str, int],
     code = LaunchCode(
         symbol,
         numbers[ir.SymbolRefAttr(launch.attributes["kernel"]).value[-1]],
-        [str(argument.type) for argument in arguments],
+        [stored_type(str(argument.type)) for argument in arguments],
         clustered=bool(segments[_CLUSTER_X]),
         cooperative=_COOPERATIVE in launch.attributes,
         overlapping=_OVERLAPPING in launch.attributes,
+        streamed=bool(segments[_STREAM]),
     )
     graft(module, launch_function(code))
     builder = Builder(module.context)

@@ -3,8 +3,8 @@
 One row for each operation of the dialects `nvvm`, `gpu` and `llvm` that kernels are made of, and a further one for each
 of its forms that only newer GPUs have.
 
-Cache hints are none of them: LLVM writes `.nc` for invariant loads and `.volatile`, but drops `nontemporal`. The
-priorities of `cute.copy` and the caches of `LoadCacheMode` would need inline PTX; they change no result and do nothing.
+Loads and stores are of LLVM where nothing is said of them but `volatile`; with hints for caches or an order they are
+inline PTX (`hint_accesses`).
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from triptych.atoms.operations import MMA
+from triptych.atoms.warp_mma import WARP_MMAS
 
 
 class Emission(StrEnum):
@@ -50,8 +53,36 @@ def _attribute(name: str, *values: str) -> Callable[[Any], bool]:
 
 
 _cluster = _attribute("syncscope", '"cluster"')
+_of_a_cluster = _attribute("triptych.order", ".cluster")
 _of_floats = _attribute("kind", "fmin", "fmax")
+_of_bytes = _attribute("eltType", "b8")
 _O, _I, _P, _C, _N = Emission
+CACHE, ORDER = "triptych.cache", "triptych.order"
+"""What accesses to global memory may say of caches and of other threads."""
+
+
+def _hinted(operation: Any) -> bool:
+    return any(hint in operation.attributes for hint in (CACHE, ORDER))
+
+
+MATRICES_SINCE = 80
+"""The first GPUs with matrix instructions of the shapes that there are."""
+
+
+def _newer_matrices() -> tuple[Instruction, ...]:
+    """The matrix instructions that came later, each with its whole name."""
+    newer = {name: mma.since for name, mma in WARP_MMAS.items() if mma.since > MATRICES_SINCE}
+    return tuple(
+        Instruction(MMA, _I, mma_in_ptx(name), since=since, when=_attribute("instruction", f'"{name}"'))
+        for name, since in newer.items()
+    )
+
+
+def mma_in_ptx(name: str) -> str:
+    """A matrix instruction by its name in modules, as PTX writes it."""
+    shape, types = name.split(".", 1)
+    return f"mma.sync.aligned.{shape}.row.col.{types}"
+
 
 INSTRUCTIONS = (
     # where a thread is
@@ -69,6 +100,8 @@ INSTRUCTIONS = (
     Instruction("nvvm.bar.warp.sync", _I, "bar.warp.sync", since=70),
     Instruction("nvvm.barrier", _I, "bar"),
     Instruction("nvvm.barrier.arrive", _I, "bar.arrive"),
+    # launches that overlap
+    Instruction("nvvm.griddepcontrol", _I, "griddepcontrol", since=90),
     # the threads of a warp together
     Instruction("nvvm.elect.sync", _I, "elect.sync", since=90),
     Instruction("nvvm.match.sync", _I, "match.any.sync", since=70),
@@ -76,6 +109,17 @@ INSTRUCTIONS = (
     Instruction("nvvm.redux.sync", _I, "redux.sync", since=100, specific=True, when=_of_floats),
     Instruction("nvvm.shfl.sync", _I, "shfl.sync", since=70),
     Instruction("nvvm.vote.sync", _I, "vote.sync", since=70),
+    # matrices in the registers of a warp
+    Instruction("nvvm.ldmatrix", _I, "ldmatrix", since=75),
+    Instruction("nvvm.ldmatrix", _I, "ldmatrix", since=100, specific=True, when=_of_bytes),
+    Instruction("nvvm.stmatrix", _I, "stmatrix", since=90),
+    Instruction("nvvm.stmatrix", _I, "stmatrix", since=100, specific=True, when=_of_bytes),
+    Instruction(MMA, _I, "mma.sync", since=MATRICES_SINCE),
+    *_newer_matrices(),
+    # copies that go on by themselves
+    Instruction("nvvm.cp.async.commit.group", _I, "cp.async.commit_group", since=80),
+    Instruction("nvvm.cp.async.shared.global", _I, "cp.async", since=80),
+    Instruction("nvvm.cp.async.wait.group", _I, "cp.async.wait_group", since=80),
     # time
     Instruction("nvvm.nanosleep", _I, "nanosleep", since=70),
     Instruction("nvvm.read.ptx.sreg.clock", _I, "%clock"),
@@ -91,9 +135,13 @@ INSTRUCTIONS = (
     Instruction("llvm.fence", _O, "fence", since=90, when=_cluster),
     Instruction("llvm.getelementptr", _O, "add"),
     Instruction("llvm.load", _O, "ld"),
+    Instruction("llvm.load", _P, "ld", since=70, when=_hinted),
+    Instruction("llvm.load", _P, "ld", since=90, when=_of_a_cluster),
     Instruction("llvm.mlir.addressof", _O, "mov"),
     Instruction("llvm.mlir.global", _O, ".shared"),
     Instruction("llvm.store", _O, "st"),
+    Instruction("llvm.store", _P, "st", since=70, when=_hinted),
+    Instruction("llvm.store", _P, "st", since=90, when=_of_a_cluster),
     # values
     Instruction("llvm.call_intrinsic", _I, ""),
     Instruction("llvm.extractvalue", _N, ""),

@@ -37,11 +37,14 @@ class LaunchCode:
     cooperative: bool = False
     overlapping: bool = False
     """The kernel may begin before the one in front of it in the stream has ended (programmatic dependent launch)."""
+    streamed: bool = False
+    """The launch names a stream, whose handle follows the kernel's arguments; otherwise it is the call's."""
 
 
 DIMENSIONS = ("gx", "gy", "gz", "bx", "by", "bz")
 CLUSTER = ("cx", "cy", "cz")
 SHARED = "shared"
+HANDLE = "handle"
 _RECORD = "!llvm.struct<(ptr, ptr, ptr, i32, i32)>"
 _LAUNCH, _STREAM, _KERNELS, _STATUS, _FAILED = range(5)
 _CONFIG = "!llvm.struct<(i32, i32, i32, i32, i32, i32, i32, ptr, ptr, i32)>"
@@ -52,10 +55,14 @@ _COOPERATIVE, _CLUSTER, _OVERLAPPING = 2, 4, 6
 
 
 def launch_function(code: LaunchCode) -> str:
-    """The function `symbol(record, grid, block, [cluster,] shared, arguments...)`. An empty grid launches nothing."""
+    """The function `symbol(record, grid, block, [cluster,] shared, arguments..., [handle])`.
+
+    An empty grid launches nothing.
+    """
     numbers = (*DIMENSIONS, *(CLUSTER if code.clustered else ()), SHARED)
     parameters = ["%record: i64", *(f"%{name}: i32" for name in numbers)]
     parameters += [f"%value{i}: {kind}" for i, kind in enumerate(code.arguments)]
+    parameters += [f"%{HANDLE}: i64"] if code.streamed else []
     attributes = _asked(code)
     return f"""
 llvm.func internal @"{code.symbol}"({", ".join(parameters)}) attributes {{no_inline}} {{
@@ -74,6 +81,7 @@ llvm.func internal @"{code.symbol}"({", ".join(parameters)}) attributes {{no_inl
 ^launch:
 {_packed(code.arguments)}
 {_attributes(attributes)}
+{_stream(code.streamed)}
 {_config(len(attributes))}
 {_load("launcher", "!llvm.ptr", "%call", _LAUNCH)}
 {_load("kernels", "!llvm.ptr", "%call", _KERNELS)}
@@ -143,6 +151,12 @@ def _attribute(place: int, number: int, values: Sequence[str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _stream(streamed: bool) -> str:
+    if streamed:
+        return f"  %stream = llvm.inttoptr %{HANDLE} : i64 to !llvm.ptr"
+    return _load("stream", "!llvm.ptr", "%call", _STREAM)
+
+
 def _config(attributes: int) -> str:
     values = [*(f"%{name}" for name in (*DIMENSIONS, SHARED)), "%stream", "%attributes", "%attribute_count"]
     kinds = ["i32"] * 7 + ["!llvm.ptr"] * 2 + ["i32"]
@@ -154,7 +168,6 @@ def _config(attributes: int) -> str:
         [
             f"  %attribute_count = llvm.mlir.constant({attributes} : i32) : i32",
             f"  %config = llvm.alloca %one x {_CONFIG} : (i64) -> !llvm.ptr",
-            _load("stream", "!llvm.ptr", "%call", _STREAM),
             *stores,
         ]
     )

@@ -7,7 +7,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
 
-_CLUSTER, _SHARED, _ARGUMENTS = 7, 10, 11
+_GRID, _CLUSTER, _SHARED, _ARGUMENTS = 1, 7, 10, 11
 """Places among the segments of a launch's operands."""
 
 
@@ -20,6 +20,11 @@ def launches(module: Any) -> list[Any]:
 def launched(launch: Any) -> str:
     """The name of the kernel."""
     return str(launch.attributes["kernel"]).rsplit("@", 1)[-1].strip('"')
+
+
+def grid(launch: Any) -> list[Any]:
+    """The number of blocks along x, y, z."""
+    return [value for place in range(_GRID, _GRID + 3) for value in _segment(launch, place)]
 
 
 def cluster(launch: Any) -> list[int | None]:
@@ -35,6 +40,24 @@ def shared_bytes(launch: Any) -> int | None:
 def arguments(launch: Any) -> list[Any]:
     """The values that the kernel gets."""
     return _segment(launch, _ARGUMENTS)
+
+
+def with_arguments(launch: Any, more: list[Any]) -> None:
+    """Replace a launch by one that gives its kernel more arguments after the ones it has."""
+    ir = bindings.mlir()
+    sizes = list(ir.DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
+    end = sum(sizes[: _ARGUMENTS + 1])
+    operands = list(launch.operands)
+    sizes[_ARGUMENTS] += len(more)
+    attributes = {name: launch.attributes[name] for name in launch.attributes}
+    ir.Operation.create(
+        launch.operation.name,
+        operands=[*operands[:end], *more, *operands[end:]],
+        attributes={**attributes, "operandSegmentSizes": ir.DenseI32ArrayAttr.get(sizes, context=launch.context)},
+        loc=launch.location,
+        ip=ir.InsertionPoint(launch),
+    )
+    launch.erase()
 
 
 def _segment(launch: Any, place: int) -> list[Any]:

@@ -19,11 +19,12 @@ from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import Compiled, Leaf, Loaded
 from triptych.support.dlpack import GPU
 from triptych.support.runtime_errors import ArgumentCountError
+from triptych.support.streams import current_stream, stream_handle
+from triptych.support.tensor_errors import ArgumentTensorError
 from triptych.targets.nvptx.driver import Driver, find_driver
 from triptych.targets.nvptx.errors import NoGpuError
 from triptych.targets.nvptx.host_code import host_program, kernel_names
 from triptych.targets.nvptx.launch_code import LaunchRecord
-from triptych.targets.nvptx.streams import stream_handle
 
 _HOST = "cpu"
 """The target that compiles host functions."""
@@ -85,7 +86,8 @@ class _Program:
     def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: Any) -> Any:
         device = _device(self._parameters, args)
         kernels = self._in_context(self._driver.enter(device))
-        record = LaunchRecord(self._launch, stream_handle(stream, device), ctypes.addressof(kernels), 0, 0)
+        handle = current_stream(device) if stream is None else stream_handle(stream)
+        record = LaunchRecord(self._launch, handle, ctypes.addressof(kernels), 0, 0)
         result = host(*args, ctypes.addressof(record))
         if record.status:
             raise self._driver.error(f"the kernel {self._kernels[record.failed]} could not be launched", record.status)
@@ -107,13 +109,25 @@ def _host_function(compiled: Compiled) -> Loaded:
 
 
 def _device(parameters: Sequence[Leaf], args: Sequence[Any]) -> int | None:
-    """The number of the GPU that the first tensor is on. What is wrong with tensors, compiled code finds out."""
+    """The number of the GPU that the tensors are on. What else is wrong with tensors, compiled code finds out."""
+    first: tuple[int, str] | None = None
     for leaf, value in zip(parameters, args, strict=True):
         if leaf.memory is not None and hasattr(type(value), "__dlpack_device__"):
             kind, number = value.__dlpack_device__()
             if kind == GPU:
-                return int(number)
-    return None
+                first = first or (int(number), leaf.path)
+                if first[0] != number:
+                    raise _parted(*first, int(number), leaf.path)
+    return None if first is None else first[0]
+
+
+def _parted(first: int, path: str, other: int, other_path: str) -> ArgumentTensorError:
+    return ArgumentTensorError(
+        "the tensors of one call are on different GPUs",
+        found=f"{path} on GPU {first}, {other_path} on GPU {other}",
+        expected="tensors on one GPU, which runs the kernels",
+        instead=f"a copy of {other_path} on GPU {first}; PyTorch: {other_path}.to('cuda:{first}')",
+    )
 
 
 def _miscounted(name: str, given: int, wanted: int) -> ArgumentCountError:

@@ -25,6 +25,7 @@ _REGISTERS = {"i32": "r", "i64": "l", "f32": "f", "f64": "d", "f16": "h", "bf16"
 _SHORT = frozenset({"f16", "bf16"})
 _BFLOAT16_SINCE = 90
 _FLOAT_ADD = "add", "f"
+UPDATES = frozenset({"llvm.atomicrmw"})
 _UPDATES = {0: ("exch", "b"), 1: ("add", "u"), 3: ("and", "b"), 5: ("or", "b"), 6: ("xor", "b")}
 _UPDATES |= {7: ("max", "s"), 8: ("min", "s"), 9: ("max", "u"), 10: ("min", "u"), 11: _FLOAT_ADD}
 """PTX's names by LLVM's numbers, each with the kind of its type."""
@@ -36,7 +37,7 @@ def ordering(architecture: Architecture) -> Callable[[Any], None]:
 
     def order_atomics(module: Any) -> None:
         for kernel in kernels(module):
-            for operation in operations_named(kernel, "llvm.atomicrmw"):
+            for operation in operations_named(kernel, *UPDATES):
                 instruction = _instruction(operation) if str(operation.results[0].type) in elements else ""
                 if instruction:
                     _replace(operation, instruction)

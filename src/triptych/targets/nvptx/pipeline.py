@@ -2,37 +2,61 @@
 
 from __future__ import annotations
 
-from triptych.simt.waiting import keep_waiting
+from triptych.atoms.operations import MMA
+from triptych.simt.loop_hints import COUNTED, annotate_loops, hint_loops
+from triptych.simt.waiting import LOOPS, keep_waiting
 from triptych.stages import PassSpec
 from triptych.targets.nvptx.allow_contraction import allow_contraction
 from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.ask_the_host import ask_the_host
 from triptych.targets.nvptx.bound_extents import bound_extents
 from triptych.targets.nvptx.bound_launches import bound_launches
 from triptych.targets.nvptx.check_architecture import checking
-from triptych.targets.nvptx.check_inline_ptx import check_inline_ptx
+from triptych.targets.nvptx.check_inline_ptx import INLINE, check_inline_ptx
+from triptych.targets.nvptx.expand_tile_mma import expand_tile_mma
 from triptych.targets.nvptx.gather_allocas import gather_allocas
-from triptych.targets.nvptx.order_atomics import ordering
-from triptych.targets.nvptx.refuse_narrow_floats import refuse_narrow_floats
-from triptych.targets.nvptx.select_math import select_math
-from triptych.targets.nvptx.share_failures import share_failures
+from triptych.targets.nvptx.hint_accesses import hint_accesses
+from triptych.targets.nvptx.narrow_floats import expanding
+from triptych.targets.nvptx.order_atomics import UPDATES, ordering
+from triptych.targets.nvptx.reciprocals import DIVISIONS, multiply_reciprocals
+from triptych.targets.nvptx.select_math import SELECTED, select_math
+from triptych.targets.nvptx.share_failures import CALLS, share_failures
+from triptych.targets.nvptx.split_private_accesses import split_private_accesses
 from triptych.targets.nvptx.take_device_code import take_device_code
+from triptych.targets.nvptx.uniform_branches import TOGETHER, mark_uniform_branches
+from triptych.targets.nvptx.unroll_array_loops import ARRAYS, unroll_array_loops
 
 
 def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
     """The passes for one architecture."""
     return (
         PassSpec("check-architecture", "LLVM would abort on an instruction that is missing.", checking(architecture)),
-        PassSpec("check-inline-ptx", "LLVM ends the process for constraints it cannot read.", check_inline_ptx),
-        PassSpec("refuse-narrow-floats", "Nothing below computes with them.", refuse_narrow_floats),
+        PassSpec("check-inline-ptx", "LLVM ends the process for constraints it cannot read.", check_inline_ptx, INLINE),
+        PassSpec("ask-the-host", "All threads would compute the same of the arguments.", ask_the_host),
+        PassSpec("expand-narrow-floats", "GPUs convert them and compute in 16 bits or more.", expanding(architecture)),
         PassSpec("bound-launches", "The threads of a block bound the registers of each.", bound_launches),
-        PassSpec("keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting),
-        PassSpec("order-atomics", "LLVM forgets the order and the scope of atomic updates.", ordering(architecture)),
+        PassSpec(
+            "keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting, LOOPS
+        ),
+        PassSpec("hint-accesses", "LLVM has no words for caches and for ordered accesses of vectors.", hint_accesses),
+        PassSpec(
+            "order-atomics", "LLVM forgets the order and the scope of atomic updates.", ordering(architecture), UPDATES
+        ),
         PassSpec("allow-contraction", "GPUs multiply and add in one instruction.", allow_contraction),
         PassSpec(
             "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
             "Thread numbers have known ranges, and unsigned divisions are cheaper.",
         ),
-        PassSpec("select-math", "What has an instruction needs no function of libdevice.", select_math),
+        PassSpec(
+            "multiply-reciprocals", "A division takes as long as ten multiplications.", multiply_reciprocals, DIVISIONS
+        ),
+        PassSpec("select-math", "What has an instruction needs no function of libdevice.", select_math, SELECTED),
+        PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED),
+        PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS),
+        PassSpec(
+            "mark-uniform-branches", "Warps that stay together need no second way.", mark_uniform_branches, TOGETHER
+        ),
+        PassSpec("split-private-accesses", "A large vector takes LLVM long.", split_private_accesses, ARRAYS),
         PassSpec("gpu.module(arith-expand)", "Floor and ceiling division have no LLVM instruction."),
         PassSpec("gpu.module(convert-scf-to-cf)", "PTX has branches only."),
         PassSpec("gpu.module(convert-vector-to-llvm)", "Shuffles and reductions of elements have LLVM operations."),
@@ -42,9 +66,13 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
         ),
         PassSpec("gpu.module(convert-nvvm-to-llvm)", "Some instructions exist only as inline PTX."),
         PassSpec("gpu.module(reconcile-unrealized-casts)", "Indices are integers on both sides of the passes above."),
-        PassSpec("share-failures", "Calls of `__assertfail` are long.", share_failures),
+        PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops),
+        PassSpec("share-failures", "Calls of `__assertfail` are long.", share_failures, CALLS),
         PassSpec("gather-allocas", "Memory that a loop reserves grows in every turn.", gather_allocas),
         PassSpec("bound-extents", "Divisions by what is never negative need no corrections.", bound_extents),
+        PassSpec(
+            "expand-tile-mma", "A matrix instruction takes registers, not arrays.", expand_tile_mma, frozenset({MMA})
+        ),
         PassSpec("take-device-code", "The host function runs on another machine.", take_device_code),
     )
 

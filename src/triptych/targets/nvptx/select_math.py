@@ -44,14 +44,16 @@ _WIDENED = frozenset({"f16", "bf16"})
 def select_math(module: Any) -> None:
     """Replace the operations of every kernel."""
     for kernel in kernels(module):
-        for operation in operations_named(kernel, *_EXACT, *_BITS, *_FORMULAS):
+        for operation in operations_named(kernel, *SELECTED):
             name = operation.name
             if name in _EXACT:
                 _Replacement(operation).by_intrinsic(_EXACT[name])
             elif name in _BITS:
                 _Replacement(operation).by_operation(*_BITS[name])
-            elif name in _ALWAYS or _may_approximate(operation):
+            elif _may_approximate(operation):
                 _Replacement(operation).by_lanes(_FORMULAS[name])
+            elif name in _SAME_IN_LIBDEVICE:
+                _Replacement(operation).by_lanes(_SAME_IN_LIBDEVICE[name])
 
 
 def _may_approximate(operation: Any) -> bool:
@@ -135,8 +137,8 @@ _Formula = Callable[[_Replacement, Any], Any]
 
 _FORMULAS: dict[str, _Formula] = {
     "math.cos": lambda use, x: use.approximate("llvm.cos.f32", x),
-    "math.exp": lambda use, x: use.approximate("llvm.exp2.f32", use.times(x, math.log2(math.e))),
-    "math.exp2": lambda use, x: use.approximate("llvm.exp2.f32", x),
+    "math.exp": lambda use, x: use.approximate("llvm.nvvm.ex2.approx.ftz.f", use.times(x, math.log2(math.e))),
+    "math.exp2": lambda use, x: use.approximate("llvm.nvvm.ex2.approx.ftz.f", x),
     "math.log": lambda use, x: use.times(use.approximate("llvm.nvvm.lg2.approx.f", x), math.log(2)),
     "math.log10": lambda use, x: use.times(use.approximate("llvm.nvvm.lg2.approx.f", x), math.log10(2)),
     "math.log2": lambda use, x: use.approximate("llvm.nvvm.lg2.approx.f", x),
@@ -144,7 +146,13 @@ _FORMULAS: dict[str, _Formula] = {
     "math.sin": lambda use, x: use.approximate("llvm.sin.f32", x),
     "math.tanh": lambda use, x: use.approximate("llvm.tanh.f32", x),
 }
-"""Approximations of 32-bit numbers, each an instruction or two."""
+"""Approximations of 32-bit numbers, each an instruction or two. Subnormal results of powers of two would take three
+more instructions each and are zeros."""
 
-_ALWAYS = frozenset({"math.exp2", "math.rsqrt"})
-"""Functions that are the same instruction in libdevice, approximations allowed or not."""
+_SAME_IN_LIBDEVICE: dict[str, _Formula] = {
+    "math.exp2": lambda use, x: use.approximate("llvm.exp2.f32", x),
+    "math.rsqrt": _FORMULAS["math.rsqrt"],
+}
+"""What libdevice has no better way to compute, approximations allowed or not."""
+SELECTED = frozenset((*_EXACT, *_BITS, *_FORMULAS))
+"""What is replaced, as far as its type allows."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir import bindings
-from triptych.ir.modules import operations_named
 
 
 def take_device_code(module: Any) -> None:
@@ -16,7 +15,7 @@ def take_device_code(module: Any) -> None:
     ir = bindings.mlir()
     old = [operation.operation for operation in module.body.operations]
     with ir.InsertionPoint(module.body):
-        for device in operations_named(module, "gpu.module"):
+        for device in (operation for operation in old if operation.name == "gpu.module"):
             for operation in device.regions[0].blocks[0].operations:
                 # Copied, not moved: moving out of an operation that is erased soon after corrupts both.
                 operation.operation.clone()

@@ -1,21 +1,17 @@
 """What each kernel of a program takes of a GPU and how many of its blocks fit, for people and for tools to read.
 
-Input: the traced kernels and the assembler's report. Output: one `Usage` for each kernel, and warnings at the kernel's
-line where registers did not suffice.
+Input: the traced kernels and the assembler's report. Output: one `Usage` for each kernel.
 """
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from triptych.ir import bindings
-from triptych.ir.location import place_of
 from triptych.support.source import Span
-from triptych.support.warnings import TriptychWarning
 from triptych.targets.nvptx.accesses import Narrow, narrow_accesses
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.targets.nvptx.kernels import kernels
@@ -57,21 +53,6 @@ def usages(module: Any, resources: Mapping[str, Resources]) -> dict[str, Usage]:
     return found
 
 
-def warn_of_spills(module: Any, resources: Mapping[str, Resources]) -> None:
-    """A warning at the line of each kernel whose registers did not suffice."""
-    if not any(used.spill_stores or used.spill_loads for used in resources.values()):
-        return
-    for kernel in kernels(module):
-        used = resources.get(kernel.attributes["sym_name"].value)
-        if used is not None and (used.spill_stores or used.spill_loads):
-            text = (
-                f"{used.kernel} needs more than {used.registers} registers, all that a thread has on "
-                f"{used.architecture}: {used.spill_stores} bytes go to local memory and {used.spill_loads} come back"
-            )
-            span = place_of(kernel) or Span(__file__, 1, 0)
-            warnings.warn_explicit(text, TriptychWarning, span.file, span.line)
-
-
 def usage_table(found: Mapping[str, Usage]) -> str:
     """The kernels as rows, then what could be better, with its line."""
     heads = ("kernel", "arch", "registers", "shared", "stack", "spilled", "barriers", "threads", "blocks at once")
@@ -81,8 +62,12 @@ def usage_table(found: Mapping[str, Usage]) -> str:
     for usage in found.values():
         others = ", ".join(f"{name} {blocks}" for name, blocks in usage.occupancy.items())
         lines += [f"{usage.resources.kernel}: blocks at once by architecture: {others}"] if others else []
-        lines += [str(narrow) for narrow in usage.narrow]
+        lines += [f"{_where(narrow.span)}: {narrow}" for narrow in usage.narrow]
     return "\n".join(lines)
+
+
+def _where(span: Span | None) -> str:
+    return f"{span.file}:{span.line}" if span else "?"
 
 
 def _row(usage: Usage) -> tuple[str, ...]:

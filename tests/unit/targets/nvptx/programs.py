@@ -91,3 +91,45 @@ EXAMPLES: dict[str, Callable[[], Program]] = {
     "gemm, tiled": _of("gemm", "tiled", _matrix, _matrix, _matrix),
     "gemm, register-tiled": _of("gemm", "register_tiled", _matrix, _matrix, _matrix),
 }
+
+
+def rows(dtype: Any, height: str, width: Any) -> FakeTensor:
+    """Rows next to each other without gaps; tensors whose extents have the same name have the same extents."""
+    return make_fake_tensor(dtype, (cute.sym_int(symbol=height), width), (width, 1), assumed_align=16)
+
+
+def _product(dtype: Any, out: Any) -> Callable[[], Program]:
+    def made() -> Program:
+        k, n = cute.sym_int(divisibility=128 // dtype.width, symbol="k"), cute.sym_int(symbol="n")
+        return example("tensor_core_gemm").gemm, (rows(dtype, "m", k), rows(dtype, "n", k), rows(out, "m", n))
+
+    return made
+
+
+def _sgemm() -> Program:
+    k, n = cute.sym_int(symbol="k"), cute.sym_int(symbol="n")
+    return example("sgemm").sgemm, (rows(tt.Float32, "m", k), rows(tt.Float32, "k", n), rows(tt.Float32, "m", n))
+
+
+def _attention(causal: bool) -> Callable[[], Program]:
+    def tensor(length: str) -> FakeTensor:
+        batch, heads = cute.sym_int(symbol="batch"), cute.sym_int(symbol="heads")
+        sequence, dim = cute.sym_int(symbol=length), 128
+        strides = (sequence * heads * dim, heads * dim, dim, 1)
+        return make_fake_tensor(tt.Float16, (batch, sequence, heads, dim), strides, assumed_align=16)
+
+    def made() -> Program:
+        return example("flash_attention").attention, (*map(tensor, ("queries", "keys", "keys", "queries")), causal)
+
+    return made
+
+
+MATRICES: dict[str, Callable[[], Program]] = {
+    "sgemm": _sgemm,
+    "tensor-core gemm, f16": _product(tt.Float16, tt.Float32),
+    "tensor-core gemm, bf16": _product(tt.BFloat16, tt.Float32),
+    "tensor-core gemm, fp8": _product(tt.Float8E4M3FN, tt.Float32),
+    "flash attention": _attention(False),
+    "flash attention, causal": _attention(True),
+}
+"""Products of matrices, by tiles in shared memory. What of them an older GPU lacks is an error."""

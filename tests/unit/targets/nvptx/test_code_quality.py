@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.sass_programs import elementwise
 from benchmarks.sass_programs.arguments import PORTS
 
 import triptych as tt
 from tests.unit.targets.nvptx.programs import matrix, vector
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
 from triptych import cute
+from triptych.cute.runtime import make_fake_tensor
 from triptych.support.config import override
 from triptych.targets.nvptx.instruction_counts import instruction_counts
+from triptych.targets.nvptx.uniform_branches import make_uniform
 
 pytestmark = needs_assembler
 
@@ -59,17 +62,66 @@ def ptx_of(function: Any, *arguments: Any, architecture: str = "sm_80", options:
     return text
 
 
-def test_layouts_divide_without_signs_or_checks() -> None:
+def test_layouts_multiply_instead_of_dividing() -> None:
     ptx = ptx_of(rows, matrix(), matrix())
-    assert re.findall(r"\b(?:div|rem)\.(\w+)", ptx)
-    assert set(re.findall(r"\b(?:div|rem)\.(\w+)", ptx)) == {"u32"}
+    assert not re.findall(r"\b(?:div|rem)\.(\w+)", ptx)
+    assert "mul.hi.u32" in ptx
     assert "__assertfail" not in ptx
 
 
 def test_failing_checks_share_one_call() -> None:
+    """The first check is made by the host: it comes before any effect. Of the others, each brings message and line."""
     ptx = ptx_of(divisions, vector(tt.Int32), 1, 2)
     assert ptx.count("call.uni __assertfail") == 1
-    assert len(re.findall(r"^\.global .* assert_message_\d+\[", ptx, re.MULTILINE)) == 3
+    assert len(re.findall(r"^\.global .* assert_message_\d+\[", ptx, re.MULTILINE)) == 2
+    assert len(re.findall(r"mov\.b64 .*assert_message_\d_address", ptx)) == 2
+    assert len(re.findall(r"ld\.const\.b64 .*assert_file_\d_address", ptx)) == 1
+
+
+# branches of whole warps ------------------------------------------------------------------------------------------
+@tt.kernel
+def add_warps(a: cute.Tensor, rows: tt.Int32) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    if thread // 32 == rows:
+        a[thread] = cute.arch.warp_reduction_sum(a[thread])
+
+
+@tt.kernel
+def add_lanes(a: cute.Tensor, rows: tt.Int32) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    if thread // 16 == rows:
+        a[thread] = cute.arch.warp_reduction_sum(a[thread])
+
+
+@tt.jit
+def warps_added(a: cute.Tensor, rows: tt.Int32) -> None:
+    add_warps(a, rows).launch(grid=1, block=128)
+
+
+@tt.jit
+def planes_added(a: cute.Tensor, rows: tt.Int32) -> None:
+    add_warps(a, rows).launch(grid=1, block=(48, 2, 1))
+
+
+@tt.jit
+def lanes_added(a: cute.Tensor, rows: tt.Int32) -> None:
+    add_lanes(a, rows).launch(grid=1, block=128)
+
+
+def test_warps_branch_together() -> None:
+    """`thread // 32` is the same for a warp if the threads of a block are in lines of whole warps."""
+    assert re.search(r"@!?%p\d+ bra\.uni", ptx_of(warps_added, vector(), 0))
+    for other in (planes_added, lanes_added):
+        assert not re.search(r"@!?%p\d+ bra\.uni", ptx_of(other, vector(), 0))
+
+
+def test_a_predicate_that_is_set_again_is_no_promise() -> None:
+    once = "{\n\tmov.pred %p1, %p2; // the same for the warp\n\tnot.pred \t%p3, %p1;\n\t@%p3 bra \t$L1;\n}\n"
+    assert "@%p3 bra.uni \t$L1" in make_uniform(once)
+    assert make_uniform(once.replace("\n}", "\n\tsetp.eq.b32 \t%p1, %r1, 0;\n}")).count(".uni") == 0
+    assert make_uniform(once.replace("\n}", "\n\tsetp.eq.b32 \t%p3, %r1, 0;\n}")).count(".uni") == 0
+    other = "{\n\tsetp.eq.b32 \t%p3, %r1, 0;\n\t@%p3 bra \t$L1;\n}\n"
+    assert make_uniform(once + other).endswith(other)
 
 
 def test_a_cluster_is_a_directive() -> None:
@@ -83,8 +135,15 @@ def test_kept_files(tmp_path: Path) -> None:
     assert (tmp_path / "in_clusters.sm_90.cubin").read_bytes() == compiled.__cubin__
 
 
-AT_MOST = {"port: vector add": 95, "port: relu": 84, "port: add by layout": 332, "port: rms norm": 320}
+AT_MOST = {"port: vector add": 51, "port: relu": 45, "port: add by layout": 275, "port: rms norm": 270}
 """Instructions for sm_80 by any assembler of CUDA 13; what benchmarks/sass.py measures, with a little room."""
+
+
+@needs_disassembler
+def test_fixed_extents_leave_nothing_to_divide() -> None:
+    tensors = [make_fake_tensor(tt.Float32, (512, 512), (512, 1), assumed_align=16) for _ in range(3)]
+    compiled = tt.compile(elementwise.vector_add, *tensors, target="nvptx:sm_80")
+    assert sum(counts.total() for counts in instruction_counts(compiled.__sass__).values()) <= 25
 
 
 @needs_disassembler

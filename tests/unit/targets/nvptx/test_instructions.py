@@ -12,8 +12,8 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.targets.nvptx.instructions import INSTRUCTIONS, Emission
 
 PACKAGE = Path(__file__).resolve().parents[4] / "src" / "triptych"
-EMITTING = ("cute/**/*.py", "metastage/**/*.py", "ir/device_module.py")
-NAME = re.compile(r'"((?:nvvm|gpu|llvm)\.[a-z][\w.]*)"')
+EMITTING = ("cute/**/*.py", "metastage/**/*.py", "ir/device_module.py", "atoms/operations.py")
+NAME = re.compile(r'"((?:nvvm|gpu|llvm|tile)\.[a-z][\w.]*)"')
 NO_INSTRUCTIONS = {
     "gpu.container_module",  # an attribute
     "gpu.launch_func",  # the host's

@@ -11,15 +11,15 @@ import triptych as tt
 from tests.unit.targets.nvptx.fake_driver import FakeDriver, needs_compiler, on_gpu, view_on_gpu
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
-from triptych import cute
-from triptych.ir import bindings
+from triptych import cuda, cute
+from triptych.cute.runtime import make_fake_stream
 from triptych.ir.errors import LoweringError
-from triptych.ir.modules import operations_named
 from triptych.support.config import override
 from triptych.support.dlpack import tensor_view
 from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError, LaunchShapeError
+from triptych.support.streams import StreamError
 from triptych.support.tensor_errors import ArgumentTensorError
-from triptych.targets.nvptx.errors import DriverError, NoGpuError, StreamError
+from triptych.targets.nvptx.errors import ArchitectureError, DriverError, NoGpuError
 from triptych.targets.nvptx.loading import load
 
 pytestmark = [needs_compiler, needs_assembler]
@@ -147,6 +147,90 @@ def test_what_is_no_stream(fake: FakeDriver, compiled_filled: Any) -> None:
         fresh(compiled_filled)(on_gpu(4), 1, 0, stream="first")
 
 
+@tt.jit
+def streamed(x: cute.Tensor, stream: cuda.CUstream) -> None:
+    fill(x).launch(grid=1, block=32, stream=stream)
+    fill(x).launch(grid=1, block=32)
+
+
+def streams_of(fake: FakeDriver) -> list[str]:
+    """The handles of the launches so far."""
+    return [line.split(" stream ")[1].split()[0] for line in fake.log("launch")]
+
+
+@pytest.mark.parametrize("stream", [0xABC, 2**40 + 1, Stream(), cuda.CUstream(5)])
+def test_a_stream_as_an_argument(fake: FakeDriver, stream: Any) -> None:
+    fake.kernel("fill", "pi")
+    fake.kernel("fill_1", "pi")
+    compiled = tt.compile(streamed, vector(), make_fake_stream(), target=TARGET)
+    handle = stream if isinstance(stream, int) else stream.__cuda_stream__()[1]
+    compiled(on_gpu(4), stream)
+    compiled(on_gpu(4), stream=stream)
+    assert streams_of(fake) == [f"{handle:#x}", "0"] * 2
+    with override(target=TARGET):
+        streamed(on_gpu(4), stream)
+    assert streams_of(fake) == [f"{handle:#x}", "0"] * 3
+
+
+@pytest.mark.parametrize("stream", [None, make_fake_stream(use_tvm_ffi_env_stream=True)])
+def test_the_current_stream_as_an_argument(fake: FakeDriver, stream: Any) -> None:
+    fake.kernel("fill", "pi")
+    fake.kernel("fill_1", "pi")
+    compiled = tt.compile(streamed, vector(), stream, target=TARGET)
+    compiled(on_gpu(4))
+    compiled(on_gpu(4), None)
+    assert streams_of(fake) == ["0"] * 4
+    with pytest.raises(ArgumentTypeError, match="'stream' was None"):
+        compiled(on_gpu(4), 7)
+
+
+def test_a_stream_that_the_host_function_knows(fake: FakeDriver) -> None:
+    fake.kernel("fill", "pi")
+    stream = Stream()
+
+    @tt.jit
+    def host(x: cute.Tensor) -> None:
+        fill(x).launch(grid=1, block=32, stream=stream)
+
+    compiled = tt.compile(host, vector(), target=TARGET)
+    compiled(on_gpu(4))
+    compiled(on_gpu(4), stream=1)  # the launch names its own
+    assert streams_of(fake) == ["0xbeef"] * 2
+
+
+def test_the_stream_of_a_call_with_a_tuple(fake: FakeDriver) -> None:
+    fake.kernel("fill", "pi")
+
+    @tt.jit
+    def host(pair: tuple[cute.Tensor, tt.Int32]) -> None:
+        fill(pair[0]).launch(grid=pair[1], block=32)
+
+    tt.compile(host, (vector(), 1), target=TARGET)((on_gpu(4), 1), stream=0xABC)
+    assert streams_of(fake) == ["0xabc"]
+
+
+def test_a_memory_that_is_only_read_beside_a_stream(fake: FakeDriver) -> None:
+    """The stream follows the kernel's arguments in a launch: which of those are written must not shift."""
+    fake.kernel("scale", "pipifb")
+
+    @tt.jit
+    def host(x: cute.Tensor, y: cute.Tensor, stream: cuda.CUstream) -> None:
+        scale(x, y, tt.Float32(1), tt.Boolean(True)).launch(grid=1, block=32, stream=stream)
+
+    compiled = tt.compile(host, vector(), vector(), make_fake_stream(), target=TARGET)
+    written = [leaf.memory.written for leaf in compiled._loaded.compiled.lowered.traced.parameters if leaf.memory]
+    assert written == [False, True]
+
+
+def test_waiting_for_a_stream(fake: FakeDriver) -> None:
+    cuda.initialize_cuda_context()
+    cuda.stream_sync(cuda.default_stream())
+    cuda.stream_sync(0xABC)
+    assert fake.log("enter", "wait") == ["enter 0", "wait for 0", "wait for 0xabc"]
+    with pytest.raises(StreamError):
+        cuda.stream_sync("first")
+
+
 # devices --------------------------------------------------------------------------------------------------------
 def test_kernels_are_loaded_where_the_tensors_are(fake: FakeDriver, compiled_filled: Any) -> None:
     fake.kernel("fill", "pi")
@@ -154,6 +238,14 @@ def test_kernels_are_loaded_where_the_tensors_are(fake: FakeDriver, compiled_fil
     for number in (1, 0, 1):
         call(on_gpu(4, number=number), 1, 0)
     assert fake.log("enter", "load") == ["enter 1", "load a cubin", "enter 0", "load a cubin", "enter 1"]
+
+
+def test_tensors_on_different_gpus_are_refused(fake: FakeDriver, compiled_scaled: Any) -> None:
+    fake.kernel("scale", "pipifb")
+    with pytest.raises(ArgumentTensorError, match="different GPUs") as raised:
+        fresh(compiled_scaled)(on_gpu(4), on_gpu(4, number=1), 1.0, True)
+    assert raised.value.found == "x on GPU 0, y on GPU 1"
+    assert fake.log("launch") == []
 
 
 def test_tensors_of_the_host_are_refused(fake: FakeDriver, compiled_filled: Any) -> None:
@@ -242,14 +334,31 @@ def test_launches_in_loops_in_clusters_and_together(fake: FakeDriver) -> None:
     ]
 
 
+@tt.jit
+def overlapping(x: cute.Tensor, options: tt.Constexpr[Any]) -> None:
+    fill(x).launch(grid=1, block=32, **options)
+
+
 def test_a_launch_that_overlaps_the_one_before(fake: FakeDriver) -> None:
     fake.kernel("fill", "pi")
-    compiled = tt.compile(filled, vector(), 1, 0, target=TARGET)
-    (launch,) = operations_named(compiled._loaded.compiled.lowered.traced.module, "gpu.launch_func")
-    launch.attributes["triptych.use_pdl"] = bindings.mlir().UnitAttr.get(launch.context)
-    compiled(on_gpu(4), 1, 0)
+    tt.compile(overlapping, vector(), {"use_pdl": True}, target=TARGET)(on_gpu(4))
     (line,) = fake.log("launch")
     assert "overlapping 1 with" in line
+
+
+@pytest.mark.parametrize(
+    ("options", "target", "error", "says"),
+    [
+        ({"use_pdl": True}, "nvptx:sm_89", ArchitectureError, "sm_90 or newer, or a launch without `use_pdl`"),
+        ({"launch_completion_event": 5}, TARGET, LoweringError, "record events"),
+        ({"programmatic_event": 5}, TARGET, LoweringError, "record events"),
+    ],
+)
+def test_launches_that_cannot_be(options: dict[str, Any], target: str, error: Any, says: str) -> None:
+    with pytest.raises(error) as raised:
+        tt.compile(overlapping, vector(), options, target=target)
+    assert says in str(raised.value)
+    assert "fill(x).launch" in raised.value.span.text()
 
 
 def test_launches_after_one_that_failed_do_nothing(fake: FakeDriver) -> None:

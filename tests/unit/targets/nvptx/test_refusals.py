@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 import triptych as tt
-from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
-from triptych import cute
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.errors import LoweringError
@@ -29,32 +25,6 @@ def compiled(body: str) -> Compiled:
     )
     traced = Traced("k", bindings.mlir().Module.parse(text, context=context()), (), ())
     return SM_80.codegen(lower(traced, SM_80), CompileOptions())
-
-
-@tt.kernel
-def halve(a: cute.Tensor) -> None:
-    t, _, _ = cute.arch.thread_idx()
-    a[t] = (a[t].to(tt.Float32) * 0.5).to(tt.Float8E4M3FN)
-
-
-@tt.kernel
-def halve_four(a: cute.Tensor) -> None:
-    t, _, _ = cute.arch.thread_idx()
-    mine = cute.zipped_divide(a, (4,))[None, t]
-    mine.store((mine.load().to(tt.Float32) * 0.5).to(tt.Float8E4M3FN))
-
-
-@tt.jit
-def launched(a: cute.Tensor, kernel: tt.Constexpr[Any]) -> None:
-    kernel(a).launch(grid=1, block=32)
-
-
-@pytest.mark.parametrize("kernel", [halve, halve_four], ids=lambda kernel: kernel.__name__)
-def test_narrow_floats_are_refused_at_their_line(kernel: Any) -> None:
-    with pytest.raises(LoweringError, match="has no f8E4M3FN yet") as caught:
-        tt.compile(launched, vector(tt.Float8E4M3FN), kernel, target="nvptx:sm_80")
-    assert caught.value.span is not None
-    assert caught.value.span.file == __file__
 
 
 CONSTRAINTS = {

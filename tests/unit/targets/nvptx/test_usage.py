@@ -1,9 +1,8 @@
-"""Resources as data and as a table, warnings for spills, and reasons for narrow accesses."""
+"""Resources as data and as a table, and reasons for narrow accesses."""
 
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.cute.runtime import FakeTensor, make_fake_tensor
-from triptych.support.warnings import TriptychWarning
+from triptych.support.config import override
 from triptych.targets.nvptx.resources import Resources
 from triptych.targets.nvptx.usage import Usage, usage_table
 from triptych.tools.cli import main
@@ -38,28 +37,14 @@ def copy_some(a: cute.Tensor, b: cute.Tensor) -> None:
             b[thread + k] = a[thread + k]
 
 
-@tt.kernel
-def crowded(a: cute.Tensor) -> None:
-    """Two hundred numbers at once, where a thread has 64 registers."""
-    thread, _, _ = cute.arch.thread_idx()
-    numbers = [a[thread + 32 * k] for k in range(200)]
-    cute.arch.sync_threads()
-    for k in tt.range_constexpr(200):
-        a[thread + 32 * k] = numbers[199 - k] * numbers[k]
-
-
 @tt.jit
 def launched(kernel: tt.Constexpr[Any], a: cute.Tensor, b: cute.Tensor) -> None:
     kernel(a, b).launch(grid=1, block=THREADS, smem=1024)
 
 
-@tt.jit
-def crowd(a: cute.Tensor) -> None:
-    crowded(a).launch(grid=1, block=1024)
-
-
 def used(kernel: Any, make: Any = vector) -> Usage:
-    compiled = tt.compile(launched, kernel, make(), make(), target="nvptx:sm_80")
+    with override(performance_warnings=False):
+        compiled = tt.compile(launched, kernel, make(), make(), target="nvptx:sm_80")
     found: dict[str, Usage] = compiled.usage
     (usage,) = found.values()
     return usage
@@ -80,7 +65,7 @@ def test_a_kernel_with_its_launch() -> None:
     ("kernel", "make", "why"),
     [
         (copy_some, vector, "a condition of its own"),
-        (copy_four, lambda: vector(align=4), "a multiple of 4 bytes only"),
+        (copy_four, lambda: vector(align=4), "only known to be a multiple of 4 bytes"),
         (copy_four, strided, "known only at run time"),
     ],
     ids=["condition", "alignment", "stride"],
@@ -93,18 +78,6 @@ def test_narrow_accesses_have_a_line_and_a_reason(kernel: Any, make: Any, why: s
         assert each.number == 4
         assert each.span is not None
         assert each.span.file == __file__
-
-
-def test_spills_are_warned_of_at_the_kernel() -> None:
-    with pytest.warns(TriptychWarning, match="crowded needs more than 64 registers") as caught:
-        tt.compile(crowd, vector(), target="nvptx:sm_80")
-    assert caught[0].filename == __file__
-
-
-def test_no_warning_without_spills() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tt.compile(launched, copy_four, vector(), vector(), target="nvptx:sm_86")
 
 
 def test_what_only_the_launch_knows() -> None:

@@ -17,9 +17,10 @@ def _has_libdevice() -> bool:
 
 
 INSTALLED = [assembler for assembler in ASSEMBLERS if assembler.version() is not None]
+HAS_ASSEMBLER = bool(INSTALLED) and _has_libdevice()
 
 needs_assembler = pytest.mark.skipif(
-    not INSTALLED or not _has_libdevice(),
+    not HAS_ASSEMBLER,
     reason="needs NVIDIA's assembler and libdevice: pip install 'triptych[cuda]'",
 )
 needs_disassembler = pytest.mark.skipif(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from triptych.targets.cpu.expressions import Expression, select
+from triptych.ir.expressions import Expression, select
 from triptych.targets.cpu.mathematics.combinations import fma
 
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.expressions import Expression, select
 from triptych.ir.modules import symbols
-from triptych.targets.cpu.expressions import Expression, select
 
 Body = Callable[[Expression], tuple[Expression, ...]]
 

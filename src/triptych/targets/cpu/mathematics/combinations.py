@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triptych.targets.cpu.expressions import Expression, Operand, select
+from triptych.ir.expressions import Expression, Operand, select
 
 
 def fma(a: Operand, b: Operand, c: Operand) -> Expression:

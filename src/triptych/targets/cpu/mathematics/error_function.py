@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.targets.cpu.expressions import Expression, select
+from triptych.ir.expressions import Expression, select
 from triptych.targets.cpu.mathematics.binary_floats import power_of_two
 from triptych.targets.cpu.mathematics.combinations import at_most, copysign, fma, polynomial
 from triptych.targets.cpu.mathematics.exponentials import exp_parts

@@ -5,7 +5,7 @@ exp(x) = 2**n * exp(r) with n the integer nearest to x / ln 2, so that |r| <= ln
 
 from __future__ import annotations
 
-from triptych.targets.cpu.expressions import Expression, select
+from triptych.ir.expressions import Expression, select
 from triptych.targets.cpu.mathematics.binary_floats import nearest_integer, power_of_two, scaled
 from triptych.targets.cpu.mathematics.combinations import clamp, fma, polynomial
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from triptych.targets.cpu.expressions import Expression, select
+from triptych.ir.expressions import Expression, select
 from triptych.targets.cpu.mathematics.combinations import copysign, fma
 from triptych.targets.cpu.mathematics.logarithms import log1p
 

@@ -5,7 +5,7 @@ asin uses asin(x) = pi / 2 - 2 * asin(sqrt((1 - x) / 2)) above 1/2; atan uses at
 
 from __future__ import annotations
 
-from triptych.targets.cpu.expressions import Expression, select
+from triptych.ir.expressions import Expression, select
 from triptych.targets.cpu.mathematics.combinations import copysign, fma, polynomial
 
 _HALF_PI_HIGH, _HALF_PI_LOW = 1.5707963705062866, -4.371138828673793e-08

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from itertools import pairwise
 
-from triptych.targets.cpu.expressions import Expression, select
+from triptych.ir.expressions import Expression, select
 
 _WORDS = (0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB)
 """The first bits of 2 / pi, after 32 zeros for the smallest angles."""

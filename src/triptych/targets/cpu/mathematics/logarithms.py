@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from triptych.targets.cpu.expressions import Expression, select
+from triptych.ir.expressions import Expression, select
 from triptych.targets.cpu.mathematics.binary_floats import power_of_two, split, split_any
 from triptych.targets.cpu.mathematics.combinations import fma, polynomial
 from triptych.targets.cpu.mathematics.exponentials import LN2_HIGH, LN2_LOW

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from triptych.targets.cpu.expressions import Expression, select
+from triptych.ir.expressions import Expression, select
 from triptych.targets.cpu.mathematics.binary_floats import nearest_integer, power_of_two, split
 from triptych.targets.cpu.mathematics.combinations import clamp, copysign, fma, polynomial
 from triptych.targets.cpu.mathematics.exponentials import exp2

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from triptych.targets.cpu.expressions import Expression, select
+from triptych.ir.expressions import Expression, select
 from triptych.targets.cpu.mathematics.binary_floats import nearest_integer
 from triptych.targets.cpu.mathematics.cold_path import corrected
 from triptych.targets.cpu.mathematics.combinations import fma, polynomial

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from triptych.ir.modules import graft
 from triptych.targets.cpu.simt.private_arrays import PrivateArray
 
 if TYPE_CHECKING:
@@ -15,12 +16,22 @@ class Arrays:
 
     shared: Any
 
+    def __init__(self, module: Any) -> None:
+        self._module = module
+        self._defined: set[str] = set()
+
     def private(self, warp: Warp, root: Any) -> tuple[PrivateArray, Any]:
         """A private array and the address of this warp's part of it."""
         raise NotImplementedError
 
-    def scratch(self, kind: str) -> Any:
-        """Memory for one value of all lanes, used at once."""
+    def define(self, text: str) -> None:
+        """Have functions and constants beside the function; they are MLIR text."""
+        if text not in self._defined:
+            self._defined.add(text)
+            graft(self._module, text)
+
+    def scratch(self, kind: str, role: str = "") -> Any:
+        """Memory for one value of all lanes, used at once; the same one for every value of a type and a role."""
         raise NotImplementedError
 
     def fault(self, warp: Warp, thread: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from triptych.simt.operations import element_size
+from triptych.targets.cpu.simt.lanes_in_turn import each_active
 from triptych.targets.cpu.simt.values import Rows, Scalar, Wide, plain_pointer
 
 if TYPE_CHECKING:
@@ -149,26 +150,6 @@ def part_of_struct(warp: Warp, operation: Any) -> None:
 
 def _same_everywhere(warp: Warp, value: Any) -> bool:
     return warp.analysis.at(value).uniform and isinstance(warp.get(value), Scalar)
-
-
-def each_active(warp: Warp, act: Callable[[Any], None]) -> None:
-    """A loop over the active lanes, in order."""
-    code = warp.code
-    low, high, one = code.constant(0, "index"), code.constant(code.width, "index"), code.constant(1, "index")
-    made = code.operation("scf.for", (low, high, one), regions=1)
-    inside = code.block(made, 0, ["index"])
-    before = code.enter(inside)
-    lane = inside.arguments[0]
-    if warp.mask is None:
-        act(lane)
-    else:
-        chosen = code.operation("scf.if", (code.extract_at(warp.mask, lane, "i1"),), regions=2)
-        outside = code.enter(code.block(chosen, 0))
-        act(lane)
-        code.operation("scf.yield")
-        code.leave(outside)
-    code.operation("scf.yield")
-    code.leave(before)
 
 
 HANDLERS: dict[str, Callable[[Any, Any], None]] = {

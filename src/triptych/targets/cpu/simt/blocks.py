@@ -2,42 +2,44 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from triptych.ir.builder import Builder
 from triptych.simt.analysis import LaneAnalysis, Shape
-from triptych.simt.operations import body, element_size, operations
-from triptych.targets.cpu.annotate_loops import CARRIED
+from triptych.simt.loop_hints import CARRIED
+from triptych.simt.operations import body, element_size, inner, operations
+from triptych.simt.spinning import waits
 from triptych.targets.cpu.kernel_functions import POLL_REQUEST
 from triptych.targets.cpu.simt.arrays import Arrays
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.homes import Crossings
 from triptych.targets.cpu.simt.launch_frame import LaunchFrame, known_block
-from triptych.targets.cpu.simt.plan import Item, Once, Segment, Together, is_block, make_plan, segments
+from triptych.targets.cpu.simt.plan import Item, NotTogether, Once, Segment, Together, is_block, make_plan, segments
 from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
+from triptych.targets.cpu.simt.sums import Taken, grouped_sums
 from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
 from triptych.targets.cpu.simt.warp import Position, Warp
-
-MOST_THREADS = 1024
 
 
 class BlockFunction(Arrays):
     """Builds `<name>.blocks(kernel arguments, grid x 3, block x 3, shared bytes, begin, end)`."""
 
     def __init__(self, kernel: Any, module: Any, width: int) -> None:
+        super().__init__(module)
         self._kernel = kernel
-        self._block = known_block(kernel)
         self._private = private_arrays(kernel)
         by_element = frozenset(root for root, array in self._private.items() if array.by_element)
-        shape = Shape(width, self._block)
-        self._analysis, self._items = _planned(kernel, shape, by_element)
+        self._analysis, self._items = _planned(kernel, Shape(width, known_block(kernel)), by_element)
         self._crossings = Crossings(self._items, self._analysis)
         self._code = Code(Builder(module.context), width)
-        self._module = module
         self._values: dict[Any, Emitted] = {}
+        self._scratch: dict[tuple[str, str], Any] = {}
         self._homes: dict[Any, list[tuple[str, Any]]] = {}
+        self._free: defaultdict[str, list[Any]] = defaultdict(list)
+        """Homes that nobody lives in any more, by what they hold."""
         self._array_memory: dict[Any, tuple[Any, bool]] = {}
         self._array_segments = self._segments_of_arrays()
 
@@ -55,19 +57,14 @@ class BlockFunction(Arrays):
         frame.build(run)
         return frame.function
 
-    @property
-    def _most_warps(self) -> int:
-        if self._block is None:
-            return MOST_THREADS // self._code.width
-        x, y, z = self._block
-        return -(-x * y * z // self._code.width)
-
     # memory -----------------------------------------------------------------------------------------------------
     def _allocate(self, kind: str, count: int) -> Any:
         return self._frame.memory.allocate(kind, count)
 
-    def scratch(self, kind: str) -> Any:
-        return self._allocate(kind, 1)
+    def scratch(self, kind: str, role: str = "") -> Any:
+        if (kind, role) not in self._scratch:
+            self._scratch[kind, role] = self._allocate(kind, 1)
+        return self._scratch[kind, role]
 
     def private(self, warp: Warp, root: Any) -> tuple[PrivateArray, Any]:
         array, code = self._private[root], self._code
@@ -76,9 +73,9 @@ class BlockFunction(Arrays):
         if root not in self._array_memory:
             used = self._array_segments[root]
             once = len(used) == 1 and not next(iter(used)).in_loop
-            self._array_memory[root] = (self._allocate(kind, count * (1 if once else self._most_warps)), once)
+            self._array_memory[root] = (self._allocate(kind, count * (1 if once else self._frame.most_warps)), once)
         memory, once = self._array_memory[root]
-        if once or self._most_warps == 1:
+        if once or self._frame.most_warps == 1:
             return array, memory
         place = code.value("arith.muli", (warp.number, code.constant(count, "i32")), "i32")
         return array, code.offset(memory, code.value("arith.extui", (place,), "i64"), kind)
@@ -106,13 +103,16 @@ class BlockFunction(Arrays):
                 self._once().convert(item.operation)
             else:
                 self._run_together(item)
+            for value in self._crossings.ending(item):
+                for kind, home in self._homes.pop(value):
+                    self._free[kind].append(home)
 
     def _once(self) -> Warp:
         return Warp(self._code, self._analysis, self._position, self, self._values, None, None)
 
     def _run_segment(self, segment: Segment) -> None:
         code = self._code
-        if self._most_warps == 1:
+        if self._frame.most_warps == 1:
             self._run_warp(segment, code.constant(0, "i32"))
             return
         zero, one = code.constant(0, "i32"), code.constant(1, "i32")
@@ -136,7 +136,10 @@ class BlockFunction(Arrays):
                 warp.convert(value.owner.operation)
             else:
                 self._load_home(warp, value)
-        for operation in segment.operations:
+        for operation in grouped_sums(segment.operations):
+            if isinstance(operation, Taken):
+                warp.take(operation.load, operation.value, operation.element)
+                continue
             warp.convert(operation)
             for result in operation.results:
                 if self._crossings.stored(result):
@@ -147,7 +150,7 @@ class BlockFunction(Arrays):
 
     def _existing(self, warp: Warp) -> Any:
         """The lanes that are threads: the last warp of a block may have fewer."""
-        if self._block is not None and self._block[0] * self._block[1] * self._block[2] % self._code.width == 0:
+        if self._frame.whole_warps:
             return None
         return self._code.compare(
             "ult", warp.linear().value, self._code.broadcast(self._frame.threads, "i32"), lanes=True
@@ -161,8 +164,11 @@ class BlockFunction(Arrays):
         place = self._crossings.place(value)
         if place not in self._homes:
             kinds = warp.form_types(place, self._analysis.at(place).known)
-            self._homes[place] = [(kind, self._allocate(_stored(kind), self._most_warps)) for kind in kinds]
+            self._homes[place] = [(kind, self._new_home(kind)) for kind in kinds]
         return self._homes[place]
+
+    def _new_home(self, kind: str) -> Any:
+        return self._free[kind].pop() if self._free[kind] else self._allocate(_stored(kind), self._frame.most_warps)
 
     def _addresses(self, warp: Warp, value: Any) -> list[tuple[str, Any]]:
         code = self._code
@@ -284,6 +290,8 @@ class BlockFunction(Arrays):
 
 
 def _planned(kernel: Any, shape: Shape, by_element: frozenset[Any]) -> tuple[LaneAnalysis, list[Item]]:
+    if waits(kernel):
+        raise NotTogether(kernel)
     per_warp: frozenset[Any] = frozenset()
     while True:
         analysis = LaneAnalysis(kernel, shape, per_warp, by_element)
@@ -315,7 +323,5 @@ def _follow(operation: Any, roots: dict[Any, Any], note: Callable[[Any], None]) 
             note(roots[operand])
             if operation.name == "llvm.getelementptr":
                 roots[operation.results[0]] = roots[operand]
-    for region in operation.regions:
-        for block in region.blocks:
-            for child in operations(block):
-                _follow(child, roots, note)
+    for child in inner(operation):
+        _follow(child, roots, note)

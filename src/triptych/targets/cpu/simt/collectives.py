@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.simt.operations import element_size
-from triptych.targets.cpu.simt.atomics import each_active
+from triptych.targets.cpu.simt.lanes_in_turn import each_active
 from triptych.targets.cpu.simt.memory import gather
 from triptych.targets.cpu.simt.values import Scalar, Wide
 
@@ -220,6 +220,12 @@ def check(warp: Warp, operation: Any) -> None:
         failing = failing if warp.mask is None else code.both(warp.mask, failing)
         holds = code.value("arith.xori", (code.any(failing), code.constant(1, "i1")), "i1")
         lane = first_of(warp, failing)
+    require(warp, holds, lane, attributes)
+
+
+def require(warp: Warp, holds: Any, lane: Any, attributes: dict[str, Any]) -> None:
+    """Fail unless a condition of the warp holds; `lane` (i32) is to blame."""
+    code = warp.code
     made = code.operation("scf.if", (holds,), regions=2)
     for side in range(2):
         before = code.enter(code.block(made, side))
@@ -279,6 +285,7 @@ HANDLERS: dict[str, Callable[[Any, Any], None]] = {
     "nvvm.elect.sync": elect,
     "nvvm.bar.warp.sync": nothing,
     "nvvm.nanosleep": nothing,
+    "nvvm.griddepcontrol": nothing,  # the launch before this one has ended
     "gpu.barrier": barrier,
     "nvvm.barrier": barrier,
     "nvvm.barrier.arrive": barrier,

@@ -11,7 +11,7 @@ from typing import Any
 
 from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
-from triptych.simt.operations import BARRIERS, body, operations
+from triptych.simt.operations import BARRIERS, body, walk
 from triptych.simt.spinning import spins
 from triptych.support.render import render
 from triptych.support.runtime_errors import DeadlockError
@@ -47,7 +47,7 @@ class CoroutineKernel:
         self._code = Code(Builder(module.context), WARP)
         self._name = kernel.attributes["sym_name"].value
         self._arguments = list(body(kernel).arguments)
-        self._sites = [found for found in _walk(kernel) if found.name in BARRIERS or spins(found)]
+        self._sites = [found for found in walk(kernel) if found.name in BARRIERS or spins(found)]
 
     def build(self) -> None:
         warp = WaitingWarp(self._kernel, self._module, self._code, self._name, self._sites)
@@ -203,14 +203,5 @@ class CoroutineKernel:
 def _reads_global(loop: Any) -> bool:
     return any(
         found.name in ("llvm.load", "llvm.atomicrmw", "llvm.cmpxchg") and "ptr<3>" not in str(found.operands[0].type)
-        for found in _walk(loop)
+        for found in walk(loop)
     )
-
-
-def _walk(operation: Any) -> list[Any]:
-    found = []
-    for region in operation.regions:
-        for block in region.blocks:
-            for child in operations(block):
-                found += [child, *_walk(child)]
-    return found

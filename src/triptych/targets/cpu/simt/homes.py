@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from triptych.simt.analysis import LaneAnalysis
-from triptych.simt.operations import body, inner, is_pure
+from triptych.simt.operations import body, inner, is_pure, walk
 from triptych.targets.cpu.simt.plan import Item, Segment, Together, is_block, segments
 
 _CHEAP_TYPES = ("i1", "i8", "i16", "i32", "i64", "index")
+_MOST_REMADE = 64
+"""Operations that a value may take to be made again; memory is cheaper than more of them."""
 
 
 class Crossings:
@@ -22,17 +24,22 @@ class Crossings:
         """Values that share the home of another: results of loops, and what is carried into the next iteration."""
         self._placed: set[Any] = set()
         """Values that a loop or branch of the block carries: they always have a home."""
+        self._costs: dict[Any, int | None] = {}
+        """Operations that it takes to make a value again; None for what is kept in memory."""
+        self._collect_places(items)
         for segment in segments(items):
             for operation in segment.operations:
                 for result in operation.results:
                     self._maker[result] = segment
-        self._collect_places(items)
+                    self._costs[result] = self._cost_of(operation, str(result.type))
         self._needs = {segment: self._needed(segment) for segment in segments(items)}
         self._carry_in_place(items)
         self.homed: set[Any] = {
             self.place(value) for needs in self._needs.values() for value in needs if not self.remade(value)
         }
         self.homed |= self._placed
+        self._ends: dict[Item, list[Any]] = {}
+        self._collect_ends(items)
 
     def place(self, value: Any) -> Any:
         """The value whose home this one shares; itself by default."""
@@ -46,45 +53,64 @@ class Crossings:
 
     def remade(self, value: Any) -> bool:
         """Whether a value from elsewhere is computed again: integer arithmetic on what every warp has anyway."""
-        if value in self._place_of or value in self._placed:
-            return False
-        if is_block(self._analysis, value):
-            return True
-        maker = value.owner.operation if value in self._maker else None
-        if maker is None or not is_pure(maker.name) or inner(maker):
-            return maker is not None and maker.name == "llvm.alloca"
-        kind = str(value.type)
-        if kind not in _CHEAP_TYPES and not kind.startswith("!llvm.ptr"):
-            return False
-        return all(self.remade(operand) for operand in maker.operands)
+        return self._cost(value) is not None
 
     def needs(self, segment: Segment) -> list[Any]:
         """In the order in which they can be loaded or made again."""
-        ordered: list[Any] = []
+        return list(self._needs[segment])
+
+    def ending(self, item: Item) -> list[Any]:
+        """Values whose homes are free when an item has run: what loops and branches carry keeps its own."""
+        return self._ends.get(item, [])
+
+    # collecting -------------------------------------------------------------------------------------------------
+    def _cost(self, value: Any) -> int | None:
+        if value in self._place_of or value in self._placed:
+            return None
+        return 0 if is_block(self._analysis, value) else self._costs.get(value)
+
+    def _cost_of(self, operation: Any, kind: str) -> int | None:
+        if _is_private(operation):
+            return 1
+        if not is_pure(operation.name) or inner(operation):
+            return None
+        if kind not in _CHEAP_TYPES and not kind.startswith("!llvm.ptr"):
+            return None
+        total = 1
+        for operand in operation.operands:
+            cost = self._cost(operand)
+            if cost is None or total + cost > _MOST_REMADE:
+                return None
+            total += cost
+        return total
+
+    def _needed(self, segment: Segment) -> dict[Any, None]:
+        """What a segment reads of others, after what that is made again from."""
+        found: dict[Any, None] = {}
 
         def add(value: Any) -> None:
-            if value in ordered or is_block(self._analysis, value) or self._maker.get(value) is segment:
+            if value in found or is_block(self._analysis, value) or self._maker.get(value) is segment:
                 return
             if self.remade(value):
                 for operand in value.owner.operation.operands:
                     add(operand)
-            ordered.append(value)
-
-        for value in self._needs[segment]:
-            add(value)
-        return ordered
-
-    # collecting -------------------------------------------------------------------------------------------------
-    def _needed(self, segment: Segment) -> list[Any]:
-        found: dict[Any, None] = {}
-        for operation in segment.operations:
-            for value in _uses(operation):
-                if value in self._maker or value in self._placed or value in self._place_of:
-                    found[value] = None
-        for value, _ in segment.copies:
             if value in self._maker or value in self._placed or value in self._place_of:
                 found[value] = None
-        return [value for value in found if self._maker.get(value) is not segment]
+
+        for value in _uses(segment):
+            add(value)
+        return found
+
+    def _collect_ends(self, items: Sequence[Item]) -> None:
+        last = {value: item for item in items for segment in segments([item]) for value in self._needs[segment]}
+        for item in items:
+            if isinstance(item, Together):
+                for inside in item.bodies:
+                    self._collect_ends(inside)
+            elif isinstance(item, Segment):
+                for value in (result for operation in item.operations for result in operation.results):
+                    if self.stored(value) and value not in self._place_of:
+                        self._ends.setdefault(last[value], []).append(value)
 
     def _collect_places(self, items: Sequence[Item]) -> None:
         for item in items:
@@ -136,18 +162,26 @@ class Crossings:
                 continue
             last.copies.remove((value, place))
             self._place_of[value] = place
-            if value in self._needs[last] and value not in _all_uses(last):
-                self._needs[last].remove(value)
+        self._needs[last] = self._needed(last)
         if not last.operations and not last.copies:
             items.remove(last)
 
 
-def _uses(operation: Any) -> Iterator[Any]:
-    yield from operation.operands
-    for child in inner(operation):
-        yield from _uses(child)
+def _is_private(operation: Any) -> bool:
+    """Whether it makes an address in an array of threads, which is no number: memory cannot hold it."""
+    while operation.name == "llvm.getelementptr":
+        owner = operation.operands[0].owner
+        if not hasattr(owner, "operation"):  # an argument of a block
+            return False
+        operation = owner.operation
+    return bool(operation.name == "llvm.alloca")
 
 
-def _all_uses(segment: Segment) -> set[Any]:
-    used = {value for operation in segment.operations for value in _uses(operation)}
-    return used | {value for value, _ in segment.copies}
+def _uses(segment: Segment) -> Iterator[Any]:
+    """What the operations of a segment read, and what it copies at its end."""
+    for operation in segment.operations:
+        yield from operation.operands
+        for child in walk(operation):
+            yield from child.operands
+    for value, _ in segment.copies:
+        yield value

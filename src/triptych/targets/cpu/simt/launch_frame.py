@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 from triptych.simt.operations import body, contains
@@ -11,6 +12,7 @@ from triptych.targets.cpu.simt.function_memory import FunctionMemory
 from triptych.targets.cpu.simt.values import plain_pointer
 from triptych.targets.cpu.simt.warp import Position
 
+MOST_THREADS = 1024
 _SHARED_ALIGNMENT = 1024
 
 
@@ -43,7 +45,11 @@ class LaunchFrame:
         if size is not None:
             self._block = [code.constant(n, "i32") for n in size]
         self.shared = self._shared_memory(values[-3]) if contains(kernel, frozenset({"llvm.mlir.addressof"})) else None
-        self.threads, self.warps = self._counts(size)
+        known = prod(size) if size is not None else None
+        self.most_warps = -(-(known or MOST_THREADS) // code.width)
+        self.whole_warps = known is not None and known % code.width == 0
+        """Whether every lane of every warp is a thread."""
+        self.threads, self.warps = self._counts(known)
 
     def build(self, run: Callable[[Position], None]) -> None:
         """Write the loop; `run` writes what one block does."""
@@ -56,12 +62,11 @@ class LaunchFrame:
         code.leave(before)
         code.operation("func.return")
 
-    def _counts(self, size: tuple[int, int, int] | None) -> tuple[Any, Any]:
+    def _counts(self, known: int | None) -> tuple[Any, Any]:
         """Threads and warps of a block (i32)."""
         code, width, block = self._code, self._code.width, self._block
-        if size is not None:
-            threads = size[0] * size[1] * size[2]
-            return code.constant(threads, "i32"), code.constant(-(-threads // width), "i32")
+        if known is not None:
+            return code.constant(known, "i32"), code.constant(self.most_warps, "i32")
         counted = code.value("arith.muli", (code.value("arith.muli", block[:2], "i32"), block[2]), "i32")
         more = code.value("arith.addi", (counted, code.constant(width - 1, "i32")), "i32")
         return counted, code.value("arith.divui", (more, code.constant(width, "i32")), "i32")

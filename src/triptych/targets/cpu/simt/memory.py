@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 from triptych.simt.lanes import Lanes
 from triptych.simt.operations import element_size
-from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, plain_pointer, vector_type
+from triptych.targets.cpu.simt.lanes_in_turn import load_in_turn, store_in_turn
+from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, element_of, plain_pointer, vector_type
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
 
 _MOST_RUNS = 8
 """Runs that are read one by one; more are gathered."""
+_LEAST_GATHERED = 4
+"""Bytes of the smallest element that machines gather and scatter."""
 
 
 def _alignment(operation: Any, size: int) -> int:
@@ -68,7 +71,14 @@ def _load_vectors(warp: Warp, pointer: Any, counted: tuple[int, str], alignment:
         if warp.mask is None:
             return Packed(warp.code.load(address, kind, alignment), count)
         return Packed(masked_load(warp, address, _repeated(warp, count), kind, alignment), count)
+    if not _in_runs(known, size):
+        return Packed(load_each(warp, pointer, f"vector<{count}x{element}>", alignment), count)
     return Rows([_load_lanes(warp, pointer, element, size, i * size) for i in range(count)])
+
+
+def _in_runs(known: Lanes, size: int) -> bool:
+    """Whether elements of the lanes lie in a few runs, so that rows of lanes are read and written."""
+    return known.known and len(_runs(known, size)) <= _MOST_RUNS
 
 
 def _is_packed(known: Lanes, size: int) -> bool:
@@ -98,15 +108,20 @@ def _load_lanes(warp: Warp, pointer: Any, element: str, alignment: int, shift: i
     if element == "!llvm.ptr":
         words = _load_lanes(warp, pointer, "i64", alignment, shift)
         return code.value("llvm.inttoptr", (words,), code.wide("!llvm.ptr"))
-    if known.known:
-        runs = _runs(known, size)
-        if len(runs) <= _MOST_RUNS:
-            parts = [_load_run(warp, pointer, run, element, alignment, shift) for run in runs]
-            return _joined(warp, parts, element)
+    if _in_runs(known, size):
+        parts = [_load_run(warp, pointer, run, element, alignment, shift) for run in _runs(known, size)]
+        return _joined(warp, parts, element)
     addresses = warp.vector(pointer)
     if shift:
         addresses = code.offset(addresses, code.constants([shift] * code.width, "i64"), "i8")
     return gather(warp, addresses, element, alignment)
+
+
+def lane_address(warp: Warp, pointer: Any, lane: int) -> Any:
+    """The address in one lane, whatever is known of it."""
+    if warp.analysis.at(pointer).known:
+        return _address(warp, pointer, lane, 0)
+    return warp.code.extract(warp.vector(pointer), lane, "!llvm.ptr")
 
 
 def _address(warp: Warp, pointer: Any, lane: int, shift: int) -> Any:
@@ -169,11 +184,37 @@ def _concatenated(warp: Warp, left: Any, n: int, right: Any, m: int, element: st
 
 def gather(warp: Warp, addresses: Any, element: str, alignment: int) -> Any:
     code, kind = warp.code, warp.code.wide(element)
+    if element_size(element) < _LEAST_GATHERED:
+        return load_in_turn(warp, addresses, element, alignment)
     mask = warp.mask if warp.mask is not None else code.dense(", ".join(["true"] * code.width), code.wide("i1"))
     attributes = {"alignment": code.builder.integer("i32", alignment)}
     return code.value("llvm.intr.masked.gather", (addresses, mask, code.zero(kind)), kind, attributes)
 
 
+# lane after lane --------------------------------------------------------------------------------------------------
+def load_each(warp: Warp, pointer: Any, kind: str, alignment: int) -> Any:
+    """A vector from every lane's own address, lane after lane."""
+    code = warp.code
+    if warp.mask is not None:
+        return load_in_turn(warp, warp.vector(pointer), kind, alignment)
+    count, element = vector_type(kind) or (1, kind)
+    parts = [code.load(lane_address(warp, pointer, lane), kind, alignment) for lane in range(code.width)]
+    return _joined(warp, [(part, count) for part in parts], element)
+
+
+def store_each(warp: Warp, packed: Any, pointer: Any, kind: str, alignment: int) -> None:
+    """A vector to every lane's own address."""
+    code = warp.code
+    count, element = vector_type(kind) or (1, kind)
+    if warp.mask is not None:
+        store_in_turn(warp, packed, warp.vector(pointer), kind, alignment)
+        return
+    for lane in range(code.width):
+        part = code.shuffle(packed, packed, range(lane * count, lane * count + count), element)
+        code.store(part, lane_address(warp, pointer, lane), alignment)
+
+
+# arrays of threads ------------------------------------------------------------------------------------------------
 def _row(warp: Warp, found: Private, index: int) -> Any:
     """The address of a row of a private array: one element of all lanes."""
     array, base = warp.arrays.private(warp, found.root)
@@ -207,6 +248,9 @@ def _load_private(warp: Warp, found: Private, kind: str) -> Wide | Rows:
 
 def _load_element(warp: Warp, found: Private, index: int, element: str) -> Any:
     size = element_size(element)
+    together = size // found.size
+    if together > 1:
+        return _joined_words(warp, found, index * together, together, element)
     if isinstance(found.dynamic, Wide):
         return gather(warp, _elements(warp, found, index), element, size)
     return warp.code.load(_row(warp, found, index), warp.code.wide(element), size * warp.code.width)
@@ -311,6 +355,10 @@ def _store_vectors(warp: Warp, value: Any, pointer: Any, counted: tuple[int, str
         else:
             masked_store(warp, packed, warp.scalar(pointer), _repeated(warp, count), alignment)
         return
+    known = warp.analysis.at(pointer)
+    if not (_in_runs(known, size) and all(contiguous for _, _, contiguous in _runs(known, size))):
+        store_each(warp, packed_value(warp, value, count, element), pointer, f"vector<{count}x{element}>", alignment)
+        return
     for i, row in enumerate(warp_rows(warp, value)):
         _store_lanes(warp, row, pointer, element, size, i * size)
 
@@ -335,12 +383,11 @@ def _store_lanes(warp: Warp, vector: Any, pointer: Any, element: str, alignment:
         words = code.value("llvm.ptrtoint", (vector,), code.wide("i64"))
         _store_lanes(warp, words, pointer, "i64", alignment, shift)
         return
-    if known.known:
-        runs = _runs(known, size)
-        if len(runs) <= _MOST_RUNS and all(contiguous for _, _, contiguous in runs):
-            for run in runs:
-                _store_run(warp, vector, pointer, run, element, alignment, shift)
-            return
+    runs = _runs(known, size) if _in_runs(known, size) else []
+    if runs and all(contiguous for _, _, contiguous in runs):
+        for run in runs:
+            _store_run(warp, vector, pointer, run, element, alignment, shift)
+        return
     addresses = warp.vector(pointer)
     if shift:
         addresses = code.offset(addresses, code.constants([shift] * code.width, "i64"), "i8")
@@ -363,7 +410,10 @@ def _store_run(
 
 
 def scatter(warp: Warp, vector: Any, addresses: Any, alignment: int) -> None:
-    code = warp.code
+    code, element = warp.code, element_of(str(vector.type))
+    if element_size(element) < _LEAST_GATHERED:
+        store_in_turn(warp, vector, addresses, element, alignment)
+        return
     mask = warp.mask if warp.mask is not None else code.dense(", ".join(["true"] * code.width), code.wide("i1"))
     attributes = {"alignment": code.builder.integer("i32", alignment)}
     code.operation("llvm.intr.masked.scatter", (vector, addresses, mask), attributes=attributes)
@@ -377,8 +427,30 @@ def _store_private(warp: Warp, found: Private, value: Any, kind: str) -> None:
         _store_element(warp, found, i, row, element)
 
 
+def _joined_words(warp: Warp, found: Private, index: int, together: int, element: str) -> Any:
+    """Elements side by side as one word in every lane."""
+    code, part = warp.code, f"i{8 * found.size}"
+    rows = [(_load_element(warp, found, index + i, part), code.width) for i in range(together)]
+    places = [i * code.width + lane for lane in range(code.width) for i in range(together)]
+    every = _joined(warp, rows, part)
+    return code.value("vector.bitcast", (code.shuffle(every, every, places, part),), code.wide(element))
+
+
+def _store_words(warp: Warp, found: Private, index: int, together: int, row: Any) -> None:
+    """A word in every lane into elements side by side."""
+    code, part = warp.code, f"i{8 * found.size}"
+    every = code.value("vector.bitcast", (row,), f"vector<{together * code.width}x{part}>")
+    for i in range(together):
+        places = [lane * together + i for lane in range(code.width)]
+        _store_element(warp, found, index + i, code.shuffle(every, every, places, part), part)
+
+
 def _store_element(warp: Warp, found: Private, index: int, row: Any, element: str) -> None:
     code, size = warp.code, element_size(element)
+    together = size // found.size
+    if together > 1:
+        _store_words(warp, found, index * together, together, row)
+        return
     if isinstance(found.dynamic, Wide):
         scatter(warp, row, _elements(warp, found, index), size)
         return
@@ -401,7 +473,8 @@ def allocate(warp: Warp, operation: Any) -> None:
         _, base = warp.arrays.private(warp, result)
         warp.set(result, Scalar(base))
     else:
-        warp.set(result, Private(result, 0, None))
+        size = element_size(str(operation.attributes["elem_type"].value))
+        warp.set(result, Private(result, 0, None, size))
 
 
 HANDLERS: dict[str, Callable[[Any, Any], None]] = {

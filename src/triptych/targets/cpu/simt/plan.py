@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, TypeAlias
 
 from triptych.simt.analysis import LaneAnalysis
@@ -23,7 +24,6 @@ from triptych.simt.operations import (
     is_pure,
     operations,
 )
-from triptych.simt.spinning import waits
 
 _READS = frozenset({"llvm.load"})
 _UNSCALAR = BARRIERS | COLLECTIVES | WRITES | {"llvm.alloca", "cf.assert"}
@@ -110,10 +110,8 @@ class _Planner:
             return pending[0]
 
         for operation in found:
-            if waits(operation):
-                raise NotTogether(operation)
             if operation.name in BARRIERS:
-                if operation.name != "gpu.barrier":
+                if not self._is_of_the_block(operation):
                     raise NotTogether(operation)
                 pending.clear()
             elif operation.name in CONTROL and contains(operation, BARRIERS):
@@ -134,6 +132,14 @@ class _Planner:
                 segment().operations.append(operation)
         self._copy(segment, leaving, places)
         return items
+
+    def _is_of_the_block(self, barrier: Any) -> bool:
+        """Whether every thread of the block waits here: its own barrier, or a named one that counts all of them."""
+        if barrier.name == "gpu.barrier":
+            return True
+        counts = [self._analysis.at(operand).constant for operand in list(barrier.operands)[1:]]
+        block = self._analysis.block
+        return barrier.name == "nvvm.barrier" and block is not None and counts in ([], [prod(block)])
 
     def _copy(self, segment: Any, values: Sequence[Any], places: Sequence[Any]) -> None:
         for value, place in zip(values, places, strict=True):

@@ -1,16 +1,16 @@
 """Arrays that every thread has for itself (register tensors): which of them are used so that lanes can lie together.
 
-An array whose every access has its own element size is kept element by element, a vector over the lanes for each: such
+An array whose every access is one of whole elements is kept element by element, a vector over the lanes for each: such
 accesses are whole vectors and LLVM turns them into registers. Any other array stays lane by lane.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.simt.operations import array_size, element_indices, element_size, inner
+from triptych.atoms.operations import MMA
+from triptych.simt.operations import array_size, element_indices, element_size, walk
 from triptych.targets.cpu.simt.values import element_of
 
 
@@ -32,7 +32,7 @@ class PrivateArray:
 
 def private_arrays(kernel: Any) -> dict[Any, PrivateArray]:
     """The arrays of a kernel by the value of their address."""
-    return {operation.results[0]: _array(operation) for operation in _walk(kernel) if operation.name == "llvm.alloca"}
+    return {operation.results[0]: _array(operation) for operation in walk(kernel) if operation.name == "llvm.alloca"}
 
 
 def users(value: Any) -> list[tuple[Any, int]]:
@@ -52,16 +52,10 @@ def _consistent(pointer: Any, size: int) -> bool:
 
 def _fits(user: Any, number: int, size: int) -> bool:
     if user.name == "llvm.getelementptr":
-        same = element_size(str(user.attributes["elem_type"].value)) == size
-        return number == 0 and same and len(element_indices(user)) == 1 and _consistent(user.results[0], size)
+        whole = element_size(str(user.attributes["elem_type"].value)) % size == 0
+        return number == 0 and whole and len(element_indices(user)) == 1 and _consistent(user.results[0], size)
     if user.name == "llvm.load":
-        return element_size(element_of(str(user.results[0].type))) == size
+        return element_size(element_of(str(user.results[0].type))) % size == 0
     if user.name == "llvm.store":
-        return number == 1 and element_size(element_of(str(user.operands[0].type))) == size
-    return False
-
-
-def _walk(operation: Any) -> Iterator[Any]:
-    for child in inner(operation):
-        yield child
-        yield from _walk(child)
+        return number == 1 and element_size(element_of(str(user.operands[0].type))) % size == 0
+    return bool(user.name == MMA)

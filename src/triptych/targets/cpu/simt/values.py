@@ -42,6 +42,8 @@ class Private:
     root: Any
     index: int
     dynamic: Scalar | Wide | None
+    size: int
+    """Bytes of an element."""
 
 
 Emitted: TypeAlias = Scalar | Wide | Rows | Packed | Private

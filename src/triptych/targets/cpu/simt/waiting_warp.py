@@ -10,7 +10,7 @@ from triptych.ir.location import place_of
 from triptych.ir.modules import graft
 from triptych.simt.analysis import LaneAnalysis, Shape
 from triptych.simt.lanes import Level
-from triptych.simt.operations import BARRIERS, body, contains, is_pure, operations
+from triptych.simt.operations import BARRIERS, body, contains, element_size, is_pure, operations
 from triptych.simt.spinning import counts, spins, waits
 from triptych.support.render import render
 from triptych.support.runtime_errors import DivergentBarrierError
@@ -49,8 +49,8 @@ class WaitingWarp(Arrays):
     """The coroutine. It reports faults to the launch like any code of a kernel."""
 
     def __init__(self, kernel: Any, module: Any, code: Code, name: str, sites: Sequence[Any]) -> None:
+        super().__init__(module)
         self._kernel = kernel
-        self._module = module
         self._code = code
         self.name = f"{name}.warp"
         self.start = f"{name}.start"
@@ -58,6 +58,7 @@ class WaitingWarp(Arrays):
         self._sites = sites
         self._private = private_arrays(kernel)
         self._offsets: dict[Any, int] = {}
+        self._scratch: dict[tuple[str, str], int] = {}
         self._bytes = 0
 
     def build(self) -> int:
@@ -105,8 +106,10 @@ class WaitingWarp(Arrays):
             self._offsets[root] = self._take(array.size * WARP)
         return array, self._code.offset(self._context, self._offsets[root], "i8")
 
-    def scratch(self, kind: str) -> Any:
-        return self._code.offset(self._context, self._take(WARP * 8), "i8")
+    def scratch(self, kind: str, role: str = "") -> Any:
+        if (kind, role) not in self._scratch:
+            self._scratch[kind, role] = self._take(element_size(kind))
+        return self._code.offset(self._context, self._scratch[kind, role], "i8")
 
     def _take(self, size: int) -> int:
         start = self._bytes

@@ -7,13 +7,23 @@ skipped when it does more than compute. A loop runs until no lane is active.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.simt.analysis import LaneAnalysis
-from triptych.simt.operations import dimension, element_indices, is_pure
-from triptych.targets.cpu.simt import atomics, branching, collectives, intrinsics, looping, memory, thread_vectors
+from triptych.simt.operations import dimension, element_indices, element_size, is_pure
+from triptych.targets.cpu.simt import (
+    atomics,
+    branching,
+    collectives,
+    intrinsics,
+    looping,
+    matrices,
+    memory,
+    thread_vectors,
+)
 from triptych.targets.cpu.simt.arrays import Arrays
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.values import Emitted, Private, Rows, Scalar, Wide, plain_pointer, vector_type
@@ -25,6 +35,7 @@ _HANDLERS = {
     **memory.HANDLERS,
     **atomics.HANDLERS,
     **collectives.HANDLERS,
+    **matrices.HANDLERS,
     **intrinsics.HANDLERS,
     **thread_vectors.HANDLERS,
 }
@@ -151,6 +162,11 @@ class Warp:
                 f"the CPU target cannot run {name} in a kernel", span=place_of(operation), found=str(operation)[:200]
             )
 
+    def take(self, load: Any, stored: Any, element: int) -> None:
+        """Give a load of one element the value that has been stored there."""
+        counted = vector_type(str(stored.type))
+        self.set(load.results[0], Wide(thread_vectors.rows(self, stored)[element] if counted else self.vector(stored)))
+
     def _is_number(self, operation: Any, name: str) -> bool:
         """Whether the analysis knows the number of lane 0, so that nothing need be computed."""
         if not is_pure(name) or len(operation.results) != 1:
@@ -223,8 +239,7 @@ class Warp:
     def _index(self, operation: Any, name: str) -> None:
         result = operation.results[0]
         if name == "gpu.lane_id":
-            found = self.linear() if self.code.width != 32 else Wide(self._lane_numbers("index"))
-            self.set(result, self._lane_id(found))
+            self.set(result, self._lane_id())
             return
         axis = dimension(operation)
         if name == "gpu.thread_id":
@@ -234,14 +249,10 @@ class Warp:
         value = getattr(self.position, kinds[name])[axis]
         self.set(result, Scalar(self.code.value("arith.index_castui", (value,), "index")))
 
-    def _lane_numbers(self, kind: str) -> Any:
-        return self.code.constants(range(self.code.width), kind)
-
-    def _lane_id(self, found: Wide) -> Emitted:
+    def _lane_id(self) -> Emitted:
         if self.code.width == 32:
             return Scalar(self.code.constant(0, "index"))
-        first = self.code.value("arith.muli", (self.number, self.code.constant(self.code.width, "i32")), "i32")
-        inside = self.code.value("arith.andi", (first, self.code.constant(31, "i32")), "i32")
+        inside = self.code.value("arith.andi", (self.first_thread(), self.code.constant(31, "i32")), "i32")
         return Scalar(self.code.value("arith.index_castui", (inside,), "index"))
 
     def first_thread(self) -> Any:
@@ -251,7 +262,7 @@ class Warp:
     def linear(self) -> Wide:
         """The linear numbers of the threads (i32)."""
         first = self.code.broadcast(self.first_thread(), "i32")
-        numbers = self._lane_numbers("i32")
+        numbers = self.code.constants(range(self.code.width), "i32")
         return Wide(self.code.value("arith.addi", (first, numbers), self.code.wide("i32")))
 
     def _thread(self, result: Any, axis: int) -> Emitted:
@@ -282,7 +293,7 @@ class Warp:
         found = self.get(base)
         index: Any = indices[0] if indices[0] is not None else operation.operands[1]
         if isinstance(found, Private):
-            self.set(result, self._private_element(found, index))
+            self.set(result, self._private_element(found, index, element_size(element) // found.size))
         elif self.analysis.at(result).known:
             step = index if isinstance(index, int) else self.scalar(index)
             self.set(result, Scalar(self.code.offset(self.scalar(base), step, element)))
@@ -294,21 +305,30 @@ class Warp:
                 step = self.code.constants([index] * self.code.width, "i64")
             self.set(result, Wide(self.code.offset(start, step, element)))
 
-    def _private_element(self, base: Private, index: Any) -> Private:
+    def _private_element(self, base: Private, index: Any, together: int) -> Private:
+        """The element `index` words of `together` elements further."""
         if isinstance(index, int):
-            return Private(base.root, base.index + index, base.dynamic)
+            return replace(base, index=base.index + index * together)
         uniform = self.analysis.at(index).uniform
         added: Scalar | Wide = Scalar(self.scalar(index)) if uniform else Wide(self.vector(index))
+        if together > 1:
+            added = self._times(added, together)
         if base.dynamic is None:
-            return Private(base.root, base.index, added)
+            return replace(base, dynamic=added)
         if isinstance(added, Scalar) and isinstance(base.dynamic, Scalar):
             total = self.code.value("arith.addi", (base.dynamic.value, added.value), "i64")
-            return Private(base.root, base.index, Scalar(total))
+            return replace(base, dynamic=Scalar(total))
         sides = [
             part.value if isinstance(part, Wide) else self.code.broadcast(part.value, "i64")
             for part in (base.dynamic, added)
         ]
-        return Private(base.root, base.index, Wide(self.code.value("arith.addi", sides, self.code.wide("i64"))))
+        return replace(base, dynamic=Wide(self.code.value("arith.addi", sides, self.code.wide("i64"))))
+
+    def _times(self, number: Scalar | Wide, factor: int) -> Scalar | Wide:
+        if isinstance(number, Scalar):
+            return Scalar(self.code.value("arith.muli", (number.value, self.code.constant(factor, "i64")), "i64"))
+        factors = self.code.constants([factor] * self.code.width, "i64")
+        return Wide(self.code.value("arith.muli", (number.value, factors), self.code.wide("i64")))
 
     # forms ------------------------------------------------------------------------------------------------------
     def forms(self, value: Any, known: bool) -> list[tuple[str, Any]]:

@@ -1,0 +1,84 @@
+"""Matrix instructions of a warp: D = A * B + C on a small tile that lies in the registers of 32 threads.
+
+An entry is a shape and the element types, in the words of PTX. All of them deal their tiles out to threads by one rule,
+so the layouts (thread, value) -> number of a coordinate are computed; what an instruction means is the product of the
+matrices that these layouts describe, and its native form follows from the words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from triptych.layout import Layout
+
+REGISTER_BITS = 32
+WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "f32": 32, "s32": 32}
+"""Bits of the element types."""
+
+
+@dataclass(frozen=True)
+class WarpMma:
+    """One instruction. Tiles are A (m, k), B (n, k), and C and D (m, n)."""
+
+    shape_mnk: tuple[int, int, int]
+    a: str
+    b: str
+    accumulator: str
+    since: int
+    """The first generation of GPUs that has it."""
+
+    @property
+    def name(self) -> str:
+        """Its name in modules: shape and types as PTX writes them, D A B C."""
+        m, n, k = self.shape_mnk
+        return f"m{m}n{n}k{k}.{self.accumulator}.{self.a}.{self.b}.{self.accumulator}"
+
+    @cached_property
+    def tv_a(self) -> Layout:
+        """(thread, value) -> m + M * k."""
+        m, _, k = self.shape_mnk
+        return _dealt(m, k, elements_per_register(self.a))
+
+    @cached_property
+    def tv_b(self) -> Layout:
+        """(thread, value) -> n + N * k."""
+        _, n, k = self.shape_mnk
+        return _dealt(n, k, elements_per_register(self.b))
+
+    @cached_property
+    def tv_c(self) -> Layout:
+        """(thread, value) -> m + M * n."""
+        m, n, _ = self.shape_mnk
+        return _dealt(m, n, 2)
+
+
+def elements_per_register(kind: str) -> int:
+    """How many elements of a type one register holds."""
+    return REGISTER_BITS // WIDTHS[kind]
+
+
+def _dealt(rows: int, columns: int, together: int) -> Layout:
+    """Eight rows for each group of four threads; a thread has `together` columns side by side, then further rows, then
+    the columns after those of the whole group."""
+    wide = 4 * together
+    counts = (together, rows // 8, columns // wide)
+    strides = (rows, 8, rows * wide)
+    kept = [(count, stride) for count, stride in zip(counts, strides, strict=True) if count > 1]
+    shape, stride = zip(*kept, strict=True) if kept else ((1,), (0,))
+    if len(shape) == 1:
+        return Layout(((4, 8), shape[0]), ((rows * together, 1), stride[0]))
+    return Layout(((4, 8), shape), ((rows * together, 1), stride))
+
+
+def _instructions() -> tuple[WarpMma, ...]:
+    halves = [WarpMma((16, 8, k), kind, kind, "f32", 80) for kind in ("f16", "bf16") for k in (8, 16)]
+    halves += [WarpMma((16, 8, k), "f16", "f16", "f16", 80) for k in (8, 16)]
+    tf32 = [WarpMma((16, 8, k), "tf32", "tf32", "f32", 80) for k in (4, 8)]
+    bytes_ = [WarpMma((16, 8, k), a, b, "s32", 80) for a in ("s8", "u8") for b in ("s8", "u8") for k in (16, 32)]
+    fp8 = [WarpMma((16, 8, 32), a, b, "f32", 89) for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")]
+    return (*halves, *tf32, *bytes_, *fp8)
+
+
+WARP_MMAS = {instruction.name: instruction for instruction in _instructions()}
+"""Every instruction by its name."""

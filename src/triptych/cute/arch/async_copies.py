@@ -1,0 +1,32 @@
+"""Groups of asynchronous copies: what a thread has started since its last commit; waiting for all but the newest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.cute.arch.device import device_function, device_trace
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.tracing import place
+
+
+@device_function
+def cp_async_commit_group() -> None:
+    """The copies that this thread has started since the last commit are a group; there may be none."""
+    device_trace().operation("nvvm.cp.async.commit.group")
+
+
+@device_function
+def cp_async_wait_group(n: Any) -> None:
+    """Wait until at most the `n` newest groups of this thread are under way.
+
+    Other threads see what was copied after a barrier.
+    """
+    if not isinstance(n, int) or n < 0:
+        raise OperandTypeError(
+            "how many groups may be under way is part of the instruction",
+            span=place(),
+            found=str(n),
+            expected="a number that is known while tracing, 0 or more",
+        )
+    trace = device_trace()
+    trace.operation("nvvm.cp.async.wait.group", attributes={"n": trace.builder.integer("i32", n)})

@@ -1,0 +1,27 @@
+"""Meta-stage, asynchronous copies from global into shared memory: one `nvvm.cp.async.shared.global` each."""
+
+from __future__ import annotations
+
+from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.arch.device import device_function
+from triptych.cute.copy_atoms import CopyAtom
+from triptych.cute.copy_operands import require_memory, row_address
+from triptych.cute.current_trace import tracing
+from triptych.cute.nvgpu.cpasync import CopyG2SOp
+from triptych.cute.tensors import Tensor
+
+
+@device_function
+def copy_asynchronously(atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+    """Instruction `index` of tensors (values of an instruction, instructions)."""
+    assert isinstance(atom.op, CopyG2SOp)
+    require_memory(atom, "source", src, AddressSpace.gmem)
+    require_memory(atom, "destination", dst, AddressSpace.smem)
+    in_bytes, trace = atom.num_bits_per_copy // 8, tracing()
+    source = row_address(atom, "source", src, index, in_bytes)
+    target = row_address(atom, "destination", dst, index, in_bytes)
+    attributes = {
+        "size": trace.builder.integer("i32", in_bytes),
+        "modifier": trace.builder.attribute(f"#nvvm<load_cache_modifier {atom.op.modifier}>"),
+    }
+    trace.operation("nvvm.cp.async.shared.global", (target, source), attributes=attributes)

@@ -1,0 +1,54 @@
+"""Which mode of a matrix is contiguous, as a name that programs branch on while tracing."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+from triptych.cute.errors import TensorShapeError
+from triptych.layout import leading_dim
+from triptych.metastage.tracing import place
+
+
+class LayoutEnum(enum.Enum):
+    """The order of a matrix (rows, columns, ...): neighbours in a row, or in a column, are neighbours in memory."""
+
+    ROW_MAJOR = "row_major"
+    COL_MAJOR = "col_major"
+
+    @staticmethod
+    def from_tensor(tensor: Any) -> LayoutEnum:
+        """The order of a tensor whose strides say it; a step of 1 in the second mode is ROW_MAJOR."""
+        shape, stride = tensor.layout.shape, tensor.layout.stride
+        leading = leading_dim(shape, stride)
+        if leading == 1:
+            return LayoutEnum.ROW_MAJOR
+        if leading == 0:
+            return LayoutEnum.COL_MAJOR
+        raise TensorShapeError(
+            "neither rows nor columns are contiguous",
+            span=place(),
+            found=f"the layout {tensor.layout}",
+            expected="a step of 1, known while tracing, in the first or the second mode",
+            instead="`from_dlpack(x).mark_layout_dynamic(leading_dim=...)` for a tensor with an extent of 1",
+        )
+
+    def is_k_major_a(self) -> bool:
+        return self is LayoutEnum.ROW_MAJOR
+
+    def is_m_major_a(self) -> bool:
+        return self is LayoutEnum.COL_MAJOR
+
+    def is_k_major_b(self) -> bool:
+        """Of B as (n, k)."""
+        return self is LayoutEnum.ROW_MAJOR
+
+    def is_n_major_b(self) -> bool:
+        """Of B as (n, k)."""
+        return self is LayoutEnum.COL_MAJOR
+
+    def is_n_major_c(self) -> bool:
+        return self is LayoutEnum.ROW_MAJOR
+
+    def is_m_major_c(self) -> bool:
+        return self is LayoutEnum.COL_MAJOR

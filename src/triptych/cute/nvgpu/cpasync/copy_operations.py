@@ -1,0 +1,47 @@
+"""The copy from global into shared memory that passes no registers, as an object."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from triptych.cute.copy_errors import CopyInstructionError
+from triptych.cute.nvgpu.copy_operations import CopyLayouts, CopyOperation, LoadCacheMode
+from triptych.metastage.scalars import Numeric
+from triptych.metastage.tracing import place
+
+_MODIFIERS = {LoadCacheMode.ALWAYS: "ca", LoadCacheMode.GLOBAL: "cg"}
+_SIZES = {LoadCacheMode.ALWAYS: (32, 64, 128), LoadCacheMode.GLOBAL: (128,)}
+"""Bits of the instructions. What only the common cache keeps moves as its widest accesses."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyG2SOp(CopyOperation):
+    """Done when the group that it was committed in has been waited for: `cute.arch.cp_async_wait_group`."""
+
+    cache_mode: LoadCacheMode = LoadCacheMode.ALWAYS
+
+    def __post_init__(self) -> None:
+        if self.cache_mode not in _MODIFIERS:
+            raise CopyInstructionError(
+                "no such cache mode of an asynchronous copy",
+                span=place(),
+                found=str(self.cache_mode),
+                expected=" or ".join(map(str, _MODIFIERS)),
+            )
+
+    @property
+    def modifier(self) -> str:
+        """The cache mode in the word of the instruction set."""
+        return _MODIFIERS[self.cache_mode]
+
+    def layouts(self, dtype: type[Numeric], num_bits_per_copy: int) -> CopyLayouts:
+        sizes = _SIZES[self.cache_mode]
+        if num_bits_per_copy not in sizes:
+            raise CopyInstructionError(
+                f"no asynchronous copy moves {num_bits_per_copy} bits",
+                span=place(),
+                found=f"num_bits_per_copy={num_bits_per_copy} for {self.cache_mode}",
+                expected=" or ".join(map(str, sizes)),
+                instead="" if num_bits_per_copy not in (32, 64) else "LoadCacheMode.ALWAYS",
+            )
+        return CopyOperation.layouts(self, dtype, num_bits_per_copy)

@@ -1,0 +1,143 @@
+"""Matrix instructions of a warp as objects: element types and a shape, which name an entry of `triptych.atoms`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
+from triptych.cute.mma_errors import UnknownMatrixInstructionError
+from triptych.cute.static_expressions import StaticExpression
+from triptych.metastage.scalars import (
+    BFloat16,
+    Float8E4M3FN,
+    Float8E5M2,
+    Float16,
+    Float32,
+    Int8,
+    Int32,
+    Numeric,
+    TFloat32,
+    Uint8,
+)
+from triptych.metastage.tracing import place
+
+Shape3 = tuple[int, int, int]
+
+_WORDS: dict[type[Numeric], str] = {
+    Float16: "f16",
+    BFloat16: "bf16",
+    TFloat32: "tf32",
+    Float8E4M3FN: "e4m3",
+    Float8E5M2: "e5m2",
+    Int8: "s8",
+    Uint8: "u8",
+    Float32: "f32",
+    Int32: "s32",
+}
+"""Element types in the words of the instruction set."""
+_TYPES = {word: dtype for dtype, word in _WORDS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class WarpMmaOp(StaticExpression):
+    """A product that the 32 threads of a warp compute together."""
+
+    a_dtype: type[Numeric]
+    b_dtype: type[Numeric]
+    acc_dtype: type[Numeric]
+    shape_mnk: Shape3
+    factors: ClassVar[tuple[type[Numeric], ...]] = tuple(_WORDS)
+    """The element types that A may have."""
+
+    def __post_init__(self) -> None:
+        if self._name() not in WARP_MMAS or self.a_dtype not in self.factors:
+            known = [entry for entry in WARP_MMAS.values() if _TYPES[entry.a] in self.factors]
+            raise UnknownMatrixInstructionError(
+                f"{type(self).__name__} has no such instruction",
+                span=place(),
+                found=_described(self.a_dtype, self.b_dtype, self.acc_dtype, self.shape_mnk),
+                expected="one of " + "; ".join(map(_entry, known)),
+            )
+
+    @property
+    def ab_dtype(self) -> type[Numeric]:
+        """The type of the factors."""
+        return self.a_dtype
+
+    @property
+    def instruction(self) -> WarpMma:
+        """Its entry among the instructions."""
+        return WARP_MMAS[self._name()]
+
+    def _name(self) -> str:
+        a, b, accumulator = (_WORDS.get(dtype, "") for dtype in (self.a_dtype, self.b_dtype, self.acc_dtype))
+        shape = "".join(f"{letter}{extent}" for letter, extent in zip("mnk", self.shape_mnk, strict=True))
+        return f"{shape}.{accumulator}.{a}.{b}.{accumulator}"
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}<{self.instruction.name}>"
+
+
+class MmaF16BF16Op(WarpMmaOp):
+    """Products of Float16 or of BFloat16."""
+
+    __slots__ = ()
+    factors = (Float16, BFloat16)
+
+    def __init__(self, ab_dtype: type[Numeric], acc_dtype: type[Numeric], shape_mnk: Shape3) -> None:
+        super().__init__(ab_dtype, ab_dtype, acc_dtype, shape_mnk)
+
+
+class MmaTF32Op(WarpMmaOp):
+    """Products of TFloat32; registers may hold Float32, whose low bits the instruction does not read."""
+
+    __slots__ = ()
+    factors = (TFloat32,)
+
+    def __init__(self, shape_mnk: Shape3) -> None:
+        super().__init__(TFloat32, TFloat32, Float32, shape_mnk)
+
+
+class MmaFP8Op(WarpMmaOp):
+    """Products of floats of one byte; `b_dtype` only where B has another type than A."""
+
+    __slots__ = ()
+    factors = (Float8E4M3FN, Float8E5M2)
+
+    def __init__(
+        self,
+        ab_dtype: type[Numeric],
+        acc_dtype: type[Numeric],
+        shape_mnk: Shape3,
+        *,
+        b_dtype: type[Numeric] | None = None,
+    ) -> None:
+        super().__init__(ab_dtype, b_dtype or ab_dtype, acc_dtype, shape_mnk)
+
+
+class MmaI8Op(WarpMmaOp):
+    """Products of integers of one byte; `b_dtype` only where B has another type than A."""
+
+    __slots__ = ()
+    factors = (Int8, Uint8)
+
+    def __init__(
+        self,
+        ab_dtype: type[Numeric],
+        acc_dtype: type[Numeric],
+        shape_mnk: Shape3,
+        *,
+        b_dtype: type[Numeric] | None = None,
+    ) -> None:
+        super().__init__(ab_dtype, b_dtype or ab_dtype, acc_dtype, shape_mnk)
+
+
+def _entry(instruction: WarpMma) -> str:
+    a, b, accumulator = (_TYPES[word] for word in (instruction.a, instruction.b, instruction.accumulator))
+    return _described(a, b, accumulator, instruction.shape_mnk)
+
+
+def _described(a: type[Numeric], b: type[Numeric], accumulator: type[Numeric], shape: Shape3) -> str:
+    factors = a.__name__ if a is b else f"{a.__name__} with {b.__name__}"
+    return f"{factors} into {accumulator.__name__}, {shape}"

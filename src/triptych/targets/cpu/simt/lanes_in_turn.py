@@ -1,0 +1,101 @@
+"""What the active lanes of a warp do one after the other: accesses that no vector instruction has, and whatever may not
+be done at once. Addresses and values wait in memory, where a run-time lane number finds them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from triptych.simt.operations import element_size
+from triptych.targets.cpu.simt.values import element_of, vector_type
+
+if TYPE_CHECKING:
+    from triptych.targets.cpu.simt.warp import Warp
+
+
+def each_active(warp: Warp, act: Callable[[Any], None]) -> None:
+    """A loop over the numbers (`index`) of the active lanes, in order."""
+    code = warp.code
+    if warp.mask is None:
+        bounds = [code.constant(bound, "index") for bound in (0, code.width, 1)]
+        made = code.operation("scf.for", bounds, regions=1)
+        inside = code.block(made, 0, ["index"])
+        before = code.enter(inside)
+        act(inside.arguments[0])
+        code.operation("scf.yield")
+        code.leave(before)
+        return
+    zero, one = code.constant(0, "i64"), code.constant(1, "i64")
+    bits = code.value("arith.extui", (code.bits(warp.mask),), "i64")
+    made = code.operation("scf.while", (bits,), ["i64"], regions=2)
+    head = code.block(made, 0, ["i64"])
+    before = code.enter(head)
+    left = head.arguments[0]
+    code.operation("scf.condition", (code.compare("ne", left, zero), left))
+    code.leave(before)
+    inside = code.block(made, 1, ["i64"])
+    before = code.enter(inside)
+    left = inside.arguments[0]
+    act(code.value("arith.index_castui", (code.value("math.cttz", (left,), "i64"),), "index"))
+    without = code.value("arith.andi", (left, code.value("arith.subi", (left, one), "i64")), "i64")
+    code.operation("scf.yield", (without,))
+    code.leave(before)
+
+
+def load_in_turn(warp: Warp, addresses: Any, kind: str, alignment: int) -> Any:
+    """What every active lane reads, by a loop; zero in the others."""
+    code = warp.code
+    count, element = vector_type(kind) or (1, kind)
+    every = f"vector<{count * code.width}x{element}>"
+    home = warp.arrays.scratch(every)
+    code.store(code.zero(every), home, element_size(kind))
+    sources = _kept_addresses(warp, addresses)
+
+    def read(lane: Any) -> None:
+        value = code.load(_kept_address(warp, sources, lane), kind, alignment)
+        code.store(value, code.offset(home, number(warp, lane), _side_by_side(kind)), element_size(element))
+
+    each_active(warp, read)
+    return code.load(home, every, element_size(kind))
+
+
+def store_in_turn(warp: Warp, packed: Any, addresses: Any, kind: str, alignment: int) -> None:
+    """What every active lane writes, by a loop."""
+    code, element = warp.code, element_of(kind)
+    home = warp.arrays.scratch(str(packed.type))
+    code.store(packed, home, element_size(element))
+    targets = _kept_addresses(warp, addresses)
+
+    def write(lane: Any) -> None:
+        value = code.load(code.offset(home, number(warp, lane), _side_by_side(kind)), kind, element_size(element))
+        code.store(value, _kept_address(warp, targets, lane), alignment)
+
+    each_active(warp, write)
+
+
+def _side_by_side(kind: str) -> str:
+    """A type of the size that values have in a vector of all lanes: a vector of three takes the room of four."""
+    count, element = vector_type(kind) or (1, kind)
+    return f"!llvm.array<{count} x {element}>"
+
+
+def _kept_addresses(warp: Warp, addresses: Any) -> Any:
+    """Memory that holds the addresses of the lanes."""
+    code = warp.code
+    home = warp.arrays.scratch(code.wide("i64"), "addresses")
+    code.store(code.value("llvm.ptrtoint", (addresses,), code.wide("i64")), home, 8)
+    return home
+
+
+def _kept_address(warp: Warp, home: Any, lane: Any) -> Any:
+    """The address of a lane (`index`)."""
+    code = warp.code
+    return code.value(
+        "llvm.inttoptr", (code.load(code.offset(home, number(warp, lane), "i64"), "i64", 8),), "!llvm.ptr"
+    )
+
+
+def number(warp: Warp, lane: Any) -> Any:
+    """The number of a lane as memory counts (i64)."""
+    return warp.code.value("arith.index_castui", (lane,), "i64")

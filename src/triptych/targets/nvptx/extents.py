@@ -1,0 +1,35 @@
+"""Which arguments of a kernel are never negative: extents and strides of tensors, which are checked at the call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.modules import function
+from triptych.ir.signature import Signature
+from triptych.targets.nvptx.launches import arguments
+
+
+def extents_given(module: Any, signature: Signature, launch: Any) -> list[bool]:
+    """For each argument of a launch, whether the host function takes it over from one of its tensors."""
+    extents = set(_extents(signature.parameters))
+    entry = function(module, signature.name).regions[0].blocks[0]
+    return [_place(value, entry) in extents for value in arguments(launch)]
+
+
+def _extents(parameters: tuple[Any, ...]) -> Iterator[int]:
+    """The places of the arguments of compiled code that are extents or strides: they follow an address."""
+    place = 0
+    for leaf in parameters:
+        unknowns = leaf.memory.unknowns if leaf.memory else ()
+        yield from range(place + 1, place + 1 + len(unknowns))
+        place += 1 + len(unknowns)
+
+
+def _place(value: Any, entry: Any) -> int | None:
+    """The place of a value among the arguments of the host function."""
+    ir = bindings.mlir()
+    if not isinstance(value.owner, ir.Block) or value.owner != entry:
+        return None
+    return int(ir.BlockArgument(value).arg_number)

@@ -1,0 +1,52 @@
+"""Recognising what a value is computed from: terms are written as tuples and compared with operations."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from triptych.ir import bindings
+
+Term: TypeAlias = "str | int | tuple[Any, ...]"
+"""A name stands for any value, the same wherever it occurs; a number for a constant.
+
+A tuple is an operation and its operands. Comparisons are named with their predicate, numbers of threads with their
+dimension: `arith.cmpi slt`, `gpu.thread_id x`.
+"""
+
+_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
+
+
+def match(value: Any, *terms: Term) -> dict[str, Any] | None:
+    """What the names of the first term that fits stand for; None if no term does."""
+    for term in terms:
+        named: dict[str, Any] = {}
+        if _is(value, term, named):
+            return named
+    return None
+
+
+def _is(value: Any, term: Term, named: dict[str, Any]) -> bool:
+    if isinstance(term, str):
+        return bool(named.setdefault(term, value) == value)
+    if isinstance(value.owner, bindings.mlir().Block):
+        return False
+    operation = value.owner.operation
+    if isinstance(term, int):
+        return operation.name == "arith.constant" and _integer(operation, "value") == term
+    name, *operands = term
+    if not name.startswith(operation.name) or _name(operation) != name:
+        return False
+    return all(_is(operand, part, named) for operand, part in zip(operation.operands, operands, strict=True))
+
+
+def _name(operation: Any) -> str:
+    if operation.name == "arith.cmpi":
+        return f"{operation.name} {_PREDICATES[_integer(operation, 'predicate') or 0]}"
+    if operation.name.startswith("gpu.") and "dimension" in operation.attributes:
+        return f"{operation.name} {str(operation.attributes['dimension']).rstrip('>')[-1]}"
+    return str(operation.name)
+
+
+def _integer(operation: Any, attribute: str) -> int | None:
+    value = operation.attributes[attribute]
+    return int(value.value) if isinstance(value, bindings.mlir().IntegerAttr) else None

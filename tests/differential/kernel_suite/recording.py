@@ -1,0 +1,29 @@
+"""What a case compiles for the CPU while it runs, so that the same kernels can be compiled for GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from unittest.mock import patch
+
+from triptych import jitting
+from triptych.compiling import CompiledFunction, Job, compiled_function
+from triptych.objectstage.target import find_target
+
+
+def compilations(run: Callable[[], None]) -> list[Job]:
+    """Run a case; everything that it compiled, in order. What was compiled before it is not compiled again."""
+    jobs: list[Job] = []
+
+    def compile_and_keep(job: Job) -> CompiledFunction:
+        jobs.append(job)
+        return compiled_function(job)
+
+    with patch.object(jitting, "compiled_function", compile_and_keep):
+        run()
+    return jobs
+
+
+def compiled_for(job: Job, architecture: str) -> CompiledFunction:
+    """The same for a GPU."""
+    return compiled_function(replace(job, target=find_target(f"nvptx:{architecture}")))

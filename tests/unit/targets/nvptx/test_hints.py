@@ -1,0 +1,194 @@
+"""What copies say of caches and of other threads is in the PTX, in the words of the instruction set."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import triptych as tt
+from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
+from triptych import cute
+from triptych.cute.nvgpu import (
+    CacheEvictionPriority,
+    CopyG2ROp,
+    CopyR2GOp,
+    CopyUniversalOp,
+    LoadCacheMode,
+    MemoryOrder,
+    MemoryScope,
+)
+from triptych.cute.runtime import make_fake_tensor
+from triptych.ir.errors import LoweringError
+from triptych.metastage.errors import OperandTypeError
+from triptych.targets.nvptx.errors import ArchitectureError
+
+pytestmark = needs_assembler
+LAST = CacheEvictionPriority.EVICT_LAST
+MODE = LoadCacheMode.ALWAYS
+
+
+@tt.kernel
+def through_registers(x: cute.Tensor, y: cute.Tensor, load: tt.Constexpr[Any], store: tt.Constexpr[Any]) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    values = load[0].num_bits_per_copy // x.element_type.width
+    source, target = (cute.zipped_divide(tensor, (values,))[None, thread] for tensor in (x, y))
+    registers = cute.make_rmem_tensor((values,), x.element_type)
+    cute.copy(load[0], source, registers, l1c_evict_priority=load[1])
+    cute.copy(store[0], registers, target, l1c_evict_priority=store[1])
+
+
+@tt.jit
+def launched(x: cute.Tensor, y: cute.Tensor, load: tt.Constexpr[Any], store: tt.Constexpr[Any]) -> None:
+    through_registers(x, y, load, store).launch(grid=1, block=32)
+
+
+def atoms(dtype: Any = tt.Float32, bits: int = 128, mode: Any = MODE, **facts: Any) -> tuple[Any, Any]:
+    """A load and a store."""
+    orders = facts.pop("memory_order", (MemoryOrder.WEAK, MemoryOrder.WEAK))
+    made = zip((CopyG2ROp(mode), CopyR2GOp()), orders, strict=True)
+    load, store = (
+        cute.make_copy_atom(op, dtype, num_bits_per_copy=bits, memory_order=order, **facts) for op, order in made
+    )
+    return load, store
+
+
+def compiled(load: Any, store: Any, priority: Any = None, target: str = "nvptx:sm_90") -> Any:
+    dtype = load.value_type
+    like = make_fake_tensor(dtype, (cute.sym_int(divisibility=16),), (1,), assumed_align=16)
+    return tt.compile(launched, like, like, (load, priority), (store, priority), target=target)
+
+
+def accesses(ptx: str) -> list[str]:
+    """The instructions that access global memory, up to their operands."""
+    return re.findall(r"\s((?:fence\S+; )?(?:ld|st)\.\S*global\S*)", ptx)
+
+
+@pytest.mark.parametrize("priority", CacheEvictionPriority)
+def test_priorities(priority: CacheEvictionPriority) -> None:
+    hint = "" if priority is CacheEvictionPriority.EVICT_NORMAL else f".L1::{priority.value}"
+    assert accesses(compiled(*atoms(), priority).__ptx__) == [f"ld.global{hint}.v4.b32", f"st.global{hint}.v4.b32"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "word"), list(zip(LoadCacheMode, ("", ".cg", ".cs", ".lu", ".cv"), strict=True)), ids=str
+)
+def test_caches_of_loads(mode: LoadCacheMode, word: str) -> None:
+    assert accesses(compiled(*atoms(mode=mode)).__ptx__) == [f"ld.global{word}.v4.b32", "st.global.v4.b32"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "bits", "shape"),
+    [
+        (tt.Int8, 8, "b8"),
+        (tt.Int8, 16, "b16"),
+        (tt.Uint8, 32, "b32"),
+        (tt.Float8E4M3FN, 64, "v2.b32"),
+        (tt.Int8, 128, "v4.b32"),
+        (tt.Float16, 16, "b16"),
+        (tt.BFloat16, 32, "b32"),
+        (tt.Float16, 128, "v4.b32"),
+        (tt.Float32, 32, "b32"),
+        (tt.Int32, 64, "v2.b32"),
+        (tt.Float64, 64, "b64"),
+        (tt.Int64, 128, "v4.b32"),
+    ],
+)
+def test_widths(dtype: Any, bits: int, shape: str) -> None:
+    made = compiled(*atoms(dtype, bits), LAST, target="nvptx:sm_80")
+    assert accesses(made.__ptx__) == [f"ld.global.L1::evict_last.{shape}", f"st.global.L1::evict_last.{shape}"]
+
+
+ORDERS = {
+    (MemoryOrder.RELAXED, MemoryOrder.RELAXED): ("ld.relaxed.gpu.global", "st.relaxed.gpu.global"),
+    (MemoryOrder.ACQUIRE, MemoryOrder.RELEASE): ("ld.acquire.gpu.global", "st.release.gpu.global"),
+    (MemoryOrder.ACQ_REL, MemoryOrder.ACQ_REL): ("ld.acquire.gpu.global", "st.release.gpu.global"),
+    (MemoryOrder.SC, MemoryOrder.SC): ("fence.sc.gpu; ld.acquire.gpu.global", "fence.sc.gpu; st.relaxed.gpu.global"),
+    (MemoryOrder.VOLATILE, MemoryOrder.VOLATILE): ("ld.volatile.global", "st.volatile.global"),
+    (MemoryOrder.CONSTANT, MemoryOrder.WEAK): ("ld.global.nc", "st.global"),
+}
+
+
+@pytest.mark.parametrize("orders", ORDERS, ids=lambda orders: f"{orders[0].name} {orders[1].name}")
+def test_orders(orders: tuple[MemoryOrder, MemoryOrder]) -> None:
+    made = compiled(*atoms(memory_order=orders, memory_scope=MemoryScope.GPU), target="nvptx:sm_80")
+    assert accesses(made.__ptx__) == [f"{word}.v4.b32" for word in ORDERS[orders]]
+
+
+def test_an_ordered_access_may_have_a_priority() -> None:
+    orders = MemoryOrder.RELAXED, MemoryOrder.RELAXED
+    made = compiled(*atoms(memory_order=orders, memory_scope=MemoryScope.SYS, mode=LoadCacheMode.GLOBAL), LAST)
+    assert accesses(made.__ptx__)[0] == "ld.relaxed.sys.global.L1::evict_last.v4.b32"
+
+
+def test_memory_mapped_registers_are_accessed_one_by_one() -> None:
+    orders = MemoryOrder.MMIO, MemoryOrder.MMIO
+    made = compiled(*atoms(bits=32, memory_order=orders))
+    assert accesses(made.__ptx__) == ["ld.mmio.relaxed.sys.global.b32", "st.mmio.relaxed.sys.global.b32"]
+    with pytest.raises(LoweringError, match="one word"):
+        compiled(*atoms(memory_order=orders))
+
+
+@pytest.mark.parametrize("orders", [(MemoryOrder.RELEASE, MemoryOrder.WEAK), (MemoryOrder.WEAK, MemoryOrder.ACQUIRE)])
+def test_orders_that_an_access_cannot_have(orders: tuple[MemoryOrder, MemoryOrder]) -> None:
+    with pytest.raises(OperandTypeError, match="is ordered as") as raised:
+        compiled(*atoms(memory_order=orders))
+    assert raised.value.span is not None
+    assert "cute.copy" in raised.value.span.text()
+
+
+def test_clusters_are_newer() -> None:
+    orders = MemoryOrder.RELAXED, MemoryOrder.WEAK
+    made = atoms(memory_order=orders, memory_scope=MemoryScope.CLUSTER)
+    assert accesses(compiled(*made).__ptx__)[0] == "ld.relaxed.cluster.global.v4.b32"
+    with pytest.raises(ArchitectureError, match="sm_80"):
+        compiled(*made, target="nvptx:sm_80")
+
+
+@needs_disassembler
+def test_the_machine_has_the_hint() -> None:
+    assert re.search(r"LDG\.E\.EL\.128\b", compiled(*atoms(), LAST).__sass__)
+
+
+@tt.kernel
+def from_memory_to_memory(x: cute.Tensor, y: cute.Tensor, by: tt.Constexpr[str]) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    source, target = (cute.zipped_divide(tensor, (4,))[None, thread] for tensor in (x, y))
+    if by == "autovec":
+        cute.autovec_copy(source, target, l1c_evict_priority=LAST)
+    else:
+        atom = cute.make_copy_atom(CopyUniversalOp(), tt.Float32, num_bits_per_copy=128)
+        wanted = cute.make_rmem_tensor((1,), tt.Boolean)
+        wanted[0] = thread < 5
+        cute.copy(atom, source, target, pred=wanted, l1c_evict_priority=LAST)
+
+
+@pytest.mark.parametrize("by", ["autovec", "predicate"])
+def test_other_copies(by: str) -> None:
+    @tt.jit
+    def host(x: cute.Tensor, y: cute.Tensor) -> None:
+        from_memory_to_memory(x, y, by).launch(grid=1, block=32)
+
+    like = make_fake_tensor(tt.Float32, (cute.sym_int(divisibility=4),), (1,), assumed_align=16)
+    ptx = tt.compile(host, like, like, target="nvptx:sm_80").__ptx__
+    assert accesses(ptx) == ["ld.global.L1::evict_last.v4.b32", "st.global.L1::evict_last.v4.b32"]
+
+
+@tt.kernel
+def doubled(x: cute.Tensor, y: cute.Tensor) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    source, target = (cute.zipped_divide(tensor, (8,))[None, thread] for tensor in (x, y))
+    target.store(source.load() * 2.0)
+
+
+@pytest.mark.parametrize(("alignment", "number"), [(32, 1), (16, 2)])
+def test_newer_gpus_move_32_bytes_at_once(alignment: int, number: int) -> None:
+    @tt.jit
+    def host(x: cute.Tensor, y: cute.Tensor) -> None:
+        doubled(x, y).launch(grid=1, block=32)
+
+    like = make_fake_tensor(tt.Float32, (cute.sym_int(divisibility=8),), (1,), assumed_align=alignment)
+    ptx = tt.compile(host, like, like, target="nvptx:sm_100a").__ptx__
+    assert len(accesses(ptx)) == 2 * number
+    assert len(accesses(tt.compile(host, like, like, target="nvptx:sm_90a").__ptx__)) == 4

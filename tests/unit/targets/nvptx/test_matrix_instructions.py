@@ -1,0 +1,211 @@
+"""Matrices in the registers of a warp: `tile.mma`, ldmatrix, stmatrix and cp.async on every architecture."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+
+import pytest
+
+from tests.unit.targets.nvptx.tools import needs_assembler
+from triptych.atoms.operations import TILE
+from triptych.atoms.warp_mma import WARP_MMAS, WarpMma, elements_per_register
+from triptych.ir import bindings
+from triptych.ir.context import context
+from triptych.layout import Layout, size
+from triptych.objectstage.lower import lower
+from triptych.objectstage.target import CompileOptions, find_target
+from triptych.stages import Compiled, Traced
+from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.errors import ArchitectureError
+from triptych.targets.nvptx.instructions import mma_in_ptx
+
+pytestmark = needs_assembler
+
+ELEMENTS = {"f16": "f16", "bf16": "bf16", "tf32": "f32", "f32": "f32", "s32": "i32"}
+TILES = (2, 3, 2)
+NEWEST = {mma.name: mma for mma in WARP_MMAS.values() if mma.since > 80}
+
+
+def compiled(kernels: str, architecture: str) -> Compiled:
+    """Kernels written as MLIR."""
+    TILE.load(context())
+    smem = "llvm.mlir.global external @__smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>"
+    text = f"module attributes {{gpu.container_module}} {{ gpu.module @kernels {{ {smem}\n{kernels} }} }}"
+    traced = Traced("k", bindings.mlir().Module.parse(text, context=context()), (), ())
+    target = find_target(f"nvptx:{architecture}")
+    return target.codegen(lower(traced, target), CompileOptions())
+
+
+def kernel(name: str, body: str) -> str:
+    return f"gpu.func @{name}(%p: !llvm.ptr<1>) kernel {{ {body}\ngpu.return }}"
+
+
+class Fragment:
+    """A private array of whole registers; each thread has its own word of global memory for every one."""
+
+    def __init__(self, name: str, kind: str, values: Layout, instructions: int, words_before: int) -> None:
+        self.name, self.before = name, words_before
+        self.element = ELEMENTS.get(kind, "i8")
+        self.together = elements_per_register(kind)
+        count = size(values)
+        assert isinstance(count, int)
+        self.registers = count // self.together * instructions
+
+    @property
+    def offsets(self) -> range:
+        return range(0, self.registers * self.together, self.together)
+
+    def allocation(self) -> str:
+        count = f"%count_{self.name} = llvm.mlir.constant({self.registers * self.together} : i32) : i32"
+        return f"{count} %{self.name} = llvm.alloca %count_{self.name} x {self.element} : (i32) -> !llvm.ptr"
+
+    def addresses(self) -> str:
+        lines = []
+        for i, offset in enumerate(self.offsets):
+            word = f"llvm.getelementptr %mine[{self.before + i}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32"
+            register = f"llvm.getelementptr %{self.name}[{offset}] : (!llvm.ptr) -> !llvm.ptr, {self.element}"
+            lines.append(f"%word_{self.name}{i} = {word} %register_{self.name}{i} = {register}")
+        return "\n".join(lines)
+
+    def fill(self) -> str:
+        return self._moves("word", "!llvm.ptr<1>", "register", "!llvm.ptr")
+
+    def empty(self) -> str:
+        return self._moves("register", "!llvm.ptr", "word", "!llvm.ptr<1>")
+
+    def _moves(self, source: str, source_type: str, to: str, to_type: str) -> str:
+        return "\n".join(
+            f"%{to}_value_{self.name}{i} = llvm.load %{source}_{self.name}{i} : {source_type} -> i32 "
+            f"llvm.store %{to}_value_{self.name}{i}, %{to}_{self.name}{i} : i32, {to_type}"
+            for i in range(self.registers)
+        )
+
+
+def product(mma: WarpMma) -> str:
+    """A kernel that multiplies what it finds in global memory."""
+    m, n, k = TILES
+    a = Fragment("a", mma.a, mma.tv_a[1], m * k, 0)
+    b = Fragment("b", mma.b, mma.tv_b[1], n * k, a.registers)
+    d = Fragment("d", mma.accumulator, mma.tv_c[1], m * n, a.registers + b.registers)
+    attributes = {"tiles": TILES, "a": a.offsets, "b": b.offsets, "c": d.offsets, "d": d.offsets}
+    words = ", ".join(f"{name} = {array(numbers)}" for name, numbers in attributes.items())
+    pointers = ", ".join(["!llvm.ptr"] * 4)
+    lines = [
+        *(fragment.allocation() for fragment in (a, b, d)),
+        "%t = gpu.thread_id x %thread = arith.index_cast %t : index to i64",
+        "%mine = llvm.getelementptr %p[%thread] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, !llvm.array<4096 x i8>",
+        *(fragment.addresses() for fragment in (a, b, d)),
+        *(fragment.fill() for fragment in (a, b, d)),
+        f'"tile.mma"(%d, %a, %b, %d) {{instruction = "{mma.name}", {words}}} : ({pointers}) -> ()',
+        d.empty(),
+    ]
+    return kernel(mma.name.replace(".", "_"), "\n".join(lines))
+
+
+def array(numbers: Iterable[int]) -> str:
+    return f"array<i64: {', '.join(map(str, numbers))}>"
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_matrix_instruction_takes_registers(architecture: str) -> None:
+    known = [mma for mma in WARP_MMAS.values() if mma.since <= ARCHITECTURES[architecture].generation]
+    result = compiled("\n".join(map(product, known)), architecture)
+    ptx = result.views["ptx"]()
+    for mma in known:
+        assert len(re.findall(rf"{re.escape(mma_in_ptx(mma.name))}\s", ptx)) == math.prod(TILES), mma.name
+    assert ".local" not in ptx
+    assert not re.search(r"\b(prmt|shl|shr|cvt\.u|mov\.b32 \{)", ptx)
+    for used in result.views["resources"]().values():
+        assert used.stack == used.spill_stores == 0
+
+
+@pytest.mark.parametrize("name", NEWEST)
+def test_older_gpus_refuse_newer_matrix_instructions(name: str) -> None:
+    with pytest.raises(ArchitectureError, match="sm_86 has no instruction") as caught:
+        compiled(product(NEWEST[name]), "sm_86")
+    assert mma_in_ptx(name) in str(caught.value)
+    assert "sm_89 or newer" in str(caught.value)
+
+
+def matrix_load(number: int, layout: str, registers: int, shape: str = "m = 8, n = 8", element: str = "b16") -> str:
+    together = "i32" if registers == 1 else f"!llvm.struct<({', '.join(['i32'] * registers)})>"
+    attributes = (
+        f"num = {number} : i32, layout = #nvvm.mma_layout<{layout}>, shape = #nvvm.ld_st_matrix_shape<{shape}>, "
+        f"eltType = #nvvm.ld_st_matrix_elt_type<{element}>"
+    )
+    load = f"%l = nvvm.ldmatrix %s {{{attributes}}} : (!llvm.ptr<3>) -> {together}"
+    if registers == 1:
+        return f"{load} llvm.store %l, %p : i32, !llvm.ptr<1>"
+    last = f"%r = llvm.extractvalue %l[{registers - 1}] : {together}"
+    return f"{load} {last} llvm.store %r, %p : i32, !llvm.ptr<1>"
+
+
+def matrix_store(number: int, layout: str, shape: str = "m = 8, n = 8", element: str = "b16") -> str:
+    values, types = ", ".join(["%v"] * number), ", ".join(["i32"] * number)
+    return (
+        f"%v = nvvm.read.ptx.sreg.clock : i32 nvvm.stmatrix %s, {values} {{layout = #nvvm.mma_layout<{layout}>, "
+        f"shape = #nvvm.ld_st_matrix_shape<{shape}>, eltType = #nvvm.ld_st_matrix_elt_type<{element}>}} "
+        f": !llvm.ptr<3>, {types}"
+    )
+
+
+def copy(size: int, cache: str, *, partly: bool) -> str:
+    if partly:
+        return (
+            "%n = nvvm.read.ptx.sreg.clock : i32 "
+            f"nvvm.cp.async.shared.global %s, %p, {size}, cache = {cache}, %n : !llvm.ptr<3>, !llvm.ptr<1>, i32"
+        )
+    return f"nvvm.cp.async.shared.global %s, %p, {size}, cache = {cache} : !llvm.ptr<3>, !llvm.ptr<1>"
+
+
+FORMS = {
+    **{
+        f"ldmatrix.sync.aligned.m8n8.x{number}{trans}.shared.b16": (matrix_load(number, layout, number), 80, False)
+        for number in (1, 2, 4)
+        for layout, trans in (("row", ""), ("col", ".trans"))
+    },
+    **{
+        f"ldmatrix.sync.aligned.m16n16.x{number}.trans.shared.b8": (
+            matrix_load(number, "col", 2 * number, "m = 16, n = 16", "b8"),
+            100,
+            True,
+        )
+        for number in (1, 2)
+    },
+    **{
+        f"stmatrix.sync.aligned.m8n8.x{number}{trans}.shared.b16": (matrix_store(number, layout), 90, False)
+        for number in (1, 2, 4)
+        for layout, trans in (("row", ""), ("col", ".trans"))
+    },
+    "stmatrix.sync.aligned.m16n8.x4.trans.shared.b8": (matrix_store(4, "col", "m = 16, n = 8", "b8"), 100, True),
+    **{f"cp.async.ca.shared.global [__smem], [%rd1], {n};": (copy(n, "ca", partly=False), 80, False) for n in (4, 8)},
+    "cp.async.cg.shared.global [__smem], [%rd1], 16;": (copy(16, "cg", partly=False), 80, False),
+    "cp.async.cg.shared.global [__smem], [%rd1], 16, %r1;": (copy(16, "cg", partly=True), 80, False),
+    "cp.async.commit_group": ("nvvm.cp.async.commit.group", 80, False),
+    "cp.async.wait_group": ("nvvm.cp.async.wait.group 2", 80, False),
+}
+"""What PTX has, the operation it comes from, and the first GPUs that know it (only those with an `a`)."""
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_every_form_of_a_matrix_copy(architecture: str) -> None:
+    machine = ARCHITECTURES[architecture]
+    known = {
+        ptx: body
+        for ptx, (body, since, specific) in FORMS.items()
+        if machine.generation >= since and (machine.is_specific or not specific)
+    }
+    smem = "%s = llvm.mlir.addressof @__smem : !llvm.ptr<3> "
+    text = "\n".join(kernel(f"k{i}", smem + body) for i, body in enumerate(known.values()))
+    made = compiled(text, architecture).views["ptx"]()
+    for ptx in known:
+        assert ptx in made
+
+
+@pytest.mark.parametrize("ptx", [ptx for ptx, form in FORMS.items() if form[1] > 89])
+def test_older_gpus_refuse_newer_matrix_copies(ptx: str) -> None:
+    smem = "%s = llvm.mlir.addressof @__smem : !llvm.ptr<3> "
+    with pytest.raises(ArchitectureError, match="sm_89 has no instruction"):
+        compiled(kernel("k", smem + FORMS[ptx][0]), "sm_89")
