@@ -28,6 +28,23 @@ def agree(actual: np.ndarray, exact: np.ndarray, tolerance: float = 0.0) -> None
     np.testing.assert_allclose(actual, exact, rtol=0, atol=tolerance * scale)
 
 
+def within(actual: np.ndarray, exact: np.ndarray, bound: np.ndarray | float) -> float:
+    """Refuse a result anywhere further from the exact one than `bound`; how much of the bound is used at most."""
+    error = np.abs(actual.astype(np.float64) - exact)
+    np.testing.assert_array_less(error, np.broadcast_to(bound, error.shape))  # NaN is not less
+    return float(np.max(error / bound))
+
+
+def product_bound(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """How far a @ b may be off when every sum is rounded to float32: k roundings of 2**-24 of the summands."""
+    return (a.shape[1] + 1) * 2.0**-24 * (np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))) + 1e-30
+
+
+def report(name: str, used: float, run: Run, flops: int) -> None:
+    """One line: the error as a part of its bound, and the rate of a further run."""
+    print(f"{name}: error {used:.2f} of its bound, {flops / seconds(run) / 1e9:.1f} GFLOP/s")
+
+
 def versus_numpy(name: str, ours: Run, numpys: Run, *, moved: int = 0, flops: int = 0) -> None:
     """Time both in turn, so that both meet the same machine, and print the best times.
 
