@@ -2,6 +2,7 @@
 
     python -m benchmarks.sass                  for sm_80, with the best-known peer's figures where there are any
     python -m benchmarks.sass --ports          only the kernels that the peer has, too
+    python -m benchmarks.sass --loops          only the main loops of kernels that multiply matrices
     python -m benchmarks.sass --all            for every architecture: does the assembler accept it, with what?
     python -m benchmarks.sass sm_90a           for another architecture
     python -m benchmarks.sass --json           as JSON
@@ -9,14 +10,11 @@
 No GPU is needed. More instructions than the peer, or spilled registers, make the run fail. The times are from Python to
 the cubin in a process that has compiled before; `bar` is what they should stay below.
 
-Ports (benchmarks/sass_programs) do in each thread what the peer's public kernel of that kind does: the same tile, the
-same elements of the same type. Add by layout and RMSNorm follow public sources; how the peer's vector add and ReLU
-number their elements is not public: these two have rows and columns that only the call tells, as its first kernels.
-Both divide by the columns, and that is what they have more than the peer. Of the 90 instructions of vector add,
-
-- 22 check the divisor: one of zero ends the kernel with a message, and calling `__assertfail` is 19 of them, outside of
-  the path that is run;
-- 10 let `//` and `%` round down, as in Python, whatever the signs: a Uint32 needs none of them.
+Ports (benchmarks/sass_programs) do in each thread what the peer's public kernel of that kind does: the same tile, as
+many elements. Vector add is the vectorised kernel of its tutorial, add by layout and RMSNorm follow public sources, and
+ReLU is the tutorial's first kernel with another operation and a test of the size. Extents and strides are those of the
+call, 32 and 64 bits: with fixed ones nothing is left to divide, and vector add has 22 instructions; the peer's 64 must
+be with unknown ones. RMSNorm has the fixed columns and the block reduction of its source.
 """
 
 from __future__ import annotations
@@ -33,12 +31,14 @@ from dataclasses import asdict, dataclass
 from io import StringIO
 from typing import Any
 
+from benchmarks import main_loops
 from benchmarks.sass_programs import elementwise, normalisation
 from benchmarks.sass_programs.arguments import PORTS
 
 import triptych as tt
-from tests.unit.targets.nvptx.programs import EXAMPLES, Program
+from tests.unit.targets.nvptx.programs import EXAMPLES, MATRICES, Program, example
 from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.errors import ArchitectureError
 from triptych.targets.nvptx.instruction_counts import instruction_counts
 
 
@@ -123,7 +123,7 @@ def _best(make: Callable[[], Program], architecture: str) -> tuple[Any, float]:
     """The shortest of several times: the machine may be busy. Functions that are loaded anew are compiled anew."""
     runs = []
     for _ in range(REPETITIONS):
-        for module in (elementwise, normalisation):
+        for module in (elementwise, normalisation, *map(example, main_loops.EXAMPLES)):
             importlib.reload(module)
         runs.append(_compiled(make, architecture))
     return min(runs, key=lambda run: run[1])
@@ -150,8 +150,18 @@ def _accesses(counts: Counter[str]) -> str:
 HEADS = ("program", "arch", "instructions", "peer", "ratio", "registers", "peer", "spilled", "ms", "bar", "accesses")
 
 
-def table(rows: Sequence[Row]) -> str:
-    lines = [HEADS, *(row.cells for row in rows)]
+def measure_loops(architecture: str) -> Iterator[main_loops.LoopRow]:
+    """Compile every product of matrices, but those whose instructions the architecture lacks."""
+    for name, make in MATRICES.items():
+        try:
+            compiled, milliseconds = _best(make, architecture)
+        except ArchitectureError:
+            continue
+        yield from main_loops.loop_rows(name, architecture, compiled, milliseconds)
+
+
+def table(heads: Sequence[str], rows: Sequence[Row] | Sequence[main_loops.LoopRow]) -> str:
+    lines = [heads, *(row.cells for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
@@ -164,14 +174,21 @@ def main() -> int:
     parser.add_argument("--all", action="store_true", help="every architecture")
     parser.add_argument("--ports", action="store_true", help="only the kernels that the peer has, too")
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
+    parser.add_argument("--loops", action="store_true", help="only main loops of kernels that multiply matrices")
     options = parser.parse_args()
     chosen = list(ARCHITECTURES) if options.all else options.architectures
     programs = PORTS if options.ports else {**PORTS, **EXAMPLES}
     for make in (EXAMPLES[WARM_UP], *PORTS.values()):  # for another architecture: loads what compiling needs
         _compiled(make, "sm_86")
-    rows = [row for architecture in chosen for row in measure(architecture, programs)]
-    print(json.dumps([asdict(row) for row in rows], indent=2) if options.json else table(rows))
-    return int(any(row.is_over for row in rows))
+    loops = [row for architecture in chosen if not options.ports for row in measure_loops(architecture)]
+    rows = [row for architecture in chosen if not options.loops for row in measure(architecture, programs)]
+    everything: list[Row | main_loops.LoopRow] = [*rows, *loops]
+    if options.json:
+        print(json.dumps([asdict(row) for row in everything], indent=2))
+    else:
+        tables = (HEADS, rows), (main_loops.HEADS, loops)
+        print("\n\n".join(table(heads, found) for heads, found in tables if found))
+    return int(any(row.is_over for row in everything))
 
 
 if __name__ == "__main__":
