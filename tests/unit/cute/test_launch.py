@@ -411,7 +411,7 @@ def launch_in(address: tt.Int64, stream: cuda.CUstream) -> None:
     count(counter(address)).launch(grid=1, block=3, stream=stream)
 
 
-@pytest.mark.parametrize("stream", [0, 2**40, None, OfAProtocol(), cuda.CUstream(7), cuda.default_stream()], ids=repr)
+@pytest.mark.parametrize("stream", [0, 2**40, None, OfAProtocol(), cuda.CUstream(7), cuda.default_stream()])
 def test_streams_are_taken_and_change_nothing(stream: Any) -> None:
     assert counted(launch_in, stream) == 3
     assert counted(lambda address: launch_in(address, stream=stream)) == 3

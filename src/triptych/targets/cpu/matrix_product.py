@@ -34,9 +34,7 @@ _ALL_TILES = Template("""
 %c_count = arith.constant $c_count : i64
 %rights = arith.muli %N, %right_size : i64
 %next = arith.muli %M, %c_count : i64
-%pairs = arith.divui %N, %two : i64
-%odd = arith.remui %N, %two : i64
-%is_odd = arith.cmpi ne, %odd, %zero : i64
+%last = arith.subi %N, %one : i64
 %left = llvm.alloca %left_size x $chunk {alignment = 64 : i64} : (i64) -> !llvm.ptr
 %right = llvm.alloca %rights x $chunk {alignment = 64 : i64} : (i64) -> !llvm.ptr
 scf.for %k = %zero to %K step %one : i64 {
@@ -59,25 +57,19 @@ scf.for %k = %zero to %K step %one : i64 {
     %registers = llvm.getelementptr %a_registers[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i32
     func.call @$name.left(%a, %registers, %left) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
     %row = arith.muli %m, %c_count : i64
-    scf.for %p = %zero to %pairs step %one : i64 {
-      %n = arith.muli %p, %two : i64
+    scf.for %n = %zero to %N step %two : i64 {
       %column = arith.muli %n, %next : i64
       %begin = arith.addi %row, %column : i64
       %d_at = llvm.getelementptr %d_registers[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, i32
       %c_at = llvm.getelementptr %from_registers[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, i32
       %place = arith.muli %n, %right_size : i64
       %tiles = llvm.getelementptr %right[%place] : (!llvm.ptr, i64) -> !llvm.ptr, $chunk
-      func.call @$name.2(%d, %d_at, %from, %c_at, %left, %tiles, %next) : $multiplied
-    }
-    scf.if %is_odd {
-      %n = arith.subi %N, %one : i64
-      %column = arith.muli %n, %next : i64
-      %begin = arith.addi %row, %column : i64
-      %d_at = llvm.getelementptr %d_registers[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, i32
-      %c_at = llvm.getelementptr %from_registers[%begin] : (!llvm.ptr, i64) -> !llvm.ptr, i32
-      %place = arith.muli %n, %right_size : i64
-      %tiles = llvm.getelementptr %right[%place] : (!llvm.ptr, i64) -> !llvm.ptr, $chunk
-      func.call @$name.1(%d, %d_at, %from, %c_at, %left, %tiles, %next) : $multiplied
+      %is_last = arith.cmpi eq, %n, %last : i64
+      scf.if %is_last {
+        func.call @$name.1(%d, %d_at, %from, %c_at, %left, %tiles, %next) : $multiplied
+      } else {
+        func.call @$name.2(%d, %d_at, %from, %c_at, %left, %tiles, %next) : $multiplied
+      }
     }
   }
 }""")

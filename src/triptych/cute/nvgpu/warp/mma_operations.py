@@ -99,38 +99,34 @@ class MmaTF32Op(WarpMmaOp):
         super().__init__(TFloat32, TFloat32, Float32, shape_mnk)
 
 
-class MmaFP8Op(WarpMmaOp):
-    """Products of floats of one byte; `b_dtype` only where B has another type than A."""
+class _MmaOfBytesOp(WarpMmaOp):
+    """Factors of one byte; `b_dtype` only where B has another type than A."""
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        ab_dtype: type[Numeric],
+        acc_dtype: type[Numeric],
+        shape_mnk: Shape3,
+        *,
+        b_dtype: type[Numeric] | None = None,
+    ) -> None:
+        super().__init__(ab_dtype, b_dtype or ab_dtype, acc_dtype, shape_mnk)
+
+
+class MmaFP8Op(_MmaOfBytesOp):
+    """Products of floats of one byte."""
 
     __slots__ = ()
     factors = (Float8E4M3FN, Float8E5M2)
 
-    def __init__(
-        self,
-        ab_dtype: type[Numeric],
-        acc_dtype: type[Numeric],
-        shape_mnk: Shape3,
-        *,
-        b_dtype: type[Numeric] | None = None,
-    ) -> None:
-        super().__init__(ab_dtype, b_dtype or ab_dtype, acc_dtype, shape_mnk)
 
-
-class MmaI8Op(WarpMmaOp):
-    """Products of integers of one byte; `b_dtype` only where B has another type than A."""
+class MmaI8Op(_MmaOfBytesOp):
+    """Products of integers of one byte."""
 
     __slots__ = ()
     factors = (Int8, Uint8)
-
-    def __init__(
-        self,
-        ab_dtype: type[Numeric],
-        acc_dtype: type[Numeric],
-        shape_mnk: Shape3,
-        *,
-        b_dtype: type[Numeric] | None = None,
-    ) -> None:
-        super().__init__(ab_dtype, b_dtype or ab_dtype, acc_dtype, shape_mnk)
 
 
 def _entry(instruction: WarpMma) -> str:

@@ -64,4 +64,4 @@ def _mark(function: Any, builder: Any) -> None:
     function.attributes["sym_visibility"] = builder.string("private")
     function.attributes["llvm.linkage"] = builder.attribute("#llvm.linkage<internal>")
     function.attributes["llvm.readnone"] = builder.attribute("unit")
-    function.attributes["passthrough"] = builder.attribute('["noinline", "cold", "nounwind", "willreturn"]')
+    function.attributes["llvm.passthrough"] = builder.attribute('["noinline", "cold", "nounwind", "willreturn"]')
