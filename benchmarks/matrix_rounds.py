@@ -41,8 +41,7 @@ def products(sizes: Sizes) -> tuple[float, dict[str, Run]]:
         NUMPY: partial(np.matmul, a, b, out=c),
         **{f"{name}, register-tiled": run for name, run in peer.items() if name in PEERS.values()},
     }
-    for name in ("f16", "bf16", "fp8 e4m3"):
-        kind = tensor_cores.TYPES[name]
+    for name, kind in tensor_cores.TYPES.items():
         x, w = (tensor_cores.operand_of(matrix.astype(kind)) for matrix in (a, b))
         systems[f"tensor-core GEMM {name}"] = partial(tensor_cores.gemm, x, w, c)
     return 2e-9 * side**3, systems
