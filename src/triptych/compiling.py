@@ -10,7 +10,7 @@ from typing import Any
 
 from triptych.boundary import for_user
 from triptych.dsl import DSL
-from triptych.metastage.arguments import Shape
+from triptych.metastage.arguments import Shape, defaults_of
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.results import Rebuild
 from triptych.metastage.streams import STREAM
@@ -89,12 +89,18 @@ class CompiledFunction:
     """
 
     def __init__(
-        self, rewritten: Rewritten | None, loaded: Loaded, rebuild: Rebuild, shapes: Mapping[str, Shape]
+        self,
+        rewritten: Rewritten | None,
+        loaded: Loaded,
+        rebuild: Rebuild,
+        shapes: Mapping[str, Shape],
+        defaults: Mapping[str, Any],
     ) -> None:
         self._rewritten = rewritten
         self._loaded = loaded
         self._rebuild = rebuild
         self._shapes = tuple(shapes.items())
+        self._defaults = defaults
         self.direct: Callable[..., Any] | None = None
         """What takes the Python arguments as they are, when that can be: the native entry point, if nothing is rebuilt.
 
@@ -166,13 +172,15 @@ class CompiledFunction:
             raise
 
     def _flattened(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> list[Any]:
-        """What compiled code receives; takes parameters out of the keywords. What it receives nothing for (None, an
-        object without numbers) need not be given."""
+        """What compiled code receives; takes parameters out of the keywords. What has a default, or what it receives
+        nothing for (None, an object without numbers), need not be given."""
         given = [(shape, arg) for (_, shape), arg in zip(self._shapes, args, strict=False)]
         left_out = 0
         for name, shape in self._shapes[len(args) :]:
             if name in keywords:
                 given.append((shape, keywords.pop(name)))
+            elif name in self._defaults:
+                given.append((shape, self._defaults[name]))
             else:
                 left_out += shape.is_nothing
         if len(args) > len(self._shapes) or len(given) + left_out != len(self._shapes):
@@ -191,19 +199,20 @@ def compiled_function(job: Job) -> CompiledFunction:
     """Compile and wrap. A function over numbers and tensors gets a class of its own, whose `__call__` is the entry."""
     rewritten, loaded, rebuild = compile_stages(job)
     shapes = job.specialization.shapes
+    defaults = {name: value for name, value in defaults_of(job.function).items() if name in shapes}
     has_tensors = any(leaf.memory is not None for leaf in loaded.compiled.lowered.traced.parameters)
     direct = loaded.attempt if has_tensors else loaded.call
     if not all(shape.is_direct for shape in shapes.values()):
-        packed = CompiledFunction(rewritten, loaded, rebuild, shapes)
+        packed = CompiledFunction(rewritten, loaded, rebuild, shapes, defaults)
         if direct is not None and all(shape.is_direct or shape.kind is STREAM for shape in shapes.values()):
             packed.direct = _rebuilding(_taking_streams(direct, shapes), packed._result)
         return packed
-    if rebuild is not next:
-        several = CompiledFunction(rewritten, loaded, rebuild, shapes)
+    if rebuild is not next or defaults:
+        several = CompiledFunction(rewritten, loaded, rebuild, shapes, defaults)
         several.direct = None if direct is None else _rebuilding(direct, several._result)
         return several
     own = type("CompiledFunction", (CompiledFunction,), {"__call__": staticmethod(loaded.call)})
-    compiled: CompiledFunction = own(rewritten, loaded, rebuild, shapes)
+    compiled: CompiledFunction = own(rewritten, loaded, rebuild, shapes, defaults)
     compiled.direct = direct
     return compiled
 

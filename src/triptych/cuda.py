@@ -6,6 +6,7 @@ Without a driver and a GPU kernels run on the CPU, each call to its end: there i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any
 
 from triptych.cute.runtime.eager import eager
@@ -13,7 +14,14 @@ from triptych.support.streams import DEFAULT, stream_handle
 from triptych.targets.nvptx.driver import Driver, find_driver
 from triptych.targets.nvptx.errors import NoGpuError
 
-__all__ = ["CUstream", "default_stream", "initialize_cuda_context", "stream_sync"]
+__all__ = ["CUstream", "CUstream_flags", "default_stream", "initialize_cuda_context", "stream_sync"]
+
+
+class CUstream_flags(IntEnum):
+    """How streams are made; programs also name the default stream by the first."""
+
+    CU_STREAM_DEFAULT = DEFAULT
+    CU_STREAM_NON_BLOCKING = 1
 
 
 @dataclass(frozen=True, slots=True)

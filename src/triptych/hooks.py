@@ -43,6 +43,32 @@ class Dead:
 
 DEAD: Final = Dead()
 
+
+class Place(str):
+    """An attribute that a construct assigns, among the construct's names: called `variable.attribute`.
+
+    Without an owner the attribute is not tracked: its value is None and stays None."""
+
+    __slots__ = ("attribute", "owner")
+
+    attribute: str
+    owner: Any
+
+    def __new__(cls, variable: str, attribute: str, owner: Any = None) -> Place:
+        place = super().__new__(cls, f"{variable}.{attribute}")
+        place.attribute, place.owner = attribute, owner
+        return place
+
+    @property
+    def value(self) -> Any:
+        return None if self.owner is None else getattr(self.owner, self.attribute)
+
+    @value.setter
+    def value(self, value: Any) -> None:
+        if self.owner is not None:
+            setattr(self.owner, self.attribute, value)
+
+
 RETURNED: Final = "_tt_returned"
 RETURN_VALUE: Final = "_tt_return_value"
 """The variables through which an early `return` leaves the regions around it."""
@@ -172,6 +198,8 @@ class Hooks(Protocol):
     def delitem(self, container: Any, key: Any) -> None: ...
     def setattr(self, target: Any, name: str, value: Any) -> None: ...
     def delattr(self, target: Any, name: str) -> None: ...
+    def place(self, owner: Any, attribute: str, name: str) -> Place:
+        """The attribute of the variable `name`, which the construct that follows assigns, as a variable itself."""
 
 
 class PythonHooks:
@@ -343,6 +371,9 @@ class PythonHooks:
 
     def delattr(self, target: Any, name: str) -> None:
         delattr(target, name)
+
+    def place(self, owner: Any, attribute: str, name: str) -> Place:
+        return Place(name, attribute)
 
 
 def _any_set(exits: Names, names: Names, get: Get) -> bool:

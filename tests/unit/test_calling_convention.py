@@ -312,6 +312,24 @@ def test_function_with_every_kind_of_parameter() -> None:
         combine(a=1, b=2)
 
 
+def test_compiled_function_has_the_defaults_of_its_function() -> None:
+    def weighted(x: tt.Int32, y: tt.Int32 = 5, scale: tt.Constexpr[int] = 10, z: Any = 7) -> Any:  # type: ignore[assignment]
+        return scale * (100 * x + 10 * y + z)
+
+    compiled: Any = tt.compile(weighted, 1)
+    assert [compiled(1), compiled(1, 2), compiled(1, 2, 3), compiled(1, z=3)] == [1570, 1270, 1230, 1530]
+    assert jit(weighted)(1) == 1570
+
+
+def test_parameter_declared_as_a_class_is_part_of_the_program() -> None:
+    @jit
+    def convert(x: tt.Int32, kind: type[tt.Numeric]) -> Any:
+        return kind(x) / 2
+
+    assert [convert(3, tt.Float32), convert(3, tt.Float64)] == [1.5, 1.5]
+    assert tt.compile(convert, 3, tt.Float32)(5) == 2.5
+
+
 def test_constexpr_argument_is_not_part_of_the_signature() -> None:
     @jit
     def power(x: tt.Float64, n: tt.Constexpr[Any]) -> Any:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import operator
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from triptych.hooks import AUGMENTED, COMPARISONS, DEAD, UNDEFINED, Hooks, PythonHooks, ignore_values, no_values
+from triptych.hooks import AUGMENTED, COMPARISONS, DEAD, UNDEFINED, Hooks, Place, PythonHooks, ignore_values, no_values
 
 hooks = PythonHooks()
 
@@ -170,3 +171,16 @@ def test_markers_say_what_they_are() -> None:
 def test_constructs_without_variables_need_no_access_to_them() -> None:
     assert no_values() == ()
     ignore_values(())
+
+
+def test_a_place_is_an_attribute_with_a_name() -> None:
+    owner = SimpleNamespace(x=1)
+    place = Place("p", "x", owner)
+    place.value = place.value + 1
+    assert (place, owner.x) == ("p.x", 2)
+
+
+def test_a_place_without_an_owner_stays_as_it_is() -> None:
+    place = hooks.place(SimpleNamespace(x=1), "x", "p")
+    place.value = 5
+    assert (place, place.value) == ("p.x", None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from triptych.layout.alignment import max_alignment
 from triptych.layout.coordinates import evaluate, has_underscore, hier_coord
 from triptych.layout.errors import ProfileError
 from triptych.layout.integers import Int, is_static
@@ -40,6 +41,11 @@ class Layout:
     def is_static(self) -> bool:
         """Whether every extent and stride is known now."""
         return is_static(self.shape) and is_static(self.stride)
+
+    @property
+    def max_alignment(self) -> int:
+        """How many elements can be moved at once, wherever such a group begins."""
+        return max_alignment(self.shape, self.stride)
 
     def __call__(self, coord: Coord) -> IntTuple:
         """The index of a coordinate, in any of its forms: one integer, one per mode, one per leaf."""

@@ -1,14 +1,14 @@
 """Arguments of a compiled function: what each one is at run time, decided from its annotation and its value.
 
-A parameter annotated `Constexpr` (and an unannotated `self` or `cls`) is part of the program; every other argument
-becomes run-time values: a number, something of a language's own kind (`argument_kinds`), or a tuple, NamedTuple,
-dataclass or adapted object made of them.
+A parameter annotated `Constexpr` or `type[...]` (and an unannotated `self` or `cls`) is part of the program; every
+other argument becomes run-time values: a number, something of a language's own kind (`argument_kinds`), or a tuple,
+NamedTuple, dataclass or adapted object made of them.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import is_
 from types import FunctionType
@@ -186,7 +186,8 @@ def _resolve(function: FunctionType, annotation: Any) -> Any:
 
 
 def _parameter(name: str, annotation: Any, first: bool) -> Parameter:
-    static = annotation is Constexpr or getattr(annotation, "__origin__", None) is Constexpr
+    origin = getattr(annotation, "__origin__", None)
+    static = any(declared is kind for declared in (annotation, origin) for kind in (Constexpr, type))
     if annotation is None and first and name in ("self", "cls"):
         static = True
     if not isinstance(annotation, type):
@@ -205,6 +206,11 @@ def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any], 
         raise _cannot_bind(function, signature, args, kwargs, error, caller) from None
     bound.apply_defaults()
     return dict(bound.arguments)
+
+
+def defaults_of(function: FunctionType) -> dict[str, Any]:
+    """What parameters are that a call does not give, by name."""
+    return {p.name: p.default for p in _signature(function).parameters.values() if p.default is not p.empty}
 
 
 _SIGNATURES: WeakKeyDictionary[Any, tuple[tuple[Any, ...], inspect.Signature]] = WeakKeyDictionary()
@@ -327,4 +333,15 @@ def argument_parts(value: Any) -> Parts | None:
         values = value.__jit_parts__()
         labels = tuple(f"[{i}]" for i in range(len(values)))
         return Parts((type(value), len(values)), labels, values, value.__from_jit_parts__)
+    if hasattr(type(value), "__c_pointers__"):
+        return _foreign_parts(value)
     return list_parts(value) if type(value) is list else take_apart(value)
+
+
+def _foreign_parts(value: Any) -> Parts:
+    """The parts of an object by the argument protocol of public programs, which may end in arguments of ours only."""
+    values = tuple(value.__c_pointers__())
+    rest = {name: held for name, held in vars(value).items() if not any(held is part for part in values)}
+    static = tuple((name, held if isinstance(held, Hashable) else id(held)) for name, held in rest.items())
+    labels = tuple(f"[{i}]" for i in range(len(values)))
+    return Parts((type(value), len(values), static), labels, values, value.__new_from_mlir_values__)

@@ -68,7 +68,7 @@ def two_sided(
     ends: list[tuple[Any, ...]] = []
     for block, side, start in zip(form.open(trace, test), sides, starts, strict=True):
         set_(start)
-        with trace.inside(block, "branch") as region:
+        with trace.inside(block, "branch", names) as region:
             result = side()
             ends.append((*get(), result))
         regions.append(region)

@@ -7,7 +7,7 @@ import functools
 import sysconfig
 from collections.abc import Callable
 from functools import cache
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, SimpleNamespace
 from typing import Any, Protocol
 
 from triptych.metastage import mutation, places
@@ -157,6 +157,8 @@ def _is_hashable_builtin(function: Any) -> bool:
 
 def _makes_new(function: Any) -> bool:
     """Whether calling a class makes an object nobody else knows (its own `__new__` might not)."""
+    if function is SimpleNamespace:
+        return True
     return isinstance(function, type) and not any("__new__" in vars(cls) for cls in function.__mro__[:-1])
 
 

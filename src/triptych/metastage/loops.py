@@ -163,7 +163,7 @@ def for_loop(
     counter = trace.builder.type(steps.counter.mlir)
     draft = trace.operation("scf.execute_region", regions=1)
     block = carried.block(draft, 0, [counter])
-    with trace.inside(block, "loop") as region:
+    with trace.inside(block, "loop", names) as region:
         heads = carried.enter(region)
         body(steps.item(block.arguments[0], trace))
         end = get()
@@ -229,7 +229,7 @@ def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, name
     bits = [trace.builder.type("i1")] * len(exits)
     draft = trace.operation("scf.while", regions=2)
     head = carried.block(draft, 0, bits)
-    with trace.inside(head, "loop") as head_region:
+    with trace.inside(head, "loop", names) as head_region:
         entering = carried.enter(head_region)
         raised = [Boolean.of(v, head_region) for v in list(head.arguments)[: len(exits)]]
         goes_on = _test(trace, test, raised, names, get, set_)
@@ -241,7 +241,7 @@ def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, name
         tested_slots = len(carried.slots)
         passed = carried.lowered(tested)
     block = carried.block(draft, 1, bits)
-    with trace.inside(block, "loop") as body_region:
+    with trace.inside(block, "loop", names) as body_region:
         heads = carried.enter(body_region)
         body()
         end = get()

@@ -1,16 +1,17 @@
 """Mutation of Python objects while tracing: allowed on what the current region made, refused on objects from outside.
 
-Whether and how often a dynamic region runs is decided at run time, but Python would mutate once, now.
+Whether and how often a dynamic region runs is decided at run time, but Python would mutate once, now. Attributes of
+objects that the program made are the exception: a construct that assigns one hands it on as it does its variables.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from types import MethodDescriptorType
+from types import MethodDescriptorType, SimpleNamespace
 from typing import Any
 
 from triptych.metastage.errors import DynamicMutationError
-from triptych.metastage.tracing import Trace, place
+from triptych.metastage.tracing import Region, Trace, place
 from triptych.support.articles import with_article
 
 MUTATORS: dict[type, frozenset[str]] = {
@@ -42,7 +43,7 @@ def check_mutable(trace: Trace, target: Any, action: str) -> None:
             expected="changes only of lists that the program makes",
             instead="a list of its own: `own = list(given)`",
         )
-    if not trace.region.dynamic or getattr(type(target), "__runtime_mutable__", False):
+    if not trace.region.dynamic or _is_runtime_mutable(type(target)):
         return
     made = trace.fresh.get(id(target))
     region = trace.region
@@ -57,6 +58,32 @@ def check_mutable(trace: Trace, target: Any, action: str) -> None:
         instead=_INSTEAD.get(kind, "a new object assigned to the variable: `p = dataclasses.replace(p, x=...)`"),
         related=[(f"the {region.what}", region.span)] if region.span is not None else [],
     )
+
+
+def _is_runtime_mutable(cls: type) -> bool:
+    """Whether objects of a class keep what changes in memory of the program."""
+    return getattr(cls, "__runtime_mutable__", False)
+
+
+def can_track(trace: Trace, owner: Any, attribute: str) -> bool:
+    """Whether an attribute can be handed on like a variable: of an object made while tracing, and plainly stored."""
+    cls: Any = type(owner)
+    plain = cls is SimpleNamespace or (cls.__setattr__ is object.__setattr__ and not _is_runtime_mutable(cls))
+    stored = attribute in getattr(owner, "__dict__", ()) and not hasattr(getattr(cls, attribute, None), "__set__")
+    return id(owner) in trace.fresh and plain and stored
+
+
+def is_tracked(trace: Trace, owner: Any, attribute: str) -> bool:
+    """Whether every construct between here and where the object was made hands the attribute on."""
+    if id(owner) not in trace.fresh:
+        return False
+    region: Region | None = trace.region
+    made_in = trace.fresh[id(owner)][1]
+    while region is not None and region is not made_in:
+        if not any(known.owner is owner and known.attribute == attribute for known in region.attributes):
+            return False
+        region = region.parent
+    return region is made_in
 
 
 def check_call(trace: Trace, function: Any, args: tuple[Any, ...]) -> None:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from types import FrameType, FunctionType
 from typing import Any
 
-from triptych.hooks import Hooks
+from triptych.hooks import Hooks, Names, Place
 from triptych.ir.builder import Builder
 from triptych.ir.device_module import DeviceModule
 from triptych.ir.location import Locations
@@ -25,9 +25,11 @@ Rewrite = Callable[[FunctionType], Rewritten]
 class Region:
     """A stretch of program that is being traced; its values may be used only while it is open."""
 
-    __slots__ = ("dynamic", "insertion", "open", "parent", "span", "trace", "what")
+    __slots__ = ("attributes", "dynamic", "insertion", "open", "parent", "span", "trace", "what")
 
-    def __init__(self, trace: Trace, parent: Region | None, what: str, insertion: Any) -> None:
+    def __init__(
+        self, trace: Trace, parent: Region | None, what: str, insertion: Any, attributes: Sequence[Place] = ()
+    ) -> None:
         self.trace = trace
         self.parent = parent
         self.what = what
@@ -37,6 +39,8 @@ class Region:
         self.open = True
         self.dynamic = parent is not None
         """Whether it depends on run-time values if, or how often, the region runs."""
+        self.attributes = attributes
+        """The attributes of objects that the construct hands on as it does its variables."""
 
     def encloses(self, other: Region | None) -> bool:
         """Whether `other` lies in this region, or is it."""
@@ -117,10 +121,11 @@ class Trace:
 
     # regions ----------------------------------------------------------------------------------------------------
     @contextmanager
-    def inside(self, block: Any, what: str) -> Iterator[Region]:
-        """Trace into `block`; afterwards the values made there are closed."""
+    def inside(self, block: Any, what: str, names: Names = ()) -> Iterator[Region]:
+        """Trace into `block` of a construct that hands on `names`; afterwards the values made there are closed."""
         outer, insertion = self.region, self.builder.insertion
-        self.region = region = Region(self, outer, what, self.builder.at_end(block))
+        attributes = [name for name in names if isinstance(name, Place)]
+        self.region = region = Region(self, outer, what, self.builder.at_end(block), attributes)
         self.builder.insertion = region.insertion
         try:
             yield region

@@ -11,6 +11,7 @@ from triptych.hooks import (
     UNDEFINED,
     Get,
     Names,
+    Place,
     PythonHooks,
     Set,
     Thunk,
@@ -320,12 +321,16 @@ class TracingHooks(PythonHooks):
         del container[key]
 
     def setattr(self, target: Any, name: str, value: Any) -> None:
-        mutation.check_mutable(self.trace, target, f"assigning the attribute `{name}`")
+        if not mutation.is_tracked(self.trace, target, name):
+            mutation.check_mutable(self.trace, target, f"assigning the attribute `{name}`")
         setattr(target, name, value)
 
     def delattr(self, target: Any, name: str) -> None:
         mutation.check_mutable(self.trace, target, f"deleting the attribute `{name}`")
         delattr(target, name)
+
+    def place(self, owner: Any, attribute: str, name: str) -> Place:
+        return Place(name, attribute, owner if mutation.can_track(self.trace, owner, attribute) else None)
 
     # failing ----------------------------------------------------------------------------------------------------
     def raising(self) -> None:

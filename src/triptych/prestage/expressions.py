@@ -208,7 +208,8 @@ class ExpressionRewriter(ast.NodeTransformer):
         return node
 
 
-def state_arguments(names: Sequence[str], number: int) -> list[ast.expr]:
-    """The `names, get, set` that a hook reaches a construct's variables by."""
-    get = build.thunk(build.tuple_of(build.name(n) for n in names))
-    return [build.name_tuple(names), get, build.name(f"_tt_set_{number}")]
+def state_arguments(names: Sequence[str], number: int, places: Sequence[str] = ()) -> list[ast.expr]:
+    """The `names, get, set` that a hook reaches a construct's variables by; `places` are attributes that it assigns."""
+    called = [*(build.constant(n) for n in names), *(build.name(p) for p in places)]
+    read = [*(build.name(n) for n in names), *(ast.Attribute(build.name(p), "value", build.LOAD) for p in places)]
+    return [build.tuple_of(called), build.thunk(build.tuple_of(read)), build.name(f"_tt_set_{number}")]

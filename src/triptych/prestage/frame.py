@@ -36,6 +36,8 @@ class Frame:
     """Variables assigned inside a region: bound to UNDEFINED at the function's start, so regions can reach them."""
     regions: dict[str, set[str]] = field(default_factory=dict)
     """The names of the regions cut out so far, each with the variables that running it may assign."""
+    attributes: list[tuple[str, str]] = field(default_factory=list)
+    """The attributes of variables that are assigned, each as (variable, attribute), in the order of rewriting."""
     numbers: int = 0
 
     def fresh_number(self) -> int:
@@ -78,9 +80,11 @@ class Frame:
         self.regions[region.name] |= set(names)
         self.managed |= set(names)
 
-    def setter(self, number: int, names: Sequence[str], like: ast.AST) -> ast.FunctionDef:
-        """`def _tt_set_N(_tt_values): nonlocal …; (names) = _tt_values`."""
-        unpack = ast.Assign([ast.Tuple([build.target(n) for n in names], ast.Store())], build.name("_tt_values"))
+    def setter(self, number: int, names: Sequence[str], like: ast.AST, places: Sequence[str] = ()) -> ast.FunctionDef:
+        """`def _tt_set_N(_tt_values): nonlocal …; (names, places) = _tt_values`."""
+        targets: list[ast.expr] = [build.target(n) for n in names]
+        targets += [ast.Attribute(build.name(p), "value", build.STORE) for p in places]
+        unpack = ast.Assign([ast.Tuple(targets, ast.Store())], build.name("_tt_values"))
         self.managed |= set(names)
         return build.at(build.define(f"_tt_set_{number}", ["_tt_values"], names, [unpack]), like)
 

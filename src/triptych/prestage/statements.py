@@ -74,7 +74,7 @@ class StatementRewriter:
             live = live_end
         test = self.expressions.rewrite(node.test)
         hoisted, self.expressions.hoisted = self.expressions.hoisted, []
-        number = self.frame.fresh_number()
+        number, known = self.frame.fresh_number(), len(self.frame.attributes)
         then, then_exits = self._region("then", number, body, live, node)
         other, other_exits = self._region("else", number, orelse, live, node)
         exits = then_exits | other_exits
@@ -86,7 +86,8 @@ class StatementRewriter:
         self._bury(then, names, self._live_end(body, live, then_exits))
         self._bury(other, names, self._live_end(orelse, live, other_exits))
         call = build.call_hook("if_", test, build.name(then.name), build.name(other.name))
-        return [*hoisted, then, other, *self._construct(call, assigned, names, number, node.test)], exits, rest
+        places = self._places(known, assigned, node)
+        return [*hoisted, then, other, *self._construct(call, assigned, names, number, node.test, places)], exits, rest
 
     def _ends(self, statements: Sequence[ast.stmt]) -> bool:
         """Whether a branch never reaches its own end."""
@@ -96,12 +97,14 @@ class StatementRewriter:
         self, flags: Exits, rest: Sequence[ast.stmt], live_end: set[str], exited: ast.stmt
     ) -> tuple[list[ast.stmt], Exits]:
         """`rest` under a guard, which is placed at the statement that may have `exited`: the line that has run."""
-        number = self.frame.fresh_number()
+        number, known = self.frame.fresh_number(), len(self.frame.attributes)
         region, exits = self._region("rest", number, rest, live_end, exited)
         names = self._names(self.frame.regions[region.name] | flags, live_end, exits | flags)
         self._bury(region, names, self._live_end(rest, live_end, exits))
         call = build.call_hook("guard", build.name_tuple(sorted(flags)), build.name(region.name))
-        return [region, *self._construct(call, self.frame.regions[region.name], names, number, exited)], exits
+        assigned = self.frame.regions[region.name]
+        places = self._places(known, assigned, rest[0])
+        return [region, *self._construct(call, assigned, names, number, exited, places)], exits
 
     def _region(
         self, role: str, number: int, statements: Sequence[ast.stmt], live_end: set[str], like: ast.AST
@@ -144,15 +147,28 @@ class StatementRewriter:
         wanted = live | self.frame.live_at(exits) | self.flow.captured | exits | self.frame.open_flags()
         return sorted(assigned & wanted)
 
+    def _places(self, known: int, assigned: set[str], node: ast.stmt) -> list[tuple[str, str]]:
+        """The attributes that a construct at `node` assigns, of objects whose variables it leaves as they are."""
+        owners = self.flow.locals - assigned - self.flow.before[node].undefined
+        return sorted({place for place in self.frame.attributes[known:] if place[0] in owners})
+
     def _construct(
-        self, call: ast.Call, assigned: set[str], names: list[str], number: int, like: ast.AST
+        self,
+        call: ast.Call,
+        assigned: set[str],
+        names: list[str],
+        number: int,
+        like: ast.AST,
+        attributes: Sequence[tuple[str, str]],
     ) -> list[ast.stmt]:
         """The hook call with the variables it hands on; what it assigned and nobody reads is forgotten after it."""
-        setter: list[ast.stmt] = []
-        if names:
-            setter = [self.frame.setter(number, names, like)]
-            call.args += state_arguments(names, number)
-        return [*setter, build.at(ast.Expr(call), like), *self._forget(assigned, set(names), like)]
+        before: list[ast.stmt] = []
+        if names or attributes:
+            places = [f"_tt_place_{number}_{index}" for index in range(len(attributes))]
+            before += [build.at(_place(*pair), like) for pair in zip(places, attributes, strict=True)]
+            before.append(self.frame.setter(number, names, like, places))
+            call.args += state_arguments(names, number, places)
+        return [*before, build.at(ast.Expr(call), like), *self._forget(assigned, set(names), like)]
 
     def _forget(self, assigned: set[str], names: set[str], like: ast.AST) -> list[ast.stmt]:
         """Variables that a later construct assigns again must not enter it with a value of a region that has ended."""
@@ -166,15 +182,17 @@ class StatementRewriter:
     def _for(self, node: ast.For) -> tuple[list[ast.stmt], Exits]:
         iterable = self.expressions.rewrite(node.iter)
         hoisted, self.expressions.hoisted = self.expressions.hoisted, []
-        number = self.frame.fresh_number()
+        number, known = self.frame.fresh_number(), len(self.frame.attributes)
         item = f"_tt_item_{number}"
         store = [build.at(s, node.target) for s in self.targets.store(node.target, build.name(item))]
         body, exits = self._loop_body(node, number, [item], store)
         call = build.call_hook("for_", iterable, build.name(body.name))
-        return self._loop(node, number, [*hoisted, body], call, self.frame.assigned([body]), exits, node.iter)
+        assigned = self.frame.assigned([body])
+        places = self._places(known, assigned, node)
+        return self._loop(node, number, [*hoisted, body], call, assigned, exits, node.iter, places)
 
     def _while(self, node: ast.While) -> tuple[list[ast.stmt], Exits]:
-        number = self.frame.fresh_number()
+        number, known = self.frame.fresh_number(), len(self.frame.attributes)
         before: list[ast.stmt] = []
         if isinstance(node.test, ast.Constant):
             test: ast.expr = build.constant(bool(node.test.value))
@@ -186,7 +204,9 @@ class StatementRewriter:
         body, exits = self._loop_body(node, number, [], [])
         before.append(body)
         call = build.call_hook("while_", test, build.name(body.name))
-        return self._loop(node, number, before, call, self.frame.assigned(before), exits, node.test)
+        assigned = self.frame.assigned(before)
+        places = self._places(known, assigned, node)
+        return self._loop(node, number, before, call, assigned, exits, node.test, places)
 
     def _loop_body(
         self, node: ast.For | ast.While, number: int, params: list[str], prologue: list[ast.stmt]
@@ -220,11 +240,13 @@ class StatementRewriter:
         assigned: set[str],
         exits: Exits,
         like: ast.AST,
+        places: list[tuple[str, str]],
     ) -> tuple[list[ast.stmt], Exits]:
         """The hook call, then `else:` under a guard on the loop's own exits."""
         call.args.append(build.name_tuple(sorted(exits)))
         own = assigned - {f"_tt_continue_{self.frame.loop_numbers.get(node)}"}
-        new = [*before, *self._construct(call, own, self._names(own, self.flow.live_around(node), exits), number, like)]
+        names = self._names(own, self.flow.live_around(node), exits)
+        new = [*before, *self._construct(call, own, names, number, like, places)]
         outward = set(exits)
         if self._is_used("break", node, exits):
             flag = self.frame.break_flag(node)
@@ -319,3 +341,9 @@ class StatementRewriter:
                 return [node]
             case _:
                 return [self.expressions.visit(node)]
+
+
+def _place(place: str, attribute: tuple[str, str]) -> ast.stmt:
+    """An attribute that a construct assigns as something with a name and a value, like a variable."""
+    owner, name = attribute
+    return build.assign(place, build.call_hook("place", build.name(owner), build.constant(name), build.constant(owner)))

@@ -7,6 +7,7 @@ import ast
 from triptych.prestage import build
 from triptych.prestage.expressions import ExpressionRewriter
 from triptych.prestage.frame import Frame
+from triptych.prestage.scopes import stores
 from triptych.prestage.walking import descendants
 
 OPERATOR_SYMBOLS: dict[type[ast.operator], str] = {
@@ -57,14 +58,18 @@ class TargetRewriter:
                 return [build.at(ast.Expr(call), target)]
             case ast.Attribute():
                 owner = self.expressions.rewrite(target.value)
-                call = build.call_hook("setattr", owner, build.constant(target.attr), value)
-                return [build.at(ast.Expr(call), target)]
+                return [build.at(self._set_attribute(owner, target.attr, value), target)]
             case ast.Starred():
                 return self.store(target.value, value)
             case ast.Tuple() | ast.List():
                 return self._unpack(target, value)
             case _:
                 raise AssertionError(f"not an assignment target: {ast.dump(target)}")
+
+    def _set_attribute(self, owner: ast.expr, attribute: str, value: ast.expr) -> ast.stmt:
+        if isinstance(owner, ast.Name):
+            self.frame.attributes.append((owner.id, attribute))
+        return ast.Expr(build.call_hook("setattr", owner, build.constant(attribute), value))
 
     def _unpack(self, target: ast.Tuple | ast.List, value: ast.expr) -> list[ast.stmt]:
         """Unpack into temporaries first, as Python evaluates the right side wholly before any store."""
@@ -104,13 +109,15 @@ class TargetRewriter:
                     ast.Expr(build.call_hook("setitem", build.name(owner), build.name(key), value)),
                 ]
             case ast.Attribute() as attribute:
-                owner = self._temporary()
+                owner_value = self.expressions.rewrite(attribute.value)
+                if isinstance(owner_value, ast.Name) and owner_value.id not in stores([node.value]):
+                    first, owner = [], owner_value.id
+                else:
+                    owner = self._temporary()
+                    first = [build.assign(owner, owner_value)]
                 read_attribute = ast.Attribute(build.name(owner), attribute.attr, ast.Load())
                 value = build.call_hook("augment", symbol, read_attribute, self._value(node))
-                return [
-                    build.assign(owner, self.expressions.rewrite(attribute.value)),
-                    ast.Expr(build.call_hook("setattr", build.name(owner), build.constant(attribute.attr), value)),
-                ]
+                return [*first, self._set_attribute(build.name(owner), attribute.attr, value)]
 
     def _value(self, node: ast.AugAssign) -> ast.expr:
         return self.expressions.rewrite(node.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,7 +15,7 @@ from triptych import cute
 from triptych.cute.runtime import RuntimeTensor, from_dlpack
 from triptych.cute.runtime.errors import TensorMarkingError
 from triptych.layout import substitute
-from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError
+from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError
 
 A = np.empty((16, 4, 8, 2), np.float32).transpose(2, 1, 0, 3)
 """(8,4,16,2):(2,16,64,1)"""
@@ -145,12 +146,61 @@ def test_each_marking_has_code_of_its_own(capsys: pytest.CaptureFixture[str]) ->
         print(x.layout)
 
     array = np.zeros((3, 4))
-    static = from_dlpack(array)
+    marked = (from_dlpack(array).mark_layout_dynamic(), from_dlpack(array).mark_compact_shape_dynamic(0))
     for _ in range(2):
-        for tensor in (static, static.mark_layout_dynamic(), static.mark_compact_shape_dynamic(0), array):
+        for tensor in (from_dlpack(array), *marked, array):
             look(tensor)
             look(tensor)
     assert capsys.readouterr().out.split() == ["(3,4):(4,1)", "(?,?):(?{i64},1)", "(?,4):(4,1)"]
+
+
+def test_a_marking_changes_the_tensor_itself() -> None:
+    tensor = from_dlpack(np.zeros((3, 4)))
+    assert tensor.mark_layout_dynamic() is tensor
+    assert str(tensor.layout) == "(?,?):(?{i64},1)"
+
+
+def test_what_is_dynamic_stays_dynamic_when_an_extent_gets_a_divisor() -> None:
+    tensor = from_dlpack(np.zeros((2, 3, 8), np.float32)).mark_layout_dynamic(leading_dim=2)
+    tensor.mark_compact_shape_dynamic(mode=2, stride_order=(0, 1, 2), divisibility=4)
+    assert str(tensor.layout) == "(?,?,?{div=4}):(?{div=4},?{div=4},1)"
+
+    @tt.jit
+    def clear(x: cute.Tensor) -> None:
+        for i in range(cute.size(x)):
+            x[i] = 0.0
+
+    compiled = tt.compile(clear, tensor)
+    for shape in ((2, 3, 8), (1, 5, 4), (7, 1, 12)):
+        array = np.ones(shape, np.float32)
+        compiled(array)
+        assert not array.any()
+    with pytest.raises(ArgumentTensorError):
+        compiled(np.ones((2, 3, 6), np.float32))
+
+
+def test_the_leading_mode() -> None:
+    array = np.zeros((3, 4), np.float32)
+    assert from_dlpack(array).leading_dim == from_dlpack(array).mark_layout_dynamic().leading_dim == 1
+    assert from_dlpack(array.T).leading_dim == 0
+    assert from_dlpack(array[:, ::2]).leading_dim is None
+
+
+def test_bytes_are_elements_of_another_type() -> None:
+    @tt.jit
+    def double(x: cute.Tensor, y: cute.Tensor) -> None:
+        print(x.element_type)
+        for i in range(cute.size(x)):
+            y[i] = x[i].to(tt.Float32) * 2
+
+    numbers = np.array([1.5, -2.0, 448.0], ml_dtypes.float8_e4m3fn)
+    tensor, doubled = from_dlpack(numbers.view(np.uint8)), np.zeros(3, np.float32)
+    tensor.element_type = tt.Float8E4M3FN
+    assert tensor.element_type is tensor.dtype is tt.Float8E4M3FN
+    double(tensor, doubled)
+    assert doubled.tolist() == [3.0, -4.0, 896.0]
+    with pytest.raises(UnsupportedTensorError, match="Float8E4M3FN cannot be taken for elements of type Float16"):
+        tensor.element_type = tt.Float16
 
 
 def test_an_alignment_is_checked_where_it_is_declared_and_at_the_call() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.runtime.argument_protocol import PublicArgument
 from triptych.cute.runtime.tensor_kinds import TensorKind
-from triptych.layout import Layout
+from triptych.layout import Layout, leading_dim
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric
 
 
-class DescribedTensor:
+class DescribedTensor(PublicArgument):
     """A tensor with the kind of argument that it is, real or fake."""
 
     __slots__ = ()
@@ -28,4 +29,13 @@ class DescribedTensor:
     def element_type(self) -> type[Numeric]:
         return NUMERIC_CLASSES[self.__argument_kind__.element]
 
-    dtype = element_type
+    @property
+    def dtype(self) -> type[Numeric]:
+        return self.element_type
+
+    @property
+    def leading_dim(self) -> int | None:
+        """The mode whose step is known to be 1."""
+        found = leading_dim(self.layout.shape, self.layout.stride)
+        assert not isinstance(found, tuple), "shapes of arguments are flat"
+        return found

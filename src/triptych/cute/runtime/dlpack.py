@@ -21,26 +21,26 @@ from triptych.cute.runtime.markings import (
 )
 from triptych.cute.runtime.tensor_kinds import TensorKind, element_of_view, natural_alignment, tensor_kind
 from triptych.layout import Int, Layout
-from triptych.support.dlpack import DLTensor, TensorView, tensor_view
-from triptych.support.tensor_errors import ArgumentTensorError
+from triptych.layout.tuples import flat
+from triptych.metastage.scalars import Numeric, numeric_class
+from triptych.support.dlpack import ELEMENT_CODES, DLTensor, TensorView, tensor_view
+from triptych.support.tensor_errors import ArgumentTensorError, UnsupportedTensorError
 
 _MOST_32 = (1 << 31) - 1
 
 
 class RuntimeTensor(DescribedTensor, TensorView):
-    """A tensor from outside with the kind of argument that it is; markings make others of the same memory."""
+    """A tensor from outside with the kind of argument that it is; markings change the kind and give the tensor back."""
 
     __slots__ = ("__argument_kind__", "_extents", "_narrow", "_order")
 
-    def __init__(
-        self, view: TensorView, kind: TensorKind, *, narrow: bool, extents: Any = None, order: Any = None
-    ) -> None:
+    def __init__(self, view: TensorView, kind: TensorKind, *, narrow: bool) -> None:
         super().__init__(DLTensor.from_address(view.__dltensor__), view, read_only=view.read_only)
         self.__argument_kind__ = kind
         self._narrow = narrow
-        self._extents: tuple[Int, ...] = extents or view.extents
-        """Of a compact tensor, with the unknowns that it has been marked with."""
-        self._order: tuple[int, ...] | None = order
+        self._extents: tuple[Int, ...] = view.extents
+        """With the unknowns that the tensor has been marked with."""
+        self._order: tuple[int, ...] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -50,6 +50,27 @@ class RuntimeTensor(DescribedTensor, TensorView):
     def stride(self) -> tuple[int, ...]:
         return self.strides
 
+    @property
+    def element_type(self) -> type[Numeric]:
+        return super().element_type
+
+    @element_type.setter
+    def element_type(self, other: type[Numeric]) -> None:
+        self._reinterpret(numeric_class(other).__name__)
+
+    @eager
+    def _reinterpret(self, element: str) -> None:
+        """The same bytes as elements of another type, for libraries that know fewer types than the language."""
+        kind = self.__argument_kind__
+        if ELEMENT_CODES.get(element, (0, 0))[1] != ELEMENT_CODES[kind.element][1]:
+            raise UnsupportedTensorError(
+                f"elements of type {kind.element} cannot be taken for elements of type {element}",
+                found=element,
+                expected=f"a type of tensor elements with {ELEMENT_CODES[kind.element][1]} bits",
+            )
+        self._described.code, self._described.bits = ELEMENT_CODES[element]
+        self.__argument_kind__ = tensor_kind(element, kind.layout, kind.alignment, kind.space)
+
     @eager
     def mark_layout_dynamic(self, leading_dim: int | None = None) -> RuntimeTensor:
         """All extents and strides dynamic but the step 1 of the leading mode and steps of 0."""
@@ -58,7 +79,9 @@ class RuntimeTensor(DescribedTensor, TensorView):
             leading = deduced_leading_mode(shape, stride)
         else:
             leading = given_leading_mode(shape, stride, leading_dim)
-        return self._marked(all_dynamic(shape, stride, leading, wide=not self._narrow))
+        layout = all_dynamic(shape, stride, leading, wide=not self._narrow)
+        self._extents = flat(layout.shape)
+        return self._marked(layout)
 
     @eager
     def mark_compact_shape_dynamic(
@@ -66,7 +89,7 @@ class RuntimeTensor(DescribedTensor, TensorView):
     ) -> RuntimeTensor:
         """One extent of a compact tensor dynamic, and with it the strides that depend on it.
 
-        `stride_order` are the modes from the outermost to the innermost.
+        What has been marked before stays dynamic. `stride_order` are the modes from the outermost to the innermost.
         """
         shape, stride = self.extents, self.strides
         mode = checked_mode(mode, len(shape), "mode")
@@ -79,7 +102,8 @@ class RuntimeTensor(DescribedTensor, TensorView):
                 expected="a divisor of the extent",
             )
         extents = tuple(extent_unknown(i, divisibility) if i == mode else e for i, e in enumerate(self._extents))
-        return self._marked(Layout(extents, compact_steps(extents, order)), extents, order)
+        self._extents, self._order = extents, order
+        return self._marked(Layout(extents, compact_steps(extents, order)))
 
     def _agreed_order(self, given: Sequence[int] | None) -> tuple[int, ...]:
         shape, stride = self.extents, self.strides
@@ -94,12 +118,12 @@ class RuntimeTensor(DescribedTensor, TensorView):
             )
         return self._order
 
-    def _marked(self, layout: Layout, extents: Any = None, order: Any = None) -> RuntimeTensor:
+    def _marked(self, layout: Layout) -> RuntimeTensor:
         if self._narrow:
             _check_narrow(self)
         kind = self.__argument_kind__
-        marked = tensor_kind(kind.element, layout, kind.alignment, kind.space)
-        return RuntimeTensor(self, marked, narrow=self._narrow, extents=extents, order=order)
+        self.__argument_kind__ = tensor_kind(kind.element, layout, kind.alignment, kind.space)
+        return self
 
     def __str__(self) -> str:
         return f"Tensor<0x{self.address:016x}@{self.memspace.name} o {self.layout}>"

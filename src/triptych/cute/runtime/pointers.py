@@ -9,6 +9,7 @@ from typing import Any
 from triptych.cute import pointers
 from triptych.cute.address_spaces import AddressSpace
 from triptych.cute.element_storage import storage_of
+from triptych.cute.runtime.argument_protocol import PublicArgument
 from triptych.cute.runtime.eager import eager
 from triptych.cute.runtime.errors import PointerArgumentError
 from triptych.metastage.argument_kinds import Received
@@ -55,7 +56,7 @@ class PointerKind:
         return f"ptr<{self.element}, {self.space.name}, align<{self.alignment}>>"
 
 
-class RuntimePointer:
+class RuntimePointer(PublicArgument):
     """An address that can be passed to compiled functions."""
 
     __slots__ = ("__argument_kind__", "address")
