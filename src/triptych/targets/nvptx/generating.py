@@ -19,7 +19,7 @@ from triptych.targets.nvptx.assembling import find_assembler
 from triptych.targets.nvptx.disassembling import disassemble
 from triptych.targets.nvptx.finding import libdevice
 from triptych.targets.nvptx.resources import read_report
-from triptych.targets.nvptx.slow_code import warn_of_slow_code
+from triptych.targets.nvptx.slow_code import narrow_remarks, warn_of_slow_code
 from triptych.targets.nvptx.uniform_branches import make_uniform
 from triptych.targets.nvptx.usage import usages
 
@@ -44,10 +44,12 @@ def codegen(lowered: Lowered, options: CompileOptions, architecture: Architectur
         emit=("assembly",),
         libraries=(libdevice(),) if _LIBDEVICE_CALL in lowered.llvm else (),
     )
-    ptx = make_uniform(shared_pool().compile(request, lowered.llvm).assembly)
+    pending = shared_pool().submit(request, lowered.llvm)
+    narrow = narrow_remarks(lowered.traced.module)  # while the worker is busy
+    ptx = make_uniform(pending.result().assembly)
     assembled = assembler.assemble(ptx, architecture, AssemblerOptions(options.opt_level, options.line_info))
     module, resources = lowered.traced.module, read_report(assembled.report)
-    warn_of_slow_code(module, resources)
+    warn_of_slow_code(module, resources, narrow)
     _keep(lowered.traced.name, architecture, options, ptx, assembled.cubin)
     views: dict[str, Any] = {
         "ptx": lambda: ptx,

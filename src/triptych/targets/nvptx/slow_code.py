@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import warnings
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from triptych.ir.location import place_of
 from triptych.support.config import config
@@ -24,29 +24,41 @@ _shown: dict[str, dict[Any, Any]] = defaultdict(dict)
 """By file, what Python keeps for each module: one text is shown once for a line."""
 
 
-def warn_of_slow_code(module: Any, resources: Mapping[str, Resources]) -> None:
+Remark: TypeAlias = tuple[Span | None, str, str]
+"""Where, what, and why."""
+
+
+def narrow_remarks(module: Any) -> list[Remark]:
+    """What the kernels of a traced module move in pieces: known before there is any code."""
+    if not config().performance_warnings:
+        return []
+    return [
+        (narrow.span, narrow.amount, narrow.why)
+        for kernel in kernels(module)
+        for narrow in narrow_accesses(kernel)
+        if narrow.certain
+    ]
+
+
+def warn_of_slow_code(module: Any, resources: Mapping[str, Resources], narrow: Sequence[Remark]) -> None:
     """Warn of the kernels of a traced module, given what the assembler says of them."""
     if not config().performance_warnings:
         return
     lines: dict[tuple[str, int], dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
-    for kernel in kernels(module):
-        used = resources.get(kernel.attributes["sym_name"].value)
-        for span, what, why in (*_spills(kernel, used), *_narrow(kernel)):
-            place = span or Span(__file__, 1, 0)
-            lines[place.file, place.line][why][what] = None
+    spills = [remark for kernel in kernels(module) for remark in _spills(kernel, resources)]
+    for span, what, why in (*spills, *narrow):
+        place = span or Span(__file__, 1, 0)
+        lines[place.file, place.line][why][what] = None
     for (file, line), reasons in lines.items():
         text = "; ".join(f"{' and '.join(what)}: {why}" for why, what in reasons.items())
         warnings.warn_explicit(text, PerformanceWarning, file, line, registry=_shown[file])
 
 
-def _spills(kernel: Any, used: Resources | None) -> Iterator[tuple[Span | None, str, str]]:
+def _spills(kernel: Any, resources: Mapping[str, Resources]) -> Iterator[Remark]:
+    used = resources.get(kernel.attributes["sym_name"].value)
     if used is not None and (used.spill_stores or used.spill_loads):
         yield (
             place_of(kernel),
             f"{used.kernel} needs more than {used.registers} registers, all that a thread has on {used.architecture}",
             f"{used.spill_stores} bytes go to local memory and {used.spill_loads} come back",
         )
-
-
-def _narrow(kernel: Any) -> Iterator[tuple[Span | None, str, str]]:
-    return ((narrow.span, narrow.amount, narrow.why) for narrow in narrow_accesses(kernel) if narrow.certain)
