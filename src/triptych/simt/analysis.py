@@ -323,10 +323,12 @@ def _only_addresses(value: Any) -> bool:
 
 
 def _in_type(found: Lanes, operation: Any, name: str) -> Lanes:
-    """A constant as the result's type holds it."""
+    """A constant as the result's type holds it; differences that the type cannot hold wrap around, and are unknown."""
+    bits = _bits(str(operation.results[0].type))
+    if bits is not None and any(abs(offset) >> (bits - 1) for offset in found.offsets or ()):
+        return VARYING
     if found.constant is None:
         return found
-    bits = _bits(str(operation.results[0].type))
     if bits is None:
         return Lanes(found.level, found.offsets, found.divisor)
     source = _bits(str(operation.operands[0].type)) if name in ("arith.extui", "arith.index_castui") else None
