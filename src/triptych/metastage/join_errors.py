@@ -13,6 +13,7 @@ from triptych.metastage.plans import MismatchError, describe
 from triptych.metastage.tracing import place
 from triptych.metastage.variables import bare
 from triptych.support.errors import TriptychError
+from triptych.support.parsing import parse_module
 from triptych.support.source import Span
 
 
@@ -73,7 +74,7 @@ def _sides(span: Span | None) -> list[list[ast.AST]]:
     if span is None:
         return [[], []]
     try:
-        tree = ast.parse("".join(linecache.getlines(span.file)))
+        tree = parse_module("".join(linecache.getlines(span.file)))
     except SyntaxError:
         return [[], []]
     for node in ast.walk(tree):

@@ -12,6 +12,7 @@ from types import FunctionType
 
 from triptych.objectstage.function_source import definition
 from triptych.objectstage.lookups import Chain
+from triptych.support.parsing import parse_expression
 
 
 def annotation_names(function: FunctionType) -> frozenset[Chain]:
@@ -62,7 +63,7 @@ def _dotted_names_of_text(text: object) -> Iterator[Chain]:
     if not isinstance(text, str):
         return
     try:
-        parsed = ast.parse(text, mode="eval")
+        parsed = parse_expression(text)
     except SyntaxError:
         return
-    yield from _dotted_names(parsed.body)
+    yield from _dotted_names(parsed)

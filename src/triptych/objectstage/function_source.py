@@ -16,6 +16,7 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 
 from triptych.objectstage.atoms import Token
+from triptych.support.parsing import parse_module
 
 CO_HAS_DOCSTRING = 0x4000000
 
@@ -59,7 +60,7 @@ def _last_lines(source: str) -> Mapping[tuple[int, str], int]:
     One syntax tree of the file takes less time than the tokens of its longest function.
     """
     try:
-        tree = ast.parse(source)
+        tree = parse_module(source)
     except SyntaxError:  # edited since it was loaded, or no Python by itself
         return {}
     ends: dict[tuple[int, str], int] = {}
@@ -73,7 +74,7 @@ def _parse(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | Non
     # Dedenting would also shift the lines of multi-line strings, so an indented block gets a parent instead.
     whole = "if True:\n" + text if text[:1].isspace() else text
     try:
-        tree = ast.parse(whole)
+        tree = parse_module(whole)
     except SyntaxError:
         return None
     for node in ast.walk(tree):

@@ -21,6 +21,7 @@ from triptych.prestage.mangle import mangled
 from triptych.prestage.scopes import FunctionNode, parameters
 from triptych.prestage.walking import children
 from triptych.stages import Source
+from triptych.support.parsing import parse_module
 from triptych.support.source import Span
 
 _FUTURE_FLAGS = annotations.compiler_flag
@@ -73,7 +74,7 @@ def _definition(function: FunctionType) -> FunctionNode:
 @lru_cache(maxsize=64)
 def _parse_file(text: str) -> ast.Module:
     try:
-        return ast.parse(text)
+        return parse_module(text)
     except SyntaxError:  # Python has read the file, so it changed since: no function in it can be told to be the one
         return ast.Module([], [])
 

@@ -20,6 +20,7 @@ from triptych.layout import sym_int
 from triptych.metastage.scalars import NUMERIC_CLASSES
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import did_you_mean
+from triptych.support.parsing import parse_expression
 from triptych.targets.nvptx.usage import usage_table
 from triptych.tools.columns import beside, titled
 
@@ -111,7 +112,7 @@ def example_arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
     """
     extents: dict[str, Any] = {}
     try:
-        call = ast.parse(f"f({text})", mode="eval").body
+        call = parse_expression(f"f({text})")
         if not isinstance(call, ast.Call) or any(word.arg is None for word in call.keywords):
             raise ValueError(text)
         positional = [_example(argument, extents) for argument in call.args]
