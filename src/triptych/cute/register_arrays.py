@@ -11,10 +11,10 @@ from typing import Any
 
 from triptych.cute.element_storage import storage_of
 from triptych.cute.mma_errors import RegisterPlaceError
-from triptych.cute.private_places import PrivatePlace, private_place
 from triptych.cute.tensors import Tensor
 from triptych.layout import Layout
 from triptych.metastage.tracing import place
+from triptych.simt.private_places import PrivatePlace, private_place
 
 _REGISTER_BYTES = 4
 

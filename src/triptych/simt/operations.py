@@ -77,6 +77,17 @@ def contains(operation: Any, names: frozenset[str]) -> bool:
     return operation.name in names or any(child.name in names for child in walk(operation))
 
 
+def all_operands(operation: Any) -> list[Any]:
+    """The operands of an operation and of everything inside it."""
+    return [operand for found in (operation, *walk(operation)) for operand in found.operands]
+
+
+def maker(value: Any) -> Any:
+    """The operation that computes a value; None for an argument of a block."""
+    owner = value.owner
+    return owner.operation if hasattr(owner, "operation") else None
+
+
 def dimension(operation: Any) -> int:
     """0, 1, 2 for x, y, z of an index operation."""
     return "xyz".index(str(operation.attributes["dimension"])[-2])
@@ -91,6 +102,12 @@ def integer_constant(operation: Any) -> int | None:
     if kind == "index" or (kind[0] == "i" and kind[1:].isdigit() and int(kind[1:]) <= 64):
         return int(value.value)
     return None
+
+
+def constant_of(value: Any) -> int | None:
+    """The integer that a value is known to be; None when only a run tells."""
+    made_by = maker(value)
+    return integer_constant(made_by) if made_by is not None and made_by.name == "arith.constant" else None
 
 
 def element_indices(operation: Any) -> list[int | None]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.simt.operations import body, contains, is_pure, operations, walk
+from triptych.simt.operations import all_operands, body, contains, is_pure, operations, walk
 
 _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 
@@ -59,12 +59,12 @@ class _Deciding:
         owner = value.owner
         if not hasattr(owner, "operation"):  # an argument of a block
             inside = owner.owner.operation
-            return _all_operands(inside) if _is_inside(inside, self._loop) else []
+            return all_operands(inside) if _is_inside(inside, self._loop) else []
         maker = owner.operation
         if not _is_inside(maker, self._loop):
             return []
         self.makers[maker] = None
-        return _all_operands(maker)
+        return all_operands(maker)
 
     def _changes_itself(self, value: Any) -> bool:
         """Whether the next value is computed from the present one."""
@@ -81,11 +81,6 @@ class _Deciding:
                 seen.add(found)
                 pending += [] if found in self._entering else self._sources(found)
         return False
-
-
-def _all_operands(operation: Any) -> list[Any]:
-    """The operands of an operation and of everything inside it."""
-    return [operand for found in (operation, *walk(operation)) for operand in found.operands]
 
 
 def _is_inside(operation: Any, loop: Any) -> bool:

@@ -11,11 +11,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.ir import bindings
+from triptych.simt.operations import constant_of, element_indices, maker
 from triptych.targets.nvptx.memory_types import bits_of
 
 _EXTENSIONS = frozenset({"arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui"})
-_DYNAMIC = -(2**31)
+_MOST_STEPS = 256
+"""Sums of sums are opened so often; what is left is a term as it is."""
 
 Key = Any
 """Equal for values that are computed alike."""
@@ -40,64 +41,82 @@ class AddressForms:
     def address(self, pointer: Any) -> Address:
         terms: Counter[Key] = Counter()
         known = 0
-        maker = _maker(pointer)
-        while maker is not None and maker.name == "llvm.getelementptr":
-            size = bits_of(str(maker.attributes["elem_type"].value)) // 8
+        operation = maker(pointer)
+        while operation is not None and operation.name == "llvm.getelementptr":
+            size = bits_of(str(operation.attributes["elem_type"].value)) // 8
             if not size:
                 break
-            (position,) = bindings.mlir().DenseI32ArrayAttr(maker.attributes["rawConstantIndices"])
-            if position == _DYNAMIC:
-                known += self._add(terms, maker.operands[1], size)
-            else:
-                known += position * size
-            pointer = maker.operands[0]
-            maker = _maker(pointer)
+            (position,) = element_indices(operation)
+            known += self._add(terms, operation.operands[1], size) if position is None else position * size
+            pointer = operation.operands[0]
+            operation = maker(pointer)
         return Address(self._key(pointer), frozenset((key, n) for key, n in terms.items() if n), known)
 
     def _add(self, terms: Counter[Key], value: Any, times: int) -> int:
         """Add a number, so many times, to the terms; what it adds that is known now is given back."""
-        maker = _maker(value)
-        if maker is None:
+        known = 0
+        pending = [(value, times)]
+        for _ in range(_MOST_STEPS):
+            if not pending:
+                break
+            value, times = pending.pop()
+            constant = constant_of(value)
+            parts = _parts(value)
+            if constant is not None:
+                known += constant * times
+            elif parts:
+                pending += [(part, times * factor) for part, factor in parts]
+            else:
+                terms[self._key(value)] += times
+        for value, times in pending:
             terms[self._key(value)] += times
-            return 0
-        constant = _constant(maker)
-        if constant is not None:
-            return constant * times
-        operands = list(maker.operands)
-        if maker.name in _EXTENSIONS:
-            return self._add(terms, operands[0], times)
-        if maker.name == "arith.addi":
-            return sum(self._add(terms, operand, times) for operand in operands)
-        if maker.name == "arith.subi":
-            return self._add(terms, operands[0], times) + self._add(terms, operands[1], -times)
-        if maker.name == "arith.muli":
-            for one, other in (operands, operands[::-1]):
-                factor = _constant(_maker(other))
-                if factor is not None:
-                    return self._add(terms, one, times * factor)
-        terms[self._key(value)] += times
-        return 0
+        return known
 
     def _key(self, value: Any) -> Key:
         """A number for each way in which a value is computed."""
-        if value not in self._keys:
-            maker = _maker(value)
-            if maker is None or maker.regions or "load" in maker.name:
-                form: Key = ("value", len(self._keys))
-            else:
-                operands = tuple(self._key(operand) for operand in maker.operands)
-                form = (maker.name, str(maker.attributes), str(value.type), operands)
-            self._keys[value] = self._numbers.setdefault(form, len(self._numbers))
+        pending = [value]
+        while pending:
+            found = pending[-1]
+            unknown = [] if found in self._keys else [each for each in _sources(found) if each not in self._keys]
+            if unknown:
+                pending += unknown
+                continue
+            pending.pop()
+            if found not in self._keys:
+                self._keys[found] = self._numbers.setdefault(self._form(found), len(self._numbers))
         return self._keys[value]
 
+    def _form(self, value: Any) -> Key:
+        operation = maker(value)
+        if not _is_computed(operation):
+            return ("value", len(self._keys))
+        operands = tuple(self._keys[operand] for operand in operation.operands)
+        return (operation.name, str(operation.attributes), str(value.type), operands)
 
-def _maker(value: Any) -> Any:
-    """The operation that computes a value; None for an argument of a block."""
-    return None if isinstance(value.owner, bindings.mlir().Block) else value.owner.operation
+
+def _is_computed(operation: Any) -> bool:
+    """Whether equal operands give equal results."""
+    return operation is not None and not operation.regions and "load" not in operation.name
 
 
-def _constant(maker: Any) -> int | None:
-    if maker is None or maker.name != "arith.constant":
-        return None
-    value = maker.attributes["value"]
-    return int(value.value) if isinstance(value, bindings.mlir().IntegerAttr) else None
+def _sources(value: Any) -> list[Any]:
+    operation = maker(value)
+    return list(operation.operands) if _is_computed(operation) else []
+
+
+def _parts(value: Any) -> list[tuple[Any, int]]:
+    """The numbers that a number is the sum of, and how many times each."""
+    operation = maker(value)
+    match operation.name if operation is not None else None:
+        case "arith.addi":
+            return [(operand, 1) for operand in operation.operands]
+        case "arith.subi":
+            return [(operation.operands[0], 1), (operation.operands[1], -1)]
+        case "arith.muli":
+            one, other = operation.operands
+            for number, factor in ((one, constant_of(other)), (other, constant_of(one))):
+                if factor is not None:
+                    return [(number, factor)]
+        case name if name in _EXTENSIONS:
+            return [(operation.operands[0], 1)]
+    return []

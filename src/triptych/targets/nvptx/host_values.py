@@ -12,6 +12,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.simt.operations import maker
 from triptych.targets.nvptx.launches import arguments, grid, with_arguments
 
 _TOTAL = frozenset(
@@ -23,17 +24,26 @@ _TOTAL = frozenset(
 )
 _DIVISIONS = ("arith.divui", "arith.remui", "arith.divsi", "arith.remsi")
 """Defined if the divisor is: a constant above zero."""
+_TAKEN = _TOTAL.union(_DIVISIONS)
 
 
-@dataclass(frozen=True, slots=True)
+_MOST_LEVELS = 64
+"""Deeper expressions stay with the threads: a limit for what goes through them level by level."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Expression:
-    """An operation on expressions, or an argument of the kernel by its place; equal ones are computed once."""
+    """An operation on expressions, or an argument of the kernel by its place. There are no two equal ones."""
 
     name: str
     width: int
-    number: int = 0
+    number: int
     """The place of an argument, a constant, the predicate of a comparison."""
-    operands: tuple[Expression, ...] = ()
+    operands: tuple[Expression, ...]
+    bounds: tuple[int, int]
+    """The smallest and the largest signed number that it may be."""
+    levels: int
+    """Of operations upon operations."""
 
     @property
     def is_constant(self) -> bool:
@@ -52,6 +62,7 @@ class HostSide:
         self._entry = kernel.regions[0].blocks[0]
         self._extents = extents
         self._known: dict[Any, Expression | None] = {}
+        self._made: dict[tuple[Any, ...], Expression] = {}
         self._computed: dict[Expression, Any] = {}
         self._asked: list[Any] = []
         self.builder = Builder(kernel.context)
@@ -69,34 +80,47 @@ class HostSide:
     # what the kernel computes -----------------------------------------------------------------------------------
     def expression(self, value: Any) -> Expression | None:
         """The integer as an expression of arguments; None if a thread adds something of its own."""
-        if value not in self._known:
-            self._known[value] = self._expression(value)
+        pending = [value]
+        while pending:
+            found = pending[-1]
+            unknown = [] if found in self._known else [each for each in _sources(found) if each not in self._known]
+            if unknown:
+                pending += unknown
+                continue
+            pending.pop()
+            if found not in self._known:
+                self._known[found] = self._expression(found)
         return self._known[value]
 
     def _expression(self, value: Any) -> Expression | None:
+        """Of a value whose sources are known."""
         ir = bindings.mlir()
+        operation = maker(value)
         if not isinstance(value.type, ir.IntegerType):
             return None
-        width = value.type.width
-        if isinstance(value.owner, ir.Block):
+        if operation is None:
             place = ir.BlockArgument(value).arg_number
-            return Expression(ARGUMENT, width, place) if value.owner == self._entry else None
-        operation = value.owner.operation
-        if operation.name not in _TOTAL and operation.name not in _DIVISIONS:
+            return self._only(ARGUMENT, value.type.width, place, ()) if value.owner == self._entry else None
+        if operation.name not in _TAKEN:
             return None
-        operands = []
-        for operand in operation.operands:
-            found = self.expression(operand)
-            if found is None:
-                return None
-            operands.append(found)
+        operands = [operand for operand in map(self._known.get, operation.operands) if operand is not None]
+        if len(operands) < len(operation.operands):
+            return None
         if operation.name in _DIVISIONS and not (operands[1].is_constant and operands[1].number > 0):
             return None
-        return Expression(operation.name, width, _number(operation.attributes), tuple(operands))
+        return self._only(operation.name, value.type.width, _number(operation.attributes), tuple(operands))
 
-    def is_extent(self, place: int) -> bool:
-        """Whether an argument is known not to be negative."""
-        return self._extents[place]
+    def _only(self, name: str, width: int, number: int, operands: tuple[Expression, ...]) -> Expression | None:
+        """The one expression of its kind; None if it has too many levels."""
+        levels = 1 + max((operand.levels for operand in operands), default=0)
+        if levels > _MOST_LEVELS:
+            return None
+        key = (name, width, number, operands)
+        if key not in self._made:
+            is_extent = name == ARGUMENT and self._extents[number]
+            bounds = _bounds(name, width, number, [operand.bounds for operand in operands], is_extent)
+            self._made[key] = Expression(*key, bounds, levels)
+        return self._made[key]
 
     # what the host computes -------------------------------------------------------------------------------------
     def compute(self, expression: Expression) -> Any:
@@ -149,25 +173,30 @@ def _number(attributes: Any) -> int:
     return int(bindings.mlir().IntegerAttr(attributes[named]).value) if named else 0
 
 
-def bounds(expression: Expression, side: HostSide) -> tuple[int, int]:
-    """The smallest and the largest signed number that an expression may be."""
-    everything = (-(1 << (expression.width - 1)), (1 << (expression.width - 1)) - 1)
-    found = _exact_bounds(expression, side, everything)
-    return found if everything[0] <= found[0] and found[1] <= everything[1] else everything
+def _sources(value: Any) -> list[Any]:
+    """What decides whether a value is an expression."""
+    operation = maker(value)
+    return list(operation.operands) if operation is not None and operation.name in _TAKEN else []
 
 
-def _exact_bounds(expression: Expression, side: HostSide, everything: tuple[int, int]) -> tuple[int, int]:
-    name, number = expression.name, expression.number
+def _bounds(
+    name: str, width: int, number: int, operands: Sequence[tuple[int, int]], is_extent: bool
+) -> tuple[int, int]:
+    """The bounds of an operation on numbers within the bounds of its operands; an extent is not negative."""
+    everything = (-(1 << (width - 1)), (1 << (width - 1)) - 1)
     if name == ARGUMENT:
-        return (0, everything[1]) if side.is_extent(number) else everything
-    if expression.is_constant:
-        return number, number
-    ranges = [bounds(operand, side) for operand in expression.operands]
+        return (0, everything[1]) if is_extent else everything
+    low, high = (number, number) if name == "arith.constant" else _exact_bounds(name, operands, everything)
+    return (low, high) if everything[0] <= low and high <= everything[1] else everything
+
+
+def _exact_bounds(name: str, operands: Sequence[tuple[int, int]], everything: tuple[int, int]) -> tuple[int, int]:
+    """As if numbers had no width."""
+    (low, high), (least, most) = operands[0], operands[-1]
     if name in ("arith.extsi", "arith.trunci"):
-        return ranges[0]
-    if any(low < 0 for low, _ in ranges):
+        return low, high
+    if low < 0 or least < 0:
         return everything
-    (low, high), (least, most) = ranges[0], ranges[-1]
     match name:
         case "arith.addi":
             return low + least, high + most

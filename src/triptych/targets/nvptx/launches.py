@@ -6,6 +6,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
+from triptych.simt.operations import constant_of
 
 _GRID, _CLUSTER, _SHARED, _ARGUMENTS = 1, 7, 10, 11
 """Places among the segments of a launch's operands."""
@@ -29,12 +30,12 @@ def grid(launch: Any) -> list[Any]:
 
 def cluster(launch: Any) -> list[int | None]:
     """The blocks of a cluster along x, y, z; nothing for a launch without clusters."""
-    return [_constant(value) for place in range(_CLUSTER, _CLUSTER + 3) for value in _segment(launch, place)]
+    return [constant_of(value) for place in range(_CLUSTER, _CLUSTER + 3) for value in _segment(launch, place)]
 
 
 def shared_bytes(launch: Any) -> int | None:
     """The shared memory that it provides; None when only a run tells."""
-    return _constant(_segment(launch, _SHARED)[0])
+    return constant_of(_segment(launch, _SHARED)[0])
 
 
 def arguments(launch: Any) -> list[Any]:
@@ -64,9 +65,3 @@ def _segment(launch: Any, place: int) -> list[Any]:
     sizes = list(bindings.mlir().DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
     start = sum(sizes[:place])
     return list(launch.operands)[start : start + sizes[place]]
-
-
-def _constant(value: Any) -> int | None:
-    if isinstance(value.owner, bindings.mlir().Block) or value.owner.operation.name != "arith.constant":
-        return None
-    return int(value.owner.operation.attributes["value"].value)

@@ -15,7 +15,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.floor_divisions import FloorDivision, floor_division
-from triptych.targets.nvptx.host_values import ARGUMENT, Expression, HostSide, bounds
+from triptych.targets.nvptx.host_values import ARGUMENT, Expression, HostSide
 from triptych.targets.nvptx.kernels import kernels
 
 _RECIPROCAL = "triptych.reciprocal"
@@ -39,7 +39,7 @@ def ask_for_reciprocals(side: HostSide, divisions: Sequence[Any]) -> None:
         division = floor_division(operation)
         if division is not None:
             divisor = side.expression(division.divisor)
-            if divisor is not None and _is_worth_it(divisor) and bounds(divisor, side)[0] >= 0:
+            if divisor is not None and _is_worth_it(divisor) and divisor.bounds[0] >= 0:
                 _divide_downwards(side.kernel, division, _reciprocal(side, divisor, given))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
+from triptych.simt.private_places import private_place
 from triptych.targets.nvptx.kernels import kernels
 
 _REGISTER_BYTES = 4
@@ -31,7 +32,7 @@ def split_private_accesses(module: Any) -> None:
             if vector is None or vector[0] * _BYTES[vector[1]] <= _REGISTER_BYTES:
                 continue
             pointer = operation.operands[_POINTERS[operation.name]]
-            if _is_constant_place(pointer):
+            if private_place(pointer) is not None:
                 _Split(operation, pointer, *vector, builder, attribute).write()
 
 
@@ -39,16 +40,6 @@ def _vector(value: Any) -> tuple[int, str] | None:
     """How many elements of which type a vector has."""
     shape, _, element = str(value.type).removeprefix("vector<").removesuffix(">").partition("x")
     return (int(shape), element) if shape.isdigit() and element in _BYTES else None
-
-
-def _is_constant_place(pointer: Any) -> bool:
-    """Whether a pointer leads to a private array by constants only."""
-    owner = pointer.owner
-    if isinstance(owner, bindings.mlir().Block):
-        return False
-    if owner.operation.name == "llvm.getelementptr" and len(owner.operation.operands) == 1:
-        return _is_constant_place(owner.operation.operands[0])
-    return bool(owner.operation.name == "llvm.alloca")
 
 
 class _Split:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from triptych.ir import bindings
+from triptych.simt.operations import constant_of, maker
 
 Term: TypeAlias = "str | int | tuple[Any, ...]"
 """A name stands for any value, the same wherever it occurs; a number for a constant.
@@ -28,11 +28,11 @@ def match(value: Any, *terms: Term) -> dict[str, Any] | None:
 def _is(value: Any, term: Term, named: dict[str, Any]) -> bool:
     if isinstance(term, str):
         return bool(named.setdefault(term, value) == value)
-    if isinstance(value.owner, bindings.mlir().Block):
-        return False
-    operation = value.owner.operation
     if isinstance(term, int):
-        return operation.name == "arith.constant" and _integer(operation, "value") == term
+        return constant_of(value) == term
+    operation = maker(value)
+    if operation is None:
+        return False
     name, *operands = term
     if not name.startswith(operation.name) or _name(operation) != name:
         return False
@@ -41,12 +41,7 @@ def _is(value: Any, term: Term, named: dict[str, Any]) -> bool:
 
 def _name(operation: Any) -> str:
     if operation.name == "arith.cmpi":
-        return f"{operation.name} {_PREDICATES[_integer(operation, 'predicate') or 0]}"
+        return f"{operation.name} {_PREDICATES[operation.attributes['predicate'].value]}"
     if operation.name.startswith("gpu.") and "dimension" in operation.attributes:
         return f"{operation.name} {str(operation.attributes['dimension']).rstrip('>')[-1]}"
     return str(operation.name)
-
-
-def _integer(operation: Any, attribute: str) -> int | None:
-    value = operation.attributes[attribute]
-    return int(value.value) if isinstance(value, bindings.mlir().IntegerAttr) else None

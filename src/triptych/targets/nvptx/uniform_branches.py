@@ -14,9 +14,12 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
+from triptych.simt.operations import constant_of, maker
 from triptych.targets.nvptx.kernels import kernels
 
 TOGETHER = frozenset({f"nvvm.{name}.sync" for name in ("shfl", "vote", "redux", "match", "bar.warp")})
+_OF_THE_BLOCK = frozenset({"gpu.block_id", "gpu.block_dim", "gpu.grid_dim"})
+_CASTS = frozenset(f"arith.{name}" for name in ("index_cast", "index_castui", "extui", "extsi", "trunci"))
 _WARP = 32
 _MARK = "// the same for the warp"
 _END = "\n}\n"
@@ -32,7 +35,7 @@ def mark_uniform_branches(module: Any) -> None:
         conditions = {branch.operands[0] for branch in _branches_around(operations_named(kernel, *TOGETHER))}
         same = _same_for_a_warp(kernel)
         for condition in conditions:
-            if not isinstance(condition.owner, bindings.mlir().Block) and same(condition):
+            if maker(condition) is not None and same(condition):
                 _mark(condition)
 
 
@@ -50,20 +53,33 @@ def _branches_around(operations: list[Any]) -> set[Any]:
 
 def _same_for_a_warp(kernel: Any) -> Callable[[Any], bool]:
     """Whether all lanes of a warp have the same value, as far as arithmetic on numbers of threads tells."""
-    ir = bindings.mlir()
     in_lines = "known_block_size" in kernel.attributes and _in_lines(
-        *ir.DenseI32ArrayAttr(kernel.attributes["known_block_size"])
+        *bindings.mlir().DenseI32ArrayAttr(kernel.attributes["known_block_size"])
     )
 
+    known: set[Any] = set()
+
     def same(value: Any) -> bool:
-        if isinstance(value.owner, ir.Block):
-            return bool(value.owner == kernel.regions[0].blocks[0])
-        operation = value.owner.operation
-        if operation.name in ("gpu.block_id", "gpu.block_dim", "gpu.grid_dim"):
-            return True
-        if operation.name in ("arith.divui", "arith.shrui") and _is_thread(operation.operands[0]):
-            return in_lines and _multiple_of_warp(operation)
-        return operation.name.startswith("arith.") and all(map(same, operation.operands))
+        seen: set[Any] = set()
+        pending = [value]
+        while pending:
+            found = pending.pop()
+            if found in known or found in seen:
+                continue
+            seen.add(found)
+            operation = maker(found)
+            if operation is None:
+                if found.owner != kernel.regions[0].blocks[0]:
+                    return False
+            elif operation.name in ("arith.divui", "arith.shrui") and _is_thread(operation.operands[0]):
+                if not (in_lines and _multiple_of_warp(operation)):
+                    return False
+            elif operation.name.startswith("arith."):
+                pending += operation.operands
+            elif operation.name not in _OF_THE_BLOCK:
+                return False
+        known.update(seen)
+        return True
 
     return same
 
@@ -75,20 +91,15 @@ def _in_lines(x: int, y: int, z: int) -> bool:
 
 def _is_thread(value: Any) -> bool:
     """Whether it is the number of the thread along x."""
-    if isinstance(value.owner, bindings.mlir().Block):
-        return False
-    operation = value.owner.operation
-    if operation.name in ("arith.index_cast", "arith.index_castui", "arith.extui", "arith.extsi", "arith.trunci"):
-        return _is_thread(operation.operands[0])
-    return operation.name == "gpu.thread_id" and "x" in str(operation.attributes["dimension"])
+    operation = maker(value)
+    while operation is not None and operation.name in _CASTS:
+        operation = maker(operation.operands[0])
+    return operation is not None and operation.name == "gpu.thread_id" and "x" in str(operation.attributes["dimension"])
 
 
 def _multiple_of_warp(division: Any) -> bool:
-    divisor = division.operands[1].owner
-    if isinstance(divisor, bindings.mlir().Block) or divisor.operation.name != "arith.constant":
-        return False
-    number = int(divisor.operation.attributes["value"].value)
-    return (number if division.name == "arith.divui" else 1 << number) % _WARP == 0
+    number = constant_of(division.operands[1])
+    return number is not None and (number if division.name == "arith.divui" else 1 << number) % _WARP == 0
 
 
 def _mark(condition: Any) -> None:

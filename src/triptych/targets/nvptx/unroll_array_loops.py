@@ -11,6 +11,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
 from triptych.simt.loop_hints import CARRIED
+from triptych.simt.operations import constant_of, maker
 from triptych.targets.nvptx.kernels import kernels
 
 ARRAYS = frozenset({"llvm.alloca"})
@@ -32,8 +33,8 @@ def unroll_array_loops(module: Any) -> None:
 
 
 def _is_private(pointer: Any) -> bool:
-    owner = pointer.owner
-    return not isinstance(owner, bindings.mlir().Block) and owner.operation.name in ARRAYS
+    made_by = maker(pointer)
+    return made_by is not None and made_by.name in ARRAYS
 
 
 def _loops_around(operation: Any) -> list[Any]:
@@ -47,14 +48,7 @@ def _loops_around(operation: Any) -> list[Any]:
 
 def _turns(loop: Any) -> int:
     """How often it runs; more than any limit when only the run knows."""
-    start, stop, step = (_constant(loop.operands[i]) for i in range(3))
+    start, stop, step = (constant_of(loop.operands[i]) for i in range(3))
     if start is None or stop is None or not step:
         return MOST_TURNS + 1
     return max(0, -(-(stop - start) // step))
-
-
-def _constant(value: Any) -> int | None:
-    owner = value.owner
-    if isinstance(owner, bindings.mlir().Block) or owner.operation.name != "arith.constant":
-        return None
-    return int(owner.operation.attributes["value"].value)
