@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
+from triptych.simt.bottom_up import fact
 from triptych.simt.operations import constant_of, element_indices, maker
 from triptych.targets.nvptx.memory_types import bits_of
 
@@ -74,24 +75,15 @@ class AddressForms:
 
     def _key(self, value: Any) -> Key:
         """A number for each way in which a value is computed."""
-        pending = [value]
-        while pending:
-            found = pending[-1]
-            unknown = [] if found in self._keys else [each for each in _sources(found) if each not in self._keys]
-            if unknown:
-                pending += unknown
-                continue
-            pending.pop()
-            if found not in self._keys:
-                self._keys[found] = self._numbers.setdefault(self._form(found), len(self._numbers))
-        return self._keys[value]
+        return fact(value, self._keys, _sources, self._number)
 
-    def _form(self, value: Any) -> Key:
+    def _number(self, value: Any) -> Key:
         operation = maker(value)
-        if not _is_computed(operation):
-            return ("value", len(self._keys))
-        operands = tuple(self._keys[operand] for operand in operation.operands)
-        return (operation.name, str(operation.attributes), str(value.type), operands)
+        form: Key = ("value", len(self._keys))
+        if _is_computed(operation):
+            operands = tuple(self._keys[operand] for operand in operation.operands)
+            form = (operation.name, str(operation.attributes), str(value.type), operands)
+        return self._numbers.setdefault(form, len(self._numbers))
 
 
 def _is_computed(operation: Any) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.simt.bottom_up import fact
 from triptych.simt.operations import maker
 from triptych.targets.nvptx.launches import arguments, grid, with_arguments
 
@@ -80,17 +81,7 @@ class HostSide:
     # what the kernel computes -----------------------------------------------------------------------------------
     def expression(self, value: Any) -> Expression | None:
         """The integer as an expression of arguments; None if a thread adds something of its own."""
-        pending = [value]
-        while pending:
-            found = pending[-1]
-            unknown = [] if found in self._known else [each for each in _sources(found) if each not in self._known]
-            if unknown:
-                pending += unknown
-                continue
-            pending.pop()
-            if found not in self._known:
-                self._known[found] = self._expression(found)
-        return self._known[value]
+        return fact(value, self._known, _sources, self._expression)
 
     def _expression(self, value: Any) -> Expression | None:
         """Of a value whose sources are known."""
