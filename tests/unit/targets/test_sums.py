@@ -23,6 +23,18 @@ def products(x: cute.Tensor, w: cute.Tensor, y: cute.Tensor, seen: cute.Tensor, 
     left, right = mma.make_fragment_A((1, ROWS)), mma.make_fragment_B((1, COLUMNS))
     total = mma.make_fragment_C((1, ROWS, COLUMNS))
     total.fill(1.0)
+    if tt.const_expr(how == "written at an address made before"):
+        seen[thread] = total[0, thread % ROWS, 1]
+        cute.arch.sync_threads()
+    if tt.const_expr(how == "factor at an address made before"):
+        left.fill(2.0)
+        seen[thread] = left[0, thread % ROWS]
+    if tt.const_expr(how == "written by another name"):
+        chosen = mma.make_fragment_C((1, ROWS, COLUMNS))
+        chosen.fill(0.0)
+        if thread % 2 == 0:
+            chosen = total
+        cute.arch.sync_threads()
     for k in tt.range_constexpr(DEPTH):
         for i in tt.range_constexpr(ROWS):
             left[0, i] = x[thread, i, k]
@@ -30,13 +42,17 @@ def products(x: cute.Tensor, w: cute.Tensor, y: cute.Tensor, seen: cute.Tensor, 
             right[0, j] = w[thread, j, k]
         if tt.const_expr(how == "doubled" and k == 2):
             left[0, 3] = left[0, 3] * 2.0
+        if tt.const_expr(how == "factor at an address made before" and k == 2):
+            left[0, thread % ROWS] = 7.0
         cute.gemm(mma, total, left, right, total)
         if tt.const_expr(how == "read" and k == 2):
             seen[thread] = total[0, 1, 1]
         if tt.const_expr(how == "written" and k == 2):
             total[0, 1, 1] = 7.0
-        if tt.const_expr(how == "written at run time" and k == 2):
+        if tt.const_expr(how in ("written at run time", "written at an address made before") and k == 2):
             total[0, thread % ROWS, 1] = 7.0
+        if tt.const_expr(how == "written by another name" and k == 2):
+            chosen[0, 1, 1] = 7.0
         if tt.const_expr(how == "in a branch" and k == 2) and thread % 2 == 0:
             total[0, 2, 2] = 0.5
             left[0, 1] = 9.0
@@ -56,10 +72,14 @@ def run(x: cute.Tensor, w: cute.Tensor, y: cute.Tensor, seen: cute.Tensor, how: 
 def expected(x: Any, w: Any, how: str) -> tuple[Any, Any]:
     total, seen = np.ones((len(x), ROWS, COLUMNS)), np.zeros(len(x))
     threads = np.arange(len(x))
+    if how.endswith("made before"):
+        seen = np.full(len(x), 1 if how.startswith("written") else 2)
     for k in range(DEPTH):
         left, right = x[:, :, k].astype(np.float64), w[:, :, k].astype(np.float64)
         if how == "doubled" and k == 2:
             left[:, 3] *= 2
+        if how == "factor at an address made before" and k == 2:
+            left[threads, threads % ROWS] = 7
         total += left[:, :, None] * right[:, None, :]
         if k != 2:
             continue
@@ -67,8 +87,10 @@ def expected(x: Any, w: Any, how: str) -> tuple[Any, Any]:
             seen = total[:, 1, 1].copy()
         elif how == "written":
             total[:, 1, 1] = 7
-        elif how == "written at run time":
+        elif how in ("written at run time", "written at an address made before"):
             total[threads, threads % ROWS, 1] = 7
+        elif how == "written by another name":
+            total[::2, 1, 1] = 7
         elif how == "in a branch":
             total[::2, 2, 2] = 0.5
         elif how == "factor of a sum":
@@ -83,6 +105,9 @@ CASES = {
     "read": False,
     "written": False,
     "written at run time": False,
+    "written at an address made before": False,
+    "factor at an address made before": False,
+    "written by another name": False,
     "in a branch": False,
     "factor of a sum": False,
 }

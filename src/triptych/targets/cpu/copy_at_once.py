@@ -15,6 +15,8 @@ from triptych.ir.modules import operations_named
 
 _COPY = "nvvm.cp.async.shared.global"
 _GROUPS = ("nvvm.cp.async.commit.group", "nvvm.cp.async.wait.group")
+COPIES = frozenset({_COPY, *_GROUPS})
+"""All that asynchronous copies are written with."""
 
 
 def copy_at_once(module: Any) -> None:

@@ -14,6 +14,8 @@ from triptych.ir.builder import Builder
 from triptych.ir.modules import graft, operations_named
 
 _FUNCTIONS = {"math.expm1": "expm1", "math.log1p": "log1p"}
+INEXACT = frozenset(_FUNCTIONS)
+"""What upstream has such a formula for."""
 _VECTOR = re.compile(r"vector<(\d+)x(\w+)>")
 
 

@@ -12,6 +12,8 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
 
+ACCESSES = frozenset({"llvm.load", "llvm.store"})
+"""What can be ordered."""
 _ORDER = "triptych.order"
 _CONSTANT = "constant"
 """Nobody writes what is read."""
@@ -23,7 +25,7 @@ def order_accesses(module: Any) -> None:
     """Add the fences of every kernel."""
     ir = bindings.mlir()
     for kernel in operations_named(module, "gpu.func"):
-        for access in operations_named(kernel, "llvm.load", "llvm.store"):
+        for access in operations_named(kernel, *ACCESSES):
             order = access.attributes[_ORDER].value if _ORDER in access.attributes else _CONSTANT
             if order == _CONSTANT:
                 continue

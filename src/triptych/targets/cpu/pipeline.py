@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from triptych.simt.loop_hints import annotate_loops, hint_loops
-from triptych.simt.waiting import keep_waiting
+from triptych.simt.waiting import LOOPS, keep_waiting
 from triptych.stages import PassSpec
 from triptych.targets.cpu.check_launch import check_launch
-from triptych.targets.cpu.copy_at_once import copy_at_once
+from triptych.targets.cpu.copy_at_once import COPIES, copy_at_once
 from triptych.targets.cpu.entry import check_signature, write_entry
 from triptych.targets.cpu.launching import lower_launch
-from triptych.targets.cpu.libm_calls import call_libm
+from triptych.targets.cpu.libm_calls import INEXACT, call_libm
 from triptych.targets.cpu.lower_assert import lower_assert
 from triptych.targets.cpu.lower_print import lower_print
 from triptych.targets.cpu.lower_waits import lower_waits, mark_presplit
 from triptych.targets.cpu.narrow_floats import expand_narrow_floats
-from triptych.targets.cpu.order_accesses import order_accesses
+from triptych.targets.cpu.order_accesses import ACCESSES, order_accesses
 from triptych.targets.cpu.outline_warps import outline_warps
 from triptych.targets.cpu.simt.convert import vectorise_kernels
 from triptych.targets.cpu.vector_math import vectorise_math
@@ -25,9 +25,11 @@ PIPELINE = (
     PassSpec(
         "expand-narrow-floats", "The machine computes in 32 bits and more, and rounds here.", expand_narrow_floats
     ),
-    PassSpec("keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting),
-    PassSpec("copy-at-once", "A CPU copies when it is asked to.", copy_at_once),
-    PassSpec("order-accesses", "Other threads see ordered accesses in their order.", order_accesses),
+    PassSpec(
+        "keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting, LOOPS
+    ),
+    PassSpec("copy-at-once", "A CPU copies when it is asked to.", copy_at_once, COPIES),
+    PassSpec("order-accesses", "Other threads see ordered accesses in their order.", order_accesses, ACCESSES),
     PassSpec(
         "gpu.module(canonicalize,gpu.func(mem2reg),sccp)",
         "What every thread counts alike in variables of its own is one number for the warp.",
@@ -45,7 +47,7 @@ PIPELINE = (
     PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops),
     PassSpec("convert-scf-to-cf", "Checks that leave the function need a flat control-flow graph."),
     PassSpec("lower-assert", "A failed check returns a status that the entry point turns into an error.", lower_assert),
-    PassSpec("call-libm", "Upstream's formulas for expm1 and log1p lose every digit near zero.", call_libm),
+    PassSpec("call-libm", "Upstream's formulas for expm1 and log1p lose every digit near zero.", call_libm, INEXACT),
     PassSpec("lower-waits", "Warps that wait for each other are coroutines.", lower_waits),
     PassSpec("convert-math-to-llvm", "LLVM's own intrinsics first: they vectorise and fold."),
     PassSpec("convert-math-to-libm", "What has no intrinsic calls the C mathematics library."),

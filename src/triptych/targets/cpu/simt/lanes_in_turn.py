@@ -54,7 +54,7 @@ def load_in_turn(warp: Warp, addresses: Any, kind: str, alignment: int) -> Any:
 
     def read(lane: Any) -> None:
         value = code.load(_kept_address(warp, sources, lane), kind, alignment)
-        code.store(value, code.offset(home, number(warp, lane), _side_by_side(kind)), element_size(element))
+        code.store(value, code.offset(home, _number(warp, lane), _side_by_side(kind)), element_size(element))
 
     each_active(warp, read)
     return code.load(home, every, element_size(kind))
@@ -68,7 +68,7 @@ def store_in_turn(warp: Warp, packed: Any, addresses: Any, kind: str, alignment:
     targets = _kept_addresses(warp, addresses)
 
     def write(lane: Any) -> None:
-        value = code.load(code.offset(home, number(warp, lane), _side_by_side(kind)), kind, element_size(element))
+        value = code.load(code.offset(home, _number(warp, lane), _side_by_side(kind)), kind, element_size(element))
         code.store(value, _kept_address(warp, targets, lane), alignment)
 
     each_active(warp, write)
@@ -92,10 +92,10 @@ def _kept_address(warp: Warp, home: Any, lane: Any) -> Any:
     """The address of a lane (`index`)."""
     code = warp.code
     return code.value(
-        "llvm.inttoptr", (code.load(code.offset(home, number(warp, lane), "i64"), "i64", 8),), "!llvm.ptr"
+        "llvm.inttoptr", (code.load(code.offset(home, _number(warp, lane), "i64"), "i64", 8),), "!llvm.ptr"
     )
 
 
-def number(warp: Warp, lane: Any) -> Any:
+def _number(warp: Warp, lane: Any) -> Any:
     """The number of a lane as memory counts (i64)."""
     return warp.code.value("arith.index_castui", (lane,), "i64")

@@ -19,14 +19,15 @@ from triptych.support.runtime_errors import PartialWarpError
 from triptych.targets.cpu.matrix_product import function_name, product_functions
 from triptych.targets.cpu.plain_code import ERROR_ATTRIBUTE
 from triptych.targets.cpu.simt.collectives import require
-from triptych.targets.cpu.simt.memory import lane_address
+from triptych.targets.cpu.simt.memory import joined, lane_address
 from triptych.targets.cpu.simt.values import Private, Rows, Wide
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
 
 ROWS = 8
-ROW = "vector<4xi32>"
+ROW_WORDS = 4
+ROW = f"vector<{ROW_WORDS}xi32>"
 ROW_BYTES = 16
 _TRANSPOSED = [(2 * (lane % 4) + half) * ROWS + lane // 4 for lane in range(32) for half in range(2)]
 """Which 16-bit element of the rows goes where, when lanes get columns."""
@@ -70,25 +71,17 @@ def load_matrices(warp: Warp, operation: Any) -> None:
     _check_shape(operation)
     require_whole_warp(warp, operation)
     pointer, result = operation.operands[0], operation.results[0]
-    registers = [_load_matrix(warp, operation, pointer, first) for first in range(0, _count(operation) * ROWS, ROWS)]
+    count = int(operation.attributes["num"].value)
+    registers = [_load_matrix(warp, operation, pointer, number * ROWS) for number in range(count)]
     warp.set(result, Rows(registers) if len(registers) > 1 else Wide(registers[0]))
-
-
-def _count(operation: Any) -> int:
-    if operation.name == "nvvm.stmatrix":
-        return len(operation.operands) - 1
-    return int(operation.attributes["num"].value)
 
 
 def _load_matrix(warp: Warp, operation: Any, pointer: Any, first: int) -> Any:
     """One register of all lanes: the rows at the addresses of eight lanes."""
     code = warp.code
     rows = [code.load(lane_address(warp, pointer, lane), ROW, ROW_BYTES) for lane in range(first, first + ROWS)]
-    count = 4
-    while len(rows) > 1:
-        rows = [code.shuffle(a, b, range(2 * count), "i32") for a, b in zip(rows[::2], rows[1::2], strict=True)]
-        count *= 2
-    return _permuted(warp, rows[0], _TRANSPOSED) if _is_transposed(operation) else rows[0]
+    register = joined(warp, [(row, ROW_WORDS) for row in rows], "i32")
+    return _permuted(warp, register, _TRANSPOSED) if _is_transposed(operation) else register
 
 
 def _permuted(warp: Warp, register: Any, places: Sequence[int]) -> Any:
@@ -106,7 +99,7 @@ def store_matrices(warp: Warp, operation: Any) -> None:
         if _is_transposed(operation):
             register = _permuted(warp, register, _UNTRANSPOSED)
         for row in range(ROWS):
-            part = code.shuffle(register, register, range(4 * row, 4 * row + 4), "i32")
+            part = code.shuffle(register, register, range(ROW_WORDS * row, ROW_WORDS * (row + 1)), "i32")
             code.store(part, lane_address(warp, pointer, number * ROWS + row), ROW_BYTES)
 
 

@@ -110,7 +110,7 @@ def _load_lanes(warp: Warp, pointer: Any, element: str, alignment: int, shift: i
         return code.value("llvm.inttoptr", (words,), code.wide("!llvm.ptr"))
     if _in_runs(known, size):
         parts = [_load_run(warp, pointer, run, element, alignment, shift) for run in _runs(known, size)]
-        return _joined(warp, parts, element)
+        return joined(warp, parts, element)
     addresses = warp.vector(pointer)
     if shift:
         addresses = code.offset(addresses, code.constants([shift] * code.width, "i64"), "i8")
@@ -168,7 +168,8 @@ def _load_if_any(warp: Warp, mask: Any, address: Any, element: str, alignment: i
     return made.results[0]
 
 
-def _joined(warp: Warp, parts: list[tuple[Any, int]], element: str) -> Any:
+def joined(warp: Warp, parts: list[tuple[Any, int]], element: str) -> Any:
+    """One vector of vectors and their lengths, pair by pair: a shuffle takes two."""
     while len(parts) > 1:
         pairs = []
         for i in range(0, len(parts) - 1, 2):
@@ -199,7 +200,7 @@ def load_each(warp: Warp, pointer: Any, kind: str, alignment: int) -> Any:
         return load_in_turn(warp, warp.vector(pointer), kind, alignment)
     count, element = vector_type(kind) or (1, kind)
     parts = [code.load(lane_address(warp, pointer, lane), kind, alignment) for lane in range(code.width)]
-    return _joined(warp, [(part, count) for part in parts], element)
+    return joined(warp, [(part, count) for part in parts], element)
 
 
 def store_each(warp: Warp, packed: Any, pointer: Any, kind: str, alignment: int) -> None:
@@ -372,7 +373,7 @@ def packed_value(warp: Warp, value: Any, count: int, element: str) -> Any:
     if isinstance(found, Scalar):
         return code.shuffle(found.value, found.value, list(range(count)) * code.width, element)
     assert isinstance(found, Rows)
-    every = _joined(warp, [(row, code.width) for row in found.rows], element)
+    every = joined(warp, [(row, code.width) for row in found.rows], element)
     places = [i * code.width + lane for lane in range(code.width) for i in range(count)]
     return code.shuffle(every, every, places, element) if count > 1 else every
 
@@ -432,7 +433,7 @@ def _joined_words(warp: Warp, found: Private, index: int, together: int, element
     code, part = warp.code, f"i{8 * found.size}"
     rows = [(_load_element(warp, found, index + i, part), code.width) for i in range(together)]
     places = [i * code.width + lane for lane in range(code.width) for i in range(together)]
-    every = _joined(warp, rows, part)
+    every = joined(warp, rows, part)
     return code.value("vector.bitcast", (code.shuffle(every, every, places, part),), code.wide(element))
 
 

@@ -9,32 +9,29 @@ factors may be stored before.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.simt.operations import element_indices, element_size, inner, walk
+from triptych.atoms.operations import MMA
+from triptych.simt.operations import all_operands, element_size, maker
+from triptych.simt.private_places import private_place
 from triptych.targets.cpu.simt.values import element_of
 
 SUM = "math.fma"
 TOGETHER = 16
 """Sums of a group: half of the registers of AVX-512, which leaves room for what is multiplied."""
 _MANY = 2 * TOGETHER
+_INDEXING = "llvm.getelementptr"
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
     """A stretch of an array of the thread, in bytes."""
 
-    root: Any
-    start: int
-    end: int
-
-    def meets(self, other: _Place) -> bool:
-        return bool(self.root == other.root) and self.start < other.end and other.start < self.end
-
-    def covers(self, other: _Place) -> bool:
-        return bool(self.root == other.root) and self.start <= other.start and other.end <= self.end
+    array: Any
+    bytes: range
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +61,7 @@ def grouped_sums(found: Sequence[Any]) -> Sequence[Any]:
 
 
 def _stores_one(operation: Any, sums: set[Any]) -> bool:
-    return operation.name == "llvm.store" and _maker(operation.operands[0]) in sums
+    return operation.name == "llvm.store" and maker(operation.operands[0]) in sums
 
 
 class _Groups:
@@ -72,10 +69,9 @@ class _Groups:
 
     def __init__(self, found: Sequence[Any], sums: set[Any]) -> None:
         self._sums = sums
-        self._chains: dict[Any, Any] = {}
-        """The sum's place in memory, or the sum that it goes on from, by the result."""
+        self._places = _Places()
         self._numbers: dict[Any, int] = {}
-        """The number of each place, in the order in which they come."""
+        """The number of each place where a sum begins, in the order in which they come."""
         placed = {operation: self._group(operation) for operation in found if self._is_of_sums(operation)}
         self.others = [operation for operation in found if operation not in placed]
         taken = dict(self._taken(found, placed))
@@ -90,103 +86,138 @@ class _Groups:
             return True
         if operation.name == "llvm.load":
             users = [use.owner.operation for use in operation.results[0].uses]
-            return _place(operation) is not None and bool(users) and all(user in self._sums for user in users)
+            return self._places.of(operation) is not None and bool(users) and all(user in self._sums for user in users)
         return _stores_one(operation, self._sums)
 
     def _group(self, operation: Any) -> int:
         if operation.name == "llvm.load":
             return min(self._number(use.owner.operation) for use in operation.results[0].uses) // TOGETHER
-        return self._number(operation if operation.name == SUM else _maker(operation.operands[0])) // TOGETHER
+        return self._number(operation if operation.name == SUM else maker(operation.operands[0])) // TOGETHER
 
     def _number(self, sum_: Any) -> int:
         """The number of a chain of sums: that of the place where it begins."""
-        while (before := _maker(sum_.operands[2])) in self._sums:
+        while (before := maker(sum_.operands[2])) in self._sums:
             sum_ = before
-        begin = _place(before) if before is not None and before.name == "llvm.load" else None
+        begin = self._places.of(before) if before is not None and before.name == "llvm.load" else None
         if begin is None:
             raise _Unordered
-        return self._numbers.setdefault((begin.root, begin.start), len(self._numbers))
+        return self._numbers.setdefault((begin.array, begin.bytes.start), len(self._numbers))
 
     def _taken(self, found: Sequence[Any], placed: dict[Any, int]) -> Iterator[tuple[Any, Taken]]:
         """The loads of sums that read what an operation of the others has stored before."""
-        stored: dict[_Place, Any] = {}
+        stored = _Stored()
         for operation in found:
-            place = _place(operation)
+            place = self._places.of(operation)
             if place is None:
-                roots = {known.root for known in stored}
-                if _touches(operation, roots):
-                    stored.clear()
+                stored.forget(_touched(operation))
             elif operation.name == "llvm.store":
-                stored = {known: value for known, value in stored.items() if not known.meets(place)}
+                stored.overwrite(place)
                 if operation not in placed:
-                    stored[place] = operation.operands[0]
-            elif operation in placed:
-                for known, value in stored.items():
-                    if known.covers(place) and element_of(str(value.type)) == str(operation.results[0].type):
-                        yield (
-                            operation,
-                            Taken(operation, value, (place.start - known.start) // (place.end - place.start)),
-                        )
+                    stored.keep(place, operation.operands[0])
+            elif operation in placed and (known := stored.at(place)) is not None:
+                whole, value = known
+                if element_of(str(value.type)) == str(operation.results[0].type):
+                    element = (place.bytes.start - whole.bytes.start) // len(place.bytes)
+                    yield operation, Taken(operation, value, element)
 
     def _require_independence(self, found: Sequence[Any], placed: dict[Any, int]) -> None:
         """What moves behind the others must not have been before any of them for a reason."""
-        earlier: list[tuple[_Place, bool]] = []
-        roots = set()
+        accessed: defaultdict[Any, set[int]] = defaultdict(set)
+        written: defaultdict[Any, set[int]] = defaultdict(set)
         for operation in found:
-            place = _place(operation)
+            place = self._places.of(operation)
             writes = operation.name == "llvm.store"
             if operation in placed:
-                if place is None:
-                    if operation.name == "llvm.store":
-                        raise _Unordered
-                    continue
-                earlier.append((place, writes))
-                roots.add(place.root)
-            elif place is not None:
-                if any((writes or wrote) and place.meets(other) for other, wrote in earlier):
+                if place is not None:
+                    accessed[place.array].update(place.bytes)
+                    written[place.array].update(place.bytes if writes else ())
+                elif writes:
                     raise _Unordered
-            elif any(_maker(operand) in placed for operand in _all_operands(operation)):
+            elif place is not None:
+                earlier = accessed if writes else written
+                if place.array in earlier and not earlier[place.array].isdisjoint(place.bytes):
+                    raise _Unordered
+            elif any(maker(operand) in placed for operand in all_operands(operation)):
                 raise _Unordered
         for operation in found:
-            if operation not in placed and _place(operation) is None and _touches(operation, roots):
+            if self._places.of(operation) is None and not _touched(operation).isdisjoint(accessed):
                 raise _Unordered
 
 
-def _all_operands(operation: Any) -> Iterator[Any]:
-    yield from operation.operands
-    for child in walk(operation):
-        yield from child.operands
+class _Stored:
+    """What stores have left in the arrays, by array and byte: a later store over a part of it ends all of it."""
+
+    def __init__(self) -> None:
+        self._arrays: defaultdict[Any, dict[int, tuple[_Place, Any]]] = defaultdict(dict)
+
+    def keep(self, place: _Place, value: Any) -> None:
+        self._arrays[place.array].update(dict.fromkeys(place.bytes, (place, value)))
+
+    def overwrite(self, place: _Place) -> None:
+        known = self._arrays[place.array]
+        for byte in place.bytes:
+            if byte in known:
+                for gone in known[byte][0].bytes:
+                    del known[gone]
+
+    def forget(self, arrays: set[Any]) -> None:
+        for array in arrays:
+            self._arrays.pop(array, None)
+
+    def at(self, place: _Place) -> tuple[_Place, Any] | None:
+        """The place and the value of the store that has left all bytes of a place."""
+        found = self._arrays[place.array].get(place.bytes.start)
+        return found if found is not None and place.bytes.stop <= found[0].bytes.stop else None
 
 
-def _touches(operation: Any, roots: set[Any]) -> bool:
-    """Whether an operation uses one of the arrays otherwise than to make an address of a known element."""
-    if operation.name == "llvm.getelementptr" and element_indices(operation) != [None]:
-        return False
-    return any(_root(operand)[0] in roots for operand in _all_operands(operation))
+class _Places:
+    """What loads and stores access. Arrays are left out whose addresses go elsewhere: they have other names there."""
+
+    def __init__(self) -> None:
+        self._found: dict[Any, _Place | None] = {}
+        self._escaping: dict[Any, bool] = {}
+
+    def of(self, operation: Any) -> _Place | None:
+        """The known element of an array of the thread that a load or store accesses."""
+        if operation not in self._found:
+            self._found[operation] = self._place(operation)
+        return self._found[operation]
+
+    def _place(self, operation: Any) -> _Place | None:
+        if operation.name not in ("llvm.load", "llvm.store"):
+            return None
+        *stored, address = operation.operands
+        place = private_place(address)
+        if place is None or self._escapes(place.array):
+            return None
+        value = stored[0] if stored else operation.results[0]
+        return _Place(place.array, range(place.offset, place.offset + element_size(str(value.type))))
+
+    def _escapes(self, array: Any) -> bool:
+        if array not in self._escaping:
+            self._escaping[array] = _goes_elsewhere(array)
+        return self._escaping[array]
 
 
-def _maker(value: Any) -> Any:
-    owner = value.owner
-    return owner.operation if hasattr(owner, "operation") else None
+def _goes_elsewhere(address: Any) -> bool:
+    """Whether an address is used otherwise than to access memory right there."""
+    for use in address.uses:
+        user = use.owner.operation
+        if user.name == _INDEXING:
+            if _goes_elsewhere(user.results[0]):
+                return True
+        elif user.name not in ("llvm.load", MMA) and not (user.name == "llvm.store" and use.operand_number == 1):
+            return True
+    return False
 
 
-def _place(operation: Any) -> _Place | None:
-    """What a load or store accesses, if it is a known element of an array of the thread."""
-    if operation.name not in ("llvm.load", "llvm.store") or inner(operation):
-        return None
-    value = operation.results[0] if operation.name == "llvm.load" else operation.operands[0]
-    root, start = _root(operation.operands[len(operation.operands) - 1])
-    return None if root is None else _Place(root, start, start + element_size(str(value.type)))
+def _touched(operation: Any) -> set[Any]:
+    """The arrays, among other values, that an operation uses otherwise than to make an address."""
+    return set() if operation.name == _INDEXING else {_base(operand) for operand in all_operands(operation)}
 
 
-def _root(pointer: Any) -> tuple[Any, int]:
-    """The array that an address is in, and how many bytes after its start; None for other addresses."""
-    start = 0
-    maker = _maker(pointer)
-    while maker is not None and maker.name == "llvm.getelementptr":
-        indices = element_indices(maker)
-        if len(indices) != 1 or indices[0] is None:
-            return None, 0
-        start += indices[0] * element_size(str(maker.attributes["elem_type"].value))
-        maker = _maker(maker.operands[0])
-    return (maker.results[0], start) if maker is not None and maker.name == "llvm.alloca" else (None, 0)
+def _base(address: Any) -> Any:
+    """Where the array begins that an address lies in, also if only a run tells how far."""
+    while (made := maker(address)) is not None and made.name == _INDEXING:
+        address = made.operands[0]
+    return address
