@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from triptych.simt.lanes import Lanes, Level, known, uniform
 
 WIDTH = 8
 MODULUS = 2**32
+ENDS = [n % MODULUS for around in (0, 2**31, 2**32) for n in range(around - 8, around + 9)]
 
 
 @st.composite
@@ -72,6 +74,19 @@ def test_claims_of_results_hold(name: str, left: tuple[list[int], Lanes], right:
         return
     numbers = [compute(x, y) % MODULUS for x, y in zip(a, b, strict=True)]
     assert holds(numbers, transfer(of_a, of_b))
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_claims_hold_at_the_ends_of_the_type(name: str) -> None:
+    """A constant from the upper half of an unsigned type is kept as a negative one."""
+    transfer, compute = OPERATIONS[name]
+    for a, b in product(ENDS, repeat=2):
+        if name in ("divide", "remainder") and b == 0:
+            continue
+        first, second = (n - MODULUS if n >= MODULUS // 2 else n for n in (a, b))
+        right = uniform(Level.BLOCK, WIDTH, constant=second)
+        for left in (uniform(Level.BLOCK, WIDTH, a & -a), uniform(Level.BLOCK, WIDTH, constant=first)):
+            assert holds([compute(a, b) % MODULUS] * WIDTH, transfer(left, right)), f"{a}, {b}"
 
 
 @given(left=described(), count=st.integers(0, 31))

@@ -164,13 +164,12 @@ def rows(left: Lanes, right: Lanes, length: Any) -> Lanes:
 def divide_unsigned(left: Lanes, right: Lanes) -> Lanes:
     """Quotients of numbers that are not negative, by a constant unless everything is uniform."""
     level = max(left.level, right.level)
+    c = _positive_constant(right)
     if left.uniform and right.uniform:
-        constant = _constant(left, right, lambda a, b: a // b) if right.constant and (left.constant or 0) >= 0 else None
-        exact = right.constant and left.divisor % right.constant == 0
-        divisor = left.divisor // right.constant if right.constant and exact else 1
+        constant = _constant(left, right, lambda a, b: a // b) if c and (left.constant or 0) >= 0 else None
+        divisor = left.divisor // c if c and left.divisor % c == 0 else 1
         return known(level, left.offsets or (), divisor, constant)
-    c = right.constant
-    if left.offsets is None or not right.uniform or c is None or c <= 0 or not left.aligned:
+    if left.offsets is None or c is None or not left.aligned:
         return VARYING
     if left.divisor % c == 0:
         return known(level, tuple(a // c for a in left.offsets), left.divisor // c)
@@ -182,19 +181,25 @@ def divide_unsigned(left: Lanes, right: Lanes) -> Lanes:
 def remainder_unsigned(left: Lanes, right: Lanes) -> Lanes:
     """Remainders of numbers that are not negative, by a constant unless everything is uniform."""
     level = max(left.level, right.level)
-    c = right.constant
+    c = _positive_constant(right)
     if left.uniform and right.uniform:
         constant = _constant(left, right, lambda a, b: a % b) if c and (left.constant or 0) >= 0 else None
         if c and left.divisor % c == 0:
             constant = 0
         return known(level, left.offsets or (), gcd(left.divisor, right.divisor), constant)
-    if left.offsets is None or not right.uniform or c is None or c <= 0 or not left.aligned:
+    if left.offsets is None or c is None or not left.aligned:
         return VARYING
     if left.divisor % c == 0:
         return known(Level.BLOCK, tuple(a % c for a in left.offsets), 0, 0)
     if c % left.divisor == 0:
         return known(level, left.offsets, left.divisor)
     return VARYING
+
+
+def _positive_constant(value: Lanes) -> int | None:
+    """The constant that all lanes have; an unsigned number from the upper half of its type is kept as a negative one,
+    of which neither quotients nor remainders tell anything."""
+    return value.constant if value.uniform and value.constant is not None and value.constant > 0 else None
 
 
 def shift_left(left: Lanes, right: Lanes) -> Lanes:

@@ -148,9 +148,12 @@ def _divergent_for(warp: Warp, operation: Any, bounds: Sequence[Any], initial: S
 
 
 def _starts_together(warp: Warp, operation: Any, bounds: Sequence[Any]) -> bool:
-    """Whether lanes differ only near the end: then most iterations need no mask. The code is written twice for it."""
+    """Whether lanes differ only near the end: then most iterations need no mask. The code is written twice for it.
+
+    No lane starts below lane 0: a start that wraps around downwards would lie above the bound.
+    """
     low, high, step = (warp.analysis.at(bound) for bound in bounds)
-    alike = low.fixed and high.uniform and step.uniform and warp.mask is None
+    alike = low.fixed and min(low.offsets or (0,)) >= 0 and high.uniform and step.uniform and warp.mask is None
     return alike and warp.analysis.at(body(operation).arguments[0]).known and _size(operation) <= _MOST_WRITTEN_TWICE
 
 
