@@ -1,18 +1,22 @@
 """A typical user mistake: a small program whose `# error:` comment says which error must point where.
 
 `# error: TT0202 at "n > 0"` on a line means: the error with that code, its caret starting at that text of that line.
+`at "[i * i", from 3.12 at "range(n)"` means: newer versions of Python know the place better, and have a golden text of
+their own.
 """
 
 from __future__ import annotations
 
 import ast
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 PROGRAMS = Path(__file__).parent / "programs"
 
-_MARKER = re.compile(r'  # error: (?P<code>TT\d{4}) at (?P<text>".*")$')
+_MARKER = re.compile(r'  # error: (?P<code>TT\d{4}) at (?P<text>".*?")(?:, from 3.12 at (?P<newer>".*?"))?$')
+_IS_NEWER = sys.version_info >= (3, 12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +27,11 @@ class Mistake:
     code: str
     line: int
     column: int
+    suffix: str = ".txt"
 
     @property
     def golden(self) -> Path:
-        return self.file.with_suffix(".txt")
+        return self.file.with_suffix(self.suffix)
 
     def readable(self, error: Exception) -> str:
         """Class, builtin class and message without what is true only here: the folder, the marker in quoted lines."""
@@ -44,7 +49,9 @@ def _read(file: Path) -> Mistake:
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         marker = _MARKER.search(line)
         if marker is not None:
-            column = line[: marker.start()].index(ast.literal_eval(marker["text"])) + 1
-            found.append(Mistake(file, marker["code"], number, column))
+            differs = _IS_NEWER and marker["newer"] is not None
+            text, suffix = (marker["newer"], ".from-3.12.txt") if differs else (marker["text"], ".txt")
+            column = line[: marker.start()].index(ast.literal_eval(text)) + 1
+            found.append(Mistake(file, marker["code"], number, column, suffix))
     assert len(found) == 1, f"{file.name} has {len(found)} markers"
     return found[0]

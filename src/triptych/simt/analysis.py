@@ -27,6 +27,7 @@ from triptych.simt.operations import (
     integer_constant,
     operations,
 )
+from triptych.simt.signs import was_signed
 
 _TWO_OPERANDS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
     "arith.addi": lattice.add,
@@ -226,15 +227,16 @@ class LaneAnalysis:
         return lattice.elementwise(operands)
 
     def _cast(self, operation: Any, operand: Lanes) -> Lanes:
-        """Differences stay when no lane can wrap, and where only addresses are made of the result: see the decision
-        on warps as vectors."""
+        """Differences stay when no lane can wrap, and where only addresses are made of a signed number: see the
+        decision on warps as vectors. Unsigned numbers wrap around at 0, next to addresses that are in use."""
         if operand.uniform:
             return operand
         result = operation.results[0]
         old, new = (_bits(str(value.type)) or 64 for value in (operation.operands[0], result))
         if operand.multiples or new <= 8:
             return VARYING
-        return operand if new <= old or operand.aligned or _only_addresses(result) else VARYING
+        is_assumed = was_signed(operation) and old >= 32 and _only_addresses(result)
+        return operand if new <= old or operand.aligned or is_assumed else VARYING
 
     def _product(self, operation: Any, left: Lanes, right: Lanes) -> Lanes:
         first, second = operation.operands

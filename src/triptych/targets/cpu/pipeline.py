@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triptych.simt.loop_hints import annotate_loops, hint_loops
+from triptych.simt.signs import SIGNED_EXTENSIONS, mark_signs
 from triptych.simt.waiting import LOOPS, keep_waiting
 from triptych.stages import PassSpec
 from triptych.targets.cpu.check_launch import check_launch
@@ -30,6 +31,7 @@ PIPELINE = (
     ),
     PassSpec("copy-at-once", "A CPU copies when it is asked to.", copy_at_once, COPIES),
     PassSpec("order-accesses", "Other threads see ordered accesses in their order.", order_accesses, ACCESSES),
+    PassSpec("mark-signs", "Numbers without a sign wrap around at zero.", mark_signs, SIGNED_EXTENSIONS),
     PassSpec(
         "gpu.module(canonicalize,gpu.func(mem2reg),sccp)",
         "What every thread counts alike in variables of its own is one number for the warp.",
