@@ -12,6 +12,7 @@ from triptych.ir import bindings
 from triptych.ir.worker import Request, shared_pool
 from triptych.objectstage.target import CompileOptions
 from triptych.stages import Compiled, Lowered
+from triptych.targets.cpu.division_helpers import with_division_helpers
 from triptych.targets.cpu.float_helpers import with_float_helpers
 from triptych.targets.cpu.loading import prepare
 from triptych.targets.cpu.python_call import with_python_call
@@ -24,7 +25,7 @@ def start() -> None:
 
 def codegen(lowered: Lowered, options: CompileOptions) -> Compiled:
     """Compile; the packages that loading needs are imported while the worker is busy."""
-    text = with_python_call(with_float_helpers(lowered.llvm), lowered)
+    text = with_python_call(with_division_helpers(with_float_helpers(lowered.llvm)), lowered)
     pending = shared_pool().submit(Request(opt_level=options.opt_level, emit=("object",)), text)
     prepare(lowered.traced)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from triptych.simt.loop_hints import annotate_loops, hint_loops
 from triptych.simt.signs import SIGNED_EXTENSIONS, mark_signs
 from triptych.simt.waiting import LOOPS, keep_waiting
+from triptych.simt.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
 from triptych.targets.cpu.check_launch import check_launch
 from triptych.targets.cpu.copy_at_once import COPIES, copy_at_once
@@ -25,6 +26,12 @@ PIPELINE = (
     PassSpec("check-launch", "Refuse launches whose blocks would have to run at the same time.", check_launch),
     PassSpec(
         "expand-narrow-floats", "The machine computes in 32 bits and more, and rounds here.", expand_narrow_floats
+    ),
+    PassSpec(
+        "convert-wide-integers",
+        "LLVM would call functions that C programs link.",
+        convert_wide_integers,
+        WIDE_CONVERSIONS,
     ),
     PassSpec(
         "keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting, LOOPS

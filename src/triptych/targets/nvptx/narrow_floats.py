@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
-from triptych.ir.expressions import Expression, Place, select
+from triptych.ir.expressions import Expression, Place, element_and_lanes, select
 from triptych.narrow_floats.expansion import expand_narrow_floats
 from triptych.narrow_floats.machine import FloatMachine
 from triptych.narrow_floats.packed_bits import pack, unpack
@@ -72,8 +72,9 @@ class NvidiaFloats(FloatMachine):
     def does(self, operation: Any, formats: frozenset[str]) -> bool:
         if SATURATE in operation.attributes:
             return False
-        if "bf16" in formats and operation.name in _FROM_INTEGERS:
-            return self._generation >= _BFLOAT16_FROM_INTEGERS_SINCE
+        if operation.name in _FROM_INTEGERS:
+            is_wide = element_and_lanes(str(operation.operands[0].type))[0] == "i128"
+            return not is_wide and ("bf16" not in formats or self._generation >= _BFLOAT16_FROM_INTEGERS_SINCE)
         return True
 
     def widen(self, value: Expression, form: FloatFormat, wide: str = "f32") -> Expression:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from triptych.atoms.operations import MMA
 from triptych.simt.loop_hints import COUNTED, annotate_loops, hint_loops
 from triptych.simt.waiting import LOOPS, keep_waiting
+from triptych.simt.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
 from triptych.targets.nvptx.allow_contraction import allow_contraction
 from triptych.targets.nvptx.architectures import Architecture
@@ -34,6 +35,12 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec("check-inline-ptx", "LLVM ends the process for constraints it cannot read.", check_inline_ptx, INLINE),
         PassSpec("ask-the-host", "All threads would compute the same of the arguments.", ask_the_host),
         PassSpec("expand-narrow-floats", "GPUs convert them and compute in 16 bits or more.", expanding(architecture)),
+        PassSpec(
+            "convert-wide-integers",
+            "LLVM would call functions that no GPU has.",
+            convert_wide_integers,
+            WIDE_CONVERSIONS,
+        ),
         PassSpec("bound-launches", "The threads of a block bound the registers of each.", bound_launches),
         PassSpec(
             "keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting, LOOPS
