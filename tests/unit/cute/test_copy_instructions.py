@@ -15,6 +15,7 @@ import triptych as tt
 from tests.ir.traced import traced_ir
 from tests.unit.cute.memory import aligned
 from triptych import cute
+from triptych.cute.arch.device import device_function, device_trace
 from triptych.cute.copy_errors import CopyAlignmentError, CopyLayoutError, CopyMemoryError
 from triptych.cute.errors import TensorShapeError
 from triptych.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync, warp
@@ -177,6 +178,55 @@ def test_rows_that_exist_are_filled(dtype: Any, bits: int, mode: LoadCacheMode, 
     fill(given(source), given(target), bits, mode, swizzle)
     np.testing.assert_array_equal(target[:rows], source)
     assert (target[rows:] == -1).all()
+
+
+@device_function
+def copy_first_bytes(source: cute.Tensor, target: cute.Tensor, size: int, count: Any) -> None:
+    """The form of the instruction that takes a number of bytes, which no atom has."""
+    attributes = {"size": f"{size} : i32", "modifier": "#nvvm<load_cache_modifier ca>"}
+    trace = device_trace()
+    trace.operation(
+        "nvvm.cp.async.shared.global",
+        (target.iterator.llvm_ptr, source.iterator.llvm_ptr, tt.Int32(count).ir_value()),
+        attributes={name: trace.builder.attribute(text) for name, text in attributes.items()},
+    )
+
+
+@tt.kernel
+def first_bytes_kernel(address: tt.Int64, counts: cute.Tensor, out: cute.Tensor, size: tt.Constexpr[int]) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    shared = cute.SmemAllocator().allocate_tensor(tt.Int8, cute.make_layout((64 * size,)), 16)
+    x = cute.make_tensor(cute.make_ptr(tt.Int8, address, cute.AddressSpace.gmem, assumed_align=16), shared.layout)
+    source, mine, target = (cute.zipped_divide(tensor, (size,))[None, thread] for tensor in (x, shared, out))
+    mine.fill(-1)
+    copy_first_bytes(source, mine, size, counts[thread])
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    cute.autovec_copy(mine, target)
+
+
+@tt.jit
+def first_bytes(address: tt.Int64, counts: cute.Tensor, out: cute.Tensor, size: tt.Constexpr[int]) -> None:
+    first_bytes_kernel(address, counts, out, size).launch(grid=1, block=64)
+
+
+@pytest.mark.parametrize("size", [4, 8, 16])
+def test_what_follows_the_first_bytes_of_a_copy_is_zero(size: int) -> None:
+    random = np.random.default_rng(1)
+    x = aligned(64 * size, np.int8).reshape(64, size)
+    x[:] = random.integers(1, 100, x.shape)
+    for counts in (random.integers(0, size + 1, 64), np.full(64, size), np.full(64, 2)):
+        out = tensor(64, size, tt.Int8)
+        first_bytes(x.ctypes.data, counts.astype(np.int32), given(out.ravel()), size)
+        np.testing.assert_array_equal(out, np.where(np.arange(size) < counts[:, None], x, 0))
+
+
+def test_a_copy_of_no_bytes_reads_nothing() -> None:
+    """Nothing is at the address, and reading it would end the process."""
+    out = tensor(64, 16, tt.Int8)
+    first_bytes(1 << 12, np.zeros(64, np.int32), given(out.ravel()), 16)
+    assert not out.any()
 
 
 # what is emitted --------------------------------------------------------------------------------------------------
