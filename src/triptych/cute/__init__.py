@@ -12,7 +12,7 @@ from typing import Any
 _HOMES = {
     "triptych.cute.address_spaces": "AddressSpace",
     "triptych.cute.copy_atoms": "CopyAtom make_copy_atom",
-    "triptych.cute.copying": "copy copy_atom_call prefetch",
+    "triptych.cute.copying": "copy copy_atom_call",
     "triptych.cute.math_functions": """
         acos asin atan atan2 cos erf exp exp2 log log10 log2 rsqrt sin sqrt tan tanh
     """,
@@ -20,6 +20,7 @@ _HOMES = {
     "triptych.cute.mma_atoms": "MmaAtom make_mma_atom",
     "triptych.cute.plain_copies": "autovec_copy basic_copy basic_copy_if",
     "triptych.cute.pointers": "Pointer make_ptr recast_ptr",
+    "triptych.cute.prefetching": "prefetch",
     "triptych.cute.printing": "printf",
     "triptych.cute.runtime.fake_tensors": "sym_int sym_int32 sym_int64",
     "triptych.cute.shared_memory": "SmemAllocator",

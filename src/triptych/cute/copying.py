@@ -86,10 +86,6 @@ def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | N
     copy(atom, src, dst, pred=pred)
 
 
-def prefetch(atom: CopyAtom | TiledCopy, src: Tensor) -> None:
-    """Say that a copy of `src` will follow soon. Changes no result; on the CPU it does nothing."""
-
-
 # instructions -----------------------------------------------------------------------------------------------------
 def _plain(atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
     autovec_copy(src.part((None, index)), dst.part((None, index)))

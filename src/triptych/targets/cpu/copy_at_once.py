@@ -1,6 +1,7 @@
 """Pass `copy-at-once`: an asynchronous copy is a load and a store, complete when it has been asked for.
 
-Waiting for it then does nothing. A program that forgets to wait gets a result here that no GPU promises.
+Waiting for it then does nothing. A program that forgets to wait gets a result here that no GPU promises. What is asked
+for ahead of a copy is left to the machine, which sees by itself what is read one after the other.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from triptych.ir.modules import operations_named
 from triptych.targets.cpu.plain_code import PlainCode
 
 _COPY = "nvvm.cp.async.shared.global"
-_GROUPS = ("nvvm.cp.async.commit.group", "nvvm.cp.async.wait.group")
-COPIES = frozenset({_COPY, *_GROUPS})
-"""All that asynchronous copies are written with."""
+_NOTHING_TO_DO = ("nvvm.cp.async.commit.group", "nvvm.cp.async.wait.group", "nvvm.prefetch")
+COPIES = frozenset({_COPY, *_NOTHING_TO_DO})
+"""All that asynchronous copies are written with, and what asks for memory ahead of a copy."""
 
 
 def copy_at_once(module: Any) -> None:
-    """Rewrite the copies and drop what waits for them."""
+    """Rewrite the copies and drop what waits for them and what comes before them."""
     for operation in operations_named(module, _COPY):
         _copy(operation)
-    for operation in operations_named(module, *_GROUPS):
+    for operation in operations_named(module, *_NOTHING_TO_DO):
         operation.erase()
 
 

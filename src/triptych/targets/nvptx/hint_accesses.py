@@ -1,10 +1,12 @@
 """Pass `hint-accesses`: accesses with hints for caches, or ordered with those of other threads, become inline PTX.
 
-LLVM has no words for them: it drops `nontemporal`, and refuses atomic accesses of vectors.
+LLVM has no words for them: it drops `nontemporal`, and refuses atomic accesses of vectors. It has one for prefetching,
+which it does not know on GPUs before sm_90.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from triptych.ir import bindings
@@ -18,6 +20,7 @@ from triptych.targets.nvptx.memory_types import bits_of, elements_of
 
 _REGISTERS = {"i16": "h", "i32": "r", "i64": "l"}
 _VOLATILE = "volatile_"
+_GLOBAL = "!llvm.ptr<1>"
 
 
 def hint_accesses(module: Any) -> None:
@@ -26,6 +29,30 @@ def hint_accesses(module: Any) -> None:
         for operation in operations_named(kernel, "llvm.load", "llvm.store"):
             if CACHE in operation.attributes or ORDER in operation.attributes:
                 _replace(operation)
+        for operation in operations_named(kernel, "nvvm.prefetch"):
+            _prefetch(operation)
+
+
+def _prefetch(operation: Any) -> None:
+    (address,) = operation.operands
+    space = ".global" if str(address.type) == _GLOBAL else ""
+    builder = Builder(operation.context)
+    builder.insertion = bindings.mlir().InsertionPoint(operation)
+    _inline(builder, operation.location, f"prefetch{space}.L2 [$0];", "l", (address,), ())
+    operation.erase()
+
+
+def _inline(
+    builder: Builder, location: Any, text: str, constraints: str, operands: Sequence[Any], results: Sequence[str]
+) -> Any:
+    """PTX that stays where it is among accesses of memory."""
+    attributes = {
+        "asm_string": builder.string(text),
+        "constraints": builder.string(constraints + ",~{memory}"),
+        "has_side_effects": builder.attribute("unit"),
+    }
+    kinds = [builder.type(result) for result in results]
+    return builder.operation("llvm.inline_asm", operands, kinds, location, attributes)
 
 
 def _replace(operation: Any) -> None:
@@ -153,15 +180,8 @@ class _Access:
     def _cast(self, value: Any, kind: str) -> Any:
         return value if str(value.type) == kind else self._value("llvm.bitcast", (value,), kind)
 
-    def _asm(self, text: str, constraints: str, operands: tuple[Any, ...], results: Any) -> Any:
-        builder = self._builder
-        attributes = {
-            "asm_string": builder.string(text),
-            "constraints": builder.string(constraints + ",~{memory}"),
-            "has_side_effects": builder.attribute("unit"),
-        }
-        kinds = [builder.type(result) for result in results]
-        return builder.operation("llvm.inline_asm", operands, kinds, self._location, attributes)
+    def _asm(self, text: str, constraints: str, operands: Sequence[Any], results: Sequence[str]) -> Any:
+        return _inline(self._builder, self._location, text, constraints, operands, results)
 
     def _value(self, name: str, operands: Any, kind: str, attributes: dict[str, str] | None = None) -> Any:
         parsed = {key: self._builder.attribute(text) for key, text in (attributes or {}).items()}

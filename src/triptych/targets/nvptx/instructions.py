@@ -120,6 +120,7 @@ INSTRUCTIONS = (
     Instruction("nvvm.cp.async.commit.group", _I, "cp.async.commit_group", since=80),
     Instruction("nvvm.cp.async.shared.global", _I, "cp.async", since=80),
     Instruction("nvvm.cp.async.wait.group", _I, "cp.async.wait_group", since=80),
+    Instruction("nvvm.prefetch", _P, "prefetch", since=20),
     # time
     Instruction("nvvm.nanosleep", _I, "nanosleep", since=70),
     Instruction("nvvm.read.ptx.sreg.clock", _I, "%clock"),

@@ -34,6 +34,7 @@ BODIES = {
     "%r = nvvm.shfl.sync bfly %m, %v, %m, %m : i32 -> i32 USE",
     "nvvm.vote.sync": "%m = arith.constant -1 : i32 %t = arith.constant true "
     "%r = nvvm.vote.sync ballot %m, %t -> i32 USE",
+    "nvvm.prefetch": "nvvm.prefetch level = L2, %p : !llvm.ptr<1>",
     "nvvm.nanosleep": "%m = arith.constant 100 : i32 nvvm.nanosleep %m",
     "nvvm.read.ptx.sreg.clock": "%r = nvvm.read.ptx.sreg.clock : i32 USE",
     "llvm.fence": 'llvm.fence syncscope("device") acq_rel',
