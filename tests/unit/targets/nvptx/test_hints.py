@@ -192,3 +192,98 @@ def test_newer_gpus_move_32_bytes_at_once(alignment: int, number: int) -> None:
     ptx = tt.compile(host, like, like, target="nvptx:sm_100a").__ptx__
     assert len(accesses(ptx)) == 2 * number
     assert len(accesses(tt.compile(host, like, like, target="nvptx:sm_90a").__ptx__)) == 4
+
+
+# 32 bytes at once ---------------------------------------------------------------------------------------------------
+NEWER = ["sm_100a", "sm_103a", "sm_120a"]
+
+
+@tt.kernel
+def pieces(x: cute.Tensor, y: cute.Tensor, load: tt.Constexpr[Any], store: tt.Constexpr[Any]) -> None:
+    """Each thread moves 64 bytes."""
+    thread, _, _ = cute.arch.thread_idx()
+    values = 64 * 8 // x.element_type.width
+    source, target = (cute.zipped_divide(tensor, (values,))[None, thread] for tensor in (x, y))
+    registers = cute.make_rmem_tensor((values,), x.element_type)
+    cute.copy(load[0], source, registers, l1c_evict_priority=load[1])
+    cute.copy(store[0], registers, target, l1c_evict_priority=store[1])
+
+
+@tt.jit
+def launched_pieces(x: cute.Tensor, y: cute.Tensor, load: tt.Constexpr[Any], store: tt.Constexpr[Any]) -> None:
+    pieces(x, y, load, store).launch(grid=1, block=32)
+
+
+def wide(made: tuple[Any, Any], priority: Any = None, architecture: str = "sm_100a", align: int = 32) -> Any:
+    load, store = made
+    like = make_fake_tensor(load.value_type, (cute.sym_int(divisibility=64),), (1,), assumed_align=align)
+    arguments = like, like, (load, priority), (store, priority)
+    return tt.compile(launched_pieces, *arguments, target=f"nvptx:{architecture}")
+
+
+@pytest.mark.parametrize("architecture", NEWER)
+@pytest.mark.parametrize("dtype", [tt.Float32, tt.Float16, tt.Int8, tt.Float64])
+def test_newer_gpus_move_32_bytes_with_hints(architecture: str, dtype: Any) -> None:
+    ptx = wide(atoms(dtype), LAST, architecture).__ptx__
+    assert accesses(ptx) == ["ld.global.L1::evict_last.v8.b32"] * 2 + ["st.global.L1::evict_last.v8.b32"] * 2
+
+
+def test_every_word_goes_where_it_came_from() -> None:
+    words = re.findall(r"v8\.b32 (?:\[\S+\], )?(\{[^}]*\})", wide(atoms(tt.Float32), LAST).__ptx__)
+    assert len(words) == 4
+    assert words[:2] == words[2:]
+
+
+@pytest.mark.parametrize(
+    ("mode", "word"), list(zip(LoadCacheMode, ("", ".cg", ".cs", ".lu", ".cv"), strict=True))[1:], ids=str
+)
+def test_caches_of_loads_of_32_bytes(mode: LoadCacheMode, word: str) -> None:
+    ptx = wide(atoms(mode=mode)).__ptx__
+    assert [access for access in accesses(ptx) if "ld" in access] == [f"ld.global{word}.v8.b32"] * 2
+
+
+def test_what_never_changes_is_read_32_bytes_at_once() -> None:
+    ptx = wide(atoms(memory_order=(MemoryOrder.CONSTANT, MemoryOrder.WEAK))).__ptx__
+    assert accesses(ptx)[:2] == ["ld.global.nc.v8.b32"] * 2
+
+
+@pytest.mark.parametrize(("architecture", "align"), [("sm_90a", 32), ("sm_100a", 16)])
+def test_older_gpus_and_other_addresses_move_16_bytes(architecture: str, align: int) -> None:
+    ptx = wide(atoms(), LAST, architecture, align).__ptx__
+    assert accesses(ptx) == ["ld.global.L1::evict_last.v4.b32"] * 4 + ["st.global.L1::evict_last.v4.b32"] * 4
+
+
+@pytest.mark.parametrize("order", [MemoryOrder.RELAXED, MemoryOrder.VOLATILE])
+def test_ordered_accesses_stay_as_they_are_written(order: MemoryOrder) -> None:
+    ptx = wide(atoms(memory_order=(order, order), memory_scope=MemoryScope.GPU)).__ptx__
+    assert [access[-6:] for access in accesses(ptx)] == ["v4.b32"] * 8
+
+
+@needs_disassembler
+def test_the_machine_moves_32_bytes_with_the_hint() -> None:
+    sass = wide(atoms(), LAST).__sass__
+    assert len(re.findall(r"LDG\.E\.EL\.\S*256\b", sass)) == len(re.findall(r"STG\.E\.EL\.\S*256\b", sass)) == 2
+
+
+@tt.kernel
+def crossing(x: cute.Tensor) -> None:
+    """The second half is read after the first thread may have written it."""
+    thread, _, _ = cute.arch.thread_idx()
+    mine = cute.zipped_divide(x, (8,))[None, thread]
+    first, second = (cute.local_tile(mine, (4,), (i,)) for i in range(2))
+    held = [cute.make_rmem_tensor((4,), tt.Float32) for _ in range(2)]
+    cute.autovec_copy(first, held[0], l1c_evict_priority=LAST)
+    cute.arch.sync_threads()
+    cute.autovec_copy(second, held[1], l1c_evict_priority=LAST)
+    first.store(held[1].load())
+    second.store(held[0].load())
+
+
+def test_what_a_barrier_parts_stays_apart() -> None:
+    @tt.jit
+    def host(x: cute.Tensor) -> None:
+        crossing(x).launch(grid=1, block=32)
+
+    like = make_fake_tensor(tt.Float32, (cute.sym_int(divisibility=8),), (1,), assumed_align=32)
+    ptx = tt.compile(host, like, target="nvptx:sm_100a").__ptx__
+    assert accesses(ptx)[:2] == ["ld.global.L1::evict_last.v4.b32"] * 2
