@@ -8,7 +8,7 @@ registers of A or of B with the one before, which a GPU then reads once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -18,6 +18,8 @@ from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
+from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.fp8_products import halves_of_registers, written_as
 from triptych.targets.nvptx.kernels import kernels
 
 _ALIGNMENT = 4
@@ -27,13 +29,18 @@ _REGISTERS = {"f16": "vector<2xf16>", "f32": "f32"}
 _BITS = "i32"
 
 
-def expand_tile_mma(module: Any) -> None:
-    """Write out every `tile.mma` of the kernels; last of all, because it makes hundreds of operations of one."""
-    words = _Words(module.context)
-    for kernel in kernels(module, "llvm.func"):
-        for operation in operations_named(kernel, MMA):
-            _Expansion(operation, words).write()
-            operation.erase()
+def expanding_mma(architecture: Architecture) -> Callable[[Any], None]:
+    """The pass for one architecture."""
+
+    def expand_tile_mma(module: Any) -> None:
+        """Write out every `tile.mma` of the kernels; last of all, because it makes hundreds of operations of one."""
+        words = _Words(module.context)
+        for kernel in kernels(module, "llvm.func"):
+            for operation in operations_named(kernel, MMA):
+                _Expansion(operation, words, architecture).write()
+                operation.erase()
+
+    return expand_tile_mma
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,28 +71,30 @@ class _Words:
 class _Expansion:
     """Builds what stands for one operation, in front of it and at its place in the source."""
 
-    def __init__(self, operation: Any, words: _Words) -> None:
+    def __init__(self, operation: Any, words: _Words, architecture: Architecture) -> None:
         self._builder, self._memory, self._attribute = words.builder, words.memory, words.attribute
         self._builder.insertion = bindings.mlir().InsertionPoint(operation)
         self._place = operation.location
-        instruction = WARP_MMAS[operation.attributes["instruction"].value]
+        self._meant = instruction = WARP_MMAS[operation.attributes["instruction"].value]
+        self._written = written_as(instruction, architecture)
         self._tiles = m, n, k = _integers(operation, "tiles")
         self._d = _fragment(operation, 0, "d", instruction.accumulator, m * n)
         self._a = _fragment(operation, 1, "a", instruction.a, m * k)
         self._b = _fragment(operation, 2, "b", instruction.b, n * k)
         self._c = _fragment(operation, 3, "c", instruction.accumulator, m * n)
-        self._words = self._attributes(instruction)
+        self._words = self._attributes(self._written)
 
     def write(self) -> None:
         """Loads, instructions, stores."""
         m_tiles, n_tiles, k_tiles = self._tiles
         sums = [self._load(self._c, i) for i in range(m_tiles * n_tiles)]
         for k in range(k_tiles):
-            a = [self._load(self._a, m + m_tiles * k) for m in range(m_tiles)]
-            b = [self._load(self._b, n + n_tiles * k) for n in range(n_tiles)]
+            a = [self._operands(self._load(self._a, m + m_tiles * k), self._meant.a) for m in range(m_tiles)]
+            b = [self._operands(self._load(self._b, n + n_tiles * k), self._meant.b) for n in range(n_tiles)]
             for n in range(n_tiles):
                 for m in range(m_tiles) if n % 2 == 0 else reversed(range(m_tiles)):
-                    sums[m + m_tiles * n] = self._multiply(a[m], b[n], sums[m + m_tiles * n])
+                    for left, right in zip(a[m], b[n], strict=True):
+                        sums[m + m_tiles * n] = self._multiply(left, right, sums[m + m_tiles * n])
         for i, registers in enumerate(sums):
             self._store(self._d, i, registers)
 
@@ -102,6 +111,25 @@ class _Expansion:
         if instruction.accumulator == "s32":
             texts["intOverflowBehavior"] = "#nvvm.mma_int_overflow<wrapped>"
         return {name: self._attribute(text) for name, text in texts.items()}
+
+    def _operands(self, registers: list[Any], kind: str) -> list[list[Any]]:
+        """What each of the instructions takes that are written for one."""
+        if self._written is self._meant:
+            return [registers]
+        parts = halves_of_registers(len(registers))
+        return [[self._as_f16(registers[i], half, kind) for i, half in part] for part in parts]
+
+    def _as_f16(self, register: Any, half: int, kind: str) -> Any:
+        """Two of the four numbers of a register."""
+        words = self._value("llvm.bitcast", (register,), "vector<2xi16>", {})
+        place = self._value("llvm.mlir.constant", (), "i32", {"value": self._attribute(f"{half} : i32")})
+        attributes = {
+            "intrin": self._builder.string(f"llvm.nvvm.{kind}x2.to.f16x2.rn"),
+            "op_bundle_sizes": self._attribute("array<i32>"),
+            "operandSegmentSizes": self._attribute("array<i32: 1, 0>"),
+        }
+        word = self._value("llvm.extractelement", (words, place), "i16", {})
+        return self._value("llvm.call_intrinsic", (word,), "vector<2xf16>", attributes)
 
     def _multiply(self, a: Sequence[Any], b: Sequence[Any], c: Sequence[Any]) -> list[Any]:
         register = self._d.register

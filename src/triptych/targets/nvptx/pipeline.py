@@ -14,7 +14,7 @@ from triptych.targets.nvptx.bound_extents import bound_extents
 from triptych.targets.nvptx.bound_launches import bound_launches
 from triptych.targets.nvptx.check_architecture import checking
 from triptych.targets.nvptx.check_inline_ptx import INLINE, check_inline_ptx
-from triptych.targets.nvptx.expand_tile_mma import expand_tile_mma
+from triptych.targets.nvptx.expand_tile_mma import expanding_mma
 from triptych.targets.nvptx.gather_allocas import gather_allocas
 from triptych.targets.nvptx.hint_accesses import hint_accesses
 from triptych.targets.nvptx.join_hinted_accesses import joining
@@ -80,7 +80,10 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec("gather-allocas", "Memory that a loop reserves grows in every turn.", gather_allocas),
         PassSpec("bound-extents", "Divisions by what is never negative need no corrections.", bound_extents),
         PassSpec(
-            "expand-tile-mma", "A matrix instruction takes registers, not arrays.", expand_tile_mma, frozenset({MMA})
+            "expand-tile-mma",
+            "A matrix instruction takes registers, not arrays.",
+            expanding_mma(architecture),
+            frozenset({MMA}),
         ),
         PassSpec("take-device-code", "The host function runs on another machine.", take_device_code),
     )

@@ -34,9 +34,18 @@ def test_fp8_needs_a_newer_gpu() -> None:
     assert caught.value.span.file.endswith("tensor_core_gemm.py")
 
 
-@pytest.mark.parametrize("architecture", ["sm_89", "sm_90a", "sm_120a"])
-def test_fp8(architecture: str) -> None:
+@pytest.mark.parametrize(
+    ("architecture", "number", "instruction"),
+    [
+        ("sm_89", 64, "m16n8k32.row.col.f32.e4m3.e4m3.f32"),
+        ("sm_90a", 128, "m16n8k16.row.col.f32.f16.f16.f32"),
+        ("sm_100a", 128, "m16n8k16.row.col.f32.f16.f16.f32"),
+        ("sm_120a", 64, "m16n8k32.row.col.f32.e4m3.e4m3.f32"),
+    ],
+)
+def test_fp8(architecture: str, number: int, instruction: str) -> None:
     function, arguments = MATRICES[FP8]()
     compiled = tt.compile(function, *arguments, target=f"nvptx:{architecture}")
-    assert all(used.spill_stores == 0 for used in compiled.resources.values())
-    assert compiled.__ptx__.count("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32") == 64
+    assert all(used.spill_stores == 0 and used.registers < 240 for used in compiled.resources.values())
+    assert compiled.__ptx__.count("mma.sync") == compiled.__ptx__.count(f"mma.sync.aligned.{instruction}") == number
+    assert "FADD" not in compiled.__sass__

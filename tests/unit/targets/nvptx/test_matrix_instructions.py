@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable
 
 import pytest
@@ -17,8 +18,9 @@ from triptych.layout import Layout, size
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import Compiled, Traced
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
 from triptych.targets.nvptx.errors import ArchitectureError
+from triptych.targets.nvptx.fp8_products import halves_of_registers, written_as
 from triptych.targets.nvptx.instructions import mma_in_ptx
 
 pytestmark = needs_assembler
@@ -108,17 +110,57 @@ def array(numbers: Iterable[int]) -> str:
     return f"array<i64: {', '.join(map(str, numbers))}>"
 
 
+def _written(mma: WarpMma, architecture: Architecture) -> list[str]:
+    written = written_as(mma, architecture)
+    return [written.name] * (mma.shape_mnk[2] // written.shape_mnk[2])
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_every_matrix_instruction_takes_registers(architecture: str) -> None:
     known = [mma for mma in WARP_MMAS.values() if mma.since <= ARCHITECTURES[architecture].generation]
     result = compiled("\n".join(map(product, known)), architecture)
     ptx = result.views["ptx"]()
+    expected = Counter(written for mma in known for written in _written(mma, ARCHITECTURES[architecture]))
     for mma in known:
-        assert len(re.findall(rf"{re.escape(mma_in_ptx(mma.name))}\s", ptx)) == math.prod(TILES), mma.name
+        number = expected[mma.name] * math.prod(TILES)
+        assert len(re.findall(rf"{re.escape(mma_in_ptx(mma.name))}\s", ptx)) == number, mma.name
     assert ".local" not in ptx
     assert not re.search(r"\b(prmt|shl|shr|cvt\.u|mov\.b32 \{)", ptx)
     for used in result.views["resources"]().values():
         assert used.stack == used.spill_stores == 0
+
+
+@pytest.mark.parametrize("name", NEWEST)
+def test_products_of_halves_add_what_a_product_of_fp8_adds(name: str) -> None:
+    """Both factors of each have every number at the same place along k, and together all of k."""
+    fp8, f16 = WARP_MMAS[name], written_as(WARP_MMAS[name], ARCHITECTURES["sm_90a"])
+    assert f16.shape_mnk == (16, 8, 16)
+    every: list[int] = []
+    for part in range(2):
+        of_a, of_b = (
+            _places(meant, written, rows, part)
+            for meant, written, rows in ((fp8.tv_a, f16.tv_a, 16), (fp8.tv_b, f16.tv_b, 8))
+        )
+        assert of_a == of_b
+        assert sorted(of_a) == list(range(16))
+        every += of_a.values()
+    assert sorted(every) == list(range(32))
+
+
+def _places(meant: Layout, written: Layout, rows: int, part: int) -> dict[int, int]:
+    """Where along k the numbers at each place along k of a product of f16 come from; rows stay what they are."""
+    values = size(meant[1])
+    assert isinstance(values, int)
+    found: dict[int, int] = {}
+    for thread in range(32):
+        for operand, (register, half) in enumerate(halves_of_registers(values // 4)[part]):
+            for i in range(2):
+                here, there = written((thread, 2 * operand + i)), meant((thread, 4 * register + 2 * half + i))
+                assert isinstance(here, int)
+                assert isinstance(there, int)
+                assert here % rows == there % rows
+                assert found.setdefault(here // rows, there // rows) == there // rows
+    return found
 
 
 @pytest.mark.parametrize("name", NEWEST)
