@@ -53,7 +53,7 @@ def steps_of(iterable: range | Range, trace: Trace) -> Steps | None:
     item_type = _item_type(start, stop, step)
     if isinstance(step, int) and step == 1 and item_type.kind == "int":
         return Steps(start, stop, step, item_type, item_type, runs=static, hints=hints)
-    if isinstance(step, int) and step > 0:
+    if isinstance(step, int) and step > 0 and item_type.width < 64:
         # A counter with room to spare: `i + step` past the last item must not wrap around.
         return Steps(start, stop, step, _I64, item_type, runs=static, hints=hints)
     start, stop, step = (_wide(v) for v in (start, stop, step))
@@ -84,19 +84,20 @@ def _wide(bound: Any) -> Any:
 
 
 def _count(start: Any, stop: Any, step: Any, trace: Trace) -> Any:
-    """How many items a range has whose step is negative or known only at run time."""
-    distance, size = Int64(stop - start), step
+    """How many items a range has whose counter could wrap around; the distance is right as an unsigned number."""
     if isinstance(step, int):
-        distance, size = -distance, -step
+        low, high, size = (start, stop, Int64(step)) if step > 0 else (stop, start, Int64(-step))
+        low, high = Int64(low), Int64(high)
     else:
         nonzero = (step != 0).ir_value()
         check(trace, nonzero, "ZeroStepError", "the step of the range is 0", expected="a step above or below 0")
         backward = (step < 0).ir_value()
-        distance = _select(trace, backward, -distance, distance)
+        low, high = (_select(trace, backward, Int64(a), Int64(b)) for a, b in ((stop, start), (start, stop)))
         size = _select(trace, backward, -step, step)
         size = _select(trace, (size == 0).ir_value(), Int64(1), size)
-    count = (distance + (size - 1)) // size
-    return _select(trace, (distance > 0).ir_value(), count, Int64(0))
+    further = high - low - 1
+    count = Int64.of(trace.value("arith.divui", (further.ir_value(), size.ir_value()), "i64"), trace.region) + 1
+    return _select(trace, (low < high).ir_value(), count, Int64(0))
 
 
 def _select(trace: Trace, test: Any, then: Any, orelse: Any) -> Int64:

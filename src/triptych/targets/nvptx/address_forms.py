@@ -1,8 +1,8 @@
 """Addresses of a traced kernel as sums: equal sums but for a number are a known distance apart.
 
 Input: the value that a load or a store has as its address. Output: the memory that it begins in, what is added to it at
-run time, and the bytes that are known now. Numbers that are extended are taken to be so after their sum: for telling a
-distance that is right, because a sum that overflows is no address.
+run time, and the bytes that are known now. Signed numbers of 32 bits that are extended are taken to be so after their
+sum: one that overflows would be an address far below the memory. Unsigned and narrower ones wrap around inside of it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from typing import Any
 
 from triptych.simt.bottom_up import fact
 from triptych.simt.operations import constant_of, element_indices, maker
+from triptych.simt.signs import SIGNED_EXTENSIONS
 from triptych.targets.nvptx.memory_types import bits_of
 
-_EXTENSIONS = frozenset({"arith.extsi", "arith.extui", "arith.index_cast", "arith.index_castui"})
+_INDEX_BITS = 32
 _MOST_STEPS = 256
 """Sums of sums are opened so often; what is left is a term as it is."""
 
@@ -109,6 +110,6 @@ def _parts(value: Any) -> list[tuple[Any, int]]:
             for number, factor in ((one, constant_of(other)), (other, constant_of(one))):
                 if factor is not None:
                     return [(number, factor)]
-        case name if name in _EXTENSIONS:
+        case name if name in SIGNED_EXTENSIONS and bits_of(str(operation.operands[0].type)) >= _INDEX_BITS:
             return [(operation.operands[0], 1)]
     return []

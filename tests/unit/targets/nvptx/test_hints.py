@@ -287,3 +287,27 @@ def test_what_a_barrier_parts_stays_apart() -> None:
     like = make_fake_tensor(tt.Float32, (cute.sym_int(divisibility=8),), (1,), assumed_align=32)
     ptx = tt.compile(host, like, target="nvptx:sm_100a").__ptx__
     assert accesses(ptx)[:2] == ["ld.global.L1::evict_last.v4.b32"] * 2
+
+
+@tt.kernel
+def ring(x: cute.Tensor, y: cute.Tensor, start: tt.Int32, index: tt.Constexpr[Any]) -> None:
+    """The second half may lie at the beginning of the memory."""
+    thread, _, _ = cute.arch.thread_idx()
+    places = [index((thread + start) * 8), index((thread + start) * 8 + 4)]
+    held = [cute.make_rmem_tensor((4,), tt.Float32) for _ in range(2)]
+    for i in tt.range_constexpr(2):
+        pointer = (x.iterator + places[i]).align(32 >> i)
+        cute.autovec_copy(cute.make_tensor(pointer, 4), held[i], l1c_evict_priority=LAST)
+    y[thread] = held[0][0] + held[1][3]
+
+
+@pytest.mark.parametrize(("index", "width"), [(tt.Int32, 8), (tt.Uint32, 4), (tt.Uint16, 4), (tt.Int16, 4)])
+def test_only_what_cannot_wrap_around_is_joined(index: Any, width: int) -> None:
+    @tt.jit
+    def host(x: cute.Tensor, y: cute.Tensor, start: tt.Int32) -> None:
+        ring(x, y, start, index).launch(grid=1, block=32)
+
+    like = make_fake_tensor(tt.Float32, (cute.sym_int(divisibility=8),), (1,), assumed_align=32)
+    ptx = tt.compile(host, like, like, 0, target="nvptx:sm_100a").__ptx__
+    loads = [access for access in accesses(ptx) if "evict_last" in access]
+    assert loads == [f"ld.global.L1::evict_last.v{width}.b32"] * (8 // width)

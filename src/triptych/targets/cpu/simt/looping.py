@@ -73,24 +73,38 @@ def _counted(
 def _in_stretches(
     warp: Warp, operation: Any, limits: Sequence[Any], parts: Sequence[Any], kinds: Sequence[str]
 ) -> list[Any]:
-    """A loop of loops, with a look at interrupts between two stretches, so that the inner one stays as it is."""
+    """A loop of loops, with a look at interrupts between two stretches, so that the inner one stays as it is.
+
+    Stretches are counted: a counter that goes from one to the next could wrap around behind the last.
+    """
     code, kind = warp.code, str(body(operation).arguments[0].type)
     low, high, step = (_as_i64(warp, limit, kind) for limit in limits)
     whole = code.value("arith.muli", (step, code.constant(_STRETCH, "i64")), "i64")
     huge = code.compare("sgt", step, code.constant(_HUGE_STEP, "i64"))
     whole = code.select(huge, step, whole, "i64")
-    made = code.operation("scf.for", [low, high, whole, *parts], kinds, regions=1)
+    zero, one = (code.constant(n, "i64") for n in (0, 1))
+    count = _stretches(warp, low, high, whole)
+    made = code.operation("scf.for", [zero, count, one, *parts], kinds, regions=1)
     inside = code.block(made, 0, ["i64", *kinds])
-    first, *carried = inside.arguments
+    number, *carried = inside.arguments
     outer = warp.region(inside, (), warp.mask)
+    first = code.value("arith.addi", (low, code.value("arith.muli", (number, whole), "i64")), "i64")
     rest = code.value("arith.subi", (high, first), "i64")
-    last = code.value("arith.addi", (first, code.value("arith.minsi", (rest, whole), "i64")), "i64")
+    last = code.value("arith.addi", (first, code.value("arith.minui", (rest, whole), "i64")), "i64")
     stretch = [_from_i64(warp, first, kind), _from_i64(warp, last, kind), limits[2]]
     results = _counted(warp, operation, stretch, carried, kinds)
     warp.arrays.poll(warp, operation)
     code.operation("scf.yield", results)
     warp.leave(outer)
     return list(made.results)
+
+
+def _stretches(warp: Warp, low: Any, high: Any, whole: Any) -> Any:
+    """How many stretches of `whole` reach from `low` to `high`; the distance is right as an unsigned number."""
+    code, one = warp.code, warp.code.constant(1, "i64")
+    further = code.value("arith.subi", (code.value("arith.subi", (high, low), "i64"), one), "i64")
+    count = code.value("arith.addi", (code.value("arith.divui", (further, whole), "i64"), one), "i64")
+    return code.select(code.compare("slt", low, high), count, code.constant(0, "i64"), "i64")
 
 
 def _as_i64(warp: Warp, value: Any, kind: str) -> Any:
