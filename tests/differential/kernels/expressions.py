@@ -27,6 +27,13 @@ Form = Callable[[Kind, Scope, int, Level], Expression]
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 LITERALS = (0, 1, 2, 3, 5, 7, 31, 32, 100, -1, -2, -7, -100)
 DIVISORS = (2, 3, 4, 7, 8, 16, 31, 32, -2, -3, -8)
+ENDS = {
+    Kind.INT8: (127, -128),
+    Kind.INT32: (2**31 - 1, -(2**31)),
+    Kind.UINT32: (2**31, 2**32 - 1),
+    Kind.INT64: (2**32, 2**63 - 1, -(2**63)),
+}
+"""Constants at the ends of each type, where what is signed and what is not differ."""
 FLOAT_LITERALS = (0.0, 1.0, 2.0, 3.0, 7.0, -1.0, -2.0, -5.0)
 SIGNED = (Kind.INT8, Kind.INT32, Kind.INT64)
 
@@ -100,7 +107,7 @@ class Expressions:
         factor, offset = self._choices.choice((1, 1, 1, 2, 3, -1)), self._choices.integer(0, 3)
         if factor < 0 and count <= extent:
             return f"{count - 1} - {name}"
-        if 0 < factor * (count - 1) + offset < extent:
+        if factor > 0 and 0 < factor * (count - 1) + offset < extent:
             return f"{name} * {factor} + {offset}" if factor > 1 else f"{name} + {offset}"
         return name if count <= extent else f"({name} + {offset}) % {extent}"
 
@@ -128,7 +135,11 @@ class Expressions:
     def _literal(self, kind: Kind) -> str:
         if kind.is_float:
             return str(self._choices.choice(FLOAT_LITERALS))
-        return str(self._choices.choice([value for value in LITERALS if value >= 0 or kind in SIGNED]))
+        return str(self._choices.choice(self._constants(kind, LITERALS)))
+
+    @staticmethod
+    def _constants(kind: Kind, usual: Sequence[int]) -> list[int]:
+        return [*(value for value in usual if value >= 0 or kind in SIGNED), *ENDS[kind]]
 
     def _operand(self, kind: Kind, scope: Scope, depth: int, level: Level) -> Expression:
         """A second operand: an expression, or a bare constant, which takes the type of the first."""
@@ -167,7 +178,7 @@ class Expressions:
         operator = self._choices.choice(("%", "//"))
         dividend = self.of(kind, scope, depth, level).text
         if self._choices.boolean(0.6):
-            value = self._choices.choice([value for value in DIVISORS if value > 0 or kind in SIGNED])
+            value = self._choices.choice(self._constants(kind, DIVISORS))
             return Expression(f"({dividend} {operator} {value if value > 0 else f'({value})'})")
         divisor = self.of(kind, scope, depth - 1, level).text
         return Expression(f"({dividend} {operator} (({divisor} & 7) + {self._choices.integer(1, 3)}))")

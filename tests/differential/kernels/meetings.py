@@ -19,17 +19,17 @@ class Meetings(Writer):
     # -- the block
 
     def _barrier(self, scope: Scope, place: Place) -> bool:
-        """A barrier, where each shared tensor may change hands."""
+        """A barrier, where each shared tensor may change hands; all hands are decided before a value reads any."""
         if place.level is not Level.BLOCK or not place.meets:
             return self._shuffle(scope, place)
         self._write(SYNC)
-        for tensor, cell in self._memory.shared.items():
-            if self._choices.boolean(0.6 if cell is None else 0.3):
-                own = self._memory.shared[tensor] = self._cell(tensor.shape[0])
-                if self._choices.boolean(0.7):
-                    self._write(f"{tensor.name}[{own}] = {self._value(tensor.kind, scope, Level.THREAD)}")
-            else:
-                self._memory.shared[tensor] = None
+        shared = self._memory.shared
+        for tensor, cell in shared.items():
+            is_owned = self._choices.boolean(0.6 if cell is None else 0.3)
+            shared[tensor] = self._cell(tensor.shape[0]) if is_owned else None
+        for tensor, own in shared.items():
+            if own is not None and self._choices.boolean(0.7):
+                self._write(f"{tensor.name}[{own}] = {self._value(tensor.kind, scope, Level.THREAD)}")
         return False
 
     def _settle(self) -> None:
