@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from triptych.support.dlpack import ELEMENT_CODES, GPU, DLTensor, TensorView, array_type
+from triptych.support.dlpack import ELEMENT_CODES, GPU, DLTensor, array_type
 from triptych.targets.nvptx.driver import LIBRARIES, find_driver
 
 _NAMES = {array_type(element): element for element in ELEMENT_CODES}
@@ -16,23 +16,32 @@ _MAJOR, _MINOR = 75, 76
 """Attributes of a device: its compute capability."""
 
 
-class GpuArray(TensorView):
-    """A copy of an array on the first GPU. It exports itself as the tensors of other libraries do."""
+class _ManagedTensor(ctypes.Structure):
+    """DLPack's `DLManagedTensor`."""
 
-    __slots__ = ("_host", "_integers")
+    _fields_ = [("tensor", DLTensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
+
+
+class GpuArray:
+    """A copy of an array on the first GPU. It exports itself as the tensors of other libraries do."""
 
     def __init__(self, array: Any) -> None:
         self._host = np.ascontiguousarray(array)
         _driver().enter(0)
         place = ctypes.c_uint64()
         _ask("cuMemAlloc_v2", ctypes.byref(place), ctypes.c_size_t(max(self._host.nbytes, 1)))
+        self.address = place.value
         _ask("cuMemcpyHtoD_v2", place, self._pointer(), ctypes.c_size_t(self._host.nbytes))
         rank = self._host.ndim
         steps = [step // self._host.itemsize for step in self._host.strides]
         self._integers = [(ctypes.c_int64 * rank)(*part) for part in (self._host.shape, steps)]
         shape, stride = (ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in self._integers)
         code, bits = ELEMENT_CODES[_NAMES[self._host.dtype.name]]
-        super().__init__(DLTensor(place.value, GPU, 0, rank, code, bits, 1, shape, stride, 0), self)
+        self._managed = _ManagedTensor(DLTensor(self.address, GPU, 0, rank, code, bits, 1, shape, stride, 0))
+
+    def __dlpack__(self, **_: Any) -> Any:
+        """A view that lives as long as the array does."""
+        return _capsule(ctypes.addressof(self._managed), b"dltensor", None)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return GPU, 0
@@ -48,6 +57,11 @@ class GpuArray(TensorView):
 
     def _pointer(self) -> ctypes.c_void_p:
         return ctypes.c_void_p(self._host.ctypes.data)
+
+
+_capsule: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
 
 
 def architecture() -> str:

@@ -1,9 +1,13 @@
-"""The executions of a kernel (the reference machine, compiled -O0 and -O3 and with checks), which agree to the bit."""
+"""The executions of a kernel, which agree to the bit.
+
+They are the reference machine; code of the CPU, -O0 and -O3 and with checks; and PTX on a GPU made of NumPy.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,9 +20,12 @@ from tests.differential.judge import Failure
 from tests.differential.kernels.machine import run_reference
 from tests.differential.kernels.program import NUMPY_TYPES, KernelProgram
 from tests.differential.program import Program, loaded
+from tests.support.ptx.unified import numpy_gpu
+from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
 from triptych import cute
 from triptych.cute.shared_memory import SmemAllocator
 from triptych.support.config import override
+from triptych.support.warnings import PerformanceWarning
 
 Arrays = Mapping[str, NDArray[np.generic]]
 
@@ -96,20 +103,40 @@ def run_checked(program: KernelProgram) -> list[Outcome]:
         return run_compiled(program, opt_level=0)
 
 
-COMPARED: Mapping[str, Execution] = {
+def run_ptx(program: KernelProgram, architecture: str = "sm_80") -> list[Outcome]:
+    """Compile for a GPU and run the PTX."""
+    with numpy_gpu(architecture), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PerformanceWarning)
+        return run_compiled(program, opt_level=3)
+
+
+COMPARED: dict[str, Execution] = {
     "compiled -O0": partial(run_compiled, opt_level=0),
     "compiled -O3": partial(run_compiled, opt_level=3),
     "checked": run_checked,
 }
+if HAS_ASSEMBLER:
+    COMPARED["PTX"] = run_ptx
 
 
 def agree(program: KernelProgram) -> Disagreement | None:
     """Run all executions; return the first difference from the reference, or None."""
     expected = [run_reference(program, scalars) for scalars in program.calls]
-    for name, execution in COMPARED.items():
-        for scalars, right, found in zip(program.calls, expected, execution(program), strict=True):
-            if isinstance(found, Failed) or not all(_same(right[key], found[key]).all() for key in right):
-                return Disagreement(program, name, scalars, right, found)
+    differences = (_difference(program, name, expected, execution(program)) for name, execution in COMPARED.items())
+    return next((difference for difference in differences if difference is not None), None)
+
+
+def differs(program: KernelProgram, name: str, found: Sequence[Outcome]) -> Disagreement | None:
+    """The first difference of one execution from the reference."""
+    return _difference(program, name, [run_reference(program, scalars) for scalars in program.calls], found)
+
+
+def _difference(
+    program: KernelProgram, name: str, expected: Sequence[Arrays], outcomes: Sequence[Outcome]
+) -> Disagreement | None:
+    for scalars, right, found in zip(program.calls, expected, outcomes, strict=True):
+        if isinstance(found, Failed) or not all(_same(right[key], found[key]).all() for key in right):
+            return Disagreement(program, name, scalars, right, found)
     return None
 
 

@@ -1,0 +1,60 @@
+"""The PTX of kernels, run on a GPU made of NumPy: it computes what NumPy and float64 say, and what the CPU target does.
+
+Everything takes part but the assembler: the host function with its launch, the passes of the target, LLVM.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.differential.bounded_runs import run_seeds
+from tests.differential.choices import RandomChoices
+from tests.differential.kernel_suite.catalogue import CASES
+from tests.differential.kernels.generator import generate
+from tests.differential.kernels.oracle import differs, run_ptx
+from tests.support.ptx.unified import numpy_gpu
+from tests.unit.targets.nvptx.programs import example
+from tests.unit.targets.nvptx.tools import needs_assembler
+
+pytestmark = [needs_assembler, pytest.mark.filterwarnings("ignore::triptych.support.warnings.PerformanceWarning")]
+
+EXAMPLES = {
+    "sm_80": ("hello_world", "vector_add", "relu", "rms_norm", "layer_norm", "transpose", "gemm", "flash_attention"),
+    "sm_89": ("tensor_core_gemm",),
+    "sm_90": ("sgemm", "tensor_core_gemm", "histogram"),
+    "sm_100a": ("vector_add", "softmax", "block_reduction"),
+    "sm_120a": ("elementwise_apply", "epilogues", "warp_reduction", "tensor_core_gemm", "flash_attention"),
+}
+"""Every example somewhere; those with instructions of an architecture's own there."""
+SEEDS = range(4_000_000, 4_000_200)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kernel_computes_what_numpy_computes(name: str) -> None:
+    with numpy_gpu("sm_90"):
+        CASES[name]()
+
+
+@pytest.mark.parametrize(("architecture", "name"), [(where, name) for where in EXAMPLES for name in EXAMPLES[where]])
+def test_example_agrees_with_float64(architecture: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = example(name)
+    if hasattr(loaded, "report"):
+        monkeypatch.setattr(loaded, "report", _without_time)
+    with numpy_gpu(architecture):
+        loaded.check()
+
+
+def _without_time(name: str, used: float, *_: Any) -> None:
+    assert used <= 1.0, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("architecture", ["sm_80", "sm_120a"])
+def test_generated_kernels_agree_with_the_reference(architecture: str) -> None:
+    def disagreement(seed: int) -> object | None:
+        program = generate(RandomChoices(seed))
+        return differs(program, architecture, run_ptx(program, architecture))
+
+    run_seeds(disagreement, SEEDS, seconds=30.0, fewest=20)

@@ -1,0 +1,95 @@
+"""The memories of a GPU: bytes at addresses. An access that is misaligned or outside what was allocated is an error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+GAP = 1 << 20
+"""Between allocations, so that an index that is a little wrong hits none."""
+ALIGNMENT = 256
+UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+JUNK = 0xCD
+"""In memory that nobody has written."""
+
+
+class AccessError(Exception):
+    """What a GPU would report as a misaligned address or an illegal access, or take for other memory."""
+
+
+class Room:
+    """Bytes from an address on; for private memory a row of them for each thread."""
+
+    def __init__(self, base: int, size: int, threads: int | None = None) -> None:
+        self.base = base
+        self.size = size
+        padded = -(-size // 32) * 32
+        self.bytes = np.full((threads or 1, padded), JUNK, np.uint8)
+        self.is_private = threads is not None
+        self.before = 0
+        """Bytes in front of the first address, for words to begin at multiples of their size."""
+
+    def load(self, addresses: Any, threads: Any, size: int, count: int) -> list[Any]:
+        """`count` numbers of `size` bytes from each address."""
+        rows, places = self.places(addresses, threads, size, count)
+        words = self.words(size)
+        return [words[rows, places + i] for i in range(count)]
+
+    def store(self, addresses: Any, threads: Any, values: list[Any], size: int) -> None:
+        rows, places = self.places(addresses, threads, size, len(values))
+        words = self.words(size)
+        for i, value in enumerate(values):
+            words[rows, places + i] = value
+
+    def words(self, size: int) -> Any:
+        """The memory as numbers of some bytes each."""
+        return self.bytes.view(UNSIGNED[size])
+
+    def places(self, addresses: Any, threads: Any, size: int, count: int = 1) -> tuple[Any, Any]:
+        """Where `count` numbers of `size` bytes at each address begin among `words`."""
+        offsets = addresses.astype(np.int64) - self.base
+        if len(offsets) and (offsets.min() < 0 or offsets.max() + size * count > self.size):
+            wrong = offsets[(offsets < 0) | (offsets + size * count > self.size)][0]
+            raise AccessError(f"{size * count} bytes at {wrong} of {self.size}")
+        if ((addresses % np.uint64(size * count)) != 0).any():
+            raise AccessError(f"{size * count} bytes at {int(offsets[0])} are not aligned")
+        return (threads if self.is_private else 0), (offsets + self.before) // size
+
+
+class Memory:
+    """Rooms, none of which touch."""
+
+    def __init__(self, base: int) -> None:
+        self._next = base
+        self.rooms: list[Room] = []
+
+    def allocate(self, size: int) -> Room:
+        room = Room(self._next, size)
+        self._next += -(-(size + GAP) // ALIGNMENT) * ALIGNMENT
+        self.rooms.append(room)
+        return room
+
+    def add(self, room: Room) -> None:
+        self.rooms.append(room)
+
+    def free(self, base: int) -> None:
+        self.rooms = [room for room in self.rooms if room.base != base]
+
+    def room_at(self, address: int) -> Room:
+        """The room that an address is in or a little behind."""
+        before = [room for room in self.rooms if room.base <= address]
+        if not before:
+            raise AccessError(f"nothing is at address {address:#x}")
+        return max(before, key=lambda room: room.base)
+
+    def parts(self, addresses: Any) -> list[tuple[Room, Any]]:
+        """The rooms that addresses are in, and which addresses those are."""
+        parts, left = [], np.ones(len(addresses), bool)
+        while left.any():
+            room = self.room_at(int(addresses[left].min()))
+            behind = min((other.base for other in self.rooms if other.base > room.base), default=1 << 64)
+            here = left & (addresses >= np.uint64(room.base)) & (addresses.astype(object) < behind).astype(bool)
+            parts.append((room, here))
+            left &= ~here
+        return parts

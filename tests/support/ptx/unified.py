@@ -1,0 +1,89 @@
+"""What is compiled for the NVIDIA target runs on the GPU made of NumPy, which reaches the memory of the CPU."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from tests.support.ptx.driver import NumpyDriver
+from tests.support.ptx.memory import Room
+from triptych.support.config import override
+from triptych.support.dlpack import CPU, ELEMENT_CODES, GPU_DEVICES, passing_view
+from triptych.targets.nvptx import host_code, loading
+from triptych.targets.nvptx.driver import Driver
+from triptych.targets.nvptx.errors import DriverError
+
+
+@contextmanager
+def numpy_gpu(architecture: str = "sm_80") -> Iterator[NumpyDriver]:
+    """In its body calls compile for an architecture, take NumPy arrays, and run."""
+    library = NumpyDriver()
+    driver = Driver(library)
+
+    class Program(loading._Program):
+        def __init__(self, compiled: Any, found: Driver) -> None:
+            super().__init__(compiled, found)
+            library.knows(compiled.artifact, compiled.views["ptx"]())
+
+        def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: Any) -> Any:
+            tensors = [arg for leaf, arg in zip(self._parameters, args, strict=True) if leaf.memory is not None]
+            with _reachable(library, tensors):
+                try:
+                    return super()._run(host, args, stream)
+                except DriverError:
+                    if library.error is None:
+                        raise
+                    error, library.error = library.error, None
+                    raise error from None
+
+    with (
+        mock.patch.object(loading, "find_driver", return_value=driver),
+        mock.patch.object(loading, "_Program", Program),
+        mock.patch.object(host_code, "GPU_DEVICES", (CPU, *GPU_DEVICES)),
+        override(target=f"nvptx:{architecture}"),
+    ):
+        yield library
+
+
+@contextmanager
+def _reachable(library: NumpyDriver, tensors: Sequence[Any]) -> Iterator[None]:
+    """The memory of tensors is memory of the GPU, without the gaps between them."""
+    ends: list[tuple[int, int]] = []
+    for start, end in sorted(_span(tensor) for tensor in tensors):
+        if ends and start < ends[-1][1]:
+            start, end = ends[-1][0], max(end, ends.pop()[1])
+        ends.append((start, end))
+    rooms = [_HostRoom(start, end - start) for start, end in ends if end > start]
+    for room in rooms:
+        library.gpu.memory.add(room)
+    try:
+        yield
+    finally:
+        for room in rooms:
+            library.gpu.memory.rooms.remove(room)
+
+
+def _span(tensor: Any) -> tuple[int, int]:
+    view = passing_view(tensor)
+    size = max(ELEMENT_CODES[view.element][1] // 8, 1)
+    if 0 in view.extents:
+        return view.address, view.address
+    steps = [(extent - 1) * stride * size for extent, stride in zip(view.extents, view.strides, strict=True)]
+    return view.address + sum(min(step, 0) for step in steps), view.address + sum(max(step, 0) for step in steps) + size
+
+
+class _HostRoom(Room):
+    """Memory that is there already. Words of any size are read from it, so it begins at a multiple of 32 bytes."""
+
+    def __init__(self, base: int, size: int) -> None:
+        before = base % 32
+        self.base, self.size, self.is_private = base, size, False
+        padded = -(-(before + size) // 32) * 32
+        memory = (ctypes.c_uint8 * padded).from_address(base - before)
+        self.bytes = np.ctypeslib.as_array(memory).reshape(1, padded)
+        self.before = before
