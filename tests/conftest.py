@@ -7,6 +7,8 @@ from hypothesis import settings
 
 from tests.golden import Golden
 
+pytest_plugins = ("tests.support.machines",)
+
 # No deadline: the first example of a test may import MLIR. Derandomised, so that a red run can be repeated.
 settings.register_profile("triptych", deadline=None, derandomize=True)
 settings.load_profile("triptych")

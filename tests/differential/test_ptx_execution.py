@@ -18,7 +18,7 @@ from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.programs import example
 from tests.unit.targets.nvptx.tools import needs_assembler
 
-pytestmark = [needs_assembler, pytest.mark.filterwarnings("ignore::triptych.support.warnings.PerformanceWarning")]
+pytestmark = needs_assembler
 
 EXAMPLES = {
     "sm_80": ("hello_world", "vector_add", "relu", "rms_norm", "layer_norm", "transpose", "gemm", "flash_attention"),

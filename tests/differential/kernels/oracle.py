@@ -6,7 +6,6 @@ They are the reference machine; code of the CPU, -O0 and -O3 and with checks; an
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +24,6 @@ from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
 from triptych import cute
 from triptych.cute.shared_memory import SmemAllocator
 from triptych.support.config import override
-from triptych.support.warnings import PerformanceWarning
 
 Arrays = Mapping[str, NDArray[np.generic]]
 
@@ -105,8 +103,7 @@ def run_checked(program: KernelProgram) -> list[Outcome]:
 
 def run_ptx(program: KernelProgram, architecture: str = "sm_80") -> list[Outcome]:
     """Compile for a GPU and run the PTX."""
-    with numpy_gpu(architecture), warnings.catch_warnings():
-        warnings.simplefilter("ignore", PerformanceWarning)
+    with numpy_gpu(architecture):
         return run_compiled(program, opt_level=3)
 
 

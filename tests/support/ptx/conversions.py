@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -13,8 +14,25 @@ from tests.support.ptx.floats import flushed, from_bfloat, rounded, to_bfloat
 
 Meaning = tuple[str, Sequence[str], Callable[..., Any]]
 FLOATS = ("f16", "bf16", "f32", "f64")
-NARROW_PAIRS = {"e4m3x2": (ml_dtypes.float8_e4m3fn, 448), "e5m2x2": (ml_dtypes.float8_e5m2, 57344)}
-"""The types and their largest numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """A type of which a pair fits into 16 bits: its largest number, and how many bits each of a pair has."""
+
+    kind: Any
+    most: float
+    width: int = 8
+
+
+NARROW_PAIRS = {
+    "e4m3x2": Narrow(ml_dtypes.float8_e4m3fn, 448),
+    "e5m2x2": Narrow(ml_dtypes.float8_e5m2, 57344),
+    "e3m2x2": Narrow(ml_dtypes.float6_e3m2fn, 28),
+    "e2m3x2": Narrow(ml_dtypes.float6_e2m3fn, 7.5),
+    "e2m1x2": Narrow(ml_dtypes.float4_e2m1fn, 6, 4),
+    "ue8m0x2": Narrow(ml_dtypes.float8_e8m0fnu, 2.0**127),
+}
 _TO_INTEGER = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
 _ARRAYS = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": np.float32}
 
@@ -23,9 +41,11 @@ def conversion(marks: Sequence[str]) -> Meaning:
     """The types of the result and the operands, and the function."""
     *options, to, source = marks
     if to in NARROW_PAIRS:
-        return "b16", [source] * (2 if source == "f32" else 1), partial(_narrow_pair, *NARROW_PAIRS[to], source)
+        narrow = NARROW_PAIRS[to]
+        return f"b{2 * narrow.width}", [source] * (2 if source == "f32" else 1), partial(_narrow_pair, narrow, source)
     if source in NARROW_PAIRS:
-        return to, ["b16"], partial(_widened_pair, NARROW_PAIRS[source][0], to)
+        narrow = NARROW_PAIRS[source]
+        return to, [f"b{2 * narrow.width}"], partial(_widened_pair, narrow, to)
     if to in ("f16x2", "bf16x2"):
         return to, ["f32", "f32"], partial(_pair, to)
     if to == "tf32":
@@ -44,19 +64,22 @@ def _pair(to: str, upper: Any, lower: Any) -> Any:
     return halves[0].astype(np.uint32) | (halves[1].astype(np.uint32) << np.uint32(16))
 
 
-def _narrow_pair(kind: Any, most: int, source: str, *numbers: Any) -> Any:
+def _narrow_pair(narrow: Narrow, source: str, *numbers: Any) -> Any:
     if source == "f32":
         upper, lower = numbers
     else:
         halves = [(numbers[0] >> np.uint32(shift)).astype(np.uint16) for shift in (0, 16)]
         lower, upper = (half.view(np.float16).astype(np.float32) for half in halves)
-    low, high = (np.clip(each, -most, most).astype(kind).view(np.uint8).astype(np.uint16) for each in (lower, upper))
-    return low | (high << np.uint16(8))
+    limited = (np.clip(each, -narrow.most, narrow.most) for each in (lower, upper))
+    low, high = (each.astype(narrow.kind).view(np.uint8).astype(f"u{narrow.width // 4}") for each in limited)
+    return low | (high << low.dtype.type(narrow.width))
 
 
-def _widened_pair(kind: Any, to: str, word: Any) -> Any:
-    halves = [(word >> np.uint16(shift)).astype(np.uint8).view(kind).astype(np.float32) for shift in (0, 8)]
-    return _pair(to, halves[1], halves[0])
+def _widened_pair(narrow: Narrow, to: str, word: Any) -> Any:
+    most = (1 << narrow.width) - 1
+    bits = [((word >> word.dtype.type(shift)) & word.dtype.type(most)).astype(np.uint8) for shift in (0, narrow.width)]
+    low, high = (each.view(narrow.kind).astype(np.float32) for each in bits)
+    return _pair(to, high, low)
 
 
 def _to_tf32(number: Any) -> Any:

@@ -49,6 +49,7 @@ class Gpu:
     def __init__(self) -> None:
         self.memory = Memory(GLOBAL_START)
         self.printed: list[str] = []
+        self.clock = itertools.count(1)
 
     def load(self, text: str) -> LoadedModule:
         """A module, with its variables in memory."""
@@ -113,6 +114,7 @@ class Block:
     def _special(self, index: Dims, grid: Dims, block: Dims) -> dict[str, Any]:
         x, y = self.numbers % block[0], self.numbers // block[0] % block[1]
         names: dict[str, Any] = {"%laneid": self.numbers % WARP, "%warpid": self.numbers // WARP, "WARP_SZ": WARP}
+        names |= dict.fromkeys(("%clock", "%clock64", "%globaltimer"), self.gpu.clock.__next__)
         for axis, thread, place, extent, count in zip(
             "xyz", (x, y, self.numbers // (block[0] * block[1])), index, block, grid, strict=True
         ):

@@ -54,6 +54,8 @@ class Registers:
             if array.dtype.itemsize == dtype.itemsize and kind != "pred":
                 return lambda: array.view(dtype)
             return lambda: array.astype(bits).view(dtype)
+        if callable(self._names.get(operand)):
+            return lambda: np.full(self._threads, self._names[operand](), dtype)
         constant = self.constant(operand, kind)
         return lambda: constant
 

@@ -19,7 +19,8 @@ TYPE_BYTES |= {
     "u16x2": 4,
     "pred": 1,
 }
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\s[^\n]*", re.DOTALL | re.MULTILINE)
+"""Also lines of the line table, which end without a semicolon."""
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\((.*?)\)([^{]*)\{", re.DOTALL)
 _VARIABLE = re.compile(
     r"\.(shared|global|const|local|param)\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,15 +15,24 @@ from tests.support.ptx.driver import NumpyDriver
 from tests.support.ptx.memory import Room
 from triptych.support.config import override
 from triptych.support.dlpack import CPU, ELEMENT_CODES, GPU_DEVICES, passing_view
+from triptych.support.warnings import PerformanceWarning
 from triptych.targets.nvptx import host_code, loading
 from triptych.targets.nvptx.driver import Driver
 from triptych.targets.nvptx.errors import DriverError
 
+_WHOLE = 1 << 12, (1 << 47) - (1 << 13)
+"""The first address and the number of bytes."""
+
 
 @contextmanager
-def numpy_gpu(architecture: str = "sm_80") -> Iterator[NumpyDriver]:
-    """In its body calls compile for an architecture, take NumPy arrays, and run."""
+def numpy_gpu(architecture: str = "sm_80", *, whole_memory: bool = False) -> Iterator[NumpyDriver]:
+    """In its body calls compile for an architecture, take NumPy arrays, and run.
+
+    Only the memory of the tensors of a call can be reached; the whole memory of the CPU for tests that pass addresses.
+    """
     library = NumpyDriver()
+    if whole_memory:
+        library.gpu.memory.add(_HostRoom(*_WHOLE))
     driver = Driver(library)
 
     class Program(loading._Program):
@@ -32,7 +42,7 @@ def numpy_gpu(architecture: str = "sm_80") -> Iterator[NumpyDriver]:
 
         def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: Any) -> Any:
             tensors = [arg for leaf, arg in zip(self._parameters, args, strict=True) if leaf.memory is not None]
-            with _reachable(library, tensors):
+            with _reachable(library, [] if whole_memory else tensors):
                 try:
                     return super()._run(host, args, stream)
                 except DriverError:
@@ -42,11 +52,13 @@ def numpy_gpu(architecture: str = "sm_80") -> Iterator[NumpyDriver]:
                     raise error from None
 
     with (
+        warnings.catch_warnings(),
         mock.patch.object(loading, "find_driver", return_value=driver),
         mock.patch.object(loading, "_Program", Program),
         mock.patch.object(host_code, "GPU_DEVICES", (CPU, *GPU_DEVICES)),
         override(target=f"nvptx:{architecture}"),
     ):
+        warnings.simplefilter("ignore", PerformanceWarning)
         yield library
 
 

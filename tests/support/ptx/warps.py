@@ -137,6 +137,23 @@ def _match(block: Block, instruction: Instruction) -> Act:
     return act
 
 
+def _election(block: Block, instruction: Instruction) -> Act:
+    """The first lane of them, which no kernel may rely on."""
+    lane, _, whether = instruction.operands[0].partition("|")
+    registers = block.registers
+    read_members = registers.reader(instruction.operands[-1], "u32")
+
+    def act(mask: Any) -> None:
+        first, elected = np.zeros(block.threads, np.uint32), np.zeros(block.threads, bool)
+        for start, lanes in _each(block, mask, np.broadcast_to(read_members(), (block.threads,))):
+            first[lanes] = lanes[0] - start
+            elected[lanes[0]] = True
+        registers.writer(lane, "b32")(first, mask)
+        registers.writer(whether, "pred")(elected, mask)
+
+    return act
+
+
 def _barrier(block: Block, instruction: Instruction) -> Act:
     return lambda mask: None
 
@@ -147,4 +164,5 @@ _ACTS: dict[str, Callable[[Block, Instruction], Act]] = {
     "redux": _reduction,
     "match": _match,
     "bar": _barrier,
+    "elect": _election,
 }

@@ -13,6 +13,8 @@ import triptych as tt
 from tests.unit.cute.launched import DTYPES, run
 from triptych import cute
 
+pytestmark = pytest.mark.usefixtures("every_machine")
+
 LANES = range(32)
 
 

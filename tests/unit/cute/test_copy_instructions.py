@@ -71,6 +71,7 @@ BYTES = warp.MmaI8Op(tt.Int8, tt.Int32, (16, 8, 32))
 FP8 = warp.MmaFP8Op(tt.Float8E4M3FN, tt.Float32, (16, 8, 32))
 
 
+@pytest.mark.usefixtures("every_machine")
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_halves_arrive_where_the_product_looks(transposed: bool, count: int) -> None:
@@ -80,6 +81,7 @@ def test_halves_arrive_where_the_product_looks(transposed: bool, count: int) -> 
     np.testing.assert_array_equal(target, source)
 
 
+@pytest.mark.usefixtures("every_machine")
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("dtype", [tt.Float8E4M3FN, tt.Int8])
 def test_bytes_arrive_where_the_product_looks(dtype: Any, count: int) -> None:
@@ -112,6 +114,7 @@ def store(source: cute.Tensor, target: cute.Tensor, op: tt.Constexpr[Any], colum
     store_kernel(source, target, op, columns).launch(grid=1, block=128)
 
 
+@pytest.mark.usefixtures("every_machine")
 @pytest.mark.parametrize("count", [1, 2, 4])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_sums_are_stored_where_they_belong(transposed: bool, count: int) -> None:
@@ -170,6 +173,7 @@ SIZES = [
 ]
 
 
+@pytest.mark.usefixtures("every_machine")
 @pytest.mark.parametrize("swizzle", [None, cute.make_swizzle(2, 4, 3)], ids=["plain", "swizzled"])
 @pytest.mark.parametrize(("bits", "mode"), SIZES)
 @pytest.mark.parametrize(("dtype", "rows"), [(tt.Float16, 5), (tt.Float32, 16), (tt.Int8, 1)])
@@ -211,6 +215,7 @@ def first_bytes(address: tt.Int64, counts: cute.Tensor, out: cute.Tensor, size: 
     first_bytes_kernel(address, counts, out, size).launch(grid=1, block=64)
 
 
+@pytest.mark.usefixtures("every_machine")
 @pytest.mark.parametrize("size", [4, 8, 16])
 def test_what_follows_the_first_bytes_of_a_copy_is_zero(size: int) -> None:
     random = np.random.default_rng(1)

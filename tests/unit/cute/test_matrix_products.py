@@ -82,6 +82,7 @@ def product(op: Any, shape: tuple[int, int, int], tiling: Any, step: int) -> tup
     return c, a.astype(np.float64) @ b.astype(np.float64).T
 
 
+@pytest.mark.usefixtures("every_machine")
 @pytest.mark.parametrize(
     "name",
     [
@@ -98,6 +99,7 @@ def test_instructions_multiply_matrices(name: str) -> None:
     np.testing.assert_array_equal(computed.astype(np.float64), exact)
 
 
+@pytest.mark.usefixtures("every_machine")
 @pytest.mark.parametrize(
     ("atoms", "permutation", "step"),
     [
@@ -112,6 +114,7 @@ def test_tilings_change_nothing(atoms: Any, permutation: Any, step: int) -> None
     np.testing.assert_array_equal(computed.astype(np.float64), exact)
 
 
+@pytest.mark.usefixtures("every_machine")
 @pytest.mark.parametrize(
     ("dtype", "step"), [(tt.Float32, 0), (tt.Float32, 1), (tt.Float64, 0), (tt.Float16, 0), (tt.Int32, 1)]
 )
@@ -152,6 +155,7 @@ def run_of_coordinates(target: tt.Int64, op: tt.Constexpr[Any]) -> None:
     of_coordinates(over(target, cute.make_layout(m * n), op.acc_dtype), op).launch(grid=1, block=32)
 
 
+@pytest.mark.usefixtures("every_machine")
 @pytest.mark.parametrize("name", WARP_OPERATIONS)
 def test_every_instruction_multiplies_what_its_layouts_say(name: str) -> None:
     op = WARP_OPERATIONS[name]

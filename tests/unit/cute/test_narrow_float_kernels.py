@@ -13,6 +13,8 @@ import triptych as tt
 from tests.unit.cute.memory import address, over
 from triptych import cute
 
+pytestmark = pytest.mark.usefixtures("every_machine")
+
 SIZE = 1024
 FORMATS: dict[Any, Any] = {
     tt.Float8E4M3FN: ml_dtypes.float8_e4m3fn,
