@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 from triptych.support.dlpack import ELEMENT_CODES, GPU, DLTensor, array_type
-from triptych.targets.nvptx.driver import LIBRARIES, find_driver
+from triptych.targets.nvptx.driver import find_driver
 
 _NAMES = {array_type(element): element for element in ELEMENT_CODES}
 _MAJOR, _MINOR = 75, 76
@@ -53,7 +52,7 @@ class GpuArray:
         return self._host
 
     def __del__(self) -> None:
-        _library().cuMemFree_v2(ctypes.c_uint64(self.address))
+        _driver()._library.cuMemFree_v2(ctypes.c_uint64(self.address))
 
     def _pointer(self) -> ctypes.c_void_p:
         return ctypes.c_void_p(self._host.ctypes.data)
@@ -81,15 +80,5 @@ def _driver() -> Any:
     return found
 
 
-@cache
-def _library() -> Any:
-    for name in LIBRARIES:
-        try:
-            return ctypes.CDLL(name)
-        except OSError:
-            continue
-    raise AssertionError("no driver")
-
-
 def _ask(function: str, *arguments: Any) -> None:
-    _driver().check(function, getattr(_library(), function)(*arguments))
+    _driver().check(function, getattr(_driver()._library, function)(*arguments))

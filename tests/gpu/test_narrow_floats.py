@@ -17,7 +17,11 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.support.float_formats import FLOAT_FORMATS
 
-pytestmark = [pytest.mark.skipif(bool(MISSING), reason=MISSING), needs_assembler]
+pytestmark = [
+    pytest.mark.skipif(bool(MISSING), reason=MISSING),
+    pytest.mark.filterwarnings("ignore::triptych.support.warnings.PerformanceWarning"),  # of elements one by one
+    needs_assembler,
+]
 
 BYTES: tuple[Any, ...] = (
     tt.Float8E4M3,

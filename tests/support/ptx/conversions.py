@@ -34,6 +34,7 @@ NARROW_PAIRS = {
     "ue8m0x2": Narrow(ml_dtypes.float8_e8m0fnu, 2.0**127),
 }
 _TO_INTEGER = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+_MOST = {"f16": 65504.0, "bf16": float.fromhex("0x1.fep127")}
 _ARRAYS = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": np.float32}
 
 
@@ -47,7 +48,7 @@ def conversion(marks: Sequence[str]) -> Meaning:
         narrow = NARROW_PAIRS[source]
         return to, [f"b{2 * narrow.width}"], partial(_widened_pair, narrow, to)
     if to in ("f16x2", "bf16x2"):
-        return to, ["f32", "f32"], partial(_pair, to)
+        return to, ["f32", "f32"], partial(_pair, to, is_finite="satfinite" in options)
     if to == "tf32":
         return "b32", [source], _to_tf32
     if source in FLOATS and to in FLOATS:
@@ -59,9 +60,16 @@ def conversion(marks: Sequence[str]) -> Meaning:
     return to, [source], partial(_between_integers, to, "sat" in options)
 
 
-def _pair(to: str, upper: Any, lower: Any) -> Any:
+def _pair(to: str, upper: Any, lower: Any, *, is_finite: bool = False) -> Any:
+    if is_finite:
+        upper, lower = (_finite(each, to[:-2]) for each in (upper, lower))
     halves = [to_bfloat(each) if to == "bf16x2" else each.astype(np.float16).view(np.uint16) for each in (lower, upper)]
     return halves[0].astype(np.uint32) | (halves[1].astype(np.uint32) << np.uint32(16))
+
+
+def _finite(number: Any, to: str) -> Any:
+    """What is too large is the largest number; NaN stays."""
+    return np.clip(number, -_MOST[to], _MOST[to])
 
 
 def _narrow_pair(narrow: Narrow, source: str, *numbers: Any) -> Any:
@@ -97,6 +105,8 @@ def _between_floats(source: str, to: str, options: frozenset[str], number: Any) 
         value = flushed(value)
     if "sat" in options:
         value = np.where(np.isnan(value), value.dtype.type(0), np.clip(value, 0, 1))
+    if "satfinite" in options:
+        value = _finite(value, to)
     if to == "bf16":
         return to_bfloat(value)
     modes = [mode for mode in ("rz", "rm", "rp") if mode in options]
@@ -124,7 +134,7 @@ def _from_integer(to: str, options: Sequence[str], number: Any) -> Any:
         return number.astype(np.float32)
     if to == "bf16" and number.dtype.itemsize <= 4:
         return to_bfloat(number.astype(np.float64))
-    if to == "f16" and number.dtype.itemsize <= 4:
+    if to == "f16":  # what is no double is infinite
         return rounded(number.astype(np.float64), np.float16, *(mode for mode in ("rz", "rm", "rp") if mode in options))
     raise NotImplementedError(f"cvt.{'.'.join(options)}.{to} of {number.dtype}")
 

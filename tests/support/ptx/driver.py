@@ -8,9 +8,12 @@ from typing import Any
 
 from tests.support.ptx.machine import Gpu, LoadedModule
 
-_INTERNAL_ERROR = 999
+_NO_BINARY, _UNKNOWN = 209, 999
+_NAMES = {_NO_BINARY: b"CUDA_ERROR_NO_BINARY_FOR_GPU", _UNKNOWN: b"CUDA_ERROR_UNKNOWN"}
 _ATTRIBUTES = {97: 163 << 10, 75: 8, 76: 0}
 """Of the device: shared memory of a block, compute capability."""
+_FAMILY = ("sm_80", "sm_86", "sm_89")
+"""The architectures of which such a device runs code, if it is strict about it."""
 
 
 class LaunchConfig(ctypes.Structure):
@@ -32,7 +35,8 @@ _LAUNCH = ctypes.CFUNCTYPE(
 class NumpyDriver:
     """A library as `ctypes` loads it. It is told the PTX of each cubin: it cannot read cubins."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_strict: bool = False) -> None:
+        self._is_strict = is_strict
         self.gpu = Gpu()
         self.error: Exception | None = None
         self._texts: dict[bytes, str] = {}
@@ -50,6 +54,9 @@ class NumpyDriver:
             return lambda *arguments: 0
         raise AttributeError(name)
 
+    def cuGetErrorName(self, status: int, name: Any) -> int:
+        return _give(name, _NAMES[status])
+
     def cuDriverGetVersion(self, number: Any) -> int:
         return _give(number, 13000)
 
@@ -63,7 +70,10 @@ class NumpyDriver:
         return _give(value, _ATTRIBUTES[attribute])
 
     def cuModuleLoadData(self, module: Any, cubin: bytes) -> int:
-        self._modules.append(self.gpu.load(self._texts[bytes(cubin)]))
+        text = self._texts[bytes(cubin)]
+        if self._is_strict and not any(f".target {name}\n" in text for name in _FAMILY):
+            return _NO_BINARY
+        self._modules.append(self.gpu.load(text))
         return _give(module, len(self._modules))
 
     def cuModuleGetFunction(self, function: Any, module: Any, name: bytes) -> int:
@@ -98,11 +108,11 @@ class NumpyDriver:
             loaded.launch(name, grid, block, asked.shared, given)
         except Exception as error:
             self.error = error
-            return _INTERNAL_ERROR
+            return _UNKNOWN
         return 0
 
 
-def _give(pointer: Any, value: int) -> int:
+def _give(pointer: Any, value: int | bytes) -> int:
     """Write through `byref(...)`."""
     pointer._obj.value = value
     return 0

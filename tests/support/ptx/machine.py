@@ -10,13 +10,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tests.support.ptx.accesses import Copy, access
 from tests.support.ptx.arithmetic import UnknownInstructionError, meaning
-from tests.support.ptx.memory import Memory, Room
+from tests.support.ptx.memory import JUNK, Memory, Room
 from tests.support.ptx.operands import Registers
 from tests.support.ptx.reading import Instruction, Kernel, Module, read
 from tests.support.ptx.warps import collective
@@ -77,18 +78,18 @@ class LoadedModule:
     def launch(self, name: str, grid: Dims, block: Dims, shared_bytes: int, arguments: Sequence[bytes]) -> None:
         kernel = self.module.kernels[name]
         with np.errstate(all="ignore"):
+            running = Block(self, kernel, grid, block, shared_bytes, arguments)
             for z, y, x in itertools.product(*(range(extent) for extent in reversed(grid))):
-                Block(self, kernel, (x, y, z), grid, block, shared_bytes, arguments).run()
+                running.run((x, y, z))
 
 
 class Block:
-    """The threads of a block, from their first instruction to their last."""
+    """The threads of a block, from their first instruction to their last. The next block has the same registers."""
 
     def __init__(
         self,
         loaded: LoadedModule,
         kernel: Kernel,
-        index: Dims,
         grid: Dims,
         block: Dims,
         shared_bytes: int,
@@ -98,37 +99,41 @@ class Block:
         self.threads = block[0] * block[1] * block[2]
         self.gpu = loaded.gpu
         self.numbers = np.arange(self.threads)
-        self.alive = np.ones(self.threads, bool)
-        names = self._special(index, grid, block) | loaded.places
+        names = self._special(grid, block) | loaded.places
         self._lay_out(loaded.module, names, shared_bytes, arguments)
         self.registers = Registers(kernel, self.threads, names)
+        self.call_parameters: dict[str, Any] = {}
+        self._code: list[Run | None] = [None] * len(kernel.instructions)
+        self._start((0, 0, 0))
+
+    def _start(self, index: Dims) -> None:
+        self.index = index
+        self.alive = np.ones(self.threads, bool)
         self.groups: dict[int, Any] = {0: np.ones(self.threads, bool)}
         self.blocked: set[int] = set()
         self.barriers: dict[int, Barrier] = {}
         self.copies: list[Copy] = []
         """Asynchronous ones that are under way, and how many groups of them each thread has closed."""
         self.copy_groups = np.zeros(self.threads, np.int64)
-        self.call_parameters: dict[str, Any] = {}
-        self._code: list[Run | None] = [None] * len(kernel.instructions)
+        for space in ("shared", "local"):
+            self.rooms[space].bytes[:] = JUNK
 
-    def _special(self, index: Dims, grid: Dims, block: Dims) -> dict[str, Any]:
+    def _special(self, grid: Dims, block: Dims) -> dict[str, Any]:
         x, y = self.numbers % block[0], self.numbers // block[0] % block[1]
         names: dict[str, Any] = {"%laneid": self.numbers % WARP, "%warpid": self.numbers // WARP, "WARP_SZ": WARP}
         names |= dict.fromkeys(("%clock", "%clock64", "%globaltimer"), self.gpu.clock.__next__)
-        for axis, thread, place, extent, count in zip(
-            "xyz", (x, y, self.numbers // (block[0] * block[1])), index, block, grid, strict=True
-        ):
-            names |= {
-                f"%tid.{axis}": thread,
-                f"%ctaid.{axis}": place,
-                f"%ntid.{axis}": extent,
-                f"%nctaid.{axis}": count,
-            }
+        threads = (x, y, self.numbers // (block[0] * block[1]))
+        for place, (axis, thread, extent, count) in enumerate(zip("xyz", threads, block, grid, strict=True)):
+            names |= {f"%tid.{axis}": thread, f"%ntid.{axis}": extent, f"%nctaid.{axis}": count}
+            names[f"%ctaid.{axis}"] = partial(self._index, place)
         lanes = self.numbers % WARP
         names |= {"%lanemask_lt": (1 << lanes) - 1, "%lanemask_le": (2 << lanes) - 1, "%lanemask_eq": 1 << lanes}
         every = (1 << WARP) - 1
         names |= {"%lanemask_gt": every - ((2 << lanes) - 1), "%lanemask_ge": every - ((1 << lanes) - 1)}
         return names
+
+    def _index(self, axis: int) -> int:
+        return self.index[axis]
 
     def _lay_out(self, module: Module, names: dict[str, Any], shared_bytes: int, arguments: Sequence[bytes]) -> None:
         """Variables in the shared memory of the block, the private one of its threads, and the parameters."""
@@ -152,8 +157,9 @@ class Block:
             place += len(value)
 
     # the course of the threads ------------------------------------------------------------------------------------
-    def run(self) -> None:
+    def run(self, index: Dims) -> None:
         """The lowest place first; every now and then the highest, for whom threads in a loop may wait."""
+        self._start(index)
         for turn in itertools.count():
             ready = [place for place in self.groups if place not in self.blocked]
             if not ready:

@@ -120,6 +120,8 @@ def _product(block: Block, instruction: Instruction) -> Act:
         words_of = [[np.broadcast_to(read(), (block.threads,)) for read in each] for each in (left, right, sums)]
         for start in _warps(mask):
             a, b, c = ([word[start : start + WARP] for word in each] for each in words_of)
+            if left_kind == "tf32":  # whose lower bits are not looked at
+                a, b = ([word & np.uint32(0xFFFFE000) for word in each] for each in (a, b))
             wide = np.int64 if to_kind == "s32" else np.float64
             factors = (
                 _left(a, FACTORS[left_kind], depth).astype(wide),

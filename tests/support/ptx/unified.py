@@ -12,13 +12,12 @@ from unittest import mock
 import numpy as np
 
 from tests.support.ptx.driver import NumpyDriver
+from tests.support.ptx.installed import installed
 from tests.support.ptx.memory import Room
 from triptych.support.config import override
 from triptych.support.dlpack import CPU, ELEMENT_CODES, GPU_DEVICES, passing_view
 from triptych.support.warnings import PerformanceWarning
 from triptych.targets.nvptx import host_code, loading
-from triptych.targets.nvptx.driver import Driver
-from triptych.targets.nvptx.errors import DriverError
 
 _WHOLE = 1 << 12, (1 << 47) - (1 << 13)
 """The first address and the number of bytes."""
@@ -33,28 +32,17 @@ def numpy_gpu(architecture: str = "sm_80", *, whole_memory: bool = False) -> Ite
     library = NumpyDriver()
     if whole_memory:
         library.gpu.memory.add(_HostRoom(*_WHOLE))
-    driver = Driver(library)
 
     class Program(loading._Program):
-        def __init__(self, compiled: Any, found: Driver) -> None:
-            super().__init__(compiled, found)
-            library.knows(compiled.artifact, compiled.views["ptx"]())
-
         def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: Any) -> Any:
             tensors = [arg for leaf, arg in zip(self._parameters, args, strict=True) if leaf.memory is not None]
             with _reachable(library, [] if whole_memory else tensors):
-                try:
-                    return super()._run(host, args, stream)
-                except DriverError:
-                    if library.error is None:
-                        raise
-                    error, library.error = library.error, None
-                    raise error from None
+                return super()._run(host, args, stream)
 
     with (
         warnings.catch_warnings(),
-        mock.patch.object(loading, "find_driver", return_value=driver),
         mock.patch.object(loading, "_Program", Program),
+        installed(library),
         mock.patch.object(host_code, "GPU_DEVICES", (CPU, *GPU_DEVICES)),
         override(target=f"nvptx:{architecture}"),
     ):
