@@ -72,6 +72,11 @@ class MatrixCopy:
         return self.count * _size(self.dealing.held) // REGISTER_BITS
 
     @property
+    def rows(self) -> int:
+        """How many rows each of the matrices has in memory."""
+        return _size(self.dealing.rows)
+
+    @property
     def exchanges_halves(self) -> bool:
         """Whether two registers exchange halves after the load."""
         return self.dealing is PAIRS
@@ -79,17 +84,23 @@ class MatrixCopy:
     @cached_property
     def in_memory(self) -> Layout:
         """(thread, bit of the row it gives the address of) -> number. Threads without a row repeat those with one."""
-        rows = _size(self.dealing.rows)
-        return _layout((*self.dealing.rows, self._repeated, (WARP // (rows * self.count), 0)), ((ROW_BITS, 1),))
+        spare = WARP // (self.rows * self.count), 0
+        return _layout((*self.dealing.rows, self._repeated, spare), ((ROW_BITS, 1),))
 
     @cached_property
     def in_registers(self) -> Layout:
         """(thread, bit of its registers) -> number."""
         return _layout(self.dealing.lanes, (*self.dealing.held, self._repeated))
 
+    def held(self, thread: int, bit: int) -> int:
+        """The number of a bit of a thread's registers."""
+        number = self.in_registers((thread, bit))
+        assert isinstance(number, int)
+        return number
+
     @property
     def _repeated(self) -> tuple[int, int]:
-        return self.count, ROW_BITS * _size(self.dealing.rows)
+        return self.count, ROW_BITS * self.rows
 
 
 def _size(modes: Modes) -> int:

@@ -91,6 +91,13 @@ def test_bytes_arrive_where_the_product_looks(dtype: Any, count: int) -> None:
     np.testing.assert_array_equal(target, source)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_bytes_of_columns_arrive_where_the_product_looks(count: int) -> None:
+    source, target = tensor(64, 64, tt.Int8), tensor(64, 64, tt.Int8, filled=False)
+    load(given(source), given(target), warp.LdMatrix16x16x8bOp(True, count), BYTES, True)
+    np.testing.assert_array_equal(target, source)
+
+
 @tt.kernel
 def store_kernel(source: cute.Tensor, target: cute.Tensor, op: tt.Constexpr[Any], columns: tt.Constexpr[bool]) -> None:
     """Registers as a product holds its sum, to shared memory as the operation says, and out plainly."""
@@ -120,6 +127,43 @@ def store(source: cute.Tensor, target: cute.Tensor, op: tt.Constexpr[Any], colum
 def test_sums_are_stored_where_they_belong(transposed: bool, count: int) -> None:
     source, target = tensor(64, 32, tt.Float16), tensor(64, 32, tt.Float16, filled=False)
     store(given(source), given(target), warp.StMatrix8x8x16bOp(transposed, count), transposed)
+    np.testing.assert_array_equal(target, source)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_bytes_are_stored_in_columns(count: int) -> None:
+    source, target = tensor(64, 32, tt.Int8), tensor(64, 32, tt.Int8, filled=False)
+    store(given(source), given(target), warp.StMatrix16x8x8bOp(True, count), True)
+    np.testing.assert_array_equal(target, source)
+
+
+@tt.kernel
+def return_kernel(
+    source: cute.Tensor, target: cute.Tensor, loads: tt.Constexpr[Any], stores: tt.Constexpr[Any]
+) -> None:
+    """Registers of a sum to the columns of shared memory by one operation, and back by another."""
+    thread, _, _ = cute.arch.thread_idx()
+    tiled = cute.make_tiled_mma(HALVES, cute.make_layout((2, 2, 1)), permutation_mnk=(32, 64, 16))
+    shared = cute.SmemAllocator().allocate_tensor(tt.Int8, cute.make_ordered_layout(source.shape, (0, 1)), 16)
+    part, back = (tiled.get_slice(thread).partition_C(tensor) for tensor in (source, target))
+    held, again = cute.make_fragment_like(part), cute.make_fragment_like(back)
+    cute.autovec_copy(part, held)
+    store, load = (cute.make_tiled_copy_C(cute.make_copy_atom(op, tt.Int8), tiled) for op in (stores, loads))
+    cute.copy(store, store.get_slice(thread).retile(held), store.get_slice(thread).partition_D(shared))
+    cute.arch.sync_threads()
+    cute.copy(load, load.get_slice(thread).partition_S(shared), load.get_slice(thread).retile(again))
+    cute.autovec_copy(again, back)
+
+
+@tt.jit
+def return_bytes(source: cute.Tensor, target: cute.Tensor, loads: tt.Constexpr[Any], stores: tt.Constexpr[Any]) -> None:
+    return_kernel(source, target, loads, stores).launch(grid=1, block=128)
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_bytes_that_were_stored_in_columns_come_back(count: int) -> None:
+    source, target = tensor(64, 64, tt.Int8), tensor(64, 64, tt.Int8, filled=False)
+    return_bytes(given(source), given(target), warp.LdMatrix16x8x8bOp(True, count), warp.StMatrix16x8x8bOp(True, 4))
     np.testing.assert_array_equal(target, source)
 
 

@@ -1,15 +1,18 @@
 """Matrices that a warp moves and multiplies: `ldmatrix`, `stmatrix`, and tiles of `mma`.
 
-A row of a matrix is 16 bytes at the address of one lane, and the lanes' registers are the rows one after the other: a
-matrix is loaded and stored row by row, whole.
+A row of a matrix is 16 bytes at the address of one lane: a matrix is loaded and stored row by row, whole. Which of its
+bytes are whose the entries of `triptych.atoms` say; here that becomes shuffles of vectors.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, REGISTER_BITS, ROW_BITS, WARP, MatrixCopy
 from triptych.atoms.operations import MMA
 from triptych.atoms.warp_mma import WARP_MMAS
 from triptych.ir.errors import LoweringError
@@ -25,13 +28,16 @@ from triptych.targets.cpu.simt.values import Private, Rows, Wide
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
 
-ROWS = 8
-ROW_WORDS = 4
+ROW_BYTES = ROW_BITS // 8
+ROW_WORDS = ROW_BITS // REGISTER_BITS
 ROW = f"vector<{ROW_WORDS}xi32>"
-ROW_BYTES = 16
-_TRANSPOSED = [(2 * (lane % 4) + half) * ROWS + lane // 4 for lane in range(32) for half in range(2)]
-"""Which 16-bit element of the rows goes where, when lanes get columns."""
-_UNTRANSPOSED = [_TRANSPOSED.index(place) for place in range(len(_TRANSPOSED))]
+_MOVED = {
+    (copy.shape, copy.element, copy.count, copy.transposed, copy.is_load): copy
+    for copy in (*MATRIX_LOADS.values(), *MATRIX_STORES.values())
+    if not copy.exchanges_halves  # which is done after the same instruction
+}
+_REGISTER_BYTES = REGISTER_BITS // 8
+_WHOLE_ELEMENTS = ("b8", "b16")
 
 
 def require_whole_warp(warp: Warp, operation: Any) -> None:
@@ -53,54 +59,85 @@ def require_whole_warp(warp: Warp, operation: Any) -> None:
     require(warp, every, missing, attributes)
 
 
-def _is_transposed(operation: Any) -> bool:
-    return "col" in str(operation.attributes["layout"])
-
-
-def _check_shape(operation: Any) -> None:
-    shape = str(operation.attributes["shape"]) if "shape" in operation.attributes else ""
-    if shape and not ("m = 8" in shape and "n = 8" in shape):
-        raise LoweringError(
-            f"the CPU target has {operation.name} of matrices of 8 x 8 elements of 16 bits only",
-            span=place_of(operation),
-            found=shape,
-        )
-
-
+# moving ---------------------------------------------------------------------------------------------------------
 def load_matrices(warp: Warp, operation: Any) -> None:
-    _check_shape(operation)
     require_whole_warp(warp, operation)
     pointer, result = operation.operands[0], operation.results[0]
-    count = int(operation.attributes["num"].value)
-    registers = [_load_matrix(warp, operation, pointer, number * ROWS) for number in range(count)]
+    copy = _instruction(operation, int(operation.attributes["num"].value), is_load=True)
+    registers = [register for matrix in range(copy.count) for register in _load_matrix(warp, copy, pointer, matrix)]
     warp.set(result, Rows(registers) if len(registers) > 1 else Wide(registers[0]))
 
 
-def _load_matrix(warp: Warp, operation: Any, pointer: Any, first: int) -> Any:
-    """One register of all lanes: the rows at the addresses of eight lanes."""
-    code = warp.code
-    rows = [code.load(lane_address(warp, pointer, lane), ROW, ROW_BYTES) for lane in range(first, first + ROWS)]
-    register = joined(warp, [(row, ROW_WORDS) for row in rows], "i32")
-    return _permuted(warp, register, _TRANSPOSED) if _is_transposed(operation) else register
-
-
-def _permuted(warp: Warp, register: Any, places: Sequence[int]) -> Any:
-    code = warp.code
-    halves = code.value("vector.bitcast", (register,), "vector<64xi16>")
-    return code.value("vector.bitcast", (code.shuffle(halves, halves, places, "i16"),), code.wide("i32"))
+def _load_matrix(warp: Warp, copy: MatrixCopy, pointer: Any, matrix: int) -> list[Any]:
+    """Its registers, each of all lanes."""
+    lanes = range(matrix * copy.rows, (matrix + 1) * copy.rows)
+    rows = [warp.code.load(lane_address(warp, pointer, lane), ROW, ROW_BYTES) for lane in lanes]
+    memory = joined(warp, [(row, ROW_WORDS) for row in rows], "i32")
+    places = _places(copy)
+    return _cut(warp, memory, places, len(places) // (WARP * _REGISTER_BYTES))
 
 
 def store_matrices(warp: Warp, operation: Any) -> None:
-    _check_shape(operation)
     require_whole_warp(warp, operation)
-    code, (pointer, *registers) = warp.code, operation.operands
-    for number, value in enumerate(registers):
-        register = warp.vector(value)
-        if _is_transposed(operation):
-            register = _permuted(warp, register, _UNTRANSPOSED)
-        for row in range(ROWS):
-            part = code.shuffle(register, register, range(ROW_WORDS * row, ROW_WORDS * (row + 1)), "i32")
-            code.store(part, lane_address(warp, pointer, number * ROWS + row), ROW_BYTES)
+    pointer, *values = operation.operands
+    copy = _instruction(operation, len(values), is_load=False)
+    places = _places(copy)
+    inverse = sorted(range(len(places)), key=places.__getitem__)
+    each = len(values) // copy.count
+    for matrix in range(copy.count):
+        parts = [(warp.vector(value), WARP) for value in values[matrix * each : (matrix + 1) * each]]
+        rows = _cut(warp, joined(warp, parts, "i32"), inverse, copy.rows)
+        for row, part in enumerate(rows):
+            warp.code.store(part, lane_address(warp, pointer, matrix * copy.rows + row), ROW_BYTES)
+
+
+def _instruction(operation: Any, count: int, *, is_load: bool) -> MatrixCopy:
+    """The entry that an operation is made from."""
+    words = {name: str(operation.attributes[name]) for name in ("layout", "shape", "eltType")}
+    m, n = (int(number) for number in re.findall(r"= (\d+)", words["shape"]))
+    element = words["eltType"].partition("<")[2].rstrip(">")
+    if element not in _WHOLE_ELEMENTS:
+        raise LoweringError(
+            "the CPU target moves matrices of elements of 8 and 16 bits that stay as they are",
+            span=place_of(operation),
+            found=f"{operation.name} of {element}",
+        )
+    return _MOVED[(m, n), element, count, "col" in words["layout"], is_load]
+
+
+@cache
+def _places(copy: MatrixCopy) -> tuple[int, ...]:
+    """For every byte of the registers of a matrix, lane by lane in each, which byte of its rows it is."""
+    each = copy.registers // copy.count
+    return tuple(
+        copy.held(lane, REGISTER_BITS * register + 8 * byte) // 8
+        for register in range(each)
+        for lane in range(WARP)
+        for byte in range(_REGISTER_BYTES)
+    )
+
+
+def _cut(warp: Warp, words: Any, places: Sequence[int], count: int) -> list[Any]:
+    """Bytes of a vector of words in another order, cut into vectors of words; moved by the largest units that stay."""
+    code = warp.code
+    size = next(size for size in (4, 2, 1) if _stays(places, size))
+    units = [place // size for place in places[::size]]
+    element = f"i{8 * size}"
+    source = words if size == 4 else code.value("vector.bitcast", (words,), f"vector<{len(units)}x{element}>")
+    length = len(units) // count
+    if count == 1 and units == list(range(length)):
+        return [words]
+    kind = f"vector<{length * size // 4}xi32>"
+    parts = [code.shuffle(source, source, units[length * i : length * (i + 1)], element) for i in range(count)]
+    return parts if size == 4 else [code.value("vector.bitcast", (part,), kind) for part in parts]
+
+
+def _stays(places: Sequence[int], size: int) -> bool:
+    """Whether so many bytes, from a multiple of that on, are always next to each other."""
+    starts = places[::size]
+    return all(start % size == 0 for start in starts) and all(
+        places[i] == starts[i // size] + i % size for i in range(len(places))
+    )
 
 
 # products -------------------------------------------------------------------------------------------------------
