@@ -52,6 +52,11 @@ def meaning(instruction: Instruction) -> Meaning:
     name, marks = instruction.name, instruction.modifiers
     if name == "cvt":
         return conversion(marks)
+    types = [mark for mark in marks if mark in TYPE_BYTES]
+    if len(types) == 2 and name in ("add", "sub", "fma"):
+        return _mixed(name, marks, *types)
+    if len(types) > 1 and name not in ("set", "slct"):
+        raise UnknownInstructionError(str(instruction))
     kind = instruction.type
     if name in ("min", "max") and len(instruction.operands) == 4:
         _, _, function = meaning(replace(instruction, operands=instruction.operands[:3]))
@@ -123,6 +128,18 @@ def _float_function(name: str, marks: Sequence[str], kind: str) -> Callable[...,
     mode = next((mark for mark in marks if mark in ROUNDINGS), "rn")
     function = partial(_FLOATS[name], kind=kind, mode=mode, nan="NaN" in marks)
     return partial(_as_float, function, kind, "ftz" in marks, "sat" in marks)
+
+
+def _mixed(name: str, marks: Sequence[str], kind: str, factor: str) -> Meaning:
+    """Of a wide type, with first operands of a narrow one."""
+    plain = _float_function(name, marks, kind)
+
+    def widened(value: Any) -> Any:
+        return (from_bfloat(value) if factor == "bf16" else value).astype(ARRAYS[kind])
+
+    if name == "fma":
+        return kind, [factor, factor, kind], lambda a, b, c: plain(widened(a), widened(b), c)
+    return kind, [factor, kind], lambda a, c: plain(widened(a), c)
 
 
 def _as_float(function: Callable[..., Any], kind: str, flushes: bool, saturates: bool, *operands: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The kernels whose code is counted compute what they should: the same programs on the CPU, against NumPy."""
+"""The kernels whose code is counted compute what they should: on the CPU, and as PTX on a GPU made of NumPy."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import pytest
 from benchmarks.sass_programs import elementwise, normalisation
 
 from triptych.cute.runtime import from_dlpack
+
+pytestmark = pytest.mark.usefixtures("every_machine")
 
 SHAPES = [(16, 128), (5, 200), (33, 257), (1, 1)]
 
