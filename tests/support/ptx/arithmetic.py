@@ -40,6 +40,8 @@ Meaning = tuple[str, Sequence[str], Callable[..., Any]]
 ROUNDINGS = ("rn", "rz", "rm", "rp")
 PAIRS = {"f16x2": "f16", "bf16x2": "bf16", "f32x2": "f32", "s16x2": "s16", "u16x2": "u16"}
 FLOATS = ("f16", "bf16", "f32", "f64")
+_OF_FLOATS = {"sat", "cc", "ftz", "relu", "NaN"}
+"""What means something else, or nothing yet, with integers."""
 WIDE = {"s16": "s32", "u16": "u32", "s32": "s64", "u32": "u64"}
 
 
@@ -55,9 +57,9 @@ def meaning(instruction: Instruction) -> Meaning:
     types = [mark for mark in marks if mark in TYPE_BYTES]
     if len(types) == 2 and name in ("add", "sub", "fma"):
         return _mixed(name, marks, *types)
-    if len(types) > 1 and name not in ("set", "slct"):
-        raise UnknownInstructionError(str(instruction))
     kind = instruction.type
+    if (len(types) > 1 and name not in ("set", "slct")) or (kind not in (*FLOATS, *PAIRS) and _OF_FLOATS & {*marks}):
+        raise UnknownInstructionError(str(instruction))
     if name in ("min", "max") and len(instruction.operands) == 4:
         _, _, function = meaning(replace(instruction, operands=instruction.operands[:3]))
         return kind, [kind] * 3, lambda a, b, c: function(function(a, b), c)

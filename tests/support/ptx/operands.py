@@ -14,7 +14,6 @@ from tests.support.ptx.reading import TYPE_BYTES, Kernel
 Read = Callable[[], Any]
 _HEX_FLOAT = re.compile(r"0[fFdD]([0-9a-fA-F]+)")
 _ADDRESS = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\w+))?\s*\]")
-_REGISTER_BYTES = {"pred": 1, "b8": 1}
 JUNK = 0xDEADBEEFDEADBEEF
 """In registers that nothing has written."""
 
