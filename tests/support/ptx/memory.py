@@ -10,6 +10,8 @@ GAP = 1 << 20
 """Between allocations, so that an index that is a little wrong hits none."""
 ALIGNMENT = 256
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+WIDEST = 16
+"""Bytes that a vector load may complete: LLVM fills gaps between neighbours, and reads what it does not use."""
 JUNK = 0xCD
 """In memory that nobody has written."""
 
@@ -32,7 +34,8 @@ class Room:
 
     def load(self, addresses: Any, threads: Any, size: int, count: int) -> list[Any]:
         """`count` numbers of `size` bytes from each address."""
-        rows, places = self.places(addresses, threads, size, count)
+        beyond = -(self.base + self.size) % WIDEST if count > 1 else 0
+        rows, places = self.places(addresses, threads, size, count, beyond)
         words = self.words(size)
         return [words[rows, places + i] for i in range(count)]
 
@@ -46,11 +49,11 @@ class Room:
         """The memory as numbers of some bytes each."""
         return self.bytes.view(UNSIGNED[size])
 
-    def places(self, addresses: Any, threads: Any, size: int, count: int = 1) -> tuple[Any, Any]:
-        """Where `count` numbers of `size` bytes at each address begin among `words`."""
+    def places(self, addresses: Any, threads: Any, size: int, count: int = 1, beyond: int = 0) -> tuple[Any, Any]:
+        """Where `count` numbers of `size` bytes at each address begin among `words`; some may lie beyond the end."""
         offsets = addresses.astype(np.int64) - self.base
-        if len(offsets) and (offsets.min() < 0 or offsets.max() + size * count > self.size):
-            wrong = offsets[(offsets < 0) | (offsets + size * count > self.size)][0]
+        if len(offsets) and (offsets.min() < 0 or offsets.max() + size * count > self.size + beyond):
+            wrong = offsets[(offsets < 0) | (offsets + size * count > self.size + beyond)][0]
             raise AccessError(f"{size * count} bytes at {wrong} of {self.size}")
         if ((addresses % np.uint64(size * count)) != 0).any():
             raise AccessError(f"{size * count} bytes at {int(offsets[0])} are not aligned")
