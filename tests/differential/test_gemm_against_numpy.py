@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from tests.support.example_kernels import example
+from tests.support.ptx.matrices import FACTORS, SUMS
 from triptych import cute
 from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
 from triptych.cute.nvgpu import warp
@@ -29,17 +30,7 @@ few_compilations = settings(
 )
 
 # one instruction --------------------------------------------------------------------------------------------------
-ARRAYS = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "tf32": np.float32,
-    "e4m3": ml_dtypes.float8_e4m3fn,
-    "e5m2": ml_dtypes.float8_e5m2,
-    "s8": np.int8,
-    "u8": np.uint8,
-    "f32": np.float32,
-    "s32": np.int32,
-}
+ARRAYS = {**FACTORS, **SUMS}
 TYPES = {
     "f16": tt.Float16,
     "bf16": tt.BFloat16,

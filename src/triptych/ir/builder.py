@@ -67,6 +67,11 @@ class Builder:
         """The attribute of a vector type that has these numbers, themselves attributes, as its elements."""
         return self._ir.DenseElementsAttr.get(list(numbers), vector)
 
+    def call(self, count: int, **function: Any) -> dict[str, Any]:
+        """The attributes of a call in LLVM's dialect, `callee=` or `intrin=`, with so many operands."""
+        sizes = {"operandSegmentSizes": f"array<i32: {count}, 0>", "op_bundle_sizes": "array<i32>"}
+        return {**function, **{name: self.attribute(text) for name, text in sizes.items()}}
+
     # operations -------------------------------------------------------------------------------------------------
     def operation(
         self,

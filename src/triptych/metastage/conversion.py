@@ -151,12 +151,8 @@ def _to_integer(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) ->
     """Toward zero; beyond the range the nearest integer, NaN gives 0 (LLVM's plain cast would be undefined)."""
     if source.mlir in FLOAT_FORMATS:
         value, source = convert(trace, value, source, _F32), _F32
-    attribute, name = trace.builder.attribute, "llvm.fptosi.sat" if target.kind == "int" else "llvm.fptoui.sat"
-    called = {
-        "intrin": trace.builder.string(f"{name}.{target.mlir}.{source.mlir}"),
-        "operandSegmentSizes": attribute("array<i32: 1, 0>"),
-        "op_bundle_sizes": attribute("array<i32>"),
-    }
+    name = "llvm.fptosi.sat" if target.kind == "int" else "llvm.fptoui.sat"
+    called = trace.builder.call(1, intrin=trace.builder.string(f"{name}.{target.mlir}.{source.mlir}"))
     return trace.value("llvm.call_intrinsic", (value,), target.mlir, called)
 
 

@@ -88,10 +88,7 @@ def _saturated(value: Expression) -> Expression:
     """The whole part of a number, at most 2**64 - 1. It is 0 for NaN."""
     place, builder = value.place, value.place.builder
     suffix = "" if value.lanes is None else f"v{value.lanes}"
-    attributes = {
-        "intrin": builder.string(f"llvm.fptoui.sat.{suffix}{_HALF}.{suffix}{value.element}"),
-        "operandSegmentSizes": builder.attribute("array<i32: 1, 0>"),
-        "op_bundle_sizes": builder.attribute("array<i32>"),
-    }
+    name = f"llvm.fptoui.sat.{suffix}{_HALF}.{suffix}{value.element}"
+    attributes = builder.call(1, intrin=builder.string(name))
     kind = builder.type(vector_type(_HALF, value.lanes))
     return Expression(place, builder.value(_CALL, (value.value,), kind, place.location, attributes), _HALF, value.lanes)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.support.ptx.arithmetic import ARRAYS, UnknownInstructionError
 from tests.support.ptx.memory import UNSIGNED, AccessError
-from tests.support.ptx.operands import listed
+from tests.support.ptx.operands import WARP, listed
 from tests.support.ptx.reading import TYPE_BYTES, Instruction
 
 if TYPE_CHECKING:
@@ -57,7 +57,6 @@ def store(block: Block, space: str, addresses: Any, mask: Any, values: list[Any]
 
 def _rooms(block: Block, space: str, addresses: Any, mask: Any) -> list[tuple[Any, Any, Any]]:
     """The rooms that addresses are in, with which threads have them, and their addresses there."""
-    addresses = np.broadcast_to(addresses, (block.threads,))
     if space in block.rooms:
         return [(block.rooms[space], mask, addresses[mask])]
     found = []
@@ -107,7 +106,7 @@ def _store(block: Block, instruction: Instruction) -> Run:
     where = str(instruction)
 
     def run(mask: Any) -> None:
-        values = [np.broadcast_to(read(), (block.threads,)) for read in readers]
+        values = [read() for read in readers]
         try:
             store(block, space, address(), mask, values, size)
         except AccessError as error:
@@ -122,7 +121,7 @@ def _call_parameter(block: Block, to: str, source: str, kind: str) -> Run:
     read = block.registers.reader(source, kind)
 
     def run(mask: Any) -> None:
-        block.call_parameters[name] = np.broadcast_to(read(), (block.threads,)).copy()
+        block.call_parameters[name] = read().copy()
 
     return run
 
@@ -193,7 +192,7 @@ def _generic(block: Block, instruction: Instruction) -> Run:
     step = np.uint64(0) - window if instruction.modifiers[0] == "to" else window
     to, source = instruction.operands
     read, write = block.registers.reader(source, "u64"), block.registers.writer(to, "u64")
-    return lambda mask: write(np.broadcast_to(read() + step, (block.threads,)), mask)
+    return lambda mask: write(read() + step, mask)
 
 
 # atomics ------------------------------------------------------------------------------------------------------------
@@ -224,7 +223,7 @@ def _atomic(block: Block, instruction: Instruction) -> Run:
     write = block.registers.writer(to, kind)
 
     def run(mask: Any) -> None:
-        values = [np.broadcast_to(read(), (block.threads,)) for read in readers]
+        values = [read() for read in readers]
         before = np.zeros(block.threads, dtype)
         for room, chosen, addresses in _rooms(block, space, address(), mask):
             assert not room.is_private
@@ -281,7 +280,7 @@ def _asynchronous(block: Block, instruction: Instruction) -> Run:
     count = registers.reader(given[0] if given else size, "u32")
 
     def run(mask: Any) -> None:
-        places, origins, counts = (np.broadcast_to(each(), (block.threads,)).copy() for each in (target, origin, count))
+        places, origins, counts = (each().copy() for each in (target, origin, count))
         if mask.any():
             block.copies.append(Copy(mask.copy(), block.copy_groups.copy(), places, origins, counts, int(size)))
 
@@ -312,7 +311,8 @@ def _active(block: Block, instruction: Instruction) -> Run:
     def run(mask: Any) -> None:
         result = np.zeros(block.threads, np.uint32)
         for thread in np.flatnonzero(mask):
-            result[thread // 32 * 32 : thread // 32 * 32 + 32] |= np.uint32(1 << thread % 32)
+            start = thread // WARP * WARP
+            result[start : start + WARP] |= np.uint32(1 << (thread - start))
         write(result, mask)
 
     return run

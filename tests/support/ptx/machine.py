@@ -18,11 +18,10 @@ import numpy as np
 from tests.support.ptx.accesses import Copy, access
 from tests.support.ptx.arithmetic import UnknownInstructionError, meaning
 from tests.support.ptx.memory import JUNK, Memory, Room
-from tests.support.ptx.operands import Registers
+from tests.support.ptx.operands import WARP, Registers
 from tests.support.ptx.reading import Instruction, Kernel, Module, read
 from tests.support.ptx.warps import collective
 
-WARP = 32
 SHARED_START = 0x400
 GLOBAL_START = 1 << 58
 """No address of the CPU is as large."""
@@ -230,7 +229,7 @@ class Block:
             if second and not isinstance(found, tuple):
                 found = found, ~found
             for write, values in zip(writers, found if second else (found,), strict=True):
-                write(np.broadcast_to(values, (self.threads,)), mask)
+                write(values, mask)
 
         return run
 
@@ -280,10 +279,7 @@ class Block:
         if not words:
             raise UnknownInstructionError(str(instruction))
         first = int(np.flatnonzero(mask)[0])
-        numbers = [
-            int(np.broadcast_to(self.registers.reader(o, "u32")(), (self.threads,))[first])
-            for o in instruction.operands
-        ]
+        numbers = [int(self.registers.reader(o, "u32")()[first]) for o in instruction.operands]
         barrier = self.barriers.setdefault(numbers[0], Barrier())
         barrier.wanted = numbers[1] if len(numbers) > 1 else None
         barrier.arrived += int(mask.sum())

@@ -12,13 +12,12 @@ import ml_dtypes
 import numpy as np
 
 from tests.support.ptx.arithmetic import UnknownInstructionError
-from tests.support.ptx.operands import listed
+from tests.support.ptx.operands import WARP, listed
 from tests.support.ptx.reading import Instruction
 
 if TYPE_CHECKING:
     from tests.support.ptx.machine import Block
 
-WARP = 32
 LANES = np.arange(WARP)
 GROUP, PLACE = LANES // 4, LANES % 4
 Act = Callable[[Any], None]
@@ -65,7 +64,7 @@ def _load(block: Block, instruction: Instruction) -> Act:
     writers = [block.registers.writer(part, "b32") for part in listed(to)]
 
     def act(mask: Any) -> None:
-        places = np.broadcast_to(address(), (block.threads,))
+        places = address()
         results = [np.zeros(block.threads, np.uint32) for _ in range(count)]
         for start in _warps(mask):
             for number in range(count):
@@ -86,7 +85,7 @@ def _store(block: Block, instruction: Instruction) -> Act:
     readers = [block.registers.reader(part, "b32") for part in listed(source)]
 
     def act(mask: Any) -> None:
-        places = np.broadcast_to(address(), (block.threads,))
+        places = address()
         for start in _warps(mask):
             for number in range(count):
                 word = readers[number]()[start : start + WARP]
@@ -117,7 +116,7 @@ def _product(block: Block, instruction: Instruction) -> Act:
 
     def act(mask: Any) -> None:
         results = [np.zeros(block.threads, np.uint32) for _ in writers]
-        words_of = [[np.broadcast_to(read(), (block.threads,)) for read in each] for each in (left, right, sums)]
+        words_of = [[read() for read in each] for each in (left, right, sums)]
         for start in _warps(mask):
             a, b, c = ([word[start : start + WARP] for word in each] for each in words_of)
             if left_kind == "tf32":  # whose lower bits are not looked at

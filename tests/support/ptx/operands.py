@@ -12,6 +12,7 @@ from tests.support.ptx.arithmetic import ARRAYS
 from tests.support.ptx.reading import TYPE_BYTES, Kernel
 
 Read = Callable[[], Any]
+WARP = 32
 _HEX_FLOAT = re.compile(r"0[fFdD]([0-9a-fA-F]+)")
 _ADDRESS = re.compile(r"\[\s*([%\w$]+)\s*(?:\+\s*(-?\w+))?\s*\]")
 JUNK = 0xDEADBEEFDEADBEEF
@@ -59,11 +60,13 @@ class Registers:
         return lambda: constant
 
     def constant(self, operand: str, kind: str) -> Any:
-        """A literal, a special register or the address of a variable, as an array of one number or of each thread's."""
+        """A literal, a special register or the address of a variable."""
         dtype = ARRAYS[kind]
+        return np.ascontiguousarray(np.broadcast_to(self._constant(operand, kind, dtype), (self._threads,)))
+
+    def _constant(self, operand: str, kind: str, dtype: Any) -> Any:
         if operand in self._names:
-            value = np.broadcast_to(np.asarray(self._names[operand]), (self._threads,))
-            return value.astype(f"u{dtype.itemsize}").view(dtype)
+            return np.atleast_1d(self._names[operand]).astype(f"u{dtype.itemsize}").view(dtype)
         if found := _HEX_FLOAT.fullmatch(operand):
             number = int(found[1], 16)
             if dtype.itemsize == 4 and len(found[1]) == 16:

@@ -10,12 +10,12 @@ import numpy as np
 
 from tests.support.ptx.arithmetic import ARRAYS, UnknownInstructionError
 from tests.support.ptx.matrices import MATRICES
+from tests.support.ptx.operands import WARP
 from tests.support.ptx.reading import Instruction
 
 if TYPE_CHECKING:
     from tests.support.ptx.machine import Block
 
-WARP = 32
 Act = Callable[[Any], None]
 
 
@@ -23,7 +23,7 @@ def collective(block: Block, instruction: Instruction) -> tuple[Any, Act]:
     """Which lanes each lane waits for, as the bits of a number, and what those that are together do."""
     if instruction.name in MATRICES:
         return np.full(block.threads, (1 << WARP) - 1, np.uint64), MATRICES[instruction.name](block, instruction)
-    members = np.broadcast_to(block.registers.reader(instruction.operands[-1], "u32")(), (block.threads,))
+    members = block.registers.reader(instruction.operands[-1], "u32")()
     return members, _ACTS[instruction.name](block, instruction)
 
 
@@ -43,7 +43,7 @@ def _shuffle(block: Block, instruction: Instruction) -> Act:
     read = [registers.reader(operand, "b32") for operand in (source, step, limits, members)]
 
     def act(mask: Any) -> None:
-        values, steps, clamps, named = (np.broadcast_to(each(), (block.threads,)) for each in read)
+        values, steps, clamps, named = (each() for each in read)
         result, found = values.copy(), np.zeros(block.threads, bool)
         for start, lanes in _each(block, mask, named):
             here = set(lanes.tolist())
@@ -82,9 +82,9 @@ def _vote(block: Block, instruction: Instruction) -> Act:
     kind = "b32" if mode == "ballot" else "pred"
 
     def act(mask: Any) -> None:
-        values = np.broadcast_to(read(), (block.threads,))
+        values = read()
         result = np.zeros(block.threads, ARRAYS[kind])
-        for start, lanes in _each(block, mask, np.broadcast_to(read_members(), (block.threads,))):
+        for start, lanes in _each(block, mask, read_members()):
             given = values[lanes]
             ballot = sum(1 << int(lane - start) for lane in lanes[given])
             same = bool(given.all() or not given.any())
@@ -105,9 +105,9 @@ def _reduction(block: Block, instruction: Instruction) -> Act:
         raise UnknownInstructionError(str(instruction))
 
     def act(mask: Any) -> None:
-        values = np.broadcast_to(read(), (block.threads,))
+        values = read()
         result = values.copy()
-        for _, lanes in _each(block, mask, np.broadcast_to(read_members(), (block.threads,))):
+        for _, lanes in _each(block, mask, read_members()):
             result[lanes] = reduce(function[name], values[lanes])
         registers.writer(to, kind)(result, mask)
 
@@ -122,9 +122,9 @@ def _match(block: Block, instruction: Instruction) -> Act:
     read, read_members = registers.reader(source, kind), registers.reader(members, "u32")
 
     def act(mask: Any) -> None:
-        values = np.broadcast_to(read(), (block.threads,))
+        values = read()
         result, same = np.zeros(block.threads, np.uint32), np.zeros(block.threads, bool)
-        for start, lanes in _each(block, mask, np.broadcast_to(read_members(), (block.threads,))):
+        for start, lanes in _each(block, mask, read_members()):
             for thread in lanes:
                 alike = lanes[values[lanes] == values[thread]]
                 all_alike = len(alike) == len(lanes)
@@ -145,7 +145,7 @@ def _election(block: Block, instruction: Instruction) -> Act:
 
     def act(mask: Any) -> None:
         first, elected = np.zeros(block.threads, np.uint32), np.zeros(block.threads, bool)
-        for start, lanes in _each(block, mask, np.broadcast_to(read_members(), (block.threads,))):
+        for start, lanes in _each(block, mask, read_members()):
             first[lanes] = lanes[0] - start
             elected[lanes[0]] = True
         registers.writer(lane, "b32")(first, mask)

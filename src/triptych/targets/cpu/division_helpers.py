@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-_HELPERS = """
+_DIVIDE = """
 ; quotient and remainder of unsigned numbers
 define linkonce_odr hidden { i128, i128 } @triptych.divide_wide(i128 %dividend, i128 %divisor) {
 entry:
@@ -76,50 +76,48 @@ end:
   ret { i128, i128 } %both
 }
 
-define linkonce_odr hidden i128 @__udivti3(i128 %dividend, i128 %divisor) {
-  %both = call { i128, i128 } @triptych.divide_wide(i128 %dividend, i128 %divisor)
-  %quotient = extractvalue { i128, i128 } %both, 0
-  ret i128 %quotient
-}
+"""
 
-define linkonce_odr hidden i128 @__umodti3(i128 %dividend, i128 %divisor) {
-  %both = call { i128, i128 } @triptych.divide_wide(i128 %dividend, i128 %divisor)
-  %remainder = extractvalue { i128, i128 } %both, 1
-  ret i128 %remainder
-}
+_UNSIGNED = """
+define linkonce_odr hidden i128 @__u{name}ti3(i128 %dividend, i128 %divisor) {{
+  %both = call {{ i128, i128 }} @triptych.divide_wide(i128 %dividend, i128 %divisor)
+  %result = extractvalue {{ i128, i128 }} %both, {place}
+  ret i128 %result
+}}
+"""
 
-; the same of signed numbers, toward zero: sizes are divided, and x ^ s - s is -x where the sign s is -1
-define linkonce_odr hidden i128 @__divti3(i128 %dividend, i128 %divisor) {
+_SIGNED = """
+; toward zero: sizes are divided, and x ^ s - s is -x where the sign s is -1
+define linkonce_odr hidden i128 @__{name}ti3(i128 %dividend, i128 %divisor) {{
   %dividend_sign = ashr i128 %dividend, 127
   %dividend_flipped = xor i128 %dividend, %dividend_sign
   %dividend_size = sub i128 %dividend_flipped, %dividend_sign
   %divisor_sign = ashr i128 %divisor, 127
   %divisor_flipped = xor i128 %divisor, %divisor_sign
   %divisor_size = sub i128 %divisor_flipped, %divisor_sign
-  %size = call i128 @__udivti3(i128 %dividend_size, i128 %divisor_size)
-  %sign = xor i128 %dividend_sign, %divisor_sign
+  %size = call i128 @__u{name}ti3(i128 %dividend_size, i128 %divisor_size)
+  %sign = xor i128 %dividend_sign, {other_sign}
   %flipped = xor i128 %size, %sign
-  %quotient = sub i128 %flipped, %sign
-  ret i128 %quotient
-}
+  %result = sub i128 %flipped, %sign
+  ret i128 %result
+}}
+"""
 
-define linkonce_odr hidden i128 @__modti3(i128 %dividend, i128 %divisor) {
-  %sign = ashr i128 %dividend, 127
-  %dividend_flipped = xor i128 %dividend, %sign
-  %dividend_size = sub i128 %dividend_flipped, %sign
-  %divisor_sign = ashr i128 %divisor, 127
-  %divisor_flipped = xor i128 %divisor, %divisor_sign
-  %divisor_size = sub i128 %divisor_flipped, %divisor_sign
-  %size = call i128 @__umodti3(i128 %dividend_size, i128 %divisor_size)
-  %flipped = xor i128 %size, %sign
-  %remainder = sub i128 %flipped, %sign
-  ret i128 %remainder
-}
-
+_USED = """
 @llvm.compiler.used = appending global [4 x ptr] [
   ptr @__udivti3, ptr @__umodti3, ptr @__divti3, ptr @__modti3
 ], section "llvm.metadata"
 """
+
+_HELPERS = "".join(
+    [
+        _DIVIDE,
+        *(_UNSIGNED.format(name=name, place=place) for place, name in enumerate(("div", "mod"))),
+        _SIGNED.format(name="div", other_sign="%divisor_sign"),
+        _SIGNED.format(name="mod", other_sign="0"),  # a remainder has the sign of the dividend
+        _USED,
+    ]
+)
 
 _DIVISION = re.compile(r"= [us](?:div|rem) (?:exact )?(?:<\d+ x )?i128")
 

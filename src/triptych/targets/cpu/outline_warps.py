@@ -12,6 +12,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named, symbols
 from triptych.simt.loop_hints import CARRIED
+from triptych.simt.operations import maker
 from triptych.targets.cpu.kernel_functions import BLOCKS, WARPS
 from triptych.targets.cpu.plain_code import PlainCode
 
@@ -88,4 +89,5 @@ def _with_contents(loop: Any) -> list[Any]:
 
 
 def _is_constant(value: Any) -> bool:
-    return hasattr(value.owner, "operation") and bool(value.owner.operation.name == "arith.constant")
+    made_by = maker(value)
+    return made_by is not None and bool(made_by.name == "arith.constant")

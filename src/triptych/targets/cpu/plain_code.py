@@ -56,20 +56,12 @@ class PlainCode:
 
     def call(self, callee: str, operands: Sequence[Any], kinds: Sequence[str] = ()) -> Any:
         """A call of a function of the LLVM dialect."""
-        attributes = {
-            "callee": self.attribute(f'@"{callee}"'),
-            "operandSegmentSizes": self.attribute(f"array<i32: {len(operands)}, 0>"),
-            "op_bundle_sizes": self.attribute("array<i32>"),
-        }
+        attributes = self.builder.call(len(operands), callee=self.attribute(f'@"{callee}"'))
         return self.operation("llvm.call", operands, kinds, attributes)
 
     def intrinsic(self, name: str, operands: Sequence[Any], kinds: Sequence[str] = ()) -> Any:
         """A call of an intrinsic that LLVM knows by name."""
-        attributes = {
-            "intrin": self.builder.string(name),
-            "operandSegmentSizes": self.attribute(f"array<i32: {len(operands)}, 0>"),
-            "op_bundle_sizes": self.attribute("array<i32>"),
-        }
+        attributes = self.builder.call(len(operands), intrin=self.builder.string(name))
         return self.operation("llvm.call_intrinsic", operands, kinds, attributes)
 
     def check(self, holds: Any, error: str, message: str) -> None:

@@ -66,6 +66,11 @@ class _Words:
             "ordering": self.builder.integer("i64", 0),
         }
         self.attribute = cache(self.builder.attribute)
+        self.widening = cache(self._widening)
+
+    def _widening(self, kind: str) -> dict[str, Any]:
+        """Of the call that makes f16 of two numbers."""
+        return self.builder.call(1, intrin=self.builder.string(f"llvm.nvvm.{kind}x2.to.f16x2.rn"))
 
 
 class _Expansion:
@@ -73,6 +78,7 @@ class _Expansion:
 
     def __init__(self, operation: Any, words: _Words, architecture: Architecture) -> None:
         self._builder, self._memory, self._attribute = words.builder, words.memory, words.attribute
+        self._widening = words.widening
         self._builder.insertion = bindings.mlir().InsertionPoint(operation)
         self._place = operation.location
         self._meant = instruction = WARP_MMAS[operation.attributes["instruction"].value]
@@ -123,13 +129,8 @@ class _Expansion:
         """Two of the four numbers of a register."""
         words = self._value("llvm.bitcast", (register,), "vector<2xi16>", {})
         place = self._value("llvm.mlir.constant", (), "i32", {"value": self._attribute(f"{half} : i32")})
-        attributes = {
-            "intrin": self._builder.string(f"llvm.nvvm.{kind}x2.to.f16x2.rn"),
-            "op_bundle_sizes": self._attribute("array<i32>"),
-            "operandSegmentSizes": self._attribute("array<i32: 1, 0>"),
-        }
         word = self._value("llvm.extractelement", (words, place), "i16", {})
-        return self._value("llvm.call_intrinsic", (word,), "vector<2xf16>", attributes)
+        return self._value("llvm.call_intrinsic", (word,), "vector<2xf16>", self._widening(kind))
 
     def _multiply(self, a: Sequence[Any], b: Sequence[Any], c: Sequence[Any]) -> list[Any]:
         register = self._d.register

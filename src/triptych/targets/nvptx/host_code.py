@@ -95,10 +95,6 @@ def _call_driver(module: Any, launch: Any, symbol: str, numbers: dict[str, int],
     graft(module, launch_function(code))
     builder = Builder(module.context)
     builder.insertion = ir.InsertionPoint(launch)
-    attributes = {
-        "callee": builder.attribute(f'@"{symbol}"'),
-        "operandSegmentSizes": builder.attribute(f"array<i32: {len(operands) + 1}, 0>"),
-        "op_bundle_sizes": builder.attribute("array<i32>"),
-    }
+    attributes = builder.call(len(operands) + 1, callee=builder.attribute(f'@"{symbol}"'))
     builder.operation("llvm.call", [record, *operands], (), launch.location, attributes)
     launch.erase()

@@ -101,11 +101,7 @@ class NvidiaFloats(FloatMachine):
     ) -> Expression:
         """Call an intrinsic of NVIDIA's."""
         builder = place.builder
-        attributes = {
-            "intrin": builder.string(f"llvm.nvvm.{name}"),
-            "op_bundle_sizes": builder.attribute("array<i32>"),
-            "operandSegmentSizes": builder.attribute(f"array<i32: {len(operands)}, 0>"),
-        }
+        attributes = builder.call(len(operands), intrin=builder.string(f"llvm.nvvm.{name}"))
         given = [operand.value for operand in operands]
         made = builder.value("llvm.call_intrinsic", given, place.type(element, lanes), place.location, attributes)
         return Expression(place, made, element, lanes)

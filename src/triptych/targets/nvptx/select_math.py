@@ -114,12 +114,9 @@ class _Replacement:
         return self.value("arith.mulf", (operand, constant), "f32")
 
     def call(self, intrinsic: str, operands: Sequence[Any], result: str, flags: str) -> Any:
-        attributes = {
-            "intrin": self._builder.string(intrinsic),
-            "fastmathFlags": self._builder.attribute(flags),
-            "op_bundle_sizes": self._builder.attribute("array<i32>"),
-            "operandSegmentSizes": self._builder.attribute(f"array<i32: {len(operands)}, 0>"),
-        }
+        attributes = self._builder.call(
+            len(operands), intrin=self._builder.string(intrinsic), fastmathFlags=self._builder.attribute(flags)
+        )
         return self.value("llvm.call_intrinsic", operands, result, attributes)
 
     def value(

@@ -30,9 +30,12 @@ MODE = LoadCacheMode.ALWAYS
 
 
 @tt.kernel
-def through_registers(x: cute.Tensor, y: cute.Tensor, load: tt.Constexpr[Any], store: tt.Constexpr[Any]) -> None:
+def through_registers(
+    x: cute.Tensor, y: cute.Tensor, load: tt.Constexpr[Any], store: tt.Constexpr[Any], bits: tt.Constexpr[int]
+) -> None:
+    """Each thread moves so many bits."""
     thread, _, _ = cute.arch.thread_idx()
-    values = load[0].num_bits_per_copy // x.element_type.width
+    values = bits // x.element_type.width
     source, target = (cute.zipped_divide(tensor, (values,))[None, thread] for tensor in (x, y))
     registers = cute.make_rmem_tensor((values,), x.element_type)
     cute.copy(load[0], source, registers, l1c_evict_priority=load[1])
@@ -41,7 +44,7 @@ def through_registers(x: cute.Tensor, y: cute.Tensor, load: tt.Constexpr[Any], s
 
 @tt.jit
 def launched(x: cute.Tensor, y: cute.Tensor, load: tt.Constexpr[Any], store: tt.Constexpr[Any]) -> None:
-    through_registers(x, y, load, store).launch(grid=1, block=32)
+    through_registers(x, y, load, store, load[0].num_bits_per_copy).launch(grid=1, block=32)
 
 
 def atoms(dtype: Any = tt.Float32, bits: int = 128, mode: Any = MODE, **facts: Any) -> tuple[Any, Any]:
@@ -198,20 +201,10 @@ def test_newer_gpus_move_32_bytes_at_once(alignment: int, number: int) -> None:
 NEWER = ["sm_100a", "sm_103a", "sm_120a"]
 
 
-@tt.kernel
-def pieces(x: cute.Tensor, y: cute.Tensor, load: tt.Constexpr[Any], store: tt.Constexpr[Any]) -> None:
-    """Each thread moves 64 bytes."""
-    thread, _, _ = cute.arch.thread_idx()
-    values = 64 * 8 // x.element_type.width
-    source, target = (cute.zipped_divide(tensor, (values,))[None, thread] for tensor in (x, y))
-    registers = cute.make_rmem_tensor((values,), x.element_type)
-    cute.copy(load[0], source, registers, l1c_evict_priority=load[1])
-    cute.copy(store[0], registers, target, l1c_evict_priority=store[1])
-
-
 @tt.jit
 def launched_pieces(x: cute.Tensor, y: cute.Tensor, load: tt.Constexpr[Any], store: tt.Constexpr[Any]) -> None:
-    pieces(x, y, load, store).launch(grid=1, block=32)
+    """64 bytes of each thread."""
+    through_registers(x, y, load, store, 64 * 8).launch(grid=1, block=32)
 
 
 def wide(made: tuple[Any, Any], priority: Any = None, architecture: str = "sm_100a", align: int = 32) -> Any:
