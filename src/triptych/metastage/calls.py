@@ -13,13 +13,10 @@ from typing import Any, Protocol
 from triptych.metastage import mutation, places
 from triptych.metastage.aggregates import take_apart
 from triptych.metastage.arguments import Parameter, arrange, bind
-from triptych.metastage.binding_time import Range
-from triptych.metastage.errors import EndlessInliningError, OperandTypeError
-from triptych.metastage.plans import describe
-from triptych.metastage.promotion import float_for
-from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Int32, Int64, Numeric
+from triptych.metastage.builtin_functions import BUILTINS
+from triptych.metastage.errors import EndlessInliningError
 from triptych.metastage.tracing import Trace, place
-from triptych.metastage.truth import is_dynamic, require_static, truth
+from triptych.metastage.truth import is_dynamic, require_static
 from triptych.support.errors import TriptychError
 
 _MAKERS = frozenset({list, dict, set, bytearray, sorted})
@@ -62,7 +59,7 @@ class Inlining:
             return self._inline(called, (function, *args), kwargs)
         if kind in (BuiltinFunctionType, MethodDescriptorType):
             mutation.check_call(self.trace, function, args)
-        answer = _BUILTINS.get(function) if _is_hashable_builtin(function) else None
+        answer = BUILTINS.get(function) if _is_hashable_builtin(function) else None
         hinted = function is builtins.range and kwargs
         if answer is not None and (hinted or any(_involves_dynamic(arg) for arg in args)):
             return answer(*args, **kwargs)
@@ -169,83 +166,3 @@ def _involves_dynamic(value: Any) -> bool:
     if parts is not None:
         return any(_involves_dynamic(part) for part in parts.values)
     return isinstance(value, list) and any(_involves_dynamic(item) for item in value)
-
-
-# builtins on run-time values --------------------------------------------------------------------------------------
-def _range(*bounds: Any, **hints: Any) -> Range:
-    return Range(*bounds, **hints)
-
-
-def _int(value: Any) -> Any:
-    """The integer part: integers stay, floats truncate to an integer type of their size."""
-    if value.info.is_integer:
-        return value
-    return value.to(Int64 if value.info.width > 32 else Int32)
-
-
-def _float(value: Any) -> Any:
-    return value if value.info.kind == "float" else value.to(NUMERIC_CLASSES[float_for(value.info.name)])
-
-
-def _bool(value: Any) -> Boolean:
-    return truth(value)
-
-
-def _extreme(symbol: str) -> Callable[..., Any]:
-    def extreme(*args: Any, **options: Any) -> Any:
-        if options:
-            raise OperandTypeError(
-                f"{symbol}() of run-time values takes no {', '.join(options)}", span=place(), expected="plain values"
-            )
-        values = list(args[0]) if len(args) == 1 else list(args)
-        best = values[0]
-        for value in values[1:]:
-            better = value < best if symbol == "min" else value > best
-            best = _select(better, value, best)
-        return best
-
-    return extreme
-
-
-def _select(test: Any, then: Any, orelse: Any) -> Any:
-    """`then if test else orelse` for two numbers without a branch."""
-    if not is_dynamic(test):
-        return then if test else orelse
-    left, right = (v if isinstance(v, Numeric) else type(orelse if v is then else then)(v) for v in (then, orelse))
-    if type(left) is not type(right):
-        raise OperandTypeError(
-            "min() and max() of run-time values need one type",
-            span=place(),
-            found=f"{describe(then)} and {describe(orelse)}",
-            expected="values of one type",
-            instead="convert them first with .to(...)",
-        )
-    trace = test._region.trace
-    value = trace.value("arith.select", (test.ir_value(), left.ir_value(), right.ir_value()), left.info.mlir)
-    return type(left).of(value, trace.region)
-
-
-def _any(values: Any) -> Any:
-    outcome: Any = Boolean(False)
-    for value in values:
-        outcome = outcome | truth(value)
-    return outcome
-
-
-def _all(values: Any) -> Any:
-    outcome: Any = Boolean(True)
-    for value in values:
-        outcome = outcome & truth(value)
-    return outcome
-
-
-_BUILTINS: dict[Any, Callable[..., Any]] = {
-    builtins.range: _range,
-    builtins.int: _int,
-    builtins.float: _float,
-    builtins.bool: _bool,
-    builtins.min: _extreme("min"),
-    builtins.max: _extreme("max"),
-    builtins.any: _any,
-    builtins.all: _all,
-}
