@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Uint128,
     )
     from triptych.metastage.scalars import dtype_named as dtype
+    from triptych.metastage.trace_time import at_trace_time, trace_time
     from triptych.support.errors import TriptychError
 
 __version__ = "0.1.0"
@@ -92,6 +93,7 @@ __all__ = [
     "Uint64",
     "Uint128",
     "__version__",
+    "at_trace_time",
     "compile",
     "const_expr",
     "dsl_user_op",
@@ -106,6 +108,7 @@ __all__ = [
     "range",
     "range_constexpr",
     "register_jit_arg_adapter",
+    "trace_time",
     "yield_out",
 ]
 
@@ -132,6 +135,8 @@ _HOMES = {
     "max": "triptych.cute.math_arithmetic",
     "min": "triptych.cute.math_arithmetic",
     "printf": "triptych.metastage.printing",
+    "at_trace_time": "triptych.metastage.trace_time",
+    "trace_time": "triptych.metastage.trace_time",
     "register_jit_arg_adapter": "triptych.metastage.arguments",
     "TriptychError": "triptych.support.errors",
 }

@@ -103,6 +103,32 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
     }
 )
 
+OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
+    {
+        **COMPARISONS,
+        "+": operator.add,
+        "-": operator.sub,
+        "*": operator.mul,
+        "/": operator.truediv,
+        "//": operator.floordiv,
+        "%": operator.mod,
+        "**": operator.pow,
+        "<<": operator.lshift,
+        ">>": operator.rshift,
+        "&": operator.and_,
+        "|": operator.or_,
+        "^": operator.xor,
+        "@": operator.matmul,
+    }
+)
+"""What `left op right` calls, for every operator of two operands that evaluates both."""
+
+UNARY: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
+    {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+)
+
+CONVERSIONS: Mapping[str, Callable[[Any], str]] = MappingProxyType({"s": str, "r": repr, "a": ascii})
+
 AUGMENTED: Mapping[str, Callable[[Any, Any], Any]] = MappingProxyType(
     {
         "+": operator.iadd,
@@ -178,10 +204,29 @@ class Hooks(Protocol):
         get: Get = ...,
         set: Set = ...,
     ) -> Any:
-        """A chained comparison, or a single membership test; operands after the first are evaluated lazily."""
+        """A chained comparison; operands after the first are evaluated lazily."""
+
+    def operate(self, op: str, left: Any, right: Any) -> Any:
+        """`left op right`, a single comparison included."""
+
+    def unary(self, op: str, operand: Any) -> Any: ...
+    def formatted(self, value: Any, conversion: str = "", spec: str = "") -> str:
+        """The text of a value in an f-string; the conversion is `s`, `r`, `a` or empty."""
+
+    def hashed(self, key: Any) -> Any:
+        """A key of a dictionary or an item of a set, which Python is about to hash."""
 
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any: ...
     def getitem(self, container: Any, key: Any) -> Any: ...
+    def attribute(self, owner: Any, name: str) -> Any:
+        """`owner.name`, read."""
+
+    def iterate(self, iterable: Any) -> Any:
+        """What a comprehension, an unpacking or a `*` iterates over."""
+
+    def context(self, manager: Any) -> Any:
+        """What a `with` statement enters and leaves."""
+
     def fresh(self, container: Any) -> Any:
         """A list, dict or set that the function has just made, and so may mutate."""
 
@@ -337,11 +382,32 @@ class PythonHooks:
             left = right
         return outcome
 
+    def operate(self, op: str, left: Any, right: Any) -> Any:
+        return OPERATORS[op](left, right)
+
+    def unary(self, op: str, operand: Any) -> Any:
+        return UNARY[op](operand)
+
+    def formatted(self, value: Any, conversion: str = "", spec: str = "") -> str:
+        return format(CONVERSIONS[conversion](value) if conversion else value, spec)
+
+    def hashed(self, key: Any) -> Any:
+        return key
+
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return function(*args, **kwargs)
 
     def getitem(self, container: Any, key: Any) -> Any:
         return container[key]
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        return getattr(owner, name)
+
+    def iterate(self, iterable: Any) -> Any:
+        return iterable
+
+    def context(self, manager: Any) -> Any:
+        return manager
 
     def fresh(self, container: Any) -> Any:
         return container

@@ -108,6 +108,8 @@ class Traced:
     loops: bool = False
     """True when the code may run long (a loop): the call then releases the interpreter lock."""
     span: Span | None = None
+    overwritten: tuple[tuple[Any, str], ...] = ()
+    """Attributes of objects from outside that the function assigned before it read them, as (object, name)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,7 @@ class Shape:
         if self.parts is None:
             return self.static
         built = self.parts.rebuild([shape.build(values, trace) for shape in self.shapes])
-        if type(built) is list:
+        if not isinstance(built, tuple):
             trace.borrowed[id(built)] = built
         return built
 

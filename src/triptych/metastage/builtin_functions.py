@@ -8,6 +8,7 @@ from typing import Any
 
 from triptych.metastage.binding_time import Range
 from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.identity import check_isinstance, shown_by
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import float_for
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Int32, Int64, Numeric
@@ -91,4 +92,6 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     builtins.max: _extreme("max"),
     builtins.any: _any,
     builtins.all: _all,
+    builtins.isinstance: check_isinstance,
+    **{function: shown_by(function.__name__) for function in (str, repr, format, ascii)},
 }

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import builtins
 import functools
-import sysconfig
 from collections.abc import Callable
-from functools import cache
-from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, SimpleNamespace
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
 from typing import Any, Protocol
 
 from triptych.metastage import mutation, places
-from triptych.metastage.aggregates import take_apart
 from triptych.metastage.arguments import Parameter, arrange, bind
 from triptych.metastage.builtin_functions import BUILTINS
 from triptych.metastage.errors import EndlessInliningError
+from triptych.metastage.identity import check_shown, involves_dynamic
+from triptych.metastage.opaque_calls import HIGHER_ORDER, native_operation, opaque_call
+from triptych.metastage.special_methods import ABSENT, SpecialMethods
+from triptych.metastage.trace_time import is_meant_once
 from triptych.metastage.tracing import Trace, place
-from triptych.metastage.truth import is_dynamic, require_static
+from triptych.metastage.truth import require_static
+from triptych.metastage.user_code import is_own, is_user_function, user_method
 from triptych.support.errors import TriptychError
-
-_MAKERS = frozenset({list, dict, set, bytearray, sorted})
-_LIBRARY = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
-
 
 _PLACES = ("loc", "ip")
 """Keywords by which public programs pass a location along; a trace knows the places of all that it emits."""
+
+_AS_HOOKS: dict[Any, str] = {setattr: "setattr", delattr: "delattr"}
+"""Builtins that are another way to write what a hook answers."""
+
+_FORMATTING = ("format", "format_map", "join")
 
 DEEPEST_INLINING = 64
 """Nested inlined calls before a recursion is taken for endless; Python's own stack ends somewhat later."""
@@ -41,8 +44,14 @@ class Inlining:
 
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
+        self.special = SpecialMethods(self._traced, functools.partial(native_operation, trace))
         self._bound: dict[FunctionType, Callable[..., Any]] = {}
+        self._nested: set[FunctionType] = set()
+        """Functions that rewritten code has defined: rewritten with it."""
         self._depth = 0
+
+    def _traced(self, function: Any, *args: Any) -> Any:
+        return self.call(function, args, {})
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kind = type(function)
@@ -57,16 +66,63 @@ class Inlining:
         called: Any = kind.__call__
         if type(called) is FunctionType:
             return self._inline(called, (function, *args), kwargs)
-        if kind in (BuiltinFunctionType, MethodDescriptorType):
+        if kind is not BuiltinFunctionType and isinstance(function, type):
+            made = self._construct(function, args, kwargs)
+            if made is not None:
+                return made
+        elif kind in (BuiltinFunctionType, MethodDescriptorType):
             mutation.check_call(self.trace, function, args)
-        answer = BUILTINS.get(function) if _is_hashable_builtin(function) else None
-        hinted = function is builtins.range and kwargs
-        if answer is not None and (hinted or any(_involves_dynamic(arg) for arg in args)):
-            return answer(*args, **kwargs)
-        result = function(*args, **kwargs)
-        if function in _MAKERS if _is_hashable_builtin(function) else _makes_new(function):
-            mutation.note_fresh(self.trace, result)
-        return result
+        if _is_hashable_builtin(function):
+            hook = _AS_HOOKS.get(function)
+            if hook is not None and not kwargs:
+                return getattr(self.trace.hooks, hook)(*args)
+            answer = BUILTINS.get(function)
+            hinted = function is builtins.range and kwargs
+            if answer is not None and (hinted or any(involves_dynamic(arg) for arg in args)):
+                return answer(*args, **kwargs)
+        return self._opaque(function, args, kwargs)
+
+    def _opaque(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that Python makes; what it does by special methods or functions of the user's is traced."""
+        if isinstance(function, BuiltinFunctionType | type):
+            if function in (getattr, hasattr) and len(args) > 1 and isinstance(args[1], str):
+                return self._look_up(function, *args)
+            answer = self.special.function(function, args)
+            if answer is not ABSENT:
+                return answer
+            if type(getattr(function, "__self__", None)) is str and function.__name__ in _FORMATTING:
+                for argument in (*args, *kwargs.values()):
+                    check_shown(argument, f"`str.{function.__name__}`")
+            if function in HIGHER_ORDER:
+                args = tuple(map(self._argument, args))
+                kwargs = {name: self._argument(value) for name, value in kwargs.items()}
+        return opaque_call(self.trace, function, args, kwargs)
+
+    def _look_up(self, function: Any, owner: Any, name: str, *default: Any) -> Any:
+        """`getattr` and `hasattr`, which read as `owner.name` does."""
+        try:
+            found = self.trace.hooks.attribute(owner, name)
+        except AttributeError:
+            if function is hasattr:
+                return False
+            if not default:
+                raise
+            return default[0]
+        return True if function is hasattr else found
+
+    def _argument(self, value: Any) -> Any:
+        return self.inlined(value) if type(value) is FunctionType else value
+
+    def _construct(self, cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A new instance whose `__init__` is the user's and traced; None if making one is Python's business."""
+        own = user_method(cls, "__init__")
+        maker: Any = cls.__new__
+        if own is None or maker is not object.__new__ or type(cls).__call__ is not type.__call__:
+            return None
+        made = mutation.note_fresh(self.trace, maker(cls))
+        if self._inline(own, (made, *args), kwargs) is not None:
+            raise TypeError("__init__() should return None")
+        return made
 
     def _inline(self, function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         runnable = self.inlined(function)
@@ -79,10 +135,14 @@ class Inlining:
                 expected="a recursion whose depth is known while tracing (`const_expr`, a Constexpr argument)",
                 instead="a `for` or `while` loop",
             )
-        if runnable is function and _is_own(function):
-            kwargs = {name: value for name, value in kwargs.items() if name not in _PLACES}
         try:
-            return runnable(*args, **kwargs)
+            if runnable is not function:
+                return runnable(*args, **kwargs)
+            if is_own(function):
+                return function(*args, **{name: value for name, value in kwargs.items() if name not in _PLACES})
+            if function in self._nested:
+                return function(*args, **kwargs)
+            return opaque_call(self.trace, function, args, kwargs)
         finally:
             self._depth -= 1
 
@@ -94,13 +154,16 @@ class Inlining:
         return known
 
     def _rewritten(self, function: FunctionType) -> Callable[..., Any]:
-        if places.is_registered(function.__code__) or not _is_user_code(function):
+        if places.is_rewritten(function.__code__):
+            self._nested.add(function)
+            return function
+        if is_meant_once(function) or not is_user_function(function):
             return function
         try:
             rewritten = self.trace.rewrite(function)
         except TriptychError:
             # Meta-programming may use all of Python; a run-time value in its control flow is still an error there.
-            places.register(function.__code__)
+            places.register(function.__code__, rewritten=False)
             return function
         places.register(rewritten.code)
         bound: Callable[..., Any] = rewritten.bind(self.trace.hooks)
@@ -133,36 +196,5 @@ def declared_arguments(
     return bound
 
 
-@cache
-def _is_library(file: str) -> bool:
-    return file.startswith(_LIBRARY) or file.startswith("<frozen")
-
-
-def _is_user_code(function: FunctionType) -> bool:
-    return not (_is_own(function) or _is_library(function.__code__.co_filename))
-
-
-def _is_own(function: FunctionType) -> bool:
-    """Whether a function is the framework's."""
-    module = function.__module__ or ""
-    return module == "triptych" or module.startswith("triptych.")
-
-
 def _is_hashable_builtin(function: Any) -> bool:
     return isinstance(function, BuiltinFunctionType | type) and getattr(function, "__module__", "") == "builtins"
-
-
-def _makes_new(function: Any) -> bool:
-    """Whether calling a class makes an object nobody else knows (its own `__new__` might not)."""
-    if function is SimpleNamespace:
-        return True
-    return isinstance(function, type) and not any("__new__" in vars(cls) for cls in function.__mro__[:-1])
-
-
-def _involves_dynamic(value: Any) -> bool:
-    if is_dynamic(value):
-        return True
-    parts = take_apart(value)
-    if parts is not None:
-        return any(_involves_dynamic(part) for part in parts.values)
-    return isinstance(value, list) and any(_involves_dynamic(item) for item in value)

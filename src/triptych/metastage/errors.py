@@ -234,6 +234,32 @@ factorial(3)
 """
 
 
+class TraceTimeEffectError(TriptychError, NotImplementedError):
+    """A call whose effect would happen once, while tracing, where the program would have it when it runs."""
+
+    code = "TT0210"
+    failing = """
+import warnings
+
+@tt.jit
+def f(n: tt.Int32):
+    if n < 0:
+        warnings.warn("negative")
+    return n
+
+f(3)
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Int32):
+    if n < 0:
+        tt.printf("negative")
+    return n
+
+f(3)
+"""
+
+
 class OperandTypeError(TriptychError, TypeError):
     """An operator or conversion that the operand types do not have."""
 

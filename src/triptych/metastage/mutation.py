@@ -11,7 +11,9 @@ from types import MethodDescriptorType, SimpleNamespace
 from typing import Any
 
 from triptych.metastage.errors import DynamicMutationError
+from triptych.metastage.plans import has_dynamic
 from triptych.metastage.tracing import Region, Trace, place
+from triptych.metastage.user_code import is_own
 from triptych.support.articles import with_article
 
 MUTATORS: dict[type, frozenset[str]] = {
@@ -20,6 +22,14 @@ MUTATORS: dict[type, frozenset[str]] = {
     set: frozenset({"add", "update", "remove", "discard", "pop", "clear", "difference_update", "intersection_update"}),
     bytearray: frozenset({"append", "extend", "insert", "remove", "pop", "clear", "reverse"}),
     deque: frozenset({"append", "appendleft", "extend", "extendleft", "insert", "remove", "pop", "popleft", "clear"}),
+}
+_IN_PLACE = {
+    op: f"__i{name}__"
+    for op, name in zip(
+        ("+", "-", "*", "/", "//", "%", "**", "<<", ">>", "&", "|", "^", "@"),
+        ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor", "matmul"],
+        strict=True,
+    )
 }
 _INSTEAD = {
     "list": "a run-time accumulator (`total += x`), a tuple built before the loop, or `range_constexpr` to unroll",
@@ -36,28 +46,40 @@ def note_fresh(trace: Trace, made: Any) -> Any:
 def check_mutable(trace: Trace, target: Any, action: str) -> None:
     """Refuse to change `target` where it depends on run-time conditions whether the change happens, or for whom."""
     if id(target) in trace.borrowed:
+        kind = type(target).__name__
         raise DynamicMutationError(
-            f"{action} would change a list that is an argument",
+            f"{action} would change {with_article(kind)} that is an argument",
             span=place(),
-            found="a list of the caller, which would stay as it is",
-            expected="changes only of lists that the program makes",
-            instead="a list of its own: `own = list(given)`",
+            found=f"{with_article(kind)} of the caller, which would stay as it is",
+            expected="changes only of objects that the program makes",
+            instead="a list of its own: `own = list(given)`"
+            if kind == "list"
+            else "a new one: `own = dataclasses.replace(given, ...)`",
         )
     if not trace.region.dynamic or _is_runtime_mutable(type(target)):
         return
     made = trace.fresh.get(id(target))
-    region = trace.region
-    if made is not None and made[1] is region:
-        return
-    kind = type(target).__name__
-    raise DynamicMutationError(
+    if made is None or made[1] is not trace.region:
+        raise refusal(trace, target, action)
+
+
+def refusal(trace: Trace, target: Any, action: str, instead: str = "") -> DynamicMutationError:
+    """The error for a change of `target` that would happen once, while tracing."""
+    region, kind = trace.region, type(target).__name__
+    otherwise = instead or "a new object assigned to the variable: `p = dataclasses.replace(p, x=...)`"
+    return DynamicMutationError(
         f"{action} inside a {region.what} that is decided at run time",
         span=place(),
         found=f"{with_article(kind)} from outside the {region.what}, which would change once, while tracing",
         expected="changes only of objects made in the same region, or of variables",
-        instead=_INSTEAD.get(kind, "a new object assigned to the variable: `p = dataclasses.replace(p, x=...)`"),
+        instead=_INSTEAD.get(kind, otherwise),
         related=[(f"the {region.what}", region.span)] if region.span is not None else [],
     )
+
+
+def changes_in_place(cls: type, op: str) -> bool:
+    """Whether `target op= value` changes an object of this class instead of making another."""
+    return hasattr(cls, _IN_PLACE[op]) and not is_own(cls)
 
 
 def _is_runtime_mutable(cls: type) -> bool:
@@ -88,12 +110,11 @@ def is_tracked(trace: Trace, owner: Any, attribute: str) -> bool:
 
 def check_call(trace: Trace, function: Any, args: tuple[Any, ...]) -> None:
     """Refuse a call of a builtin that changes an object, in a dynamic region on an object from outside."""
-    if function in (setattr, delattr):
-        check_mutable(trace, args[0], f"`{function.__name__}`")
-        return
     owner = getattr(function, "__self__", None)
     if isinstance(function, MethodDescriptorType) and args:
-        owner = args[0]
+        owner, *args = args  # type: ignore[assignment]
     for kind, mutators in MUTATORS.items():
         if isinstance(owner, kind) and function.__name__ in mutators:
             check_mutable(trace, owner, f"`{type(owner).__name__}.{function.__name__}`")
+            if any(map(has_dynamic, args)):
+                trace.stored[id(owner)] = place()

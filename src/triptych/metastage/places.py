@@ -20,15 +20,16 @@ F = TypeVar("F", bound=Callable[..., object])
 class TracedCode:
     """A registered code object: `root` is the code of the whole function it is a part of."""
 
-    __slots__ = ("_code", "_positions", "_spans", "function", "root")
+    __slots__ = ("_code", "_positions", "_spans", "function", "rewritten", "root")
 
-    def __init__(self, code: CodeType, root: int, function: str) -> None:
+    def __init__(self, code: CodeType, root: int, function: str, rewritten: bool = True) -> None:
         identity = id(code)
         self._code = weakref.ref(code, lambda _: _CODES.pop(identity, None))
         self._positions: list[tuple[int | None, int | None, int | None, int | None]] = []
         self._spans: dict[int, Span] = {}
         self.root = root
         self.function = function
+        self.rewritten = rewritten
 
     def span(self, instruction: int) -> Span:
         """Where the instruction was written."""
@@ -52,23 +53,25 @@ _CODES: dict[int, TracedCode] = {}
 _FLOORS: set[int] = set()
 
 
-def register(code: CodeType) -> None:
+def register(code: CodeType, rewritten: bool = True) -> None:
     """Count frames of `code`, and of what is nested in it, as the user's."""
-    _register(code, id(code), code.co_name)
+    _register(code, id(code), code.co_name, rewritten)
 
 
-def _register(code: CodeType, root: int, function: str) -> None:
+def _register(code: CodeType, root: int, function: str, rewritten: bool) -> None:
     if id(code) in _CODES:
         return
-    _CODES[id(code)] = TracedCode(code, root, function)
+    _CODES[id(code)] = TracedCode(code, root, function, rewritten)
     for const in code.co_consts:
         if isinstance(const, CodeType):
             own = const.co_name != function and not const.co_name.startswith("<")
-            _register(const, id(const) if own else root, const.co_name if own else function)
+            _register(const, id(const) if own else root, const.co_name if own else function, rewritten)
 
 
-def is_registered(code: CodeType) -> bool:
-    return id(code) in _CODES
+def is_rewritten(code: CodeType) -> bool:
+    """Whether the code is rewritten, on its own or as a part of the function that defines it."""
+    known = _CODES.get(id(code))
+    return known is not None and known.rewritten
 
 
 def root_of(code: CodeType) -> int:

@@ -14,6 +14,7 @@ from triptych.ir.written_memory import WrittenMemory
 from triptych.metastage import places
 from triptych.metastage.argument_kinds import Received, received_types
 from triptych.metastage.arguments import Shape, arrange
+from triptych.metastage.call_local import check_left, end_of_call, overwritten
 from triptych.metastage.kernel_body import symbol
 from triptych.metastage.kernels import check_launched
 from triptych.metastage.results import Rebuild, take_results
@@ -52,7 +53,7 @@ def trace(
     current = Trace(rewrite)
     current.hooks = make_hooks(current)
     function, code = _runnable(rewritten, current)
-    places.register(code)
+    places.register(code, rewritten=isinstance(rewritten, Rewritten))
     span = Span(code.co_filename, code.co_firstlineno, function=code.co_name)
     builder, location = current.builder, current.locations.of((span,))
     leaves = specialization.leaves()
@@ -66,8 +67,12 @@ def trace(
         values = Received(leaves, list(block.arguments))
         dynamic = {name: shape.build(values, current) for name, shape in specialization.shapes.items()}
         positional, keywords = arrange(function, {**specialization.static, **dynamic})
-        returned = function(*positional, **keywords)
+        try:
+            returned = function(*positional, **keywords)
+        finally:
+            end_of_call(current, code.co_name)
         check_launched(current)
+        check_left(current, [*_outside(rewritten), *specialization.static.values()], span)
         results, rebuild = take_results(returned, code)
         builder.operation("func.return", [value for _, value in results], (), location)
         builder.finish_function(definition, types, [value.type for _, value in results])
@@ -79,6 +84,7 @@ def trace(
         prints=current.prints,
         loops=current.loops,
         span=span,
+        overwritten=overwritten(current),
     )
     return traced, next if returned is None else rebuild  # None is what a native call without results gives
 
@@ -104,6 +110,11 @@ def _no_collection() -> Iterator[None]:
     finally:
         if collecting:
             gc.enable()
+
+
+def _outside(rewritten: Rewritten | FunctionType) -> tuple[Callable[..., Any]]:
+    """The function as the user wrote it: its closure and the globals that it names outlive the call."""
+    return (rewritten if isinstance(rewritten, FunctionType) else rewritten.source.function,)
 
 
 def _runnable(rewritten: Rewritten | FunctionType, current: Trace) -> tuple[Callable[..., Any], Any]:

@@ -75,7 +75,17 @@ class Trace:
         self.fresh: dict[int, tuple[Any, Region]] = {}
         """Containers and objects made while tracing, by id (and kept alive, so that ids stay theirs)."""
         self.borrowed: dict[int, Any] = {}
-        """Lists that stand for lists of the caller, by id: what changes in them would not change there."""
+        """Objects that stand for those of the caller, by id: what changes in them would not change there."""
+        self.abandoned: dict[int, tuple[Any, Span | None]] = {}
+        """Iterators that a loop leaves at run time, by id, with the loop: only the run knows where they stand."""
+        self.attributes_read: set[tuple[int, str]] = set()
+        """Attributes of objects from outside that the program has read, by owner and name."""
+        self.assigned: dict[tuple[int, str], tuple[Any, str, bool]] = {}
+        """Attributes of objects from outside that it has assigned: owner, name, and whether it had not read them."""
+        self.call_local: dict[tuple[int, str], tuple[Any, str, Span | None]] = {}
+        """Those among them that held run-time values, with the place of the assignment."""
+        self.stored: dict[int, Span | None] = {}
+        """Objects from outside that run-time values were stored in, and where."""
         self._frame: FrameType | None = None
         self._frame_locations: dict[int, Any] = {}
         """Locations in the frame of the latest operation, by instruction."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from triptych.hooks import (
     AUGMENTED,
     COMPARISONS,
+    CONVERSIONS,
+    OPERATORS,
     UNDEFINED,
     Get,
     Names,
@@ -21,22 +23,33 @@ from triptych.hooks import (
 from triptych.metastage import mutation
 from triptych.metastage.binding_time import Constexpr, Range
 from triptych.metastage.branches import BranchForm, ScfIf, two_sided
+from triptych.metastage.call_local import holds_run_time_values, note_assignment, note_read
 from triptych.metastage.calls import Inlining
 from triptych.metastage.checks import check
+from triptych.metastage.contexts import TracedContext
 from triptych.metastage.errors import DynamicRaiseError, MaybeUndefinedError, StaticRequiredError
 from triptych.metastage.exits import certainly_left, exhaustive
+from triptych.metastage.identity import check_operands, check_shown
 from triptych.metastage.iteration import steps_of
+from triptych.metastage.iterators import items_of
 from triptych.metastage.loops import for_loop, while_loop
+from triptych.metastage.opaque_calls import abandon
 from triptych.metastage.plans import describe, has_dynamic
-from triptych.metastage.scalars import Boolean, Numeric
+from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric
 from triptych.metastage.selection import select_item
 from triptych.metastage.tracing import Trace, place
 from triptych.metastage.truth import condition, is_dynamic, require_static, truth
+from triptych.metastage.user_code import HEAP_TYPE, is_own, user_method
 from triptych.metastage.variables import Partial, Pending, bare
 from triptych.support.articles import with_article
 
 MOST_UNROLLED = 10_000
 """Iterations of a `while` that Python runs while tracing before it is taken for endless."""
+
+_MEMBERSHIP = ("in", "not in")
+_IDENTITY = ("is", "is not")
+_NUMBERS = frozenset({bool, int, float, *NUMERIC_CLASSES.values()})
+"""Types whose operators need no look: most of a program's operands."""
 
 
 class TracingHooks(PythonHooks):
@@ -57,7 +70,7 @@ class TracingHooks(PythonHooks):
     def choose(
         self, test: Any, then: Thunk, orelse: Thunk, names: Names = (), get: Get = no_values, set: Set = ignore_values
     ) -> Any:
-        decided = condition(test)
+        decided = self.decide(test)
         if isinstance(decided, Boolean):
             start = get()
             return self.branch(decided, (then, orelse), (start, start), names, get, set)
@@ -117,7 +130,7 @@ class TracingHooks(PythonHooks):
         if isinstance(iterable, Range) and iterable.unroll_full:
             iterable = iter(iterable.static())
         if not isinstance(iterable, range | Range):
-            self._unrolled(iter(iterable), body, exits, names, get, set)
+            self._unrolled(iterable, body, exits, names, get, set)
             return
         steps = steps_of(iterable, self.trace)
         if steps is not None:
@@ -125,14 +138,20 @@ class TracingHooks(PythonHooks):
             for_loop(self.trace, steps, body, exits, names, get, set)
 
     def _unrolled(
-        self, items: Iterator[Any], body: Callable[[Any], None], exits: Names, names: Names, get: Get, set: Set
+        self, iterable: Any, body: Callable[[Any], None], exits: Names, names: Names, get: Get, set: Set
     ) -> None:
         """A loop that Python runs: after a run-time exit, each further iteration is guarded by it."""
         flags = [names.index(flag) for flag in exits]
-        for item in items:
+        for item in self.iterate(iterable):
             self.guard(exits, lambda item=item: body(item), names, get, set)  # type: ignore[misc]
             if _is_raised(flags, get):
                 break
+        values = get()
+        if hasattr(type(iterable), "__next__") and any(is_dynamic(values[flag]) for flag in flags):
+            abandon(self.trace, iterable)
+
+    def iterate(self, iterable: Any) -> Any:
+        return items_of(self, iterable)
 
     def while_(
         self,
@@ -191,7 +210,7 @@ class TracingHooks(PythonHooks):
         draft = trace.operation("scf.execute_region", regions=1)
         block = trace.builder.append_block(draft, 0, (), trace.location())
         with trace.inside(block, "loop"):
-            decided = condition(test())
+            decided = self.decide(test())
             end = get()
         if isinstance(decided, Boolean):
             set(start)
@@ -200,7 +219,7 @@ class TracingHooks(PythonHooks):
         if len(block.operations):
             set(start)
             draft.erase()
-            return condition(test())
+            return self.decide(test())
         draft.erase()
         set(end)
         return decided
@@ -222,8 +241,13 @@ class TracingHooks(PythonHooks):
             return value
         return self.choose(value, lambda: value, lambda: self.or_(operands[1:], names, get, set), names, get, set)
 
+    def decide(self, test: Any) -> bool | Boolean:
+        """What a test decides by; an object of the user's class says itself whether it is true."""
+        special = self.inlining.special
+        return condition(test if special.is_plain(type(test)) else special.truth(test))
+
     def not_(self, operand: Any) -> Any:
-        decided = condition(operand)
+        decided = self.decide(operand)
         return decided ^ True if isinstance(decided, Boolean) else not decided
 
     def compare(
@@ -236,7 +260,7 @@ class TracingHooks(PythonHooks):
         set: Set = ignore_values,
     ) -> Any:
         right = operands[0]()
-        outcome = self._compare_two(ops[0], left, right)
+        outcome = self.operate(ops[0], left, right)
         if len(ops) == 1:
             return outcome
         return self.choose(
@@ -248,8 +272,32 @@ class TracingHooks(PythonHooks):
             set,
         )
 
-    def _compare_two(self, op: str, left: Any, right: Any) -> Any:
-        if op not in ("in", "not in") or not (is_dynamic(left) or has_dynamic(right)):
+    def operate(self, op: str, left: Any, right: Any) -> Any:
+        if op in _MEMBERSHIP:
+            return self._contains(op, left, right)
+        if type(left) in _NUMBERS and type(right) in _NUMBERS and op not in _IDENTITY:
+            return OPERATORS[op](left, right)
+        check_operands(op, left, right)
+        return self.inlining.special.operate(op, left, right)
+
+    def unary(self, op: str, operand: Any) -> Any:
+        return self.inlining.special.unary(op, operand)
+
+    def formatted(self, value: Any, conversion: str = "", spec: str = "") -> str:
+        check_shown(value, "an f-string")
+        if self.inlining.special.is_plain(type(value)):
+            return super().formatted(value, conversion, spec)
+        text = self.call(CONVERSIONS[conversion], value) if conversion else value
+        return str(self.call(format, text, spec))
+
+    def hashed(self, key: Any) -> Any:
+        method = user_method(type(key), "__hash__")
+        if method is not None and self.trace.region.dynamic:
+            self.call(method, key)  # refused if it changes anything, so that Python may call it again
+        return key
+
+    def _contains(self, op: str, left: Any, right: Any) -> Any:
+        if not (is_dynamic(left) or has_dynamic(right)):
             return COMPARISONS[op](left, right)
         if isinstance(right, range | Range):
             inside = self._in_range(left, right)
@@ -273,6 +321,18 @@ class TracingHooks(PythonHooks):
         if is_dynamic(key) and isinstance(container, list | tuple | range):
             return select_item(self.trace, list(container), key)
         return container[key]
+
+    def attribute(self, owner: Any, name: str) -> Any:
+        special = self.inlining.special
+        if special.is_plain(type(owner)):
+            if type(owner).__flags__ & HEAP_TYPE:
+                note_read(self.trace, owner, name)
+            return getattr(owner, name)
+        note_read(self.trace, owner, name)
+        return special.attribute(owner, name, keep=not self.trace.region.dynamic)
+
+    def context(self, manager: Any) -> Any:
+        return manager if is_own(type(manager)) else TracedContext(manager, self.call)
 
     def fresh(self, container: Any) -> Any:
         return mutation.note_fresh(self.trace, container)
@@ -306,23 +366,46 @@ class TracingHooks(PythonHooks):
 
     # mutation ---------------------------------------------------------------------------------------------------
     def augment(self, op: str, target: Any, value: Any) -> Any:
-        if type(target) in mutation.MUTATORS:
-            mutation.check_mutable(self.trace, target, f"`{op}=` on {with_article(type(target).__name__)}")
+        cls = type(target)
+        if cls in _NUMBERS:
+            return AUGMENTED[op](target, value)
+        method = self.inlining.special.augmented(op, target)
+        if method is not None:
+            outcome = self.call(method, target, value)
+            return self.operate(op, target, value) if outcome is NotImplemented else outcome
+        if not mutation.changes_in_place(cls, op):
+            return self.operate(op, target, value)
+        mutation.check_mutable(self.trace, target, f"`{op}=` on {with_article(cls.__name__)}")
         return AUGMENTED[op](target, value)
 
     def setitem(self, container: Any, key: Any, value: Any) -> None:
+        method = user_method(type(container), "__setitem__")
+        if method is not None:
+            self.call(method, container, key, value)
+            return
         mutation.check_mutable(self.trace, container, "item assignment")
+        if holds_run_time_values(value):
+            self.trace.stored[id(container)] = place()
         if isinstance(container, list):
             key = require_static(key, "assigning a list item", "a tuple rebuilt with the new item")
         container[key] = value
 
     def delitem(self, container: Any, key: Any) -> None:
+        method = user_method(type(container), "__delitem__")
+        if method is not None:
+            self.call(method, container, key)
+            return
         mutation.check_mutable(self.trace, container, "item deletion")
         del container[key]
 
     def setattr(self, target: Any, name: str, value: Any) -> None:
+        setter = None if self.inlining.special.is_plain(type(target)) else self.inlining.special.setter(target, name)
+        if setter is not None:
+            self.call(*setter, value)
+            return
         if not mutation.is_tracked(self.trace, target, name):
             mutation.check_mutable(self.trace, target, f"assigning the attribute `{name}`")
+        note_assignment(self.trace, target, name, value)
         setattr(target, name, value)
 
     def delattr(self, target: Any, name: str) -> None:
@@ -346,7 +429,7 @@ class TracingHooks(PythonHooks):
             )
 
     def assert_(self, test: Any, message: Thunk | None = None) -> None:
-        decided = condition(test)
+        decided = self.decide(test)
         if isinstance(decided, Boolean):
             check(self.trace, decided.ir_value(), "AssertionFailedError", _message(message))
         elif not decided and self.trace.region.dynamic:

@@ -14,9 +14,9 @@ from types import FunctionType, ModuleType
 
 from triptych.objectstage.atoms import digest
 from triptych.objectstage.definitions import annotations_of, class_members
-from triptych.objectstage.instances import builtin_content, hides_state, slot_names
 from triptych.objectstage.reads import MISSING, Read, cell_value, reads
 from triptych.objectstage.tokens import Definition, Walk, definition_token, is_read
+from triptych.support.instances import builtin_content, hides_state, slot_names
 
 
 @dataclass(frozen=True, slots=True)

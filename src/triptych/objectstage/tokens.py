@@ -33,17 +33,17 @@ from typing import Any, TypeAlias
 from triptych.objectstage.atoms import ATOMS, Token, digest
 from triptych.objectstage.definitions import POSITION, class_token, function_parts, module_token
 from triptych.objectstage.function_source import code_token
-from triptych.objectstage.instances import (
+from triptych.objectstage.key_errors import UnstableConstexprError
+from triptych.objectstage.origins import FRAMEWORK, is_framework, named, release
+from triptych.objectstage.process_local import process_local_token
+from triptych.objectstage.reads import MISSING, cell_value
+from triptych.support.instances import (
     builtin_content,
     hides_state,
     is_frozen_dataclass,
     pickling_description,
     visible_state,
 )
-from triptych.objectstage.key_errors import UnstableConstexprError
-from triptych.objectstage.origins import FRAMEWORK, is_framework, named, release
-from triptych.objectstage.process_local import process_local_token
-from triptych.objectstage.reads import MISSING, cell_value
 
 Definition: TypeAlias = FunctionType | type | ModuleType
 

@@ -26,6 +26,24 @@ COMPARISON_SYMBOLS: dict[type[ast.cmpop], str] = {
     ast.In: "in",
     ast.NotIn: "not in",
 }
+OPERATOR_SYMBOLS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.MatMult: "@",
+}
+UNARY_SYMBOLS: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
+SHOWING = frozenset({"str", "repr", "format", "ascii"})
+"""Builtins that make text; in what is printed or raised, a run-time value shows itself as `?`."""
 FRAME_SENSITIVE = frozenset({"breakpoint", "super", "globals"})
 """Builtins that look at the frame that calls them: called directly, never through a hook."""
 
@@ -44,10 +62,18 @@ class ExpressionRewriter(ast.NodeTransformer):
         """Variables that conditional walruses of the statement assign although nobody reads them."""
         self._nested = nested
         self._own_names: list[set[str]] = []
+        self._showing = False
 
     def rewrite(self, node: ast.expr) -> ast.expr:
         rewritten = self.visit(node)
         assert isinstance(rewritten, ast.expr)
+        return rewritten
+
+    def shown(self, node: ast.expr) -> ast.expr:
+        """An expression whose text only a person reads: what is printed, raised or said by an assertion."""
+        outer, self._showing = self._showing, True
+        rewritten = self.rewrite(node)
+        self._showing = outer
         return rewritten
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
@@ -61,6 +87,19 @@ class ExpressionRewriter(ast.NodeTransformer):
         return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return node
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
+        """The grammar of patterns takes names, attributes and literals only, so they stay Python's own."""
+        return node
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
+        for patterns in (node.patterns, node.kwd_patterns):
+            patterns[:] = [self.visit(pattern) for pattern in patterns]
+        return node
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
+        node.patterns[:] = [self.visit(pattern) for pattern in node.patterns]
         return node
 
     # variables --------------------------------------------------------------------------------------------------
@@ -84,9 +123,10 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         symbols = [COMPARISON_SYMBOLS[type(op)] for op in node.ops]
-        if len(symbols) == 1 and symbols[0] not in ("in", "not in"):
+        if len(symbols) == 1:
             self.generic_visit(node)
-            return node
+            call = build.call_hook("operate", build.constant(symbols[0]), node.left, node.comparators[0])
+            return build.at(call, node)
         return self._lazy(node, "compare", [self.rewrite(node.left), build.name_tuple(symbols)], node.comparators)
 
     def _lazy(
@@ -118,11 +158,48 @@ class ExpressionRewriter(ast.NodeTransformer):
         self.hoisted.append(region)
         return build.at(build.name(region.name), operand)
 
+    # operators --------------------------------------------------------------------------------------------------
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
         if isinstance(node.op, ast.Not):
             return build.at(build.call_hook("not_", node.operand), node)
-        return node
+        if isinstance(node.operand, ast.Constant):
+            return node
+        return build.at(build.call_hook("unary", build.constant(UNARY_SYMBOLS[type(node.op)]), node.operand), node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        """Chains such as `a + b + c` nest to the left: as deep as they are long, so without recursion."""
+        chain = [node]
+        while isinstance(chain[-1].left, ast.BinOp):
+            chain.append(chain[-1].left)
+        result = self.rewrite(chain[-1].left)
+        for operation in reversed(chain):
+            operation.left, operation.right = result, self.rewrite(operation.right)
+            result = self._operation(operation)
+        return result
+
+    def _operation(self, node: ast.BinOp) -> ast.expr:
+        text = isinstance(node.left, ast.Constant) and isinstance(node.left.value, str | bytes)
+        if (isinstance(node.left, ast.Constant) and isinstance(node.right, ast.Constant)) or (self._showing and text):
+            return node
+        symbol = build.constant(OPERATOR_SYMBOLS[type(node.op)])
+        return build.at(build.call_hook("operate", symbol, node.left, node.right), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        owner = self.rewrite(node.value)
+        if not isinstance(node.ctx, ast.Load):
+            node.value = owner
+            return node
+        return build.at(build.call_hook("attribute", owner, build.constant(node.attr)), node)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.expr:
+        self.generic_visit(node)
+        if self._showing or isinstance(node.value, ast.Constant):
+            return node
+        conversion = chr(node.conversion) if node.conversion > 0 else ""
+        spec = [node.format_spec] if node.format_spec is not None else []
+        text = build.call_hook("formatted", node.value, build.constant(conversion), *spec)
+        return build.at(ast.FormattedValue(build.at(text, node.value), -1, None), node)
 
     # calls, subscripts, containers ------------------------------------------------------------------------------
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -133,11 +210,30 @@ class ExpressionRewriter(ast.NodeTransformer):
                 implied = (build.name("__class__"), build.name(self.frame.first_parameter))
                 node.args = [build.at(name, node) for name in implied]
                 return node
-            if function.id in FRAME_SENSITIVE:
+            if function.id == "print":
+                node.args = [self.shown(argument) for argument in node.args]
+                node.keywords = [self.visit(keyword) for keyword in node.keywords]
+                return self._hooked(node)
+            if function.id in FRAME_SENSITIVE or (self._showing and function.id in SHOWING):
                 self.generic_visit(node)
                 return node
         self.generic_visit(node)
+        return self._hooked(node)
+
+    def _hooked(self, node: ast.Call) -> ast.expr:
         return build.at(ast.Call(build.hook("call"), [node.func, *node.args], node.keywords), node)
+
+    def visit_Starred(self, node: ast.Starred) -> ast.expr:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = self.iterated(node.value)
+        return node
+
+    def iterated(self, iterable: ast.expr) -> ast.expr:
+        """An expression that Python itself is about to iterate over; displays hold nothing to look after."""
+        if isinstance(iterable, ast.Tuple | ast.List | ast.Constant):
+            return iterable
+        return build.at(build.call_hook("iterate", iterable), iterable)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         return build.at(build.call_hook("getitem", self.rewrite(node.value), self.key(node.slice)), node)
@@ -159,11 +255,18 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
         self.generic_visit(node)
+        node.elts = [self._hashed(item) for item in node.elts]
         return self._fresh(node)
 
     def visit_Dict(self, node: ast.Dict) -> ast.expr:
         self.generic_visit(node)
+        node.keys = [key and self._hashed(key) for key in node.keys]
         return self._fresh(node)
+
+    def _hashed(self, key: ast.expr) -> ast.expr:
+        if isinstance(key, ast.Constant | ast.Starred):
+            return key
+        return build.at(build.call_hook("hashed", key), key)
 
     def _fresh(self, node: ast.expr) -> ast.expr:
         return build.at(build.call_hook("fresh", node), node)
@@ -193,17 +296,19 @@ class ExpressionRewriter(ast.NodeTransformer):
     def _comprehension(self, node: Comprehension) -> Comprehension:
         """Stays Python's own; its targets hide the function's variables of the same name."""
         first = node.generators[0]
-        first.iter = self.rewrite(first.iter)
+        first.iter = self.iterated(self.rewrite(first.iter))
         self._own_names.append(own_names(node))
         for index, generator in enumerate(node.generators):
             refuse.check_generator(generator, self.frame.file)
             if index:
-                generator.iter = self.rewrite(generator.iter)
+                generator.iter = self.iterated(self.rewrite(generator.iter))
             generator.ifs = [self.rewrite(test) for test in generator.ifs]
         if isinstance(node, ast.DictComp):
-            node.key, node.value = self.rewrite(node.key), self.rewrite(node.value)
+            node.key, node.value = self._hashed(self.rewrite(node.key)), self.rewrite(node.value)
         else:
             node.elt = self.rewrite(node.elt)
+            if isinstance(node, ast.SetComp):
+                node.elt = self._hashed(node.elt)
         self._own_names.pop()
         return node
 

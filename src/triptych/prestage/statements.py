@@ -295,7 +295,8 @@ class StatementRewriter:
     def _with(self, node: ast.With) -> tuple[list[ast.stmt], Exits]:
         stored: list[ast.stmt] = []
         for item in node.items:
-            item.context_expr = self.expressions.rewrite(item.context_expr)
+            manager = self.expressions.rewrite(item.context_expr)
+            item.context_expr = build.at(build.call_hook("context", manager), item.context_expr)
             if item.optional_vars is not None and not isinstance(item.optional_vars, ast.Name):
                 entered = f"_tt_entered_{self.frame.fresh_number()}"
                 stored += self.targets.store(item.optional_vars, build.name(entered))
@@ -328,12 +329,12 @@ class StatementRewriter:
                 return self.targets.statement(node)
             case ast.Assert():
                 test = self.expressions.rewrite(node.test)
-                message = [build.thunk(self.expressions.rewrite(node.msg))] if node.msg is not None else []
+                message = [build.thunk(self.expressions.shown(node.msg))] if node.msg is not None else []
                 call = build.call_hook("assert_", test, *message)
                 return [build.at(ast.Expr(call), node.test)]
             case ast.Raise():
-                rewritten = self.expressions.visit(node)
-                return [build.at(ast.Expr(build.call_hook("raising")), node), rewritten]
+                node.exc, node.cause = (part and self.expressions.shown(part) for part in (node.exc, node.cause))
+                return [build.at(ast.Expr(build.call_hook("raising")), node), node]
             case ast.FunctionDef():
                 self.expressions.rewrite_defaults(node.args)
                 return [self._nested_function(node, self.frame)]

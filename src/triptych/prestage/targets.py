@@ -5,26 +5,11 @@ from __future__ import annotations
 import ast
 
 from triptych.prestage import build
-from triptych.prestage.expressions import ExpressionRewriter
+from triptych.prestage.expressions import OPERATOR_SYMBOLS, ExpressionRewriter
 from triptych.prestage.frame import Frame
 from triptych.prestage.scopes import stores
 from triptych.prestage.walking import descendants
 
-OPERATOR_SYMBOLS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.MatMult: "@",
-}
 Assignment = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Delete
 
 
@@ -49,8 +34,10 @@ class TargetRewriter:
 
     def store(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
         """Statements that assign the already evaluated `value` (a temporary's name) to `target`."""
-        if _plain(target):
+        if isinstance(target, ast.Name):
             return [build.at(ast.Assign([target], value), target)]
+        if _plain(target) and not isinstance(target, ast.Starred):
+            return [build.at(ast.Assign([target], self.expressions.iterated(build.at(value, target))), target)]
         match target:
             case ast.Subscript():
                 container = self.expressions.rewrite(target.value)
@@ -80,11 +67,14 @@ class TargetRewriter:
             part: ast.expr = build.target(temporary)
             temporaries.append(ast.Starred(part, ast.Store()) if isinstance(item, ast.Starred) else part)
             stores += self.store(item, build.name(temporary))
-        return [build.at(ast.Assign([ast.Tuple(temporaries, ast.Store())], value), target), *stores]
+        unpacked = self.expressions.iterated(build.at(value, target))
+        return [build.at(ast.Assign([ast.Tuple(temporaries, ast.Store())], unpacked), target), *stores]
 
     def _assign(self, node: ast.Assign) -> list[ast.stmt]:
         value = self.expressions.rewrite(node.value)
         if all(_plain(target) for target in node.targets):
+            if len(node.targets) == 1 and not isinstance(node.targets[0], ast.Name):
+                value = self.expressions.iterated(value)
             return [ast.Assign(node.targets, value)]
         temporary = self._temporary()
         stores = [s for target in node.targets for s in self.store(target, build.name(temporary))]
@@ -115,7 +105,9 @@ class TargetRewriter:
                 else:
                     owner = self._temporary()
                     first = [build.assign(owner, owner_value)]
-                read_attribute = ast.Attribute(build.name(owner), attribute.attr, ast.Load())
+                read_attribute = build.at(
+                    build.call_hook("attribute", build.name(owner), build.constant(attribute.attr)), attribute
+                )
                 value = build.call_hook("augment", symbol, read_attribute, self._value(node))
                 return [*first, self._set_attribute(build.name(owner), attribute.attr, value)]
 

@@ -1,23 +1,12 @@
-import functools
-
 import triptych as tt
-
-
-class Square:
-    def __init__(self, side):
-        self.side = side
-
-    @functools.cached_property
-    def area(self):
-        return self.side * self.side
 
 
 @tt.jit
 def leak(n: tt.Int32):
-    square = Square(n)
+    kept = []
     if n > 0:
-        n = square.area
-    return n + square.area  # error: TT0208 at "n + square.area"
+        tt.at_trace_time(kept.append, n * n)
+    return n + kept[0]  # error: TT0208 at "n + kept[0]"
 
 
 leak(3)

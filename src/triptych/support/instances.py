@@ -1,4 +1,4 @@
-"""Object-stage, instance -> its content: attributes, slots, the builtin value it extends, or what pickling would write.
+"""An instance -> its content: attributes, slots, the builtin value it extends, or what pickling would write.
 
 Python-made objects show their state. Objects made in C hide it, and their own pickling description is the only complete
 account; objects that cannot be pickled (locks, files, generators) have no content to compare.

@@ -1,0 +1,203 @@
+"""What calls of library code do beyond their arguments: which are known to be pure, which reach the world outside.
+
+Tables by name for what is known, and for the rest Python's audit events: while a call is watched, an operation on
+files, processes or the network is stopped before it happens.
+"""
+
+from __future__ import annotations
+
+import builtins
+import datetime
+import functools
+import io
+import operator
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import BuiltinFunctionType, MethodDescriptorType, ModuleType
+from typing import Any
+
+PURE_MODULES = frozenset({"math", "cmath", "_operator", "operator", "itertools", "_struct", "unicodedata", "keyword"})
+IN_PLACE = frozenset(
+    {name for name in dir(operator) if name.startswith("i") and not name.startswith(("is", "inv", "ind", "item"))}
+    | {"setitem", "delitem", "call", "methodcaller"}
+)
+PURE_BUILTINS: frozenset[Any] = frozenset(
+    {abs, all, any, ascii, bin, bool, bytes, callable, chr, complex, dict, divmod, enumerate, filter, float, format}
+    | {frozenset, getattr, hasattr, hash, hex, id, int, isinstance, issubclass, iter, len, list, map, max, min, object}
+    | {oct, ord, pow, print, property, range, repr, reversed, round, set, slice, sorted, staticmethod, str, sum, super}
+    | {tuple, type, zip, functools.partial, functools.reduce, object.__new__}
+)
+"""Pure if what they are given is: methods of the user's classes that they call are watched."""
+
+LAZY = (
+    map,
+    filter,
+    zip,
+    enumerate,
+    reversed,
+    iter,
+    isinstance,
+    issubclass,
+    type,
+    id,
+    callable,
+    print,
+    hasattr,
+    getattr,
+)
+"""Builtins that take an iterator without advancing it."""
+
+_CLOCKS = "a clock"
+_CHANCE = "random numbers"
+_WORLD: dict[str, str] = {
+    **dict.fromkeys(("os", "posix", "nt", "shutil", "tempfile", "glob", "fcntl", "mmap"), "the file system or process"),
+    **dict.fromkeys(("subprocess", "multiprocessing", "concurrent", "threading", "_thread"), "processes or threads"),
+    **dict.fromkeys(("signal", "_signal", "atexit", "faulthandler", "gc", "resource"), "the process"),
+    **dict.fromkeys(("socket", "_socket", "select", "ssl", "urllib", "http", "asyncio", "_asyncio"), "the network"),
+    **dict.fromkeys(("logging", "warnings", "_warnings", "traceback", "syslog"), "a log"),
+    **dict.fromkeys(("time", "sched"), _CLOCKS),
+    **dict.fromkeys(("random", "_random", "secrets", "numpy.random", "torch.random"), _CHANCE),
+    **dict.fromkeys(("sqlite3", "_sqlite3", "dbm", "shelve", "webbrowser", "ctypes", "_ctypes"), "the world outside"),
+}
+_HARMLESS = frozenset(
+    {"fspath", "get_ident", "current_thread", "getLogger", "getpid", "cpu_count", "getenv", "getcwd", "gettempdir"}
+    | {"isEnabledFor", "getEffectiveLevel", "struct_time", "get_native_id", "fsencode", "fsdecode", "strerror"}
+)
+"""Functions of those modules that change nothing and answer alike as long as the process is the same."""
+
+_NAMED: dict[Any, str] = {
+    builtins.input: "the terminal",
+    builtins.open: "a file",
+    builtins.exec: "anything",
+    builtins.eval: "anything",
+    sys.exit: "the process",
+    sys.setrecursionlimit: "the interpreter",
+    sys.settrace: "the interpreter",
+    sys.setprofile: "the interpreter",
+}
+_METHODS: dict[type, tuple[frozenset[str], str]] = {
+    datetime.datetime: (frozenset({"now", "today", "utcnow"}), _CLOCKS),
+    datetime.date: (frozenset({"today"}), _CLOCKS),
+}
+_FILES = (io.TextIOWrapper, io.BufferedIOBase, io.RawIOBase)
+_TORCH_CHANCE = frozenset(
+    {"bernoulli", "dropout", "initial_seed", "manual_seed", "multinomial", "normal", "poisson", "rand"}
+    | {"rand_like", "randint", "randint_like", "randn", "randn_like", "randperm", "seed", "set_rng_state"}
+)
+
+
+def reaches(function: Any) -> str:
+    """What of the world outside a call of library code reaches, in words; empty if nothing is known of it."""
+    named = _NAMED.get(function) if isinstance(function, BuiltinFunctionType) else None
+    if named is not None:
+        return named
+    name = getattr(function, "__name__", "")
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, _FILES) and not isinstance(owner, io.BytesIO) and name not in ("fileno", "isatty", "readable"):
+        return "a file"
+    if isinstance(owner, type):
+        names, what = _METHODS.get(owner, (frozenset(), ""))
+        if name in names:
+            return what
+    module = _module(function, owner)
+    if name in _HARMLESS or module.startswith(("posixpath", "ntpath", "os.path")):
+        return ""
+    if module in ("torch", "torch._C", "builtins") and name in _TORCH_CHANCE and "torch" in sys.modules:
+        return _CHANCE
+    if module == "uuid" and name in ("uuid1", "uuid4"):
+        return _CHANCE
+    parts = module.split(".")
+    return next((_WORLD[known] for end in (2, 1) if (known := ".".join(parts[:end])) in _WORLD), "")
+
+
+def freezes(function: Any) -> str:
+    """What a call reads that is different each time, so that evaluating it once is never what was meant."""
+    what = reaches(function)
+    return what if what in (_CLOCKS, _CHANCE) and getattr(function, "__name__", "") not in ("seed", "sleep") else ""
+
+
+def _module(function: Any, owner: Any) -> str:
+    if owner is not None and not isinstance(owner, ModuleType | type):
+        return str(type(owner).__module__)
+    module = getattr(function, "__module__", None) or getattr(owner, "__name__", "")
+    if isinstance(function, MethodDescriptorType):
+        module = function.__objclass__.__module__
+    return module if isinstance(module, str) else ""
+
+
+def is_pure(function: Any) -> bool:
+    """Whether a call is known to change nothing by itself."""
+    if isinstance(function, BuiltinFunctionType | type) and function in PURE_BUILTINS:
+        return True
+    if isinstance(function, BuiltinFunctionType | type) and function.__module__ in PURE_MODULES:
+        return function.__name__ not in IN_PLACE
+    owner = getattr(function, "__self__", None)
+    return type(owner) in (str, bytes, int, float, complex, tuple, range, frozenset, slice)
+
+
+def advances(function: Any) -> bool:
+    """Whether a call may advance the iterators that it is given; some only wrap them."""
+    if getattr(function, "__module__", None) == "itertools":
+        return False
+    return not any(function is lazy for lazy in LAZY)
+
+
+# operations on the world, as Python's audit events tell of them ---------------------------------------------------
+_FORBIDDEN = frozenset(
+    {"os.chdir", "os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link"}
+    | {"os.listdir", "os.lockf", "os.mkdir", "os.posix_spawn", "os.putenv", "os.remove", "os.rename", "os.rmdir"}
+    | {"os.spawn", "os.symlink", "os.system", "os.truncate", "os.unsetenv", "os.utime", "shutil.copyfile"}
+    | {"shutil.move", "shutil.rmtree", "signal.pthread_kill", "socket.bind", "socket.connect", "socket.sendto"}
+    | {"sqlite3.connect", "subprocess.Popen", "tempfile.mkdtemp", "tempfile.mkstemp", "urllib.Request"}
+    | {"builtins.input"}
+)
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+
+
+class WorldTouchedError(BaseException):
+    """Stops an operation on the world that a watched call starts; becomes an error at the user's line.
+
+    Not an `Exception`: library code must not take it for a failure that it knows how to handle."""
+
+
+class _Watched(threading.local):
+    on_touch: Callable[[str], None] | None = None
+
+
+_WATCHED = _Watched()
+
+
+def _audit(event: str, args: tuple[Any, ...]) -> None:
+    if _WATCHED.on_touch is None:
+        return
+    if event in _FORBIDDEN or (event == "open" and _writes(args)):
+        shown = f"`{event}`" + (f" of {args[0]!r}" if args and isinstance(args[0], str) else "")
+        _WATCHED.on_touch(shown)
+
+
+def _writes(args: tuple[Any, ...]) -> bool:
+    path, _, flags = args
+    return bool(flags & _WRITING) and not str(path).endswith(".pyc") and "__pycache__" not in str(path)
+
+
+@functools.cache
+def _listen() -> None:
+    sys.addaudithook(_audit)  # for good: Python has no way to take one back
+
+
+@contextmanager
+def untouched_world() -> Iterator[None]:
+    """Stop operations on files, processes and the network with a WorldTouchedError."""
+    _listen()
+
+    def stop(what: str) -> None:
+        raise WorldTouchedError(what)
+
+    outer, _WATCHED.on_touch = _WATCHED.on_touch, stop
+    try:
+        yield
+    finally:
+        _WATCHED.on_touch = outer

@@ -1,0 +1,38 @@
+"""What Python iterates over while tracing: the user's `__iter__` and `__next__` are traced, iterators have a stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from triptych.metastage.opaque_calls import check_advance
+from triptych.metastage.user_code import is_own, user_method
+
+_CONTAINERS = frozenset({list, tuple, dict, set, frozenset, str, bytes, range})
+
+
+def items_of(hooks: Any, iterable: Any) -> Any:
+    """`iterable` as Python may iterate over it; advancing an iterator is a change of it."""
+    kind = type(iterable)
+    if kind in _CONTAINERS or is_own(kind):
+        return iterable
+    if user_method(kind, "__next__") is not None or user_method(kind, "__iter__") is not None:
+        return _traced_items(hooks, iterable)
+    if hasattr(kind, "__next__"):
+        check_advance(hooks.trace, iterable)
+    return iterable
+
+
+def _traced_items(hooks: Any, iterable: Any) -> Iterator[Any]:
+    start = user_method(type(iterable), "__iter__")
+    iterator = iterable if start is None else hooks.call(start, iterable)
+    step = user_method(type(iterator), "__next__")
+    if step is None:
+        yield from items_of(hooks, iterator)
+        return
+    while True:
+        try:
+            item = hooks.call(step, iterator)
+        except StopIteration:
+            return
+        yield item

@@ -1,0 +1,193 @@
+"""Calls of code that the rewriter does not see into: library functions, builtins, functions without source.
+
+Under run-time control flow such a call happens once, while tracing, whatever happens at run time. That is right only
+if it changes nothing that outlives it: it is known to be pure, is seen to have changed nothing, or is said to be meant.
+"""
+
+from __future__ import annotations
+
+import functools
+import gc
+import itertools
+import sys
+from types import FunctionType, ModuleType
+from typing import Any
+
+from triptych.metastage import effects, mutation
+from triptych.metastage.call_local import note_read
+from triptych.metastage.errors import DynamicMutationError, TraceTimeEffectError
+from triptych.metastage.trace_time import is_meant_once
+from triptych.metastage.tracing import Region, Trace, place
+from triptych.metastage.user_code import is_own
+from triptych.metastage.watching import Watch, is_settled
+from triptych.support.articles import with_article
+
+HIGHER_ORDER: frozenset[Any] = frozenset(
+    {map, filter, sorted, min, max, functools.reduce, itertools.accumulate, itertools.takewhile, itertools.dropwhile}
+    | {itertools.starmap, itertools.filterfalse, itertools.groupby}
+)
+"""Functions that call a function they are given: one of the user's is rewritten for them."""
+
+ONCE = "`tt.at_trace_time({name}, ...)` if it is meant once, while tracing"
+
+
+def opaque_call(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Call it now, and refuse what would be lost by having happened only once."""
+    if is_own(function) or is_own(type(function)) or is_meant_once(function):
+        result = function(*args, **kwargs)
+    else:
+        _check_reading(function)
+        for value in (*args, *kwargs.values()):
+            note_read(trace, value)
+        _check_iterators(trace, function, args)
+        if not trace.region.dynamic or _is_harmless(function, args, kwargs):
+            result = function(*args, **kwargs)
+        else:
+            result = _watched(trace, function, args, kwargs)
+    if sys.getrefcount(result) <= 2 and not is_settled(type(result)):  # nobody else knows it: the call made it
+        mutation.note_fresh(trace, result)
+    return result
+
+
+def native_operation(trace: Trace, function: Any, left: Any, right: Any) -> Any:
+    """An operator that Python evaluates; objects of the user's that containers hold may have a say in it."""
+    if trace.region.dynamic and not (_is_inert(left) and _is_inert(right)):
+        return opaque_call(trace, function, (left, right), {})
+    return function(left, right)
+
+
+def _is_harmless(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call is known to be pure, with arguments that run no code of the user's."""
+    if not effects.is_pure(function) and not _makes_plain_object(function):
+        return False
+    return all(map(_is_inert, args)) and all(map(_is_inert, kwargs.values()))
+
+
+def _makes_plain_object(function: Any) -> bool:
+    """Whether calling a class only stores what it is given: named tuples, and dataclasses without a `__post_init__`."""
+    if not isinstance(function, type):
+        return False
+    if issubclass(function, tuple) and hasattr(function, "_fields"):
+        return True
+    return hasattr(function, "__dataclass_fields__") and not hasattr(function, "__post_init__")
+
+
+def _is_inert(value: Any) -> bool:
+    kind = type(value)
+    if is_settled(kind) or isinstance(value, type | FunctionType):
+        return True
+    if kind in (list, tuple, set, frozenset):
+        return len(value) <= 64 and all(map(_is_inert, value))
+    return kind is dict and len(value) <= 64 and all(map(_is_inert, value.values()))
+
+
+def _watched(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    reached = effects.reaches(function)
+    if reached:
+        raise _world(trace.region, function, f"a call that reaches {reached}")
+    receiver = getattr(function, "__self__", None)
+    roots = [function, *args, *kwargs.values()]
+    if receiver is not None and not isinstance(receiver, ModuleType):
+        roots.append(receiver)
+    watch = Watch(roots)
+    if watch.unseen is not None:
+        kind = type(watch.unseen).__name__
+        raise _world(trace.region, function, f"a call that could change {with_article(kind)}, which cannot be watched")
+    try:
+        with effects.untouched_world():
+            result = function(*args, **kwargs)
+    except effects.WorldTouchedError as touched:
+        raise _world(trace.region, function, f"{touched}, which would happen while tracing") from None
+    except SystemExit:
+        raise _world(trace.region, function, "a call that ends the process") from None
+    for changed in watch.changed():
+        made = trace.fresh.get(id(changed))
+        if made is None or made[1] is not trace.region:
+            raise mutation.refusal(trace, changed, f"`{_name(function)}`", _instead(function))
+    return result
+
+
+# reading what is different each time -------------------------------------------------------------------------------
+def _check_reading(function: Any) -> None:
+    """Clocks and random numbers are refused everywhere: once, while tracing, is never what was meant."""
+    frozen = effects.freezes(function)
+    if frozen:
+        raise TraceTimeEffectError(
+            f"`{_name(function)}` would be called once, while tracing",
+            span=place(),
+            found=f"a call that reads {frozen}",
+            expected="values that stay the same, or run-time values",
+            instead="an argument, computed by the caller; or " + ONCE.format(name=_name(function)),
+        )
+
+
+def _check_iterators(trace: Trace, function: Any, args: tuple[Any, ...]) -> None:
+    owner = getattr(function, "__self__", None)
+    iterators = [value for value in (*args, owner) if hasattr(type(value), "__next__") and not is_own(type(value))]
+    if iterators and effects.advances(function):
+        for iterator in iterators:
+            check_advance(trace, iterator)
+
+
+def check_advance(trace: Trace, iterator: Any) -> None:
+    """Refuse to advance an iterator where only the run knows whether it happens, or how far it had come."""
+    for reached in _iterators_behind(iterator):
+        left = trace.abandoned.get(id(reached))
+        if left is not None:
+            raise DynamicMutationError(
+                "an iterator is used again after a loop over it that is left at run time",
+                span=place(),
+                found=f"{with_article(type(reached).__name__)}, which only the run knows how far it has come",
+                expected="an iterator that no run-time `break` or `return` has left",
+                instead="a new iterator, or a loop over indices: `for i in range(len(items))`",
+                related=[("the loop that is left", left[1])] if left[1] is not None else [],
+            )
+        made = trace.fresh.get(id(reached))
+        if trace.region.dynamic and (made is None or made[1] is not trace.region):
+            raise mutation.refusal(trace, reached, "advancing an iterator", "a run-time counter and `items[counter]`")
+
+
+def abandon(trace: Trace, iterator: Any) -> None:
+    """A loop over the iterator is left at run time: where it stands then, tracing cannot know."""
+    for reached in _iterators_behind(iterator):
+        trace.abandoned[id(reached)] = (reached, place())
+
+
+def _iterators_behind(iterator: Any) -> list[Any]:
+    """The iterator and those that it draws from: `zip(it, ...)` advances `it`."""
+    found, seen = [iterator], {id(iterator)}
+    for current in found:
+        for held in gc.get_referents(current):
+            inner = held if isinstance(held, tuple | list) and len(held) <= 64 else (held,)
+            for value in inner:
+                if id(value) not in seen and hasattr(type(value), "__next__") and not is_own(type(value)):
+                    seen.add(id(value))
+                    found.append(value)
+    return found
+
+
+# errors -------------------------------------------------------------------------------------------------------------
+def _world(region: Region, function: Any, found: str) -> TraceTimeEffectError:
+    return TraceTimeEffectError(
+        f"`{_name(function)}` inside a {region.what} that is decided at run time",
+        span=place(),
+        found=f"{found}, once, while tracing" if not found.endswith("tracing") else found,
+        expected="calls that change nothing, or `printf` and stores, which the program does when it runs",
+        instead=_instead(function),
+        related=[(f"the {region.what}", region.span)] if region.span is not None else [],
+    )
+
+
+def _instead(function: Any) -> str:
+    return ONCE.format(name=_name(function))
+
+
+def _name(function: Any) -> str:
+    name = getattr(function, "__name__", None) or type(function).__name__
+    owner = getattr(function, "__self__", None)
+    if owner is not None and not isinstance(owner, ModuleType):
+        return f"{owner.__name__ if isinstance(owner, type) else type(owner).__name__}.{name}"
+    module = getattr(function, "__module__", None)
+    return (
+        name if module in (None, "builtins", "__main__") or isinstance(function, FunctionType) else f"{module}.{name}"
+    )

@@ -1,0 +1,51 @@
+"""Whose code is it: the framework's, a library's, or the user's, which is rewritten when traced code calls it."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+_LIBRARY = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+_OWN = ("triptych", "torch_mlir")
+
+HEAP_TYPE = 1 << 9
+"""`type.__flags__` bit of classes made at run time, as the user's are; the others are compiled into an extension."""
+
+
+def is_user_function(function: Any) -> bool:
+    """Whether something is a Python function that the user wrote."""
+    return type(function) is FunctionType and not (is_own(function) or _is_library(function.__code__.co_filename))
+
+
+def is_own(thing: Any) -> bool:
+    """Whether a function or class is the framework's."""
+    module = getattr(thing, "__module__", None)
+    return isinstance(module, str) and module.partition(".")[0] in _OWN
+
+
+@cache
+def _is_library(file: str) -> bool:
+    return file.startswith(_LIBRARY) or file.startswith("<frozen")
+
+
+def is_user_class(cls: type) -> bool:
+    """Whether a class is written in Python, and is neither the framework's nor the standard library's."""
+    module = cls.__module__.partition(".")[0]
+    return bool(cls.__flags__ & HEAP_TYPE) and module not in sys.stdlib_module_names and not is_own(cls)
+
+
+def user_method(cls: type, name: str) -> FunctionType | None:
+    """The method that instances of a class have by this name, if the user wrote it."""
+    found = class_entry(cls, name)
+    return found if is_user_function(found) else None
+
+
+def class_entry(cls: type, name: str) -> Any:
+    """What a class or its bases hold by a name, as it is stored there; None if nothing."""
+    for base in cls.__mro__:
+        if name in base.__dict__:
+            return base.__dict__[name]
+    return None
