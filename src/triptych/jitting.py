@@ -8,7 +8,7 @@ import importlib
 import threading
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 from triptych.boundary import for_user
 from triptych.compiling import CompiledFunction, Job, compiled_function
@@ -49,11 +49,15 @@ class JitFunction:
     """A Python function that is compiled when it is called, once for each specialization.
 
     Every instance has a class of its own: `__call__` is looked up there, and becomes a warm call (see `warm`).
+    To a type checker a call takes and gives Any: where the function says Int32 and Tensor, Python passes ints and
+    arrays, and gets Python's numbers back.
     """
 
     __name__: str
+    __wrapped__: Callable[..., Any]
+    """The function as it was written."""
 
-    def __new__(cls, *_: Any) -> JitFunction:
+    def __new__(cls, *_: Any) -> Self:
         return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__}))
 
     def __init__(self, function: FunctionType, language: DSL, preprocessor: bool, options: dict[str, Any]) -> None:
@@ -68,6 +72,10 @@ class JitFunction:
         self._warm_calls = 0
         self._name_prefix = ""
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
@@ -205,6 +213,15 @@ class JitFunction:
 class KernelFunction(JitFunction):
     """A device function: launched from compiled host code, never called from Python."""
 
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> KernelLaunch: ...
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+        @overload
+        def __get__(self, instance: object, owner: type | None = None) -> Callable[..., KernelLaunch]: ...
+        def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
+
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
         trace = active()
         if trace is not None:
@@ -229,6 +246,9 @@ class Compiler:
     def __init__(self, flags: tuple[CompileFlag, ...] = ()) -> None:
         self._flags = flags
 
+    def __repr__(self) -> str:
+        return "compile" + (f"[{', '.join(map(repr, self._flags))}]" if self._flags else "")
+
     def __getitem__(self, flags: Any) -> Compiler:
         try:
             return Compiler((*self._flags, *flags_of(flags)))
@@ -238,7 +258,7 @@ class Compiler:
 
     def __call__(
         self,
-        function: Any,
+        function: Callable[..., Any],
         /,
         *args: Any,
         target: str = "",
@@ -280,7 +300,9 @@ def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[A
 @overload
 def jit(function: Callable[..., Any], /) -> JitFunction: ...
 @overload
-def jit(*, language: DSL = ..., preprocessor: bool = ..., **options: Any) -> Callable[[Any], JitFunction]: ...
+def jit(
+    *, language: DSL = ..., preprocessor: bool = ..., **options: Any
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
     """Compile a host function when it is called. `preprocessor=False` only traces; options as for `compile`."""
     try:
@@ -290,6 +312,12 @@ def jit(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = T
         raise
 
 
+@overload
+def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
+@overload
+def kernel(
+    *, language: DSL = ..., preprocessor: bool = ..., **options: Any
+) -> Callable[[Callable[..., Any]], KernelFunction]: ...
 def kernel(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
     """Compile a device function; a `@jit` function launches it: `k(args).launch(grid=..., block=...)`."""
     try:

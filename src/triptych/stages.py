@@ -82,6 +82,16 @@ class Leaf:
     dtype: str
     memory: Memory | None = None
 
+    @property
+    def type_text(self) -> str:
+        """The type as a person reads it; what a call will tell of a tensor is `?`."""
+        if self.memory is None:
+            return self.dtype
+        shape, stride = (
+            ",".join(n if n.isdigit() else "?" for n in ns) for ns in (self.memory.shape, self.memory.stride)
+        )
+        return f"tensor<{self.dtype} o ({shape}):({stride})>"
+
 
 @dataclass(frozen=True, slots=True)
 class PassSpec:
@@ -108,6 +118,13 @@ class Traced:
     loops: bool = False
     """True when the code may run long (a loop): the call then releases the interpreter lock."""
     span: Span | None = None
+
+    @property
+    def signature(self) -> str:
+        """Name, arguments and results, as a person reads them."""
+        takes = ", ".join(f"{leaf.path}: {leaf.type_text}" for leaf in self.parameters)
+        gives = ", ".join(leaf.type_text for leaf in self.results) or "None"
+        return f"{self.name}({takes}) -> {gives if len(self.results) < 2 else f'({gives})'}"
 
 
 @dataclass(frozen=True, slots=True)

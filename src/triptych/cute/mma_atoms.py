@@ -67,6 +67,8 @@ class MmaAtom(StaticExpression):
     def __str__(self) -> str:
         return str(self.op)
 
+    __repr__ = __str__
+
 
 def make_mma_atom(op: MmaOp) -> MmaAtom:
     """The atom of an operation."""

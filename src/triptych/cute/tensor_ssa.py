@@ -8,7 +8,7 @@ with the meaning that they have for numbers; shapes meet by NumPy's rule of broa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from triptych.cute.access_checks import checks_bounds
 from triptych.cute.broadcasting import broadcast_positions, broadcast_shape
@@ -60,6 +60,7 @@ class TensorSSA(Operators):
     # reading ----------------------------------------------------------------------------------------------------
     @property
     def element_type(self) -> type[Numeric]:
+        """The type of the elements."""
         return self.dtype
 
     @property
@@ -230,18 +231,32 @@ class TensorSSA(Operators):
 
     __hash__ = None  # type: ignore[assignment]  # `==` makes a tensor, so a tensor is no key
 
-    def __neg__(self) -> Any:
+    if TYPE_CHECKING:  # every operator gives a tensor
+
+        def __add__(self, other: TensorSSA | Numeric | float) -> TensorSSA: ...
+
+        __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __add__
+        __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = (
+            __add__
+        )
+        __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __lt__ = __le__ = __gt__ = __ge__ = __add__
+
+        def __pow__(self, other: TensorSSA | Numeric | float, modulus: None = None) -> TensorSSA: ...
+        def __eq__(self, other: object) -> TensorSSA: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> TensorSSA: ...  # type: ignore[override]
+
+    def __neg__(self) -> TensorSSA:
         return _unary(arithmetic.negative, self)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> TensorSSA:
         return _counted(self)
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> TensorSSA:
         """All bits turned; of Booleans, as in NumPy, their negation (Python's `~True` is -2, which is true)."""
         ones = {"bool": True, "int": -1}.get(self.dtype.info.kind)
         return self ^ (self.dtype.info.bounds[1] if ones is None else ones)
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> TensorSSA:
         return _unary(arithmetic.absolute, self)
 
 

@@ -79,6 +79,8 @@ class TiledCopy(StaticExpression):
     def __str__(self) -> str:
         return f"tiled copy of {self.atom} by {self.layout_tv_tiled} on {text(tile_shape(self.tiler_mn))}"
 
+    __repr__ = __str__
+
 
 @dataclass(frozen=True, slots=True)
 class ThrCopy:

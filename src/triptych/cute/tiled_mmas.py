@@ -156,6 +156,8 @@ class TiledMma(StaticExpression):
         taken = tuple(map(self.get_tile_size, range(3)))
         return f"tiled product of {self.atom} by {self.atom_layout_mnk} on {text(taken)}"
 
+    __repr__ = __str__
+
 
 @dataclass(frozen=True, slots=True)
 class ThrMma:

@@ -57,8 +57,6 @@ def autotune_jit(
 class AutotunedFunction:
     """A `@jit` function that chooses some of its arguments itself. `compile` takes it for the function in it."""
 
-    __wrapped__: JitFunction
-
     def __init__(
         self,
         function: JitFunction,
@@ -67,6 +65,7 @@ class AutotunedFunction:
         repeats: tuple[int, int],
     ) -> None:
         functools.update_wrapper(self, function)
+        self.__wrapped__ = function
         self._params = params
         self._watched = watched
         self._repeats = repeats

@@ -32,3 +32,5 @@ class MmaUniversalOp(StaticExpression):
 
     def __str__(self) -> str:
         return f"MmaUniversalOp<{self.abacc_dtype.__name__}>"
+
+    __repr__ = __str__
