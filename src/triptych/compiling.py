@@ -103,6 +103,7 @@ class CompiledFunction:
         shapes: Mapping[str, Shape],
         defaults: Mapping[str, Any],
         target: str,
+        opt_level: int,
     ) -> None:
         self._rewritten = rewritten
         self._loaded = loaded
@@ -111,15 +112,12 @@ class CompiledFunction:
         self._defaults = defaults
         self.target = target
         """The name of the target it is compiled for."""
+        self.opt_level = opt_level
+        """How much the code generator optimised, 0 to 3."""
         self.direct: Callable[..., Any] | None = None
         """What takes the Python arguments as they are, when that can be: the native entry point, if nothing is rebuilt.
 
         With tensors it gives NotImplemented for those that the function was not compiled for."""
-
-    @property
-    def opt_level(self) -> int:
-        """How much the code generator optimised, 0 to 3."""
-        return int(self._loaded.compiled.options["opt_level"])
 
     def __repr__(self) -> str:
         signature = self._loaded.compiled.lowered.traced.signature
@@ -221,7 +219,7 @@ def compiled_function(job: Job) -> CompiledFunction:
     defaults = {name: value for name, value in defaults_of(job.function).items() if name in shapes}
     has_tensors = any(leaf.memory is not None for leaf in loaded.compiled.lowered.traced.parameters)
     direct = loaded.attempt if has_tensors else loaded.call
-    made = (rewritten, loaded, rebuild, shapes, defaults, job.target.name)
+    made = (rewritten, loaded, rebuild, shapes, defaults, job.target.name, job.options.opt_level)
     if not all(shape.is_direct for shape in shapes.values()):
         packed = CompiledFunction(*made)
         if direct is not None and all(shape.is_direct or shape.kind is STREAM for shape in shapes.values()):

@@ -30,6 +30,7 @@ class MmaAtom(StaticExpression):
 
     @property
     def shape_mnk(self) -> tuple[int, int, int]:
+        """The extents M, N and K of one product."""
         return self.op.shape_mnk
 
     @property

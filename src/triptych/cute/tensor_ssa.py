@@ -42,6 +42,7 @@ _LARGEST_PRODUCT = 64
 class TensorSSA(Operators):
     """A tensor with the semantics of a value: operators make new ones, elements are read and never written."""
 
+    __module__ = "triptych.cute"
     __slots__ = ("_region", "_value", "dtype", "shape")
 
     def __init__(self, value: Any, shape: Shape, dtype: type[Numeric]) -> None:

@@ -43,6 +43,7 @@ from triptych.metastage.tracing import place
 class Tensor:
     """iterator o layout. The iterator is a pointer, or a coordinate for tensors of coordinates."""
 
+    __module__ = "triptych.cute"  # where programs have it from: signatures and help name it so
     __slots__ = ("iterator", "layout")
     __runtime_mutable__ = True
     """What is assigned changes memory when the program runs, not the Python object."""

@@ -39,10 +39,12 @@ class TiledCopy(StaticExpression):
 
     @property
     def op(self) -> Any:
+        """The operation of its atom."""
         return self.atom.op
 
     @property
     def value_type(self) -> type[Numeric]:
+        """The type of the elements that are moved."""
         return self.atom.value_type
 
     @property

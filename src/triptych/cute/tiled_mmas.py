@@ -38,6 +38,7 @@ class TiledMma(StaticExpression):
     # what it is -------------------------------------------------------------------------------------------------
     @property
     def op(self) -> MmaOp:
+        """The operation of its atom."""
         return self.atom.op
 
     @property

@@ -72,6 +72,10 @@ class AutotunedFunction:
         self.best: dict[tuple[Any, ...], dict[str, Any]] = {}
         """The parameters chosen for each combination of watched arguments."""
 
+    def __repr__(self) -> str:
+        choices = ", ".join(f"{name} of {list(values)}" for name, values in self._params.items())
+        return f"<AutotunedFunction {self.__wrapped__.function.__qualname__}, {choices}>"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         function = self.__wrapped__
         bound = bind(function.function, args, kwargs, caller())

@@ -80,3 +80,7 @@ __all__ = [
     "Uint64",
     "Uint128",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

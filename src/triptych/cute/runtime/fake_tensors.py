@@ -60,6 +60,7 @@ class FakeTensor(DescribedTensor):
 
     @eager
     def _no_elements(self, *_: Any, **__: Any) -> NoReturn:
+        """Refused: there is no memory behind it."""
         raise FakeTensorError(
             "a fake tensor has no elements",
             found=str(self),
