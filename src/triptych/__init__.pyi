@@ -59,6 +59,7 @@ from triptych.metastage.binding_time import range_constexpr as range_constexpr
 from triptych.metastage.arguments import register_jit_arg_adapter as register_jit_arg_adapter
 from triptych.cutlass_dsl import yield_out as yield_out
 
+
 __version__: str
 
 __all__ = [

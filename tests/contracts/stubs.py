@@ -16,16 +16,16 @@ from triptych.metastage.numeric import NUMERIC_CLASSES, Numeric, operator_type
 
 HEAD = '"""Written by `pytest tests/contracts --update-golden`, from the tables of the module beside it."""\n'
 
-ANY_TO_MYPY = {"struct"}
-"""mypy, which takes the name `MYPY` for true, has no form for `struct.MemRange[T, 8]`, a type with a number in it."""
+WITHOUT_TYPE = {"struct"}
+"""Annotations are made of `struct.MemRange[T, 8]`, and mypy has no form for a type with a number in it."""
 
-SAME = {
-    "+": ("__add__", ("__sub__", "__mul__", "__floordiv__", "__mod__")),
-    "/": ("__truediv__", ()),
-    "&": ("__and__", ("__or__", "__xor__")),
-    "<<": ("__lshift__", ("__rshift__",)),
+OPERATORS = {
+    "+": ("__add__", "__sub__", "__mul__", "__floordiv__", "__mod__"),
+    "/": ("__truediv__",),
+    "&": ("__and__", "__or__", "__xor__"),
+    "<<": ("__lshift__", "__rshift__"),
 }
-"""An operator of each kind, its method, and the methods that have the same types."""
+"""An operator of each kind, and the methods that have its types; written out, since pyright looks behind no alias."""
 
 
 def package_stub(package: ModuleType) -> str:
@@ -34,9 +34,8 @@ def package_stub(package: ModuleType) -> str:
     lines = [HEAD, "from typing import Any", ""]
     lines += [f"from {package.__name__} import {module} as {module}" for module in names.modules]
     imports = {name: f"from {home} import {spelled} as {name}" for name, (home, spelled) in names.homes.items()}
-    lines += [imports[name] for name in sorted(imports, key=_natural) if name not in ANY_TO_MYPY]
-    for name in sorted(ANY_TO_MYPY & set(imports)):
-        lines += ["", "MYPY = False", "if MYPY:", f"    {name}: Any", "else:", f"    {imports[name]}"]
+    lines += [imports[name] for name in sorted(imports, key=_natural) if name not in WITHOUT_TYPE]
+    lines += ["", *(f"{name}: Any" for name in sorted(WITHOUT_TYPE & set(imports)))]
     lines += ["", "__version__: str"] if "__version__" in package.__all__ else []
     lines += ["", "__all__ = [", *(f'    "{name}",' for name in sorted(package.__all__, key=_natural)), "]", ""]
     return "\n".join(lines)
@@ -67,23 +66,22 @@ def numbers_stub() -> str:
 
 
 def _members(number: type[Numeric]) -> Iterator[str]:
-    for op, (method, others) in SAME.items():
-        yield from _operator(op, method, others, number)
+    for op, methods in OPERATORS.items():
+        for method in methods:
+            yield from _operator(op, method, number)
     yield from _power(number)
     counted = _result("+", number, number)
     for method in ("__neg__", "__pos__", "__abs__"):
         yield f"def {method}(self) -> {counted}: ..."
     if not number.is_float:
         yield f"def __invert__(self) -> {_result('&', number, int)}: ..."
-    yield "def __lt__(self, other: Numeric | float) -> Boolean: ..."
-    yield "__le__ = __lt__"
-    yield "__gt__ = __lt__"
-    yield "__ge__ = __lt__"
+    for method in ("__lt__", "__le__", "__gt__", "__ge__"):
+        yield f"def {method}(self, other: Numeric | float) -> Boolean: ..."
     yield "def __eq__(self, other: object) -> Boolean: ...  # type: ignore[override]"
     yield "def __ne__(self, other: object) -> Boolean: ...  # type: ignore[override]"
 
 
-def _operator(op: str, method: str, others: tuple[str, ...], number: type[Numeric]) -> Iterator[str]:
+def _operator(op: str, method: str, number: type[Numeric]) -> Iterator[str]:
     forms = _forms(op, number)
     if not forms:
         yield f"def {method}(self, other: Never) -> Any: ..."
@@ -92,8 +90,6 @@ def _operator(op: str, method: str, others: tuple[str, ...], number: type[Numeri
             yield "@overload"
         overlap = "  # type: ignore[overload-overlap]" if "bool" in operands else ""
         yield f"def {method}(self, other: {' | '.join(_joined(operands))}) -> {result}: ...{overlap}"
-    for other in others:
-        yield f"{other} = {method}"
 
 
 def _power(number: type[Numeric]) -> Iterator[str]:

@@ -202,11 +202,7 @@ from triptych.cute.tensor_ssa_constructors import zeros_like as zeros_like
 from triptych.cute.tensor_views import zipped_divide as zipped_divide
 from triptych.cute.tensor_views import zipped_product as zipped_product
 
-MYPY = False
-if MYPY:
-    struct: Any
-else:
-    from triptych.cute.structs import struct as struct
+struct: Any
 
 __all__ = [
     "AddressSpace",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from triptych.cute.element_storage import storage_of
 from triptych.cute.errors import ElementTypeError, PointerError
@@ -179,12 +179,8 @@ class _Align:
 class struct:  # the public name of the decorator
     """Decorates a class: its annotations become members, and an address makes an object of it."""
 
-    if TYPE_CHECKING:
-        from typing import Annotated as Align  # noqa: PLC0415 - to pyright, a member is what its first parameter is
-        from typing import Annotated as MemRange  # noqa: PLC0415
-    else:
-        MemRange = _MemRange()
-        Align = _Align()
+    MemRange = _MemRange()
+    Align = _Align()
 
     def __init__(self, cls: type) -> None:
         self.name = cls.__name__
