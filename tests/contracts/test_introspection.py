@@ -88,7 +88,8 @@ def test_help_names_types_as_programs_do() -> None:
     assert str(inspect.signature(scaled.__wrapped__)) == str(inspect.signature(scaled))
     assert "x times n." in text
     jit = pydoc.plain(pydoc.render_doc(tt.jit))
-    assert "Compile a host function when it is called" in jit
+    assert "compile a host function when it is called" in jit
+    assert "DSL('triptych')" in jit
     number = pydoc.plain(pydoc.render_doc(tt.Int32))
     assert "signed integer of 32 bits" in number
     assert "triptych.Int32" in repr(tt.Int32)
