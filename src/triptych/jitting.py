@@ -242,7 +242,7 @@ class KernelFunction(JitFunction):
 
 
 class Compiler:
-    """`compile(f, *args)` compiles without calling; `compile[OptLevel(1), KeepPTX](f, *args)` has options as objects."""
+    """`compile(f, *args)` compiles without calling; `compile[OptLevel(1), KeepPTX](f, *args)` with options."""
 
     __slots__ = ("_flags",)
 
@@ -272,8 +272,8 @@ class Compiler:
     ) -> CompiledFunction:
         """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function.
 
-        `target` is "cpu" or an architecture such as "nvptx:sm_90a", `opt_level` is 0 to 3, `options` a command line. The
-        result is called with the arguments that are no `Constexpr`, and shows every stage as text.
+        `target` is "cpu" or an architecture such as "nvptx:sm_90a", `opt_level` is 0 to 3, `options` a command line.
+        The result is called with the arguments that are no `Constexpr`, and shows every stage as text.
         """
         try:
             chosen = options_of((*self._flags, *flags_in(options)))
@@ -314,8 +314,9 @@ def jit(
 def jit(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
     """Decorator: compile a host function when it is called, once for each specialization.
 
-    `@jit`, or with options `@jit(target="cpu", opt_level=2)`, which are those of `compile`. `preprocessor=False` traces
-    the function as it is: its `if` and `for` are then Python's own. `language` is a DSL with hooks and passes of its own.
+    `@jit`, or with options `@jit(target="cpu", opt_level=2)`, which are those of `compile`. `preprocessor=False`
+    traces the function as it is: its `if` and `for` are then Python's own. `language` is a DSL with hooks and passes
+    of its own.
     """
     try:
         return _decorate(JitFunction, function, language, preprocessor, options)
