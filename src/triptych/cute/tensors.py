@@ -79,7 +79,7 @@ class Tensor:
         return str(self)
 
     @property
-    def memspace(self) -> AddressSpace | None:
+    def memspace(self) -> AddressSpace | Any:
         """Where the elements are; None for coordinates."""
         return self.iterator.memspace if isinstance(self.iterator, Pointer) else None
 
