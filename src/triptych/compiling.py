@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 from triptych.boundary import for_user
 from triptych.dsl import DSL
@@ -58,12 +58,19 @@ def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
     return rewritten, loaded, rebuild
 
 
-class View:
+T = TypeVar("T")
+
+
+class View(Generic[T]):
     """A form of compiled code that some targets have, as an attribute of the compiled function."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
+    @overload
+    def __get__(self, function: None, _: type | None = None) -> View[T]: ...
+    @overload
+    def __get__(self, function: CompiledFunction, _: type | None = None) -> T: ...
     def __get__(self, function: CompiledFunction | None, _: type | None = None) -> Any:
         if function is None:
             return self
@@ -95,16 +102,26 @@ class CompiledFunction:
         rebuild: Rebuild,
         shapes: Mapping[str, Shape],
         defaults: Mapping[str, Any],
+        target: str,
+        opt_level: int,
     ) -> None:
         self._rewritten = rewritten
         self._loaded = loaded
         self._rebuild = rebuild
         self._shapes = tuple(shapes.items())
         self._defaults = defaults
+        self.target = target
+        """The name of the target it is compiled for."""
+        self.opt_level = opt_level
+        """How much the code generator optimised, 0 to 3."""
         self.direct: Callable[..., Any] | None = None
         """What takes the Python arguments as they are, when that can be: the native entry point, if nothing is rebuilt.
 
         With tensors it gives NotImplemented for those that the function was not compiled for."""
+
+    def __repr__(self) -> str:
+        signature = self._loaded.compiled.lowered.traced.signature
+        return f"<CompiledFunction {signature}, {self.target}, opt_level {self.opt_level}>"
 
     def takes(self, kind: type) -> bool:
         """Whether `direct` takes arguments of a Python type: numbers, tensors that compiled code reads, streams."""
@@ -151,15 +168,15 @@ class CompiledFunction:
     def __mlir__(self) -> str:
         return self.mlir
 
-    __ptx__ = View("ptx")
+    __ptx__ = View[str]("ptx")
     """The kernels as PTX."""
-    __cubin__ = View("cubin")
+    __cubin__ = View[bytes]("cubin")
     """The kernels as a binary for one architecture of NVIDIA."""
-    __sass__ = View("sass")
+    __sass__ = View[str]("sass")
     """The machine code of that binary, readable."""
-    resources = View("resources")
+    resources = View[Any]("resources")
     """What each kernel takes of the GPU, by its name: registers, shared memory, spills, barriers."""
-    usage = View("usage")
+    usage = View[Any]("usage")
     """The same with what follows from it: how many blocks fit, and which accesses to memory could be wider."""
 
     def call_packed(self, *args: Any, **keywords: Any) -> Any:
@@ -202,17 +219,18 @@ def compiled_function(job: Job) -> CompiledFunction:
     defaults = {name: value for name, value in defaults_of(job.function).items() if name in shapes}
     has_tensors = any(leaf.memory is not None for leaf in loaded.compiled.lowered.traced.parameters)
     direct = loaded.attempt if has_tensors else loaded.call
+    made = (rewritten, loaded, rebuild, shapes, defaults, job.target.name, job.options.opt_level)
     if not all(shape.is_direct for shape in shapes.values()):
-        packed = CompiledFunction(rewritten, loaded, rebuild, shapes, defaults)
+        packed = CompiledFunction(*made)
         if direct is not None and all(shape.is_direct or shape.kind is STREAM for shape in shapes.values()):
             packed.direct = _rebuilding(_taking_streams(direct, shapes), packed._result)
         return packed
     if rebuild is not next or defaults:
-        several = CompiledFunction(rewritten, loaded, rebuild, shapes, defaults)
+        several = CompiledFunction(*made)
         several.direct = None if direct is None else _rebuilding(direct, several._result)
         return several
     own = type("CompiledFunction", (CompiledFunction,), {"__call__": staticmethod(loaded.call)})
-    compiled: CompiledFunction = own(rewritten, loaded, rebuild, shapes, defaults)
+    compiled: CompiledFunction = own(*made)
     compiled.direct = direct
     return compiled
 

@@ -17,6 +17,10 @@ from triptych.targets.nvptx.errors import NoGpuError
 __all__ = ["CUstream", "CUstream_flags", "default_stream", "initialize_cuda_context", "stream_sync"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class CUstream_flags(IntEnum):
     """How streams are made; programs also name the default stream by the first."""
 

@@ -14,7 +14,22 @@ from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 from triptych.prestage.errors import UnsupportedSyntaxError
 
+__all__ = [
+    "T",
+    "dsl_user_op",
+    "extract_mlir_values",
+    "for_generate",
+    "if_generate",
+    "new_from_mlir_values",
+    "while_generate",
+    "yield_out",
+]
+
 F = TypeVar("F")
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def dsl_user_op(opFunc: F) -> F:

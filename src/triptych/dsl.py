@@ -52,6 +52,9 @@ class DSL:
     passes: tuple[PassSpec, ...] = ()
     """Run on the traced module before the target's own pass list."""
 
+    def __repr__(self) -> str:
+        return f"DSL({self.name!r})"
+
     def load(self) -> None:
         """Make the language's operations known where this thread traces."""
         for dialect in self.dialects:

@@ -8,7 +8,7 @@ import importlib
 import threading
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 from triptych.boundary import for_user
 from triptych.compiling import CompiledFunction, Job, compiled_function
@@ -49,11 +49,15 @@ class JitFunction:
     """A Python function that is compiled when it is called, once for each specialization.
 
     Every instance has a class of its own: `__call__` is looked up there, and becomes a warm call (see `warm`).
+    To a type checker a call takes and gives Any: where the function says Int32 and Tensor, Python passes ints and
+    arrays, and gets Python's numbers back.
     """
 
     __name__: str
+    __wrapped__: Callable[..., Any]
+    """The function as it was written."""
 
-    def __new__(cls, *_: Any) -> JitFunction:
+    def __new__(cls, *_: Any) -> Self:
         return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__}))
 
     def __init__(self, function: FunctionType, language: DSL, preprocessor: bool, options: dict[str, Any]) -> None:
@@ -68,6 +72,10 @@ class JitFunction:
         self._warm_calls = 0
         self._name_prefix = ""
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
@@ -110,7 +118,7 @@ class JitFunction:
         try:
             called_from = caller()
             specialization = self._specialize(bind(self.function, args, kwargs, called_from), called_from)
-            target = _target({})
+            target = self._target({})
             toolchain = {"triptych": _version(), **bindings.versions(), **target.info()}
             return self._key(specialization, self._compile_options({}), target, toolchain)
         except Exception as error:
@@ -140,7 +148,7 @@ class JitFunction:
     def _find(self, bound: dict[str, Any], called_from: Span | None, options: dict[str, Any]) -> Entry:
         """The table entry for bound arguments, compiled first if there is none or something it read has changed."""
         specialization = self._specialize(bound, called_from)
-        chosen, target = self._compile_options(options), _target(options)
+        chosen, target = self._compile_options(options), self._target(options)
         static = tuple(_identity(v) for v in specialization.static.values())
         place = (static, specialization.signature(), chosen, target.name, config().debug)
         entry = self._entries.get(place)
@@ -201,9 +209,21 @@ class JitFunction:
         chosen.pop("target", None)
         return CompileOptions.of(chosen)
 
+    def _target(self, options: dict[str, Any]) -> Target:
+        return find_target(options.get("target") or self._options.get("target") or config().target or "cpu")
+
 
 class KernelFunction(JitFunction):
     """A device function: launched from compiled host code, never called from Python."""
+
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> KernelLaunch: ...
+        @overload
+        def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+        @overload
+        def __get__(self, instance: object, owner: type | None = None) -> Callable[..., KernelLaunch]: ...
+        def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
         trace = active()
@@ -222,14 +242,18 @@ class KernelFunction(JitFunction):
 
 
 class Compiler:
-    """`compile(f, *args)`, and `compile[OptLevel(1), KeepPTX](f, *args)` with options as objects."""
+    """`compile(f, *args)` compiles without calling; `compile[OptLevel(1), KeepPTX](f, *args)` with options."""
 
     __slots__ = ("_flags",)
 
     def __init__(self, flags: tuple[CompileFlag, ...] = ()) -> None:
         self._flags = flags
 
+    def __repr__(self) -> str:
+        return "compile" + (f"[{', '.join(map(repr, self._flags))}]" if self._flags else "")
+
     def __getitem__(self, flags: Any) -> Compiler:
+        """With options as objects, one or several: `compile[OptLevel(1), KeepPTX]`."""
         try:
             return Compiler((*self._flags, *flags_of(flags)))
         except Exception as error:
@@ -238,7 +262,7 @@ class Compiler:
 
     def __call__(
         self,
-        function: Any,
+        function: Callable[..., Any],
         /,
         *args: Any,
         target: str = "",
@@ -246,7 +270,11 @@ class Compiler:
         options: str = "",
         **kwargs: Any,
     ) -> CompiledFunction:
-        """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function."""
+        """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function.
+
+        `target` is "cpu" or an architecture such as "nvptx:sm_90a", `opt_level` is 0 to 3, `options` a command line.
+        The result is called with the arguments that are no `Constexpr`, and shows every stage as text.
+        """
         try:
             chosen = options_of((*self._flags, *flags_in(options)))
             chosen |= {} if opt_level is None else {"opt_level": opt_level}
@@ -280,9 +308,16 @@ def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[A
 @overload
 def jit(function: Callable[..., Any], /) -> JitFunction: ...
 @overload
-def jit(*, language: DSL = ..., preprocessor: bool = ..., **options: Any) -> Callable[[Any], JitFunction]: ...
+def jit(
+    *, language: DSL = ..., preprocessor: bool = ..., **options: Any
+) -> Callable[[Callable[..., Any]], JitFunction]: ...
 def jit(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
-    """Compile a host function when it is called. `preprocessor=False` only traces; options as for `compile`."""
+    """Decorator: compile a host function when it is called, once for each specialization.
+
+    `@jit`, or with options `@jit(target="cpu", opt_level=2)`, which are those of `compile`. `preprocessor=False`
+    traces the function as it is: its `if` and `for` are then Python's own. `language` is a DSL with hooks and passes
+    of its own.
+    """
     try:
         return _decorate(JitFunction, function, language, preprocessor, options)
     except Exception as error:
@@ -290,8 +325,17 @@ def jit(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = T
         raise
 
 
+@overload
+def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
+@overload
+def kernel(
+    *, language: DSL = ..., preprocessor: bool = ..., **options: Any
+) -> Callable[[Callable[..., Any]], KernelFunction]: ...
 def kernel(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
-    """Compile a device function; a `@jit` function launches it: `k(args).launch(grid=..., block=...)`."""
+    """Decorator: a device function, which a `@jit` function launches: `k(args).launch(grid=..., block=...)`.
+
+    It says what one thread of the grid does. Options are those of `jit`.
+    """
     try:
         return _decorate(KernelFunction, function, language, preprocessor, options)
     except Exception as error:
@@ -302,6 +346,8 @@ def kernel(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool 
 def _decorate(cls: type[JitFunction], function: Any, language: DSL, preprocessor: bool, options: dict[str, Any]) -> Any:
     decorator = jit if cls is JitFunction else kernel
     CompileOptions.of({k: v for k, v in options.items() if k != "target"})
+    if "target" in options:
+        find_target(options["target"])  # refuses a name that is none
     if function is None:
         return functools.partial(decorator, language=language, preprocessor=preprocessor, **options)
     if isinstance(function, staticmethod | classmethod):
@@ -309,10 +355,6 @@ def _decorate(cls: type[JitFunction], function: Any, language: DSL, preprocessor
     if not isinstance(function, FunctionType):
         raise TypeError(f"@{decorator.__name__} decorates functions, not {function!r}")
     return cls(function, language, preprocessor, options)
-
-
-def _target(options: dict[str, Any]) -> Target:
-    return find_target(options.get("target") or config().target or "cpu")
 
 
 def _identity(value: Any) -> Any:

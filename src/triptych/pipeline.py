@@ -21,3 +21,7 @@ __all__ = [
     "make_pipeline_state",
     "sync",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -82,6 +82,16 @@ class Leaf:
     dtype: str
     memory: Memory | None = None
 
+    @property
+    def type_text(self) -> str:
+        """The type as a person reads it; what a call will tell of a tensor is `?`."""
+        if self.memory is None:
+            return self.dtype
+        shape, stride = (
+            ",".join(n if n.isdigit() else "?" for n in ns) for ns in (self.memory.shape, self.memory.stride)
+        )
+        return f"tensor<{self.dtype} o ({shape}):({stride})>"
+
 
 @dataclass(frozen=True, slots=True)
 class PassSpec:
@@ -110,6 +120,13 @@ class Traced:
     span: Span | None = None
     overwritten: tuple[tuple[Any, str], ...] = ()
     """Attributes of objects from outside that the function assigned before it read them, as (object, name)."""
+
+    @property
+    def signature(self) -> str:
+        """Name, arguments and results, as a person reads them."""
+        takes = ", ".join(f"{leaf.path}: {leaf.type_text}" for leaf in self.parameters)
+        gives = ", ".join(leaf.type_text for leaf in self.results) or "None"
+        return f"{self.name}({takes}) -> {gives if len(self.results) < 2 else f'({gives})'}"
 
 
 @dataclass(frozen=True, slots=True)

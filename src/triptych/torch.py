@@ -11,6 +11,8 @@ from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Numeric, numeric_class
 
+__all__ = ["create_cute_tensor_for_fp8", "current_stream", "default_stream", "dtype"]
+
 _SPELLED = {
     "Boolean": "bool",
     "TFloat32": "float32",
@@ -20,6 +22,10 @@ _SPELLED = {
     "Float4E2M1FN": "float4_e2m1fn_x2",
 }
 """How PyTorch calls types, where it is not the name in lower case. It packs two Float4E2M1FN into one element."""
+
+
+def __dir__() -> list[str]:
+    return __all__
 
 
 def dtype(ty: type[Numeric]) -> torch.dtype:

@@ -236,7 +236,7 @@ class Buffer:
         self.stride_order = stride_order
 
     def to_tensor(self, shape: Any, *, loc: Any = None, ip: Any = None) -> Any:
-        return cute.make_tensor(self.ptr, cute.make_ordered_layout(shape, self.stride_order), loc=loc, ip=ip)
+        return cute.make_tensor(self.ptr, cute.make_ordered_layout(shape, self.stride_order), loc=loc, ip=ip)  # type: ignore[call-arg]
 
     def __c_pointers__(self) -> Any:
         return self.ptr.__c_pointers__()
@@ -275,7 +275,7 @@ def test_object_with_the_argument_protocol(order: tuple[int, ...]) -> None:
 # small things ----------------------------------------------------------------------------------------------------
 @cutlass.dsl_user_op
 def hypotenuse(x: Any, y: Any, *, loc: Any = None, ip: Any = None) -> Any:
-    return cute.math.sqrt(x * x + y * y, loc=loc, ip=ip)
+    return cute.math.sqrt(x * x + y * y, loc=loc, ip=ip)  # type: ignore[call-arg]
 
 
 def test_operation_of_the_program_that_passes_its_place_on() -> None:

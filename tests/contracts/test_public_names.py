@@ -27,5 +27,6 @@ def test_unknown_name_is_an_attribute_error() -> None:
         getattr(triptych, "jitt")  # noqa: B009 (the name must stay unknown to the type checker)
 
 
-def test_dir_lists_the_public_names() -> None:
-    assert dir(triptych) == sorted(triptych.__all__)
+def test_dir_lists_the_public_names_and_modules() -> None:
+    modules = ("cuda", "cute", "cutlass_dsl", "layout", "pipeline", "testing", "torch", "utils")
+    assert dir(triptych) == sorted((*triptych.__all__, *modules))

@@ -73,7 +73,7 @@ def move(source: cute.Tensor, target: cute.Tensor, program: tt.Constexpr[Any]) -
     first = order.index(0)
     step = shape[first] + pad
     stride = (1, step) if first == 0 else (step, 1)
-    layout = cute.make_layout(shape, stride=stride)
+    layout: Any = cute.make_layout(shape, stride=stride)
     if tt.const_expr(swizzle is not None):
         layout = cute.make_composed_layout(cute.make_swizzle(*swizzle), 0, layout)
     shared = cute.SmemAllocator().allocate_tensor(source.element_type, layout, 128)

@@ -1,4 +1,4 @@
-"""The table of types in `docs/guides/numbers.md`, made from the data that the compiler uses."""
+"""The table of types in `docs/guides/number-types.md`, made from the data that the compiler uses."""
 
 from __future__ import annotations
 

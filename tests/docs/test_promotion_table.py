@@ -10,7 +10,7 @@ import pytest
 from tests.docs.promotion_table import SHOWN, promotion_table
 from triptych.metastage import promotion
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "numbers.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "number-types.md"
 PLACE = re.compile(r"(?<=test_promotion_table.py -->\n)(.*?)(?=<!-- end of the promotion table -->)", re.DOTALL)
 
 

@@ -80,3 +80,8 @@ def test_page_runs_and_keeps_its_promises(
 
 def test_readme_has_something_to_run() -> None:
     assert ROOT / "README.md" in RUNNABLE
+
+
+def test_no_page_is_called_like_a_module_of_python() -> None:
+    """Saved under the page's name, its program would be imported in place of that module."""
+    assert [page.name for page in RUNNABLE if page.stem in sys.stdlib_module_names] == []

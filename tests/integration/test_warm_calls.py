@@ -29,7 +29,7 @@ def test_a_default_that_changes() -> None:
         return n * factor
 
     assert [scaled(2) for _ in range(3)] == [6] * 3
-    scaled.__wrapped__.__defaults__ = (4,)  # type: ignore[attr-defined]
+    scaled.__wrapped__.__defaults__ = (4,)
     assert [scaled(2) for _ in range(3)] == [8] * 3
 
 

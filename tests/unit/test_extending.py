@@ -16,7 +16,7 @@ from triptych.prestage.errors import UnsupportedSyntaxError
 
 @dsl_user_op
 def leaky(x: Any, slope: float, *, loc: Any = None, ip: Any = None) -> Any:
-    return cute.where(x > 0, x, slope * x, loc=loc, ip=ip)
+    return cute.where(x > 0, x, slope * x, loc=loc, ip=ip)  # type: ignore[call-arg]
 
 
 def test_places_are_passed_along_and_dropped() -> None:

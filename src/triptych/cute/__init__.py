@@ -1,86 +1,77 @@
 """The kernel language: layouts whose integers are run-time values, tensors over them, and what kernels do with them.
 
-Public names load on first use (PEP 562). A name is added with one line in `_HOMES`.
+Public names load on first use. A name is added with one word in `_NAMES`; `pytest tests/contracts --update-golden` then
+writes the stub that type checkers read.
 """
 
 from __future__ import annotations
 
-import importlib
-import sys
-from typing import Any
+from triptych.support.lazy_names import LazyNames
 
-_HOMES = {
-    "triptych.cute.address_spaces": "AddressSpace",
-    "triptych.cute.copy_atoms": "CopyAtom make_copy_atom",
-    "triptych.cute.copying": "copy copy_atom_call",
-    "triptych.cute.math_functions": """
-        acos asin atan atan2 cos erf exp exp2 log log10 log2 rsqrt sin sqrt tan tanh
-    """,
-    "triptych.cute.matrix_products": "gemm mma_atom_call",
-    "triptych.cute.mma_atoms": "MmaAtom make_mma_atom",
-    "triptych.cute.plain_copies": "autovec_copy basic_copy basic_copy_if",
-    "triptych.cute.pointers": "Pointer make_ptr recast_ptr",
-    "triptych.cute.prefetching": "prefetch",
-    "triptych.cute.printing": "printf",
-    "triptych.cute.runtime.fake_tensors": "sym_int sym_int32 sym_int64",
-    "triptych.cute.shared_memory": "SmemAllocator",
-    "triptych.cute.structs": "struct",
-    "triptych.cute.tensor_makers": """
-        make_fragment_like make_identity_tensor make_rmem_tensor make_rmem_tensor_like make_tensor recast_tensor
-    """,
-    "triptych.cute.tensor_printing": "print_tensor",
-    "triptych.cute.tensor_ssa": "TensorSSA",
-    "triptych.cute.tensor_ssa_constructors": "empty_like full full_like ones_like zeros_like",
-    "triptych.cute.tensor_ssa_reduction": "ReductionOp",
-    "triptych.cute.tensor_ssa_selection": "all_ any_ where",
-    "triptych.cute.tensor_views": """
-        append append_ones assume blocked_product ceil_div coalesce complement composition cosize crd2idx depth dice
-        domain_offset elem_less filter filter_zeros flat_divide flat_product flatten get group_modes idx2crd
-        increment_coord is_congruent is_weakly_congruent leading_dim local_partition local_tile logical_divide
-        logical_product make_composed_layout make_identity_layout make_layout make_ordered_layout prepend product
-        product_each product_like raked_product rank repeat_like round_up select shape shape_div size size_in_bytes
-        slice_ slice_and_offset stride tile_to_shape tiled_divide tiled_product zipped_divide zipped_product
-    """,
-    "triptych.cute.tensors": "Tensor",
-    "triptych.cute.tiled_copies": """
-        ThrCopy TiledCopy make_cotiled_copy make_tiled_copy make_tiled_copy_A make_tiled_copy_B make_tiled_copy_C
-        make_tiled_copy_C_atom make_tiled_copy_D make_tiled_copy_S make_tiled_copy_tv
-    """,
-    "triptych.cute.tiled_mmas": "ThrMma TiledMma make_tiled_mma",
-    "triptych.cute.traced_integers": "checked_layouts realize traced_int trusted_int",
-    "triptych.jitting": "compile jit kernel",
-    "triptych.layout": """
-        ComposedLayout Coord E Int IntTuple Layout Shape Stride Swizzle SymInt Tile is_static left_inverse
-        make_layout_image_mask make_layout_like make_layout_tv make_swizzle max_common_layout max_common_vector
-        nullspace recast_layout repeat right_inverse transform_leaf tuple_add tuple_mul tuple_sub
-    """,
-    "triptych.metastage.scalars": """
-        BFloat16 Boolean Float Float16 Float32 Float64 Float4E2M1FN Float6E2M3FN Float6E3M2FN Float8E4M3
-        Float8E4M3B11FNUZ Float8E4M3FN Float8E5M2 Float8E8M0FNU Int128 Int16 Int32 Int4 Int64 Int8 Integer Numeric
-        TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8
-    """,
-    "triptych.objectstage.compile_flags": "EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel",
-}
-"""Where public names live: the names of each module."""
+_NAMES = LazyNames(
+    __name__,
+    {
+        "triptych.cute.address_spaces": "AddressSpace",
+        "triptych.cute.copy_atoms": "CopyAtom make_copy_atom",
+        "triptych.cute.copying": "copy copy_atom_call",
+        "triptych.cute.layout_questions": """
+            assume ceil_div cosize crd2idx depth elem_less idx2crd increment_coord is_congruent
+            is_weakly_congruent leading_dim product product_each product_like rank round_up shape
+            shape_div size size_in_bytes stride
+        """,
+        "triptych.cute.math_functions": """
+            acos asin atan atan2 cos erf exp exp2 log log10 log2 rsqrt sin sqrt tan tanh
+        """,
+        "triptych.cute.matrix_products": "gemm mma_atom_call",
+        "triptych.cute.mma_atoms": "MmaAtom make_mma_atom",
+        "triptych.cute.plain_copies": "autovec_copy basic_copy basic_copy_if",
+        "triptych.cute.pointers": "Pointer make_ptr recast_ptr",
+        "triptych.cute.prefetching": "prefetch",
+        "triptych.cute.printing": "printf",
+        "triptych.cute.program_integers": "Coord Int IntTuple Shape Stride",
+        "triptych.cute.runtime.fake_tensors": "sym_int sym_int32 sym_int64",
+        "triptych.cute.shared_memory": "SmemAllocator",
+        "triptych.cute.structs": "struct",
+        "triptych.cute.tensor_makers": """
+            make_fragment_like make_identity_tensor make_rmem_tensor make_rmem_tensor_like make_tensor recast_tensor
+        """,
+        "triptych.cute.tensor_printing": "print_tensor",
+        "triptych.cute.tensor_ssa": "TensorSSA",
+        "triptych.cute.tensor_ssa_constructors": "empty_like full full_like ones_like zeros_like",
+        "triptych.cute.tensor_ssa_reduction": "ReductionOp",
+        "triptych.cute.tensor_ssa_selection": "all_ any_ where",
+        "triptych.cute.tensor_views": """
+            append append_ones blocked_product coalesce complement composition dice domain_offset filter
+            filter_zeros flat_divide flat_product flatten get group_modes local_partition local_tile
+            logical_divide logical_product make_composed_layout make_identity_layout make_layout
+            make_ordered_layout prepend raked_product repeat_like select slice_ slice_and_offset
+            tile_to_shape tiled_divide tiled_product zipped_divide zipped_product
+        """,
+        "triptych.cute.tensors": "Tensor",
+        "triptych.cute.tiled_copies": """
+            ThrCopy TiledCopy make_cotiled_copy make_tiled_copy make_tiled_copy_A make_tiled_copy_B make_tiled_copy_C
+            make_tiled_copy_C_atom make_tiled_copy_D make_tiled_copy_S make_tiled_copy_tv
+        """,
+        "triptych.cute.tiled_mmas": "ThrMma TiledMma make_tiled_mma",
+        "triptych.cute.traced_integers": "checked_layouts realize traced_int trusted_int",
+        "triptych.jitting": "compile jit kernel",
+        "triptych.layout": """
+            ComposedLayout E Layout Swizzle SymInt Tile is_static left_inverse make_layout_image_mask
+            make_layout_like make_layout_tv make_swizzle max_common_layout max_common_vector nullspace
+            recast_layout repeat right_inverse transform_leaf tuple_add tuple_mul tuple_sub
+        """,
+        "triptych.metastage.scalars": """
+            BFloat16 Boolean Float Float16 Float32 Float64 Float4E2M1FN Float6E2M3FN Float6E3M2FN Float8E4M3
+            Float8E4M3B11FNUZ Float8E4M3FN Float8E5M2 Float8E8M0FNU Int128 Int16 Int32 Int4 Int64 Int8 Integer Numeric
+            TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8
+        """,
+        "triptych.objectstage.compile_flags": "EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel",
+    },
+    modules=("arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"),
+)
 
-_MODULES = ("arch", "math", "nvgpu", "runtime", "testing", "typing", "utils")
-"""Public names that are modules of their own."""
-
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
-
-__all__ = sorted((*_HOME_OF, *_MODULES))  # noqa: PLE0605 - a list, although not written out
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name from its home module once; afterwards it is an ordinary attribute."""
-    if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    value = getattr(importlib.import_module(home), name)
-    globals()[name] = value
-    return value
+__getattr__ = _NAMES.load
+__all__ = sorted((*_NAMES.homes, *_NAMES.modules))  # noqa: PLE0605 - a list, although not written out
 
 
 def __dir__() -> list[str]:

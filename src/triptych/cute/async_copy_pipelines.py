@@ -39,6 +39,7 @@ class CooperativeGroup:
 
     @property
     def threads(self) -> int:
+        """How many threads it has."""
         return self.size * (32 if self.agent is Agent.Warp else 1)
 
 
@@ -62,6 +63,9 @@ class PipelineCpAsync:
     def __init__(self, num_stages: int, synchronisation: Synchronisation) -> None:
         self.num_stages = num_stages
         self._synchronisation = synchronisation
+
+    def __repr__(self) -> str:
+        return f"PipelineCpAsync({self.num_stages} stages)"
 
     @staticmethod
     @device_function

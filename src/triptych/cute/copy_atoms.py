@@ -58,6 +58,8 @@ class CopyAtom(StaticExpression):
         bits = f", {self.num_bits_per_copy or self.value_type.width} bits" if size(self.thr_id) == 1 else ""
         return f"{type(self.op).__name__}<{self.value_type.__name__}{bits}>"
 
+    __repr__ = __str__
+
 
 def _values(layout: Layout) -> int:
     count = size(layout, [1])

@@ -150,5 +150,5 @@ def _require_predicates(pred: Tensor, src: Tensor, count: int, together: int) ->
 def _arranged(tensor: Tensor, together: int, count: int) -> Tensor:
     """(values of an instruction, instructions), first coordinate fastest."""
     order: Any = Layout((together, count), (1, together))
-    layout: AnyLayout = composition(tensor.layout, order)  # type: ignore[type-var]
+    layout: AnyLayout = composition(tensor.layout, order)
     return Tensor(tensor.iterator, layout)

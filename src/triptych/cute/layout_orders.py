@@ -34,9 +34,11 @@ class LayoutEnum(enum.Enum):
         )
 
     def is_k_major_a(self) -> bool:
+        """Of A as (m, k)."""
         return self is LayoutEnum.ROW_MAJOR
 
     def is_m_major_a(self) -> bool:
+        """Of A as (m, k)."""
         return self is LayoutEnum.COL_MAJOR
 
     def is_k_major_b(self) -> bool:
@@ -48,7 +50,9 @@ class LayoutEnum(enum.Enum):
         return self is LayoutEnum.COL_MAJOR
 
     def is_n_major_c(self) -> bool:
+        """Of C as (m, n)."""
         return self is LayoutEnum.ROW_MAJOR
 
     def is_m_major_c(self) -> bool:
+        """Of C as (m, n)."""
         return self is LayoutEnum.COL_MAJOR

@@ -123,3 +123,7 @@ __all__ = [
     "tanh",
     "trunc",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -25,16 +25,19 @@ from triptych.metastage.tracing import place
 def add(
     x: MathOperand, y: MathOperand, fastmath: bool = False, rounding: RoundingMode | None = None, ftz: bool = False
 ) -> Any:
+    """`x + y`; the options are for floats."""
     return _arithmetic("arith.addf", operator.add, x, y, fastmath, rounding, ftz)
 
 
 def sub(x: MathOperand, y: MathOperand, fastmath: bool = False) -> Any:
+    """`x - y`; the option is for floats."""
     return _arithmetic("arith.subf", operator.sub, x, y, fastmath, None, False)
 
 
 def mul(
     x: MathOperand, y: MathOperand, fastmath: bool = False, rounding: RoundingMode | None = None, ftz: bool = False
 ) -> Any:
+    """`x * y`; the options are for floats."""
     return _arithmetic("arith.mulf", operator.mul, x, y, fastmath, rounding, ftz)
 
 

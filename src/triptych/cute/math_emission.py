@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import StrEnum
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from triptych.cute.tensor_ssa import Elementwise, TensorSSA, typed
 from triptych.cute.tensor_ssa_errors import RoundingModeError
@@ -19,10 +19,12 @@ from triptych.metastage.conversion import constant
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.numeric import operator_type
 from triptych.metastage.promotion import TYPES, TypeInfo
-from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric
+from triptych.metastage.scalars import NUMERIC_CLASSES, BFloat16, Float16, Float32, Float64, Numeric
 from triptych.metastage.tracing import place
 
 MathOperand: TypeAlias = "Numeric | TensorSSA | float | int | bool"
+X = TypeVar("X", TensorSSA, Float16, BFloat16, Float32, Float64, float, Numeric)
+"""What a function of one operand takes and gives: floats keep their type, of integers only the kind is certain."""
 
 BOOLEAN = TYPES["Boolean"]
 FAST = "#arith.fastmath<contract,arcp,afn>"

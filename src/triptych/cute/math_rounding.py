@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from triptych.cute.math_emission import BOOLEAN, SMALLEST_NORMAL, MathOperand, apply, float_type, is_traced
+from triptych.cute.math_emission import BOOLEAN, SMALLEST_NORMAL, MathOperand, X, apply, float_type, is_traced
 from triptych.cute.tensor_ssa import Elementwise, typed
 from triptych.metastage.arithmetic import comparison
 from triptych.metastage.conversion import constant
@@ -18,29 +18,34 @@ from triptych.metastage.tracing import Trace, place
 
 
 # whole numbers ----------------------------------------------------------------------------------------------------
-def floor(x: MathOperand, fastmath: bool = False) -> Any:
+def floor(x: X, fastmath: bool = False) -> X:
     """The next whole number downwards, as a float."""
-    return apply("math.floor", lambda number: float(math.floor(number)), x, fast=fastmath)
+    result: X = apply("math.floor", lambda number: float(math.floor(number)), x, fast=fastmath)
+    return result
 
 
-def ceil(x: MathOperand, fastmath: bool = False) -> Any:
+def ceil(x: X, fastmath: bool = False) -> X:
     """The next whole number upwards, as a float."""
-    return apply("math.ceil", lambda number: float(math.ceil(number)), x, fast=fastmath)
+    result: X = apply("math.ceil", lambda number: float(math.ceil(number)), x, fast=fastmath)
+    return result
 
 
-def trunc(x: MathOperand, fastmath: bool = False) -> Any:
+def trunc(x: X, fastmath: bool = False) -> X:
     """The whole number toward zero, as a float."""
-    return apply("math.trunc", lambda number: float(math.trunc(number)), x, fast=fastmath)
+    result: X = apply("math.trunc", lambda number: float(math.trunc(number)), x, fast=fastmath)
+    return result
 
 
-def round(x: MathOperand, fastmath: bool = False) -> Any:
+def round(x: X, fastmath: bool = False) -> X:
     """The nearest whole number, of two the one away from zero (Python's `round` takes the even one)."""
-    return apply("math.round", _round_half_away, x, fast=fastmath)
+    result: X = apply("math.round", _round_half_away, x, fast=fastmath)
+    return result
 
 
-def roundeven(x: MathOperand, fastmath: bool = False) -> Any:
+def roundeven(x: X, fastmath: bool = False) -> X:
     """The nearest whole number, of two the even one."""
-    return apply("math.roundeven", lambda number: float(builtins.round(number)), x, fast=fastmath)
+    result: X = apply("math.roundeven", lambda number: float(builtins.round(number)), x, fast=fastmath)
+    return result
 
 
 def _round_half_away(number: float) -> float:
@@ -49,16 +54,18 @@ def _round_half_away(number: float) -> float:
 
 
 # signs ------------------------------------------------------------------------------------------------------------
-def abs(x: MathOperand, fastmath: bool = False, ftz: bool = False) -> Any:
+def abs(x: X, fastmath: bool = False, ftz: bool = False) -> X:
     """Without its sign; integers stay integers."""
     if not is_traced(x) or typed(x).info.kind != "float":
-        return builtins.abs(x)
+        size: X = builtins.abs(x)
+        return size
     return absf(x, fastmath, ftz)
 
 
-def absf(x: MathOperand, fastmath: bool = False, ftz: bool = False) -> Any:
+def absf(x: X, fastmath: bool = False, ftz: bool = False) -> X:
     """A float without its sign."""
-    return apply("math.absf", math.fabs, x, fast=fastmath, ftz=ftz)
+    result: X = apply("math.absf", math.fabs, x, fast=fastmath, ftz=ftz)
+    return result
 
 
 def absi(x: MathOperand) -> Any:
@@ -71,9 +78,10 @@ def absi(x: MathOperand) -> Any:
     )
 
 
-def neg(x: MathOperand, fastmath: bool = False) -> Any:
+def neg(x: X, fastmath: bool = False) -> X:
     """With the opposite sign."""
-    return apply("arith.negf", lambda number: -number, x, fast=fastmath)
+    result: X = apply("arith.negf", lambda number: -number, x, fast=fastmath)
+    return result
 
 
 def copysign(mag: MathOperand, sign: MathOperand, fastmath: bool = False) -> Any:

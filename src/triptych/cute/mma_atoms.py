@@ -30,6 +30,7 @@ class MmaAtom(StaticExpression):
 
     @property
     def shape_mnk(self) -> tuple[int, int, int]:
+        """The extents M, N and K of one product."""
         return self.op.shape_mnk
 
     @property
@@ -66,6 +67,8 @@ class MmaAtom(StaticExpression):
 
     def __str__(self) -> str:
         return str(self.op)
+
+    __repr__ = __str__
 
 
 def make_mma_atom(op: MmaOp) -> MmaAtom:

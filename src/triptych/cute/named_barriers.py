@@ -32,6 +32,7 @@ class NamedBarrier:
     sync = arrive_and_wait
 
     def get_barrier(self) -> int:
+        """Its number among the barriers of a block."""
         return self.barrier_id
 
 

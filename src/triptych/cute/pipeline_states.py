@@ -62,16 +62,22 @@ class PipelineState:
         self.stages: int = stages
         self._count, self._index, self._phase = RunTimeInt(count), RunTimeInt(index), RunTimeInt(phase)
 
+    def __repr__(self) -> str:
+        return f"PipelineState({self.stages} stages)"
+
     @property
     def count(self) -> Any:
+        """How many stages have been passed."""
         return self._count.get()
 
     @property
     def index(self) -> Any:
+        """The stage in the ring."""
         return self._index.get()
 
     @property
     def phase(self) -> Any:
+        """Which pass around the ring, modulo two."""
         return self._phase.get()
 
     def clone(self) -> PipelineState:

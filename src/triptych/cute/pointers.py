@@ -57,6 +57,7 @@ class Pointer:
 
     @property
     def value_type(self) -> type[Numeric]:
+        """The type of what it points to."""
         return self.dtype
 
     element_type = value_type

@@ -59,7 +59,7 @@ def register_offsets(tensor: Tensor, start: int, modes: str, what: str, counts: 
 
 def _offsets(layout: Layout, mode: int, count: int) -> list[int]:
     """What a coordinate of one mode adds to the index; a mode that the layout does not have adds nothing."""
-    return [layout[mode](i) for i in range(count)] if mode < len(layout) else [0]  # type: ignore[misc]
+    return [layout[mode](i) for i in range(count)] if mode < len(layout) else [0]
 
 
 def _scattered(

@@ -26,6 +26,9 @@ class SmemAllocator:
     def __init__(self) -> None:
         """Only in a kernel: there is no shared memory elsewhere."""
 
+    def __repr__(self) -> str:
+        return "SmemAllocator()"
+
     def allocate(self, size_or_type: Any, byte_alignment: int = 1) -> Any:
         """Room for a number of bytes, for one scalar (both as a pointer) or for a `cute.struct`."""
         if isinstance(size_or_type, struct):

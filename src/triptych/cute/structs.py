@@ -121,6 +121,9 @@ class Struct:
         object.__setattr__(self, "_kind", kind)
         object.__setattr__(self, "ptr", pointer)
 
+    def __repr__(self) -> str:
+        return f"<{self._kind} at {self.ptr}>"
+
     def __getattr__(self, name: str) -> Any:
         for member in self._kind.members:
             if member.name == name:

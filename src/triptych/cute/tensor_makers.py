@@ -12,13 +12,13 @@ from triptych.cute.element_storage import storage_of
 from triptych.cute.errors import PointerError, StaticTensorError
 from triptych.cute.integers import ints
 from triptych.cute.pointers import Pointer
+from triptych.cute.program_integers import IntTuple
 from triptych.cute.tensors import Tensor
 from triptych.cute.traced_integers import realize
 from triptych.layout import (
     AnyLayout,
     ComposedLayout,
     Int,
-    IntTuple,
     Layout,
     Swizzle,
     cosize,
@@ -102,7 +102,7 @@ def make_identity_tensor(shape: IntTuple) -> Tensor:
 def recast_tensor(src: Tensor, dst_type: type[Numeric], swizzle_: Swizzle | None = None) -> Tensor:
     """The same memory as elements of another size."""
     kind, pointer = numeric_class(dst_type), src.pointer
-    layout: AnyLayout = recast_layout(_bits(kind), _bits(pointer.dtype), src.layout)  # type: ignore[type-var]
+    layout: AnyLayout = recast_layout(_bits(kind), _bits(pointer.dtype), src.layout)
     return Tensor(pointer.recast(kind, swizzle_), layout)
 
 

@@ -34,10 +34,12 @@ def full_like(a: Shaped, fill_value: Any, dtype: type[Any] | None = None) -> Ten
 
 
 def zeros_like(a: Shaped, dtype: type[Any] | None = None) -> TensorSSA:
+    """A tensor of the same shape that has 0 everywhere."""
     return full_like(a, 0, dtype)
 
 
 def ones_like(a: Shaped, dtype: type[Any] | None = None) -> TensorSSA:
+    """A tensor of the same shape that has 1 everywhere."""
     return full_like(a, 1, dtype)
 
 

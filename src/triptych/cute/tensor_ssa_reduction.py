@@ -32,6 +32,7 @@ class ReductionOp(Enum):
     MIN = "min"
 
     def combine(self, emitter: Trace, info: TypeInfo, left: Any, right: Any) -> Any:
+        """Two partial results as one."""
         match self:
             case ReductionOp.ADD:
                 return arithmetic.binary(emitter, "+", info, left, right, None)

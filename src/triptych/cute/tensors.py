@@ -35,6 +35,7 @@ from triptych.layout import (
     tuple_add,
 )
 from triptych.layout.coordinates import has_underscore
+from triptych.layout.tuples import Modes
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 
@@ -42,26 +43,31 @@ from triptych.metastage.tracing import place
 class Tensor:
     """iterator o layout. The iterator is a pointer, or a coordinate for tensors of coordinates."""
 
+    __module__ = "triptych.cute"  # where programs have it from: signatures and help name it so
     __slots__ = ("iterator", "layout")
     __runtime_mutable__ = True
     """What is assigned changes memory when the program runs, not the Python object."""
 
     def __init__(self, iterator: Pointer | IntTuple, layout: AnyLayout) -> None:
-        self.iterator = iterator
-        self.layout = layout
+        self.iterator: Pointer | Any = iterator
+        """The pointer of a tensor in memory; of a tensor of coordinates, the first one."""
+        self.layout: Layout | Any = layout
+        """A `Layout`, or a `ComposedLayout` where a swizzle or an offset belongs to it."""
 
     # what it is -------------------------------------------------------------------------------------------------
     @property
-    def shape(self) -> Any:
+    def shape(self) -> Modes:
+        """The extents: ints that are known while tracing, numbers of the run, or tuples of them."""
         return numbers(self.layout.shape)
 
     @property
-    def stride(self) -> Any:
+    def stride(self) -> Modes:
+        """How many elements lie between neighbours, nested like the shape."""
         outer = self.layout.outer if isinstance(self.layout, ComposedLayout) else self.layout
         return numbers(outer.stride)
 
     @property
-    def element_type(self) -> type[Numeric] | None:
+    def element_type(self) -> type[Numeric] | Any:
         """The type of the elements; None for coordinates, which are tuples."""
         return self.iterator.dtype if isinstance(self.iterator, Pointer) else None
 
@@ -73,7 +79,8 @@ class Tensor:
         return str(self)
 
     @property
-    def memspace(self) -> AddressSpace | None:
+    def memspace(self) -> AddressSpace | Any:
+        """Where the elements are; None for coordinates."""
         return self.iterator.memspace if isinstance(self.iterator, Pointer) else None
 
     @property

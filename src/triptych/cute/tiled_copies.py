@@ -39,10 +39,12 @@ class TiledCopy(StaticExpression):
 
     @property
     def op(self) -> Any:
+        """The operation of its atom."""
         return self.atom.op
 
     @property
     def value_type(self) -> type[Numeric]:
+        """The type of the elements that are moved."""
         return self.atom.value_type
 
     @property
@@ -78,6 +80,8 @@ class TiledCopy(StaticExpression):
 
     def __str__(self) -> str:
         return f"tiled copy of {self.atom} by {self.layout_tv_tiled} on {text(tile_shape(self.tiler_mn))}"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,7 @@ class TiledMma(StaticExpression):
     # what it is -------------------------------------------------------------------------------------------------
     @property
     def op(self) -> MmaOp:
+        """The operation of its atom."""
         return self.atom.op
 
     @property
@@ -155,6 +156,8 @@ class TiledMma(StaticExpression):
     def __str__(self) -> str:
         taken = tuple(map(self.get_tile_size, range(3)))
         return f"tiled product of {self.atom} by {self.atom_layout_mnk} on {text(taken)}"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True, slots=True)

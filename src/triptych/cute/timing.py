@@ -18,7 +18,12 @@ class JitArguments:
         self.args = args
         self.kwargs = kwargs
 
+    def __repr__(self) -> str:
+        given = (*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items()))
+        return f"JitArguments({', '.join(given)})"
+
     def call(self, function: Callable[..., Any]) -> Any:
+        """Call a function with them."""
         return function(*self.args, **self.kwargs)
 
 

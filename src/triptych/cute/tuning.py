@@ -57,8 +57,6 @@ def autotune_jit(
 class AutotunedFunction:
     """A `@jit` function that chooses some of its arguments itself. `compile` takes it for the function in it."""
 
-    __wrapped__: JitFunction
-
     def __init__(
         self,
         function: JitFunction,
@@ -67,11 +65,16 @@ class AutotunedFunction:
         repeats: tuple[int, int],
     ) -> None:
         functools.update_wrapper(self, function)
+        self.__wrapped__ = function
         self._params = params
         self._watched = watched
         self._repeats = repeats
         self.best: dict[tuple[Any, ...], dict[str, Any]] = {}
         """The parameters chosen for each combination of watched arguments."""
+
+    def __repr__(self) -> str:
+        choices = ", ".join(f"{name} of {list(values)}" for name, values in self._params.items())
+        return f"<AutotunedFunction {self.__wrapped__.function.__qualname__}, {choices}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         function = self.__wrapped__

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from triptych.cute.address_spaces import AddressSpace
 from triptych.cute.pointers import Pointer
+from triptych.cute.program_integers import Coord, Int, IntTuple, Shape, Stride
 from triptych.cute.tensors import Tensor
-from triptych.layout import ComposedLayout, Coord, Int, IntTuple, Layout, Shape, Stride, SymInt, Tile
+from triptych.layout import ComposedLayout, Layout, SymInt, Tile
 from triptych.metastage.scalars import (
     BFloat16,
     Boolean,
@@ -79,3 +80,7 @@ __all__ = [
     "Uint64",
     "Uint128",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from triptych.cute.latex_pictures import print_latex, print_latex_tv
 from triptych.cute.layout_orders import LayoutEnum
 from triptych.cute.narrow_types import is_fp8_dtype
 from triptych.cute.shared_capacity import get_smem_capacity_in_bytes
 from triptych.cute.shared_memory import SmemAllocator
+
+if TYPE_CHECKING:
+    from triptych.torch import create_cute_tensor_for_fp8 as create_cute_tensor_for_fp8
 
 __all__ = [
     "LayoutEnum",
@@ -22,8 +25,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """What needs PyTorch is loaded when it is named."""
-    if name == "create_cute_tensor_for_fp8":
-        return importlib.import_module("triptych.torch").create_cute_tensor_for_fp8
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        """What needs PyTorch is loaded when it is named."""
+        if name == "create_cute_tensor_for_fp8":
+            return importlib.import_module("triptych.torch").create_cute_tensor_for_fp8
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "create_cute_tensor_for_fp8"]

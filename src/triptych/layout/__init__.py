@@ -218,3 +218,7 @@ __all__ = [
     "zipped_divide",
     "zipped_product",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -19,7 +19,7 @@ from triptych.layout.notation import Reader
 from triptych.layout.picture import fits_a_picture, index_grid
 from triptych.layout.svg import draw_svg
 from triptych.layout.swizzle import Swizzle
-from triptych.layout.tuples import Coord, IntTuple, Shape, tuple_text
+from triptych.layout.tuples import Coord, IntTuple, Modes, tuple_text
 
 Inner: TypeAlias = Layout | Swizzle | Callable[[Any], Any]
 """What the indices of the outer layout go through; a function of the user's own can only be evaluated."""
@@ -55,7 +55,7 @@ class ComposedLayout:
         )
 
     @property
-    def shape(self) -> Shape:
+    def shape(self) -> Modes:
         """The shape of the domain."""
         return self.outer.shape
 

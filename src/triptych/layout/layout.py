@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from triptych.layout.alignment import max_alignment
 from triptych.layout.coordinates import evaluate, has_underscore, hier_coord
@@ -16,15 +17,27 @@ from triptych.layout.integers import Int, is_static
 from triptych.layout.notation import read_layout
 from triptych.layout.picture import fits_a_picture, index_grid
 from triptych.layout.svg import draw_svg
-from triptych.layout.tuples import Coord, IntTuple, Shape, Stride, at, congruent, modes_of, product, rank_of, tuple_text
+from triptych.layout.tuples import (
+    Coord,
+    IntTuple,
+    Modes,
+    Shape,
+    Stride,
+    at,
+    congruent,
+    modes_of,
+    product,
+    rank_of,
+    tuple_text,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
     """shape : stride."""
 
-    shape: Shape
-    stride: Stride
+    shape: Modes
+    stride: Modes
 
     def __post_init__(self) -> None:
         if not congruent(self.shape, self.stride):
@@ -47,8 +60,11 @@ class Layout:
         """How many elements can be moved at once, wherever such a group begins."""
         return max_alignment(self.shape, self.stride)
 
-    def __call__(self, coord: Coord) -> IntTuple:
-        """The index of a coordinate, in any of its forms: one integer, one per mode, one per leaf."""
+    def __call__(self, coord: Coord) -> Any:
+        """The index of a coordinate, in any of its forms: one integer, one per mode, one per leaf.
+
+        It is an integer, or a coordinate where the strides lead into coordinates.
+        """
         if not isinstance(coord, int) and has_underscore(coord):
             raise ProfileError(
                 "a coordinate with None selects a part, it has no index",

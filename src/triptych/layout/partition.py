@@ -55,7 +55,7 @@ def make_layout_image_mask(lay: Layout, coord: Coord, mode: int) -> int:
         raise ProfileError("the mask needs a static layout and coordinate", found=f"{lay} at {coord}")
     mask = 0
     for i in range(count):
-        mask |= 1 << (offset + int(along(i)))  # type: ignore[arg-type]  # an index, since the offset is one
+        mask |= 1 << (offset + int(along(i)))  # an index, since the offset is one
     return mask
 
 

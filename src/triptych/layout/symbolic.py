@@ -91,10 +91,12 @@ class SymInt:
 
     @property
     def divisibility(self) -> int:
+        """The largest integer known to divide the value."""
         return math.gcd(*(coefficient for _, coefficient in self.terms))
 
     @property
     def width(self) -> int:
+        """Bits of the machine integer: 32 or 64."""
         return max(atom.width for monomial, _ in self.terms for atom in monomial)
 
     @property
@@ -103,12 +105,15 @@ class SymInt:
         return frozenset(symbol for monomial, _ in self.terms for atom in monomial for symbol in _symbols(atom))
 
     def known_equal(self, other: Int) -> bool:
+        """Whether the two values are equal for every run."""
         return self == other
 
     def minimum(self, other: Int) -> Int:
+        """The smaller of two values."""
         return _minimum(self, other)
 
     def promise(self, requirement: Requirement) -> bool:
+        """Have a requirement checked when the program runs; False when that will not happen."""
         return next(iter(self.symbols)).promise(requirement)
 
     def substitute(self, bindings: Mapping[str, Int]) -> Int:

@@ -17,6 +17,8 @@ IntTuple: TypeAlias = "Int | tuple[IntTuple, ...]"
 Shape: TypeAlias = IntTuple
 Stride: TypeAlias = "Step | tuple[Stride, ...]"
 Coord: TypeAlias = "Int | tuple[Coord, ...] | None"
+Modes: TypeAlias = "tuple[Any, ...] | Any"
+"""What a layout has one of for each mode, so that `layout.shape[0]` is one; an integer where it has no modes."""
 Tile: TypeAlias = Any
 """A tiler: an integer, a layout, None for a whole mode, or a tuple of tilers."""
 

@@ -21,6 +21,8 @@ else:
     class Constexpr(Generic[T]):
         """Annotation of arguments and variables that are part of the program: `n: Constexpr`, `Constexpr[int]`."""
 
+        __module__ = "triptych"
+
 
 def const_expr(value: Any) -> Any:
     """`value`, which must be known while tracing: an `if const_expr(...)` leaves only the taken side in the code."""
@@ -62,6 +64,10 @@ class Range:
         given = {"unroll": unroll, "prefetch_stages": prefetch_stages, "vectorize": int(vectorize)}
         self.hints = tuple((name, value) for name, value in given.items() if value)
 
+    def __repr__(self) -> str:
+        hints = "".join(f", {name}={value}" for name, value in self.hints) + ", unroll_full=True" * self.unroll_full
+        return f"range({self.start}, {self.stop}, {self.step}{hints})"
+
     def static(self) -> builtins.range:
         """The same range in Python; run-time bounds are an error."""
         bounds = (self.start, self.stop, self.step)
@@ -69,7 +75,7 @@ class Range:
             require_static(bound, "unrolling a range", "`for i in range(...)`, which loops at run time")
         return builtins.range(*bounds)
 
-    def __iter__(self) -> Iterator[int]:
+    def __iter__(self) -> Iterator[Any]:
         """Plain Python iteration: in a comprehension, or where nothing is traced."""
         if any(is_dynamic(bound) for bound in (self.start, self.stop, self.step)):
             raise StaticRequiredError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FunctionType
-from typing import Any
+from typing import Any, Unpack
 
 from triptych.ir.device_module import NAME as MODULE
 from triptych.ir.device_module import DeviceModule
@@ -21,7 +21,7 @@ from triptych.metastage.calls import declared_arguments
 from triptych.metastage.errors import ArgumentBindingError, KernelCallError, LeakedValueError, ReturnValueError
 from triptych.metastage.kernel_arguments import Rebuild, flatten
 from triptych.metastage.kernel_body import KernelBody, symbol
-from triptych.metastage.launch_options import LaunchOptions
+from triptych.metastage.launch_options import LaunchKeywords, LaunchOptions
 from triptych.metastage.launch_shape import LaunchShape, static_dimensions
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Int32, lift
@@ -32,6 +32,9 @@ from triptych.metastage.tracing import Region, Trace, place
 
 class KernelLaunch:
     """A kernel with its arguments, waiting for `.launch(...)`."""
+
+    def __repr__(self) -> str:
+        return f"<KernelLaunch {self._function.__qualname__}({', '.join(self._arguments)}), launched by `.launch(...)`>"
 
     def __init__(
         self,
@@ -49,7 +52,7 @@ class KernelLaunch:
         self._call = (function.__name__, place())
         trace.unlaunched.append(self._call)
 
-    def launch(self, *, grid: Any = None, block: Any = None, **keywords: Any) -> None:
+    def launch(self, *, grid: Any = None, block: Any = None, **keywords: Unpack[LaunchKeywords]) -> None:
         """Run the kernel for every thread of every block; `smem=None` provides the shared memory it allocates."""
         trace, name = self._trace, self._function.__name__
         options = LaunchOptions.of(name, keywords)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from triptych.metastage.errors import ArgumentBindingError
 from triptych.metastage.launch_shape import dimensions_of, static_dimensions
@@ -12,24 +13,31 @@ from triptych.metastage.tracing import place
 from triptych.support.nearest import did_you_mean
 from triptych.support.runtime_errors import LaunchShapeError
 
-_WITHOUT_EFFECT = frozenset(
-    {
-        "fallback_cluster",
-        "smem_merge_branch_allocs",
-        "programmatic_event_flags",
-        "programmatic_event_trigger_at_block_start",
-        "launch_completion_event_flags",
-    }
-)
-"""What no result depends on."""
 _EVENTS = ("programmatic_event", "launch_completion_event")
 _HINTS = ("min_blocks_per_mp", "max_number_threads")
-_KNOWN = (
-    *("grid", "block", "cluster", "smem", "stream", "cooperative", "use_pdl"),
-    *_HINTS,
-    *_EVENTS,
-    *sorted(_WITHOUT_EFFECT),
-)
+
+
+class LaunchKeywords(TypedDict, total=False):
+    """The keywords of `.launch(...)` beside `grid` and `block`, for type checkers and editors."""
+
+    cluster: Any
+    smem: Any
+    stream: Any
+    cooperative: bool
+    use_pdl: bool
+    min_blocks_per_mp: int
+    max_number_threads: Any
+    programmatic_event: Any
+    launch_completion_event: Any
+    # no result depends on the rest
+    fallback_cluster: Any
+    launch_completion_event_flags: Any
+    programmatic_event_flags: Any
+    programmatic_event_trigger_at_block_start: Any
+    smem_merge_branch_allocs: Any
+
+
+_KNOWN = ("grid", "block", *LaunchKeywords.__annotations__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,7 @@ class LaunchOptions:
     """For the code generator of a GPU: kept with the kernel."""
 
     @classmethod
-    def of(cls, name: str, keywords: dict[str, Any]) -> LaunchOptions:
+    def of(cls, name: str, keywords: Mapping[str, Any]) -> LaunchOptions:
         for keyword in keywords:
             if keyword not in _KNOWN:
                 raise _unknown(name, keyword)

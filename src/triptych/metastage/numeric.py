@@ -6,7 +6,7 @@ Every operator asks the promotion table for its type and `arithmetic` for its op
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 
 from triptych.hooks import COMPARISONS as COMPARE_PYTHON
 from triptych.metastage import arithmetic, conversion, promotion
@@ -15,6 +15,11 @@ from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.tracing import Region, Trace, active, place
 from triptych.support.float_formats import FLOAT_FORMATS
+
+if TYPE_CHECKING:
+    from triptych.metastage.scalars import Boolean, Float32, Int32
+
+N = TypeVar("N", bound="Numeric")
 
 NUMERIC_CLASSES: dict[str, type[Numeric]] = {}
 """Every numeric class by name, filled by `scalars`."""
@@ -77,7 +82,8 @@ class Numeric(Operators):
         return self._region is not None
 
     @property
-    def dtype(self) -> type[Numeric]:
+    def dtype(self) -> type[Self]:
+        """Its type, which is its class."""
         return type(self)
 
     def ir_value(self) -> Any:
@@ -92,6 +98,14 @@ class Numeric(Operators):
             raise leaked(self, region)
         return self._value
 
+    @overload
+    def to(self, dtype: type[N], *, saturate: bool = False) -> N: ...
+    @overload
+    def to(self, dtype: type[bool], *, saturate: bool = False) -> Boolean: ...  # type: ignore[overload-overlap]
+    @overload
+    def to(self, dtype: type[int], *, saturate: bool = False) -> Int32: ...
+    @overload
+    def to(self, dtype: type[float], *, saturate: bool = False) -> Float32: ...
     def to(self, dtype: type[Any], *, saturate: bool = False) -> Any:
         """Convert: floats to integers truncate toward zero, narrower integers wrap. `int` is Int32, `float` Float32.
 
@@ -106,6 +120,12 @@ class Numeric(Operators):
         value = conversion.convert(trace, self.ir_value(), self.info, target.info, saturate=saturate)
         return target.of(value, trace.region)
 
+    @overload
+    def bitcast(self, dtype: type[N]) -> N: ...
+    @overload
+    def bitcast(self, dtype: type[int]) -> Int32: ...
+    @overload
+    def bitcast(self, dtype: type[float]) -> Float32: ...
     def bitcast(self, dtype: type[Any]) -> Any:
         """The same bits as another type of the same width."""
         target = numeric_class(dtype)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from triptych.cute import utils as _utils
 from triptych.cute.utils import (
@@ -14,6 +14,9 @@ from triptych.cute.utils import (
     print_latex_tv,
 )
 
+if TYPE_CHECKING:
+    from triptych.cute.utils import create_cute_tensor_for_fp8 as create_cute_tensor_for_fp8
+
 __all__ = [
     "LayoutEnum",
     "SmemAllocator",
@@ -23,6 +26,12 @@ __all__ = [
     "print_latex_tv",
 ]
 
+if not TYPE_CHECKING:
 
-def __getattr__(name: str) -> Any:
-    return getattr(_utils, name)
+    def __getattr__(name: str) -> Any:
+        """What needs PyTorch is loaded when it is named."""
+        return getattr(_utils, name)
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "create_cute_tensor_for_fp8"]

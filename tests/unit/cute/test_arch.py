@@ -74,7 +74,7 @@ def test_places_given_by_public_programs_are_accepted() -> None:
         (lambda n: arch.popc(1.5), "works on integers"),
         (lambda n: arch.exp2(n), "works on floats"),
         (lambda n: arch.rcp_approx(n.to(tt.Float64)), "32 bits"),
-        (lambda n: arch.shuffle_sync("text", 0), "not a number"),
+        (lambda n: arch.shuffle_sync("text", 0), "not a number"),  # type: ignore[type-var]
         (lambda n: arch.add_packed_f32x2((1.0, 1.0), (1.0, 1.0), rnd="rm"), "rounded to nearest"),
         (lambda n: arch.atomic_add(n, 1), "needs an address"),
         (lambda n: arch.atomic_add(pointer(tt.Int8), 1), "no atomic add of Int8"),

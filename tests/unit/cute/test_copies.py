@@ -236,7 +236,7 @@ def test_width_is_one_of_whole_elements() -> None:
 
 def test_operation_is_one() -> None:
     with pytest.raises(OperandTypeError, match="no copy operation"):
-        cute.make_copy_atom(tt.Float32, tt.Float32)
+        cute.make_copy_atom(tt.Float32, tt.Float32)  # type: ignore[arg-type]
 
 
 def test_values_fill_instructions() -> None:

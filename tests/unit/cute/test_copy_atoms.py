@@ -91,10 +91,10 @@ def test_rows_are_those_whose_addresses_the_first_threads_give() -> None:
             # register r of the instruction: bytes 0, 1 go to the first one's half r, bytes 2, 3 to the second one's
             moved = 4 * (place // 2) + 2 * register + place % 2
             number = square.in_registers((lane, 8 * byte))
-            row = [thread for thread in range(16) if square.in_memory((thread, 0)) == number // 128 * 128]  # type: ignore[operator]
+            row = [thread for thread in range(16) if square.in_memory((thread, 0)) == number // 128 * 128]
             after = halves.in_registers((lane, 8 * moved))
             start = halves.in_memory((row[0], 0))
-            assert after == start + number % 128  # type: ignore[operator]
+            assert after == start + number % 128
 
 
 def test_generations() -> None:

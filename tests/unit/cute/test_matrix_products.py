@@ -381,7 +381,7 @@ def test_blocks_have_the_threads_of_all_atoms(block: int, atoms: Any, title: str
 
 def test_only_atoms_multiply() -> None:
     def use(atom: Any, a: Any, b: Any, sums: Any) -> None:
-        cute.gemm(HALF, sums, a, b, sums)
+        cute.gemm(HALF, sums, a, b, sums)  # type: ignore[arg-type]
 
     with pytest.raises(OperandTypeError, match="no matrix atom"):
         traced(use)

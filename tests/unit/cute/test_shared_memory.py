@@ -138,7 +138,7 @@ def test_too_much_names_the_parts() -> None:
 def test_size_must_be_known_while_tracing() -> None:
     @tt.kernel
     def dynamic(n: tt.Int32) -> None:
-        cute.SmemAllocator().allocate_array(tt.Float32, n)
+        cute.SmemAllocator().allocate_array(tt.Float32, n)  # type: ignore[arg-type]
 
     with pytest.raises(StaticTensorError, match="the number of elements in shared memory is decided while tracing"):
         traced_ir(launching(dynamic), 1)

@@ -12,7 +12,7 @@ from triptych import cute
 from triptych.cute.runtime import from_dlpack
 
 
-@cute.kernel  # type: ignore[untyped-decorator]
+@cute.kernel
 def add_by_index(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
@@ -24,12 +24,12 @@ def add_by_index(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
         c[where] = a[where] + b[where]
 
 
-@cute.jit  # type: ignore[untyped-decorator]
+@cute.jit
 def by_index(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
     add_by_index(a, b, c).launch(grid=cute.ceil_div(cute.size(a), 128), block=128)
 
 
-@cute.kernel  # type: ignore[untyped-decorator]
+@cute.kernel
 def add_tiles(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
     thread, _, _ = cute.arch.thread_idx()
     block, _, _ = cute.arch.block_idx()
@@ -41,13 +41,13 @@ def add_tiles(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
         c[tile] = a[tile].load() + b[tile].load()
 
 
-@cute.jit  # type: ignore[untyped-decorator]
+@cute.jit
 def by_tiles(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
     tiled = [cute.zipped_divide(t, (1, 4)) for t in (a, b, c)]
     add_tiles(*tiled).launch(grid=cute.ceil_div(cute.size(tiled[0], mode=[1]), 64), block=64)
 
 
-@cute.kernel  # type: ignore[untyped-decorator]
+@cute.kernel
 def add_by_threads_and_values(
     a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, inside: cute.Tensor, shape: cute.Shape, tv: cute.Layout
 ) -> None:
@@ -61,7 +61,7 @@ def add_by_threads_and_values(
             mine[2][k] = registers[k]
 
 
-@cute.jit  # type: ignore[untyped-decorator]
+@cute.jit
 def by_threads_and_values(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
     tile, tv = cute.make_layout_tv(cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((4, 4), stride=(4, 1)))
     tiled = [cute.zipped_divide(t, tile) for t in (a, b, c, cute.make_identity_tensor(c.shape))]

@@ -38,7 +38,8 @@ def copies(draw: Any) -> cute.TiledCopy:
     atoms = draw(st.sampled_from([(1, 1, 1), (2, 2, 1), (1, 4, 1), (4, 1, 1)]))
     tiled = product(atoms, (atoms[0] * 16 * draw(st.sampled_from([1, 2])), atoms[1] * 8 * 2, 16))
     maker = draw(st.sampled_from([cute.make_tiled_copy_A, cute.make_tiled_copy_B, cute.make_tiled_copy_C]))
-    return maker(atom(draw(st.sampled_from(LOADS + STORES))), tiled)
+    copy: cute.TiledCopy = maker(atom(draw(st.sampled_from(LOADS + STORES))), tiled)
+    return copy
 
 
 @settings(deadline=None, max_examples=60)

@@ -165,7 +165,7 @@ def test_an_unknown_combination_is_refused_with_those_that_exist() -> None:
 
 def test_only_matrix_operations_make_atoms() -> None:
     with pytest.raises(OperandTypeError, match="no matrix operation"):
-        cute.make_tiled_mma(cute.nvgpu.CopyUniversalOp())
+        cute.make_tiled_mma(cute.nvgpu.CopyUniversalOp())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -101,3 +101,17 @@ def test_prefix_of_names() -> None:
     text = start.compile().__mlir__
     assert "func.func @host_start(" in text
     assert "gpu.func @device_work(" in text
+
+
+def test_decorator_names_the_target() -> None:
+    """Also for calls, where a target that the machine cannot run is refused instead of forgotten."""
+    f = tt.jit(target="nvptx:sm_80")(lambda n: n + 1)
+    assert tt.compile(f, 1).target == "nvptx:sm_80"
+    assert f.compile(1).target == "nvptx:sm_80"
+    assert tt.compile(f, 1, target="cpu")(1) == 2
+    assert "'nvptx:sm_80'" in str(f.explain_key(1))
+
+
+def test_decorator_refuses_an_unknown_target() -> None:
+    with pytest.raises(UnknownTargetError):
+        tt.jit(target="cpuu")(lambda n: n)

@@ -152,3 +152,7 @@ __all__ = [
     "warp_reduction_sum",
     "warp_redux_sync",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -18,6 +18,8 @@ from triptych.support.articles import with_article
 P = ParamSpec("P")
 R = TypeVar("R")
 N = TypeVar("N", bound=Numeric)
+L = TypeVar("L", bound=Numeric | float)
+"""A number of each lane, which stays of its type."""
 
 
 def device_function(function: Callable[P, R]) -> Callable[P, R]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
-from triptych.cute.arch.device import bits32, device_function, emit_as, number
+from triptych.cute.arch.device import L, bits32, device_function, emit_as, number
 from triptych.cute.arch.numbers import fmax, fmin
 from triptych.cute.arch.shuffles import FULL_MASK, shuffle_sync_bfly
 from triptych.metastage.errors import OperandTypeError
@@ -23,7 +23,7 @@ _KINDS = {
 
 
 @device_function
-def warp_reduction(val: Any, op: Callable[[Any, Any], Any], *, threads_in_group: int = _WARP) -> Any:
+def warp_reduction(val: L, op: Callable[[Any, Any], Any], *, threads_in_group: int = _WARP) -> L:
     """Combine the values of each group of neighbouring lanes by `op`; every lane of a group gets the result.
 
     Lanes meet their neighbours first, then pairs, then fours: the order of a sum is the same on every target.
@@ -35,28 +35,28 @@ def warp_reduction(val: Any, op: Callable[[Any, Any], Any], *, threads_in_group:
             found=f"threads_in_group={describe(threads_in_group)}",
             expected="1, 2, 4, 8, 16 or 32",
         )
-    reduced = number(val)
+    reduced: Any = number(val)
     offset = 1
     while offset < threads_in_group:
         reduced = op(reduced, shuffle_sync_bfly(reduced, offset=offset))
         offset *= 2
-    return reduced
+    return cast(L, reduced)
 
 
 @device_function
-def warp_reduction_sum(val: Any, *, threads_in_group: int = _WARP) -> Any:
+def warp_reduction_sum(val: L, *, threads_in_group: int = _WARP) -> L:
     """The sum over each group of lanes."""
     return warp_reduction(val, operator.add, threads_in_group=threads_in_group)
 
 
 @device_function
-def warp_reduction_max(val: Any, *, threads_in_group: int = _WARP) -> Any:
+def warp_reduction_max(val: L, *, threads_in_group: int = _WARP) -> L:
     """The largest value of each group of lanes."""
     return warp_reduction(val, fmax, threads_in_group=threads_in_group)
 
 
 @device_function
-def warp_reduction_min(val: Any, *, threads_in_group: int = _WARP) -> Any:
+def warp_reduction_min(val: L, *, threads_in_group: int = _WARP) -> L:
     """The smallest value of each group of lanes."""
     return warp_reduction(val, fmin, threads_in_group=threads_in_group)
 

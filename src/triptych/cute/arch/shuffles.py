@@ -6,9 +6,9 @@ bits of the lane number divide the warp into segments (0x1800 | 7: segments of e
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
-from triptych.cute.arch.device import bits32, device_function, device_trace, emit_as, number
+from triptych.cute.arch.device import L, bits32, device_function, device_trace, emit_as, number
 from triptych.metastage.scalars import Float32, Int32, Numeric, TFloat32
 
 Kind = Literal["idx", "up", "down", "bfly"]
@@ -18,37 +18,38 @@ _LAST_LANE = 31
 
 @device_function
 def shuffle_sync_op(
-    value: Any, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE, kind: Kind = "idx"
-) -> Any:
+    value: L, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE, kind: Kind = "idx"
+) -> L:
     """`value` of another lane: lane `offset` (idx), or the own lane minus, plus or xor `offset` (up, down, bfly)."""
-    source = number(value)
+    source: Any = number(value)
     if isinstance(source, TFloat32):  # has 19 bits of its own and is stored as a Float32
-        return shuffle_sync_op(source.to(Float32), offset, mask, mask_and_clamp, kind).to(TFloat32)
+        there: Any = shuffle_sync_op(source.to(Float32), offset, mask, mask_and_clamp, kind).to(TFloat32)
+        return cast(L, there)
     control = (bits32(mask), bits32(offset), bits32(mask_and_clamp))
     shuffled = [_shuffle(word, control, kind) for word in _words(source)]
-    return type(source).of(_from_words(shuffled, source), device_trace().region)
+    return cast(L, type(source).of(_from_words(shuffled, source), device_trace().region))
 
 
 @device_function
-def shuffle_sync(value: Any, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE) -> Any:
+def shuffle_sync(value: L, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE) -> L:
     """`value` of lane `offset`."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "idx")
 
 
 @device_function
-def shuffle_sync_up(value: Any, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = 0) -> Any:
+def shuffle_sync_up(value: L, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = 0) -> L:
     """`value` of the lane `offset` before; the first lanes keep their own."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "up")
 
 
 @device_function
-def shuffle_sync_down(value: Any, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE) -> Any:
+def shuffle_sync_down(value: L, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE) -> L:
     """`value` of the lane `offset` after; the last lanes keep their own."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "down")
 
 
 @device_function
-def shuffle_sync_bfly(value: Any, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE) -> Any:
+def shuffle_sync_bfly(value: L, offset: Any, mask: Any = FULL_MASK, mask_and_clamp: Any = _LAST_LANE) -> L:
     """`value` of the lane whose number differs in the bits of `offset`."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "bfly")
 

@@ -28,3 +28,7 @@ __all__ = [
     "cpasync",
     "warp",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

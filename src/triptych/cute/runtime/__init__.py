@@ -23,3 +23,7 @@ __all__ = [
     "make_ptr",
     "nullptr",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

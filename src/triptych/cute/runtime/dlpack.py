@@ -44,14 +44,17 @@ class RuntimeTensor(DescribedTensor, TensorView):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The extents."""
         return self.extents
 
     @property
     def stride(self) -> tuple[int, ...]:
+        """The strides in elements."""
         return self.strides
 
     @property
     def element_type(self) -> type[Numeric]:
+        """The type of the elements; assigning another reads the same bytes as that."""
         return super().element_type
 
     @element_type.setter

@@ -15,6 +15,7 @@ from triptych.cute.runtime.eager import eager
 from triptych.cute.runtime.errors import FakeTensorError
 from triptych.cute.runtime.tensor_kinds import TensorKind, natural_alignment, tensor_kind
 from triptych.layout import Int, Layout, SymInt, symbolic
+from triptych.layout.tuples import Modes
 from triptych.metastage.scalars import Numeric, numeric_class
 from triptych.support.dlpack import ELEMENT_CODES
 
@@ -43,11 +44,13 @@ class FakeTensor(DescribedTensor):
         self.__argument_kind__ = kind
 
     @property
-    def shape(self) -> Any:
+    def shape(self) -> Modes:
+        """The extents; those that a call will tell are symbols."""
         return self.layout.shape
 
     @property
-    def stride(self) -> Any:
+    def stride(self) -> Modes:
+        """The strides in elements; those that a call will tell are symbols."""
         return self.layout.stride
 
     def __str__(self) -> str:
@@ -57,6 +60,7 @@ class FakeTensor(DescribedTensor):
 
     @eager
     def _no_elements(self, *_: Any, **__: Any) -> NoReturn:
+        """Refused: there is no memory behind it."""
         raise FakeTensorError(
             "a fake tensor has no elements",
             found=str(self),

@@ -69,12 +69,14 @@ class RuntimePointer(PublicArgument):
 
     @property
     def dtype(self) -> type[Numeric]:
+        """The type of what it points to."""
         return NUMERIC_CLASSES[self.__argument_kind__.element]
 
     value_type = dtype
 
     @property
     def memspace(self) -> AddressSpace:
+        """Which memory it points into."""
         return self.__argument_kind__.space
 
     def align(self, min_align: int) -> RuntimePointer:

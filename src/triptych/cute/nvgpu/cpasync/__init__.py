@@ -6,3 +6,7 @@ from triptych.cute.nvgpu.copy_operations import LoadCacheMode
 from triptych.cute.nvgpu.cpasync.copy_operations import CopyG2SOp
 
 __all__ = ["CopyG2SOp", "LoadCacheMode"]
+
+
+def __dir__() -> list[str]:
+    return __all__

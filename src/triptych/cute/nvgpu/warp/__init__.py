@@ -25,3 +25,7 @@ __all__ = [
     "StMatrix16x8x8bOp",
     "WarpMmaOp",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

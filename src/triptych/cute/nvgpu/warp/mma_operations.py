@@ -78,6 +78,8 @@ class WarpMmaOp(StaticExpression):
     def __str__(self) -> str:
         return f"{type(self).__name__}<{self.instruction.name}>"
 
+    __repr__ = __str__
+
 
 class MmaF16BF16Op(WarpMmaOp):
     """Products of Float16 or of BFloat16."""

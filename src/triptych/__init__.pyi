@@ -1,0 +1,119 @@
+"""Written by `pytest tests/contracts --update-golden`, from the tables of the module beside it."""
+
+from typing import Any
+
+from triptych import cuda as cuda
+from triptych import cute as cute
+from triptych import cutlass_dsl as cutlass_dsl
+from triptych import layout as layout
+from triptych import pipeline as pipeline
+from triptych import testing as testing
+from triptych import torch as torch
+from triptych import utils as utils
+from triptych.cute.address_spaces import AddressSpace as AddressSpace
+from triptych.metastage.scalars import BFloat16 as BFloat16
+from triptych.metastage.scalars import Boolean as Boolean
+from triptych.metastage.binding_time import Constexpr as Constexpr
+from triptych.dsl import DSL as DSL
+from triptych.metastage.scalars import Float as Float
+from triptych.metastage.scalars import Float4E2M1FN as Float4E2M1FN
+from triptych.metastage.scalars import Float6E2M3FN as Float6E2M3FN
+from triptych.metastage.scalars import Float6E3M2FN as Float6E3M2FN
+from triptych.metastage.scalars import Float8E4M3 as Float8E4M3
+from triptych.metastage.scalars import Float8E4M3B11FNUZ as Float8E4M3B11FNUZ
+from triptych.metastage.scalars import Float8E4M3FN as Float8E4M3FN
+from triptych.metastage.scalars import Float8E5M2 as Float8E5M2
+from triptych.metastage.scalars import Float8E8M0FNU as Float8E8M0FNU
+from triptych.metastage.scalars import Float16 as Float16
+from triptych.metastage.scalars import Float32 as Float32
+from triptych.metastage.scalars import Float64 as Float64
+from triptych.metastage.scalars import Int4 as Int4
+from triptych.metastage.scalars import Int8 as Int8
+from triptych.metastage.scalars import Int16 as Int16
+from triptych.metastage.scalars import Int32 as Int32
+from triptych.metastage.scalars import Int64 as Int64
+from triptych.metastage.scalars import Int128 as Int128
+from triptych.metastage.scalars import Integer as Integer
+from triptych.jitting import JitFunction as JitFunction
+from triptych.metastage.scalars import Numeric as Numeric
+from triptych.metastage.scalars import TFloat32 as TFloat32
+from triptych.support.errors import TriptychError as TriptychError
+from triptych.metastage.scalars import Uint8 as Uint8
+from triptych.metastage.scalars import Uint16 as Uint16
+from triptych.metastage.scalars import Uint32 as Uint32
+from triptych.metastage.scalars import Uint64 as Uint64
+from triptych.metastage.scalars import Uint128 as Uint128
+from triptych.metastage.trace_time import at_trace_time as at_trace_time
+from triptych.jitting import compile as compile
+from triptych.metastage.binding_time import const_expr as const_expr
+from triptych.cutlass_dsl import dsl_user_op as dsl_user_op
+from triptych.metastage.scalars import dtype_named as dtype
+from triptych.metastage.binding_time import dynamic_expr as dynamic_expr
+from triptych.cutlass_dsl import for_generate as for_generate
+from triptych.jitting import jit as jit
+from triptych.jitting import kernel as kernel
+from triptych.cute.math_arithmetic import max_of as max
+from triptych.cute.math_arithmetic import min_of as min
+from triptych.metastage.printing import printf as printf
+from triptych.metastage.binding_time import Range as range
+from triptych.metastage.binding_time import range_constexpr as range_constexpr
+from triptych.metastage.arguments import register_jit_arg_adapter as register_jit_arg_adapter
+from triptych.metastage.trace_time import trace_time as trace_time
+from triptych.cutlass_dsl import yield_out as yield_out
+
+
+__version__: str
+
+__all__ = [
+    "AddressSpace",
+    "BFloat16",
+    "Boolean",
+    "Constexpr",
+    "DSL",
+    "Float",
+    "Float4E2M1FN",
+    "Float6E2M3FN",
+    "Float6E3M2FN",
+    "Float8E4M3",
+    "Float8E4M3B11FNUZ",
+    "Float8E4M3FN",
+    "Float8E5M2",
+    "Float8E8M0FNU",
+    "Float16",
+    "Float32",
+    "Float64",
+    "Int4",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Int128",
+    "Integer",
+    "JitFunction",
+    "Numeric",
+    "TFloat32",
+    "TriptychError",
+    "Uint8",
+    "Uint16",
+    "Uint32",
+    "Uint64",
+    "Uint128",
+    "__version__",
+    "at_trace_time",
+    "compile",
+    "const_expr",
+    "dsl_user_op",
+    "dtype",
+    "dynamic_expr",
+    "for_generate",
+    "jit",
+    "kernel",
+    "max",
+    "min",
+    "printf",
+    "range",
+    "range_constexpr",
+    "register_jit_arg_adapter",
+    "trace_time",
+    "yield_out",
+]

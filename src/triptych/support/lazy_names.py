@@ -1,0 +1,41 @@
+"""Public names of a package that load on first use (PEP 562), so that importing the package costs next to nothing.
+
+Type checkers read the same table as a stub beside the package (`__init__.pyi`), which a test writes and compares.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+
+class LazyNames:
+    """A package's table: the public names of each module, `name=Other` where the module spells it differently."""
+
+    __slots__ = ("homes", "modules", "package")
+
+    def __init__(self, package: str, names: Mapping[str, str], modules: tuple[str, ...]) -> None:
+        self.package = package
+        self.modules = modules
+        """Public names that are modules of the package."""
+        self.homes: dict[str, tuple[str, str]] = {}
+        """Of each name, its module and how it is called there."""
+        for home, listed in names.items():
+            for entry in listed.split():
+                name, _, spelled = entry.partition("=")
+                self.homes[name] = home, spelled or name
+
+    def load(self, name: str) -> Any:
+        """A public name, as `__getattr__` of the package; afterwards it is an ordinary attribute."""
+        if name in self.modules:
+            return importlib.import_module(f"{self.package}.{name}")
+        package = sys.modules[self.package]
+        if name not in self.homes:
+            # `name` and `obj` let the interpreter add its own "Did you mean".
+            raise AttributeError(f"module {self.package!r} has no attribute {name!r}", name=name, obj=package)
+        home, spelled = self.homes[name]
+        value = getattr(importlib.import_module(home), spelled)
+        setattr(package, name, value)
+        return value

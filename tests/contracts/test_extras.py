@@ -1,0 +1,28 @@
+"""An extra of the package is there because something uses what it brings."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+from tests.contracts.tree import ROOT, package_files
+
+NAMED_IN_THE_SOURCE = {
+    "cuda-bindings": '"cuda.bindings',
+    "cuda-pathfinder": '"cuda.pathfinder"',
+    "nvidia-nvjitlink": "nvjitlink",
+    "nvidia-nvvm": "libdevice",
+    "nvidia-cuda-nvcc": '"ptxas"',
+    "nvidia-cuda-nvdisasm": '"nvdisasm"',
+    "torch": "import torch\n",
+}
+"""Of each package, the text by which the source uses it."""
+
+
+def test_every_optional_package_is_used() -> None:
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        extras = tomllib.load(file)["project"]["optional-dependencies"]
+    packages = {re.split(r"[<>=;\[ ]", line)[0] for name, lines in extras.items() if name != "dev" for line in lines}
+    assert packages == set(NAMED_IN_THE_SOURCE)
+    source = "".join(path.read_text(encoding="utf-8") for path in package_files())
+    assert [package for package, text in NAMED_IN_THE_SOURCE.items() if text not in source] == []
