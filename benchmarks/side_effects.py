@@ -1,4 +1,4 @@
-"""Calls with effects under a run-time branch and loop, and what becomes of each: `python -m benchmarks.side_effects`."""
+"""Calls with effects under a run-time branch and loop, and what becomes of each."""
 
 from __future__ import annotations
 
