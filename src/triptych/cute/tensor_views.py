@@ -164,7 +164,7 @@ def elem_less(lhs: Any, rhs: Any) -> Any:
     """Whether every integer of a coordinate is less than the one at its place: a bool, or a Boolean of the run."""
     left, right = ints(_shape_of(lhs)), ints(_shape_of(rhs))
     if not isinstance(left, tuple) and not isinstance(right, tuple):
-        return _less(left, right)
+        return left < right
     if not isinstance(left, tuple) or not isinstance(right, tuple) or len(left) != len(right):
         raise algebra.ProfileError(
             "the tuples are not congruent", found=f"{algebra.text(left)} and {algebra.text(right)}"
@@ -177,10 +177,3 @@ def elem_less(lhs: Any, rhs: Any) -> Any:
 
 def _shape_of(value: Any) -> Any:
     return value.layout.shape if isinstance(value, Tensor) else value.shape if isinstance(value, Layout) else value
-
-
-def _less(left: Any, right: Any) -> Any:
-    try:
-        return left < right
-    except algebra.UndecidableError:
-        return numbers(left) < numbers(right)

@@ -160,7 +160,7 @@ def _makes_new(function: Any) -> bool:
 
 
 def _involves_dynamic(value: Any) -> bool:
-    if is_dynamic(value):
+    if is_dynamic(value) or hasattr(type(value), "__as_number__"):
         return True
     parts = take_apart(value)
     if parts is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 from triptych.hooks import (
@@ -27,11 +28,13 @@ from triptych.metastage.errors import DynamicRaiseError, MaybeUndefinedError, St
 from triptych.metastage.exits import certainly_left, exhaustive
 from triptych.metastage.iteration import steps_of
 from triptych.metastage.loops import for_loop, while_loop
+from triptych.metastage.membership import CONTAINS, Membership
 from triptych.metastage.plans import describe, has_dynamic
-from triptych.metastage.scalars import Boolean, Numeric
-from triptych.metastage.selection import select_item
+from triptych.metastage.scalars import Boolean, Numeric, as_number
+from triptych.metastage.selection import SELECTABLE, select_item
+from triptych.metastage.special_methods import C_CALLABLES, C_METHODS, inherited_method, special_method
 from triptych.metastage.tracing import Trace, place
-from triptych.metastage.truth import condition, is_dynamic, require_static, truth
+from triptych.metastage.truth import condition, is_dynamic, require_static
 from triptych.metastage.variables import Partial, Pending, bare
 from triptych.support.articles import with_article
 
@@ -47,6 +50,7 @@ class TracingHooks(PythonHooks):
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.inlining = Inlining(trace)
+        self.membership = Membership(trace, self)
 
     # branches ---------------------------------------------------------------------------------------------------
     def if_(
@@ -249,30 +253,34 @@ class TracingHooks(PythonHooks):
         )
 
     def _compare_two(self, op: str, left: Any, right: Any) -> Any:
-        if op not in ("in", "not in") or not (is_dynamic(left) or has_dynamic(right)):
+        if op not in ("in", "not in"):
             return COMPARISONS[op](left, right)
-        if isinstance(right, range | Range):
-            inside = self._in_range(left, right)
-        else:
-            inside = Boolean(False)
-            for item in right:
-                inside = inside | truth(left == item)
-        return inside if op == "in" else inside ^ True
-
-    @staticmethod
-    def _in_range(item: Any, bounds: range | Range) -> Any:
-        step = require_static(bounds.step, "membership in a range", "a comparison with the bounds")
-        first, last = (bounds.start, bounds.stop) if step > 0 else (bounds.stop + 1, bounds.start + 1)
-        return (item >= first) & (item < last) & ((item - bounds.start) % abs(step) == 0)
+        inside = self.membership.contains(right, left)
+        return inside if op == "in" else self.not_(inside)
 
     # calls and items --------------------------------------------------------------------------------------------
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(function) in C_CALLABLES and not kwargs:
+            method, operands = inherited_method(function, args)
+            if method in CONTAINS:
+                return self.membership.by_method(method, *operands)
+            if method in SELECTABLE:
+                return self._select(method, *operands)
         return self.inlining.call(function, args, kwargs)
 
     def getitem(self, container: Any, key: Any) -> Any:
-        if is_dynamic(key) and isinstance(container, list | tuple | range):
-            return select_item(self.trace, list(container), key)
+        method = special_method(type(container), "__getitem__")
+        if isinstance(method, FunctionType):
+            return self.inlining.call(method, (container, key), {})
+        if isinstance(method, C_METHODS) and method in SELECTABLE:
+            return self._select(method, container, key)
         return container[key]
+
+    def _select(self, method: Any, container: Any, key: Any) -> Any:
+        index = as_number(key)
+        if is_dynamic(index):
+            return select_item(self.trace, list(SELECTABLE[method](container)), index)
+        return method(container, key)
 
     def fresh(self, container: Any) -> Any:
         return mutation.note_fresh(self.trace, container)
