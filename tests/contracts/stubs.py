@@ -12,7 +12,8 @@ from types import ModuleType
 from typing import Any
 
 from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.numeric import NUMERIC_CLASSES, Numeric, operator_type
+from triptych.metastage.numeric import operator_type
+from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric
 
 HEAD = '"""Written by `pytest tests/contracts --update-golden`, from the tables of the module beside it."""\n'
 
@@ -50,6 +51,7 @@ def numbers_stub() -> str:
         "from triptych.metastage.numeric import NUMERIC_CLASSES as NUMERIC_CLASSES",
         "from triptych.metastage.numeric import Numeric as Numeric",
         "from triptych.metastage.numeric import lift as lift",
+        "from triptych.metastage.numeric import as_number as as_number",
         "from triptych.metastage.numeric import numeric_class as numeric_class",
         "",
         "class Integer(Numeric): ...",

@@ -133,7 +133,8 @@ def elem_less(lhs: IntTuple | View, rhs: IntTuple | View) -> bool | Boolean:
     """Whether every integer of a coordinate is less than the one at its place: a bool, or a Boolean of the run."""
     left, right = ints(_shape_of(lhs)), ints(_shape_of(rhs))
     if not isinstance(left, tuple) and not isinstance(right, tuple):
-        return _less(left, right)
+        less: bool | Boolean = left < right
+        return less
     if not isinstance(left, tuple) or not isinstance(right, tuple) or len(left) != len(right):
         raise algebra.ProfileError(
             "the tuples are not congruent", found=f"{algebra.text(left)} and {algebra.text(right)}"
@@ -146,11 +147,3 @@ def elem_less(lhs: IntTuple | View, rhs: IntTuple | View) -> bool | Boolean:
 
 def _shape_of(value: Any) -> Any:
     return value.layout.shape if isinstance(value, Tensor) else value.shape if isinstance(value, Layout) else value
-
-
-def _less(left: Any, right: Any) -> bool | Boolean:
-    try:
-        less: bool | Boolean = left < right
-    except algebra.UndecidableError:
-        less = numbers(left) < numbers(right)
-    return less

@@ -66,7 +66,7 @@ class Emitter:
         """A number for a symbolic integer; an int stays one."""
         if not isinstance(value, SymInt):
             return value
-        return self._once((value, widest), lambda: self._sum(value, widest))
+        return self._once((value.terms, widest), lambda: self._sum(value, widest))
 
     def _once(self, key: tuple[Any, ...], emit_it: Callable[[], Numeric]) -> Numeric:
         emitter: Emitter | None = self

@@ -12,6 +12,8 @@ from typing import Any
 
 from triptych.cute.symbol_emission import Emitter, TracedSymbol, kind_for
 from triptych.layout import DeclarationError, Int, IntTuple, Layout, Requirement, SymInt, assuming, is_static
+from triptych.layout.program_numbers import register_numbers
+from triptych.layout.symbolic import terms_of
 from triptych.metastage.checks import check
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Int64, Int128, Numeric
@@ -164,9 +166,10 @@ def _check_requirement(requirement: Requirement) -> None:
     residue = _emitter().integer(requirement.residue, widest=Int128)
     trace = _trace_of(residue)
     checked = trace.tables[_CHECKED]
-    if any(requirement.residue in checked.get(region, ()) for region in _around(trace.region)):
+    terms = terms_of(requirement.residue)
+    if any(terms in checked.get(region, ()) for region in _around(trace.region)):
         return
-    checked.setdefault(trace.region, set()).add(requirement.residue)
+    checked.setdefault(trace.region, set()).add(terms)
     _check(residue == 0, f"{requirement.operation} has no exact result for this layout", requirement.statement)
 
 
@@ -182,6 +185,12 @@ class _Number(TracedSymbol):
             _check_requirement(requirement)
         return numbers
 
+    def number_of(self, value: SymInt, exact: bool) -> Any:
+        return realize(value, Int128 if exact else Int64)
+
 
 def _check(holds: Numeric, title: str, expected: str) -> None:
     check(_trace_of(holds), holds.ir_value(), LayoutRequirementError.__name__, title, expected=expected)
+
+
+register_numbers(Numeric, traced_int, realize)

@@ -17,6 +17,7 @@ from triptych.layout.integers import is_static
 from triptych.layout.layout import Layout
 from triptych.layout.notation import Reader
 from triptych.layout.picture import fits_a_picture, index_grid
+from triptych.layout.program_numbers import answer_in_numbers
 from triptych.layout.svg import draw_svg
 from triptych.layout.swizzle import Swizzle
 from triptych.layout.tuples import Coord, IntTuple, Modes, tuple_text
@@ -67,7 +68,8 @@ class ComposedLayout:
 
     def __call__(self, coord: Coord) -> IntTuple:
         """The index of a coordinate of the outer layout."""
-        return self.from_outer(self.outer(coord))
+        index: IntTuple = answer_in_numbers(lambda inside: self.from_outer(self.outer(inside)), coord)
+        return index
 
     def from_outer(self, value: IntTuple) -> IntTuple:
         """What the offset and the inner function make of a value of the outer layout."""

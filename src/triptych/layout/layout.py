@@ -16,6 +16,7 @@ from triptych.layout.errors import ProfileError
 from triptych.layout.integers import Int, is_static
 from triptych.layout.notation import read_layout
 from triptych.layout.picture import fits_a_picture, index_grid
+from triptych.layout.program_numbers import answer_in_numbers
 from triptych.layout.svg import draw_svg
 from triptych.layout.tuples import (
     Coord,
@@ -60,7 +61,7 @@ class Layout:
         """How many elements can be moved at once, wherever such a group begins."""
         return max_alignment(self.shape, self.stride)
 
-    def __call__(self, coord: Coord) -> Any:
+    def __call__(self, coord: Any) -> Any:
         """The index of a coordinate, in any of its forms: one integer, one per mode, one per leaf.
 
         It is an integer, or a coordinate where the strides lead into coordinates.
@@ -71,7 +72,10 @@ class Layout:
                 found=str(coord),
                 instead="slice_(layout, coord)",
             )
-        return evaluate(coord, self.shape, self.stride)
+        if isinstance(coord, int):
+            return evaluate(coord, self.shape, self.stride)
+        index: IntTuple = answer_in_numbers(lambda inside: evaluate(inside, self.shape, self.stride), coord)
+        return index
 
     def __getitem__(self, mode: int) -> Layout:
         """The layout of one mode."""
@@ -95,14 +99,19 @@ class Layout:
 
     def get_hier_coord(self, index: Int) -> IntTuple:
         """The coordinate, nested like the shape, that a compact layout sends to an index."""
-        coord: IntTuple = hier_coord(index, self.shape, self.stride)
+        coord: IntTuple = answer_in_numbers(lambda inside: hier_coord(inside, self.shape, self.stride), index)
         return coord
 
     def get_flat_coord(self, index: Int) -> IntTuple:
         """The coordinate with one integer per mode that a compact layout sends to an index."""
-        hier = self.get_hier_coord(index)
+        coord: IntTuple = answer_in_numbers(self._flat_coord, index)
+        return coord
+
+    def _flat_coord(self, index: Int) -> IntTuple:
+        hier = hier_coord(index, self.shape, self.stride)
         if not isinstance(self.shape, tuple):
-            return hier
+            coord: IntTuple = hier
+            return coord
         return tuple(compact_index(part, mode) for part, mode in zip(modes_of(hier), self.shape, strict=True))
 
 

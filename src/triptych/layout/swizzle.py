@@ -11,6 +11,7 @@ from typing import overload
 
 from triptych.layout.errors import SwizzleError
 from triptych.layout.integers import Int
+from triptych.layout.program_numbers import answer_in_numbers
 from triptych.layout.symbolic import SymInt, multiples_in
 
 
@@ -40,6 +41,10 @@ class Swizzle:
     @overload
     def __call__(self, index: Int) -> Int: ...
     def __call__(self, index: Int) -> Int:
+        permuted: Int = self._permuted(index) if isinstance(index, int) else answer_in_numbers(self._permuted, index)
+        return permuted
+
+    def _permuted(self, index: Int) -> Int:
         rest, added = self.parted(index)
         source = ((1 << self.bits) - 1) << (self.base + max(self.shift, 0))
         field = rest & source

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from triptych.layout.errors import DeclarationError, UndecidableError
+from triptych.layout.errors import DeclarationError
 from triptych.layout.integers import Int, Requirement
+from triptych.layout.number_operators import Bounds, NumberOperators
 
 _fresh = itertools.count(1)
 
@@ -32,11 +34,18 @@ class Symbol:
         """Have a requirement checked when the program runs; False for an unknown that is no number then."""
         return False
 
+    def number_of(self, value: SymInt, exact: bool) -> Any:
+        """The run-time number that an integer of such unknowns is; None when there is none.
+
+        Numbers wrap where machine integers end; `exact` asks for one that holds the value, to be compared.
+        """
+        return None
+
     def __str__(self) -> str:
         return self.name if self.divisor == 1 else f"({self.name}/{self.divisor})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Operation:
     """An operation that has no polynomial form: //, min, & or ^ of two integers.
 
@@ -58,6 +67,16 @@ class Operation:
         object.__setattr__(self, "width", max(side.width for side in sides if isinstance(side, SymInt)))
         object.__setattr__(self, "lower", _operation_lower_bound(self.name, self.left, self.right))
         object.__setattr__(self, "hash", hash((self.name, *sides)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Operation):
+            return NotImplemented
+        return self is other or (
+            self.hash == other.hash
+            and self.name == other.name
+            and same(self.left, other.left)
+            and same(self.right, other.right)
+        )
 
     def __hash__(self) -> int:
         return self.hash
@@ -83,9 +102,12 @@ _EVALUATE: dict[str, Callable[[int, int], int]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=True)
-class SymInt:
-    """A polynomial in unknowns with integer coefficients, in one normal form: equal values are equal objects."""
+@dataclass(frozen=True, slots=True, eq=False)
+class SymInt(NumberOperators):
+    """A polynomial in unknowns with integer coefficients, in one normal form: equal values have equal terms.
+
+    What the polynomial does not decide is decided when the program runs, if its unknowns are numbers then.
+    """
 
     terms: Terms
 
@@ -106,7 +128,7 @@ class SymInt:
 
     def known_equal(self, other: Int) -> bool:
         """Whether the two values are equal for every run."""
-        return self == other
+        return same(self, other)
 
     def minimum(self, other: Int) -> Int:
         """The smaller of two values."""
@@ -115,6 +137,13 @@ class SymInt:
     def promise(self, requirement: Requirement) -> bool:
         """Have a requirement checked when the program runs; False when that will not happen."""
         return next(iter(self.symbols)).promise(requirement)
+
+    def run_time_number(self, *, exact: bool = False) -> Any:
+        return next(iter(self.symbols)).number_of(self, exact)
+
+    def bounds(self) -> Bounds:
+        below = lower_bound(-self)
+        return lower_bound(self), None if below is None else -below
 
     def substitute(self, bindings: Mapping[str, Int]) -> Int:
         """The value with unknowns replaced by numbers; a number that breaks what was declared is an error."""
@@ -133,74 +162,69 @@ class SymInt:
     def __repr__(self) -> str:
         return f"SymInt({expression(self)})"
 
-    def __bool__(self) -> bool:
-        raise UndecidableError("the truth of a symbolic integer is not known", found=expression(self))
+    def __hash__(self) -> int:
+        # hash(-1) is hash(-2): without this, dictionaries would have to ask whether -x is -2x.
+        return hash(tuple([(monomial, None if times == -1 else times) for monomial, times in self.terms]))
 
-    def __add__(self, other: Int) -> Int:
+    def __add__(self, other: Any) -> Any:
         if isinstance(other, int):
             return _plus(self, other)
-        return _sum(self.terms, other.terms) if isinstance(other, SymInt) else NotImplemented
+        return _sum(self.terms, other.terms) if isinstance(other, SymInt) else self._by_number(operator.add, other)
 
     __radd__ = __add__
 
     def __neg__(self) -> Int:
-        return self * -1
+        return _times(self, -1)
 
-    def __sub__(self, other: Int) -> Int:
-        return self + -other if isinstance(other, int | SymInt) else NotImplemented
+    def __sub__(self, other: Any) -> Any:
+        return self + -other if isinstance(other, int | SymInt) else self._by_number(operator.sub, other)
 
-    def __rsub__(self, other: int) -> Int:
-        return -self + other
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other if isinstance(other, int) else self._from_number(operator.sub, other)
 
-    def __mul__(self, other: Int) -> Int:
+    def __mul__(self, other: Any) -> Any:
         if isinstance(other, int):
             return _times(self, other)
         if not isinstance(other, SymInt):
-            return NotImplemented
+            return self._by_number(operator.mul, other)
         products = ((in_order(m1 + m2), c1 * c2) for (m1, c1), (m2, c2) in itertools.product(self.terms, other.terms))
         return _sum(tuple(products))
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: Int) -> Int:
-        return _divide(self, other) if isinstance(other, int | SymInt) else NotImplemented
+    def __floordiv__(self, other: Any) -> Any:
+        return _divide(self, other) if isinstance(other, int | SymInt) else self._by_number(operator.floordiv, other)
 
-    def __rfloordiv__(self, other: int) -> Int:
-        return _divide(other, self)
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _divide(other, self) if isinstance(other, int) else self._from_number(operator.floordiv, other)
 
-    def __mod__(self, other: Int) -> Int:
-        return self - other * (self // other)
+    def __mod__(self, other: Any) -> Any:
+        if isinstance(other, int | SymInt):
+            return self - other * _divide(self, other)
+        return self._by_number(operator.mod, other)
 
-    def __rmod__(self, other: int) -> Int:
-        return other - self * (other // self)
+    def __rmod__(self, other: Any) -> Any:
+        if isinstance(other, int):
+            return other - self * _divide(other, self)
+        return self._from_number(operator.mod, other)
 
-    def __and__(self, other: int) -> Int:
-        return _bitwise("&", self, other)
+    def __and__(self, other: Any) -> Any:
+        return _bitwise("&", self, other) if isinstance(other, int | SymInt) else NotImplemented
 
     __rand__ = __and__
 
-    def __xor__(self, other: Int) -> Int:
-        return _bitwise("^", self, other)
+    def __or__(self, other: Any) -> Any:
+        return self + other - _bitwise("&", self, other) if isinstance(other, int | SymInt) else NotImplemented
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> Any:
+        return _bitwise("^", self, other) if isinstance(other, int | SymInt) else NotImplemented
 
     __rxor__ = __xor__
 
-    def __lshift__(self, other: int) -> Int:
-        return self * (1 << other)
-
-    def __rshift__(self, other: int) -> Int:
-        return self // (1 << other)
-
-    def __lt__(self, other: Int) -> bool:
-        return _decided(other - self - 1, self - other, f"{expression(self)} < {expression(other)}")
-
-    def __le__(self, other: Int) -> bool:
-        return _decided(other - self, self - other - 1, f"{expression(self)} <= {expression(other)}")
-
-    def __gt__(self, other: Int) -> bool:
-        return not self <= other
-
-    def __ge__(self, other: Int) -> bool:
-        return not self < other
+    def _minus(self, other: Any) -> Any:
+        return self - other if isinstance(other, int | SymInt) else NotImplemented
 
 
 def sym_int(width: int = 32, divisibility: int = 1, *, symbol: str | None = None, lower: int | None = 1) -> SymInt:
@@ -219,6 +243,13 @@ def assume(value: Int, divby: int = 1) -> Int:
     if isinstance(value, int) and value % divby:
         raise DeclarationError("the assumption is false", found=str(value), expected=f"a multiple of {divby}")
     return value if isinstance(value, int) else (value // divby) * divby
+
+
+def same(a: object, b: object) -> bool:
+    """Whether two integers are the same expression, and so equal in every run."""
+    if isinstance(a, SymInt) and isinstance(b, SymInt):
+        return a is b or a.terms == b.terms
+    return isinstance(a, int) and isinstance(b, int) and a == b
 
 
 def expression(value: Int) -> str:
@@ -293,7 +324,7 @@ def _substitute_atom(atom: Atom, bindings: Mapping[str, Int]) -> Int:
         return SymInt((((atom,), 1),))
     # Of another unknown only what it is a multiple of can be asked now.
     too_low = isinstance(value, int) and atom.lower is not None and value < atom.lower
-    if value % atom.divisor != 0 or too_low:
+    if not same(value % atom.divisor, 0) or too_low:
         raise DeclarationError(
             f"{atom.name} = {value} breaks what was declared of it",
             expected=f"a multiple of {atom.divisor}, at least {atom.lower}",
@@ -366,10 +397,10 @@ def _divide(a: Int, b: Int) -> Int:
     """Floor division: the part that divides exactly leaves the quotient, the rest stays an operation."""
     if isinstance(a, int) and isinstance(b, int):
         return a // b
-    if a == b:
+    if same(a, b):
         return 1
     quotient, rest = _exact_part(terms_of(a), b)
-    return quotient + (0 if rest == 0 else _divide_rest(rest, b))
+    return quotient + (0 if same(rest, 0) else _divide_rest(rest, b))
 
 
 def _exact_part(terms: Terms, divisor: Int) -> tuple[Int, Int]:
@@ -403,7 +434,7 @@ def without(monomial: Monomial, factor: Monomial) -> Monomial | None:
 def _divide_rest(rest: Int, divisor: Int) -> Int:
     if _at_least(rest, 0) and _at_least(divisor - rest, 1):
         return 0
-    if rest == -1 and _at_least(divisor, 1):
+    if same(rest, -1) and _at_least(divisor, 1):
         return -1
     if isinstance(rest, SymInt) and isinstance(divisor, int) and divisor > 0:
         # What is below a common factor of the rest does not reach the quotient: (8*x + 3) // 16 is x // 2.
@@ -442,22 +473,22 @@ def _minimum(a: Int, b: Int) -> Int:
         return a
     common = math.gcd(_content(a), _content(b))
     left, right = sorted((_scale_down(a, common), _scale_down(b, common)), key=expression)
-    return _atom("min", left, right) * common
+    return _times(_atom("min", left, right), common)
 
 
 def _bitwise(name: str, a: Int, b: Int) -> Int:
     """The low bits both sides are known to lack are shifted out, so that they stay known."""
     if isinstance(a, int) and isinstance(b, int):
         return _EVALUATE[name](a, b)
-    if a == 0 or b == 0:
+    if same(a, 0) or same(b, 0):
         return a + b if name == "^" else 0
     low_bits = [_content(side) & -_content(side) for side in (a, b)]
     shift = max(low_bits) if name == "&" else _common_low_bits(a, b, low_bits)
     left, right = sorted((a // shift, b // shift), key=expression)
     kept = 0 if name == "&" else a % shift + b % shift
-    if left == 0 or right == 0:
+    if same(left, 0) or same(right, 0):
         return kept if name == "&" else (left + right) * shift + kept
-    return _atom(name, left, right) * shift + kept
+    return _times(_atom(name, left, right), shift) + kept
 
 
 def _common_low_bits(a: Int, b: Int, low_bits: list[int]) -> int:
@@ -470,12 +501,3 @@ def _common_low_bits(a: Int, b: Int, low_bits: list[int]) -> int:
 def _at_least(value: Int, bound: int) -> bool:
     known = lower_bound(value)
     return known is not None and known >= bound
-
-
-def _decided(true_when: Int, false_when: Int, question: str) -> bool:
-    """Both integers are read as 'at least zero'; neither known means nobody knows."""
-    if _at_least(true_when, 0):
-        return True
-    if _at_least(false_when, 0):
-        return False
-    raise UndecidableError("the comparison depends on a symbolic integer", found=question)

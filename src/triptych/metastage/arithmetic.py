@@ -6,8 +6,10 @@ shifts beyond the width give what infinitely wide shifting would.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from triptych.hooks import COMPARISONS as COMPARE_PYTHON
 from triptych.metastage.checks import check
 from triptych.metastage.conversion import compare, constant, convert
 from triptych.metastage.promotion import TYPES, TypeInfo
@@ -44,6 +46,36 @@ def comparison(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any) -> 
         return compare(trace, "arith.cmpf", _FLOAT[op], left, right)
     predicates = _SIGNED if info.kind == "int" else _UNSIGNED
     return compare(trace, "arith.cmpi", predicates[op], left, right)
+
+
+def mixed_comparison(trace: Trace, op: str, info: TypeInfo, integer: Any, number: Any) -> Any:
+    """An integer of more bits than a float has compared with a Float64 as Python compares them: exactly.
+
+    The integer is rounded first. That keeps the order, so only where both are then equal do the integers decide. There
+    the float is whole; it is no integer of the type only as the power of two above all of them.
+    """
+    wide = TYPES["Float64"]
+    rounded = convert(trace, integer, info, wide)
+    beyond = comparison(trace, "==", wide, number, constant(trace, float(info.bounds[1] + 1), wide))
+    whole = comparison(trace, op, info, integer, convert(trace, number, wide, info))
+    below = constant(trace, op in ("<", "<=", "!="), TYPES["Boolean"])
+    close = trace.value("arith.select", (beyond, below, whole), "i1")
+    equal = comparison(trace, "==", wide, rounded, number)
+    return trace.value("arith.select", (equal, close, comparison(trace, op, wide, rounded, number)), "i1")
+
+
+def against_constant(op: str, info: TypeInfo, constant: int | float) -> tuple[str, int] | bool:
+    """How to compare integers (or truth values) of a type with any Python number exactly: with which integer of the
+    type, or what every one of them answers."""
+    if isinstance(constant, float) and not math.isfinite(constant):
+        return bool(COMPARE_PYTHON[op](0, constant))
+    floor = math.floor(constant)
+    if floor != constant:
+        if op in ("==", "!="):
+            return op == "!="
+        op = "<=" if op in ("<", "<=") else ">"
+    low, high = (0, 1) if info.kind == "bool" else info.bounds
+    return (op, floor) if low <= floor <= high else bool(COMPARE_PYTHON[op](low, floor))
 
 
 def negative(trace: Trace, info: TypeInfo, value: Any) -> Any:

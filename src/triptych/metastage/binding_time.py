@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 from triptych.metastage.errors import StaticRequiredError
-from triptych.metastage.scalars import Boolean, Numeric
+from triptych.metastage.scalars import Boolean, Numeric, as_number
 from triptych.metastage.tracing import active, place
 from triptych.metastage.truth import is_dynamic, require_static
 
@@ -55,6 +55,7 @@ class Range:
     ) -> None:
         if not 1 <= len(bounds) <= 3:
             raise TypeError(f"range expected 1 to 3 arguments, got {len(bounds)}")
+        bounds = tuple(map(as_number, bounds))
         self.start: Any = bounds[0] if len(bounds) > 1 else 0
         self.stop: Any = bounds[1] if len(bounds) > 1 else bounds[0]
         self.step: Any = bounds[2] if len(bounds) > 2 else 1

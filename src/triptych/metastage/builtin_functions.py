@@ -11,7 +11,7 @@ from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.identity import check_isinstance, shown_by
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import float_for
-from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Int32, Int64, Numeric
+from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Int32, Int64, Numeric, as_number
 from triptych.metastage.tracing import place
 from triptych.metastage.truth import is_dynamic, truth
 
@@ -22,12 +22,14 @@ def _range(*bounds: Any, **hints: Any) -> Range:
 
 def _int(value: Any) -> Any:
     """The integer part: integers stay, floats truncate to an integer type of their size."""
+    value = as_number(value)
     if value.info.is_integer:
         return value
     return value.to(Int64 if value.info.width > 32 else Int32)
 
 
 def _float(value: Any) -> Any:
+    value = as_number(value)
     return value if value.info.kind == "float" else value.to(NUMERIC_CLASSES[float_for(value.info.name)])
 
 
@@ -41,7 +43,7 @@ def _extreme(symbol: str) -> Callable[..., Any]:
             raise OperandTypeError(
                 f"{symbol}() of run-time values takes no {', '.join(options)}", span=place(), expected="plain values"
             )
-        values = list(args[0]) if len(args) == 1 else list(args)
+        values = [as_number(value) for value in (args[0] if len(args) == 1 else args)]
         best = values[0]
         for value in values[1:]:
             better = value < best if symbol == "min" else value > best

@@ -32,7 +32,7 @@ PYTHON_TYPES = (
 
 def involves_dynamic(value: Any) -> bool:
     """Whether a value is, or is made of, something that only the run knows."""
-    if is_dynamic(value):
+    if is_dynamic(value) or hasattr(type(value), "__as_number__"):
         return True
     parts = take_apart(value)
     if parts is not None:

@@ -43,6 +43,7 @@ class Numeric(Operators):
 
     def __init__(self, value: Any) -> None:
         trace = active()
+        value = as_number(value)
         if isinstance(value, Numeric):
             value = value.to(type(self))
             self._value, self._region = value._value, value._region
@@ -193,7 +194,9 @@ class Numeric(Operators):
     @staticmethod
     def _operate(op: str, left: Any, right: Any) -> Any:
         if not _is_number(left) or not _is_number(right):
-            return NotImplemented
+            left, right = as_number(left), as_number(right)
+            if not _is_number(left) or not _is_number(right):
+                return NotImplemented
         if op in COMPARE_PYTHON:
             return _compare(op, left, right)
         return _power(left, right) if op == "**" else _binary(op, left, right)
@@ -211,6 +214,7 @@ class Numeric(Operators):
         return _unary(arithmetic.absolute, self)
 
 
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 _STATIC_INSTEAD = {
     "truth value": "`if`, `and`, `or`, `not`, `min` or `max` in the compiled function itself, or a Constexpr argument",
     "as a key": "`if`/`elif`, an index into a list or tuple (which may be a run-time value), or a Constexpr argument",
@@ -268,6 +272,12 @@ _NUMBERS = (Numeric, int, float)
 
 def _is_number(value: object) -> bool:
     return isinstance(value, _NUMBERS)
+
+
+def as_number(value: Any) -> Any:
+    """What stands for a run-time number (an integer of a run-time layout) as that number; all else as it is."""
+    converted = getattr(type(value), "__as_number__", None)
+    return value if converted is None else converted(value)
 
 
 def _trace_of(*values: Any) -> Trace:
@@ -348,8 +358,38 @@ def _compare(op: str, left: Any, right: Any) -> Any:
     if len(static) == 2 and active() is None:
         return COMPARE_PYTHON[op](*static)
     trace = _trace_of(left, right)
+    if info.kind == "float" or not (isinstance(left, Numeric) and isinstance(right, Numeric)):
+        exact = _exact_comparison(op, left, right, trace)
+        if exact is not None:
+            return exact
     value = arithmetic.comparison(trace, op, info, lift(left, info, trace), lift(right, info, trace))
     return NUMERIC_CLASSES["Boolean"].of(value, trace.region)
+
+
+def _exact_comparison(op: str, left: Any, right: Any, trace: Trace) -> Any:
+    """An integer compared with what its type, or the float beside it, cannot hold; None where nothing is lost."""
+    if not _is_counted(left):
+        left, op, right = right, _MIRRORED[op], left
+    if not _is_counted(left) or isinstance(right, bool) or _is_counted(right):
+        return None
+    if isinstance(right, Numeric):
+        if left.width <= 32:
+            return None
+        wide = TYPES["Float64"]
+        value = arithmetic.mixed_comparison(trace, op, left.info, left.ir_value(), lift(right, wide, trace))
+        return NUMERIC_CLASSES["Boolean"].of(value, trace.region)
+    if isinstance(right, int) and left.info.is_integer and left.info.holds(right):
+        return None
+    simpler = arithmetic.against_constant(op, left.info, right)
+    if isinstance(simpler, bool):
+        return NUMERIC_CLASSES["Boolean"](simpler)
+    op, constant = simpler
+    return _compare(op, _counted(left), constant)
+
+
+def _is_counted(value: Any) -> bool:
+    """Whether it is a number of the program that counts: an integer or a truth value."""
+    return isinstance(value, Numeric) and value.info.kind != "float"
 
 
 def _comparison_type(left: str, right: str) -> str | None:

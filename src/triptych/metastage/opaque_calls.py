@@ -44,9 +44,18 @@ def opaque_call(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict
             result = function(*args, **kwargs)
         else:
             result = _watched(trace, function, args, kwargs)
-    if sys.getrefcount(result) <= 2 and not is_settled(type(result)):  # nobody else knows it: the call made it
+    # Nobody else knows it: the call made it.
+    if sys.getrefcount(result) <= 2 and not is_settled(type(result)) and not _shares_memory(result, function, args):
         mutation.note_fresh(trace, result)
     return result
+
+
+def _shares_memory(result: Any, function: Any, args: tuple[Any, ...]) -> bool:
+    """Whether a new object is another view of memory that was there before."""
+    kind = type(result)
+    if kind is memoryview or getattr(result, "base", None) is not None:
+        return True
+    return kind.__module__ == "torch" and any(type(x) is kind for x in (*args, getattr(function, "__self__", None)))
 
 
 def native_operation(trace: Trace, function: Any, left: Any, right: Any) -> Any:

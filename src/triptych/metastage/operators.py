@@ -53,10 +53,10 @@ class Operators:
         return self._operate("%", other, self)
 
     def __divmod__(self, other: Any) -> Any:
-        return self._operate("//", self, other), self._operate("%", self, other)
+        return _both(self._operate("//", self, other), self._operate("%", self, other))
 
     def __rdivmod__(self, other: Any) -> Any:
-        return self._operate("//", other, self), self._operate("%", other, self)
+        return _both(self._operate("//", other, self), self._operate("%", other, self))
 
     def __pow__(self, other: Any, modulus: Any = None) -> Any:
         return NotImplemented if modulus is not None else self._operate("**", self, other)
@@ -111,3 +111,7 @@ class Operators:
 
     def __ne__(self, other: object) -> Any:
         return self._operate("!=", self, other)
+
+
+def _both(quotient: Any, remainder: Any) -> Any:
+    return NotImplemented if quotient is NotImplemented else (quotient, remainder)

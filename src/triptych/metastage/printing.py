@@ -9,7 +9,7 @@ from typing import Any
 from triptych.metastage.errors import PrintFormatError
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
-from triptych.metastage.scalars import Numeric, lift
+from triptych.metastage.scalars import Numeric, as_number, lift
 from triptych.metastage.tracing import Trace, active, place
 
 _DIRECTIVE = re.compile(
@@ -64,6 +64,7 @@ def _has_directives(template: str) -> bool:
 
 
 def _directive(match: re.Match[str], value: Any, values: list[Any], trace: Trace) -> str:
+    value = as_number(value)
     kind = match["kind"]
     shape = f"%{match['flags']}{match['width']}{match['precision']}"
     if kind == "s" and not isinstance(value, Numeric):
@@ -101,6 +102,7 @@ def _braces(template: str, args: tuple[Any, ...], trace: Trace) -> tuple[str, li
 
 
 def _brace(value: Any, spec: str, values: list[Any], trace: Trace) -> str:
+    value = as_number(value)
     if isinstance(value, tuple):
         return "(" + ",".join(_brace(v, spec, values, trace) for v in value) + ")"
     if type(value) in _PRINTED:

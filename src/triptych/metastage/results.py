@@ -10,7 +10,7 @@ from triptych.metastage import places
 from triptych.metastage.aggregates import take_apart
 from triptych.metastage.errors import ReturnValueError
 from triptych.metastage.plans import describe
-from triptych.metastage.scalars import Numeric
+from triptych.metastage.scalars import Numeric, as_number
 from triptych.stages import Leaf
 
 Rebuild = Callable[[Iterator[Any]], Any]
@@ -18,6 +18,7 @@ Rebuild = Callable[[Iterator[Any]], Any]
 
 def take_results(value: Any, code: CodeType, path: str = "result") -> tuple[list[tuple[Leaf, Any]], Rebuild]:
     """The numbers that the function of `code` returns natively, and how Python makes the returned value of them."""
+    value = as_number(value)
     if isinstance(value, Numeric):
         return [(Leaf(path, type(value).__name__), value.ir_value())], next
     if value is None or isinstance(value, bool | int | float | str):

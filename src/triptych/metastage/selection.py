@@ -2,30 +2,51 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from triptych.metastage.checks import check
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.plans import MismatchError, meet
-from triptych.metastage.scalars import Numeric, lift
+from triptych.metastage.scalars import Numeric, as_number, lift
 from triptych.metastage.tracing import Trace, place
+
+SELECTABLE: Mapping[Any, Callable[[Any], Iterator[Any]]] = MappingProxyType(
+    {kind.__getitem__: kind.__iter__ for kind in (list, tuple, range)}
+)
+"""How the items are had that `__getitem__` of a builtin type reads, also for a class that has inherited it."""
 
 
 def select_item(trace: Trace, items: list[Any], index: Numeric) -> Any:
     """`items[index]` as a chain of selects; negative indices count back, one outside raises at run time."""
     count = len(items)
+    if index.info.kind == "float":
+        raise OperandTypeError(
+            f"an index must be an integer, not {type(index).__name__}",
+            span=place(),
+            found=f"a run-time {type(index).__name__}",
+            expected="an integer",
+            instead="int(x), which truncates",
+        )
     inside: Any = (index >= -count) & (index < count) if index.info.kind == "int" else index < count
     if not items:
         raise OperandTypeError("an empty sequence cannot be indexed at run time", span=place(), found="no items")
     expected = f"an index from {-count if index.info.kind == 'int' else 0} to {count - 1}"
     check(trace, inside.ir_value(), "IndexOutOfRangeError", f"index out of range for {count} items", expected=expected)
-    chosen = items[0]
+    chosen = as_number(items[0])
     for position, item in enumerate(items[1:], start=1):
-        hit: Any = index == position
-        if index.info.kind == "int":
-            hit = hit | (index == position - count)
-        chosen = _select(trace, hit, item, chosen)
+        hits = [index == place for place in (position, position - count) if _holds(index, place)]
+        if hits:
+            chosen = _select(trace, functools.reduce(operator.or_, hits), as_number(item), chosen)
     return chosen
+
+
+def _holds(index: Numeric, position: int) -> bool:
+    """Whether the index can be that at all: an Int8 reaches a part of a long list only."""
+    return index.info.holds(position) if index.info.is_integer else position in (0, 1)
 
 
 def _select(trace: Trace, hit: Any, item: Any, otherwise: Any) -> Any:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from triptych.hooks import (
     AUGMENTED,
-    COMPARISONS,
     CONVERSIONS,
     OPERATORS,
     UNDEFINED,
@@ -33,12 +34,14 @@ from triptych.metastage.identity import check_operands, check_shown
 from triptych.metastage.iteration import steps_of
 from triptych.metastage.iterators import items_of
 from triptych.metastage.loops import for_loop, while_loop
-from triptych.metastage.opaque_calls import abandon
+from triptych.metastage.membership import CONTAINS, Membership
+from triptych.metastage.method_lookup import C_CALLABLES, C_METHODS, inherited_method, special_method
+from triptych.metastage.opaque_calls import abandon, native_operation, opaque_call
 from triptych.metastage.plans import describe, has_dynamic
-from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric
-from triptych.metastage.selection import select_item
+from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
+from triptych.metastage.selection import SELECTABLE, select_item
 from triptych.metastage.tracing import Trace, place
-from triptych.metastage.truth import condition, is_dynamic, require_static, truth
+from triptych.metastage.truth import condition, is_dynamic, require_static
 from triptych.metastage.user_code import HEAP_TYPE, is_own, user_method
 from triptych.metastage.variables import Partial, Pending, bare
 from triptych.support.articles import with_article
@@ -48,6 +51,8 @@ MOST_UNROLLED = 10_000
 
 _MEMBERSHIP = ("in", "not in")
 _IDENTITY = ("is", "is not")
+_OWN_ITEMS = frozenset({list, dict, bytearray})
+"""Containers that keep their items themselves; others may stand for the items of another object."""
 _NUMBERS = frozenset({bool, int, float, *NUMERIC_CLASSES.values()})
 """Types whose operators need no look: most of a program's operands."""
 
@@ -60,6 +65,7 @@ class TracingHooks(PythonHooks):
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.inlining = Inlining(trace)
+        self.membership = Membership(trace, self)
 
     # branches ---------------------------------------------------------------------------------------------------
     def if_(
@@ -274,7 +280,8 @@ class TracingHooks(PythonHooks):
 
     def operate(self, op: str, left: Any, right: Any) -> Any:
         if op in _MEMBERSHIP:
-            return self._contains(op, left, right)
+            inside = self.membership.contains(right, left)
+            return inside if op == "in" else self.not_(inside)
         if type(left) in _NUMBERS and type(right) in _NUMBERS and op not in _IDENTITY:
             return OPERATORS[op](left, right)
         check_operands(op, left, right)
@@ -296,31 +303,31 @@ class TracingHooks(PythonHooks):
             self.call(method, key)  # refused if it changes anything, so that Python may call it again
         return key
 
-    def _contains(self, op: str, left: Any, right: Any) -> Any:
-        if not (is_dynamic(left) or has_dynamic(right)):
-            return COMPARISONS[op](left, right)
-        if isinstance(right, range | Range):
-            inside = self._in_range(left, right)
-        else:
-            inside = Boolean(False)
-            for item in right:
-                inside = inside | truth(left == item)
-        return inside if op == "in" else inside ^ True
-
-    @staticmethod
-    def _in_range(item: Any, bounds: range | Range) -> Any:
-        step = require_static(bounds.step, "membership in a range", "a comparison with the bounds")
-        first, last = (bounds.start, bounds.stop) if step > 0 else (bounds.stop + 1, bounds.start + 1)
-        return (item >= first) & (item < last) & ((item - bounds.start) % abs(step) == 0)
-
     # calls and items --------------------------------------------------------------------------------------------
     def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if type(function) in C_CALLABLES and not kwargs:
+            method, operands = inherited_method(function, args)
+            if method in CONTAINS:
+                return self.membership.by_method(method, *operands)
+            if method in SELECTABLE:
+                return self._select(method, *operands)
         return self.inlining.call(function, args, kwargs)
 
     def getitem(self, container: Any, key: Any) -> Any:
-        if is_dynamic(key) and isinstance(container, list | tuple | range):
-            return select_item(self.trace, list(container), key)
-        return container[key]
+        method = special_method(type(container), "__getitem__")
+        if isinstance(method, FunctionType):
+            return self.inlining.call(method, (container, key), {})
+        if isinstance(method, C_METHODS) and method in SELECTABLE:
+            return self._select(method, container, key)
+        if type(container) is dict or is_own(type(container)):
+            return container[key]
+        return native_operation(self.trace, operator.getitem, container, key)
+
+    def _select(self, method: Any, container: Any, key: Any) -> Any:
+        index = as_number(key)
+        if is_dynamic(index):
+            return select_item(self.trace, list(SELECTABLE[method](container)), index)
+        return method(container, key)
 
     def attribute(self, owner: Any, name: str) -> Any:
         special = self.inlining.special
@@ -388,7 +395,10 @@ class TracingHooks(PythonHooks):
             self.trace.stored[id(container)] = place()
         if isinstance(container, list):
             key = require_static(key, "assigning a list item", "a tuple rebuilt with the new item")
-        container[key] = value
+        if type(container) in _OWN_ITEMS or is_own(type(container)):
+            container[key] = value
+        else:
+            opaque_call(self.trace, operator.setitem, (container, key, value), {})
 
     def delitem(self, container: Any, key: Any) -> None:
         method = user_method(type(container), "__delitem__")
@@ -396,7 +406,10 @@ class TracingHooks(PythonHooks):
             self.call(method, container, key)
             return
         mutation.check_mutable(self.trace, container, "item deletion")
-        del container[key]
+        if type(container) in _OWN_ITEMS or is_own(type(container)):
+            del container[key]
+        else:
+            opaque_call(self.trace, operator.delitem, (container, key), {})
 
     def setattr(self, target: Any, name: str, value: Any) -> None:
         setter = None if self.inlining.special.is_plain(type(target)) else self.inlining.special.setter(target, name)

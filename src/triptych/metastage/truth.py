@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from triptych.metastage.errors import StaticRequiredError
 from triptych.metastage.plans import describe
-from triptych.metastage.scalars import Boolean, Numeric
+from triptych.metastage.scalars import Boolean, Numeric, as_number
 from triptych.metastage.tracing import place
 
 
@@ -17,6 +17,7 @@ def is_dynamic(value: Any) -> bool:
 
 def condition(value: Any) -> bool | Boolean:
     """What a test decides by: Python's own truth, or a run-time Boolean."""
+    value = as_number(value)
     if is_dynamic(value):
         return cast(Boolean, value.to(Boolean))
     return bool(value)

@@ -43,9 +43,9 @@ def user_method(cls: type, name: str) -> FunctionType | None:
     return found if is_user_function(found) else None
 
 
-def class_entry(cls: type, name: str) -> Any:
-    """What a class or its bases hold by a name, as it is stored there; None if nothing."""
+def class_entry(cls: type, name: str, otherwise: Any = None) -> Any:
+    """What a class or the first of its bases that has it holds by a name, as it is stored there."""
     for base in cls.__mro__:
         if name in base.__dict__:
             return base.__dict__[name]
-    return None
+    return otherwise

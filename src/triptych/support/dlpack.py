@@ -57,8 +57,14 @@ _ELEMENT_OF_DTYPE: dict[Any, str] = {}
 """What has been found out about NumPy types."""
 _EXCHANGE_NAME, _EXCHANGE_VERSION, _EXCHANGE_DESCRIBE = b"dlpack_exchange_api", 1, 5
 """The table of functions that a class offers: the name of its capsule, its major version, and the word we call."""
+_OWN_MEANING = ("__dlpack__", "__torch_function__", "__torch_dispatch__")
+"""Methods by which a class says what its tensors are; one of its own is asked instead of the memory."""
 _READ_ONLY = 1
+_MAJOR_VERSION = 1
 _VERSIONED_OFFSET = 32
+_MOST_MODES = 64
+"""As many as NumPy has."""
+_MOST_BYTES = (1 << 63) - 1
 
 
 class DLTensor(ctypes.Structure):
@@ -147,24 +153,22 @@ def tensor_view(value: Any) -> TensorView:
         return value
     if is_array(value):
         return _view_of_array(value)
+    check_settled(value)
     capsule = _capsule(value)
-    name = _capsule_name(capsule)
-    start = _capsule_pointer(capsule, name)
-    versioned = name == b"dltensor_versioned"
-    flags = ctypes.c_uint64.from_address(start + _VERSIONED_OFFSET - 8).value if versioned else 0
-    described = DLTensor.from_address(start + (_VERSIONED_OFFSET if versioned else 0))
+    described, read_only = _described(value, capsule)
     # The capsule stays as it was made: when the view goes, the capsule goes, and gives the memory back.
-    return TensorView(described, _Owner(value, capsule), read_only=bool(flags & _READ_ONLY))
+    return TensorView(described, _Owner(value, capsule), read_only=read_only or _is_immutable(type(value)))
 
 
 def passing_view(value: Any) -> TensorView:
     """A view for the length of a call: the tensor does not move meanwhile, so nothing needs to hold its memory.
 
-    For torch's tensors it takes a tenth of the time, and tensors with a gradient have one too.
+    For torch's tensors it takes a tenth of the time.
     """
     address = None if isinstance(value, TensorView) or is_array(value) else describing_function(type(value))
     if address is None:
         return tensor_view(value)
+    check_settled(value)
     described = DLTensor()
     try:
         _DESCRIBE(address)(value, ctypes.addressof(described))
@@ -175,14 +179,58 @@ def passing_view(value: Any) -> TensorView:
 
 def describing_function(kind: type) -> int | None:
     """The C function that a class offers for describing its tensors: it takes an object and a `DLTensor` to fill."""
-    capsule = getattr(kind, "__dlpack_c_exchange_api__", None)
-    if capsule is None:
+    owner = next((cls for cls in kind.__mro__ if "__dlpack_c_exchange_api__" in cls.__dict__), None)
+    if owner is None or any(_is_redefined(kind, owner, name) for name in _OWN_MEANING):
+        return None
+    capsule = vars(owner)["__dlpack_c_exchange_api__"]
+    if not _is_capsule(capsule, _EXCHANGE_NAME):
         return None
     table = _capsule_pointer(capsule, _EXCHANGE_NAME)
     if ctypes.c_uint32.from_address(table).value != _EXCHANGE_VERSION:
         return None
     function: int | None = (ctypes.c_void_p * (_EXCHANGE_DESCRIBE + 1)).from_address(table)[_EXCHANGE_DESCRIBE]
     return function
+
+
+def _is_redefined(kind: type, owner: type, name: str) -> bool:
+    """Whether a class gives a method another meaning than the class whose memory is read; switching it off is none."""
+    own, original = (
+        getattr(method, "__func__", method) for method in (getattr(kind, name, None), getattr(owner, name, None))
+    )
+    return own is not original and "disabled" not in getattr(own, "__name__", "")
+
+
+def check_settled(value: Any) -> None:
+    """Refuse torch's tensors whose memory is not what they stand for, or whose changes autograd would not see."""
+    kind = type(value)
+    if not hasattr(kind, "requires_grad"):
+        return
+    if value.requires_grad is True:
+        raise UnsupportedTensorError(
+            f"this {kind.__name__} requires a gradient, and autograd does not see what compiled code does",
+            found="requires_grad=True",
+            expected="a tensor that autograd does not follow",
+            instead="`.detach()`, which shares the memory",
+        )
+    for bit, resolve in (("is_neg", "resolve_neg"), ("is_conj", "resolve_conj")):
+        if hasattr(kind, bit) and getattr(value, bit)() is True:
+            raise UnsupportedTensorError(
+                f"the memory of this {kind.__name__} does not hold its elements yet",
+                found=f"{bit}() is True: the elements are computed when they are read",
+                expected="a tensor whose elements are in memory",
+                instead=f"`.{resolve}()`",
+            )
+
+
+def _is_immutable(kind: type) -> bool:
+    """Whether a library promises that arrays never change, which not every version of DLPack can say."""
+    return kind.__module__.partition(".")[0] in ("jax", "jaxlib")
+
+
+def is_masked(kind: type) -> bool:
+    """Whether it is NumPy's class of masked arrays: memory without the mask says something else."""
+    masked = sys.modules.get("numpy.ma")
+    return masked is not None and issubclass(kind, masked.MaskedArray)
 
 
 def is_array(value: Any) -> bool:
@@ -249,6 +297,43 @@ def _capsule(value: Any) -> Any:
         raise _unwilling(value, error) from None
 
 
+def _described(value: Any, capsule: Any) -> tuple[DLTensor, bool]:
+    """The description in a capsule, and whether it is read-only; nothing in it is believed before it is looked at."""
+    plain, versioned = (_is_capsule(capsule, name) for name in (b"dltensor", b"dltensor_versioned"))
+    if not plain and not versioned:
+        is_any = type(capsule).__name__ == "PyCapsule"
+        name = (_capsule_name(capsule) or b"").decode(errors="replace") if is_any else ""
+        raise _untrue(value, f"a capsule called {name!r}" if is_any else f"an object of type {type(capsule).__name__}")
+    start = _capsule_pointer(capsule, b"dltensor_versioned" if versioned else b"dltensor")
+    if versioned:
+        major, minor = (ctypes.c_uint32 * 2).from_address(start)
+        if major != _MAJOR_VERSION:
+            raise _untrue(value, f"a description by version {major}.{minor} of DLPack")
+    described = DLTensor.from_address(start + (_VERSIONED_OFFSET if versioned else 0))
+    flags = ctypes.c_uint64.from_address(start + _VERSIONED_OFFSET - 8).value if versioned else 0
+    rank = described.rank
+    if not 0 <= rank <= _MOST_MODES:
+        raise _untrue(value, f"{rank} modes")
+    if rank and not described.shape:
+        raise _untrue(value, f"{rank} modes without extents")
+    extents = described.shape[:rank] if rank else []
+    if any(extent < 0 for extent in extents):
+        raise _untrue(value, f"the extents {tuple(extents)}")
+    strides = described.stride[:rank] if rank and described.stride else _row_major(extents)
+    reach = sum((extent - 1) * abs(step) for extent, step in zip(extents, strides, strict=True)) if all(extents) else 0
+    if max([*extents, reach * max(described.bits * described.lanes // 8, 1)]) > _MOST_BYTES:
+        raise _untrue(value, f"the extents {tuple(extents)} and strides {tuple(strides)}")
+    return described, bool(flags & _READ_ONLY)
+
+
+def _untrue(value: Any, found: str) -> UnsupportedTensorError:
+    return UnsupportedTensorError(
+        f"what `__dlpack__` of this {type(value).__name__} gives is no tensor",
+        found=found,
+        expected=f"a capsule `dltensor` or `dltensor_versioned` (version {_MAJOR_VERSION}) that describes a tensor",
+    )
+
+
 def _unwilling(value: Any, error: Exception) -> UnsupportedTensorError:
     return UnsupportedTensorError(
         f"this {type(value).__name__} does not give its memory away",
@@ -259,6 +344,13 @@ def _unwilling(value: Any, error: Exception) -> UnsupportedTensorError:
 
 def array_facts(array: Any) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
     """The element type, the extents and the strides in elements of a NumPy array."""
+    if is_masked(type(array)):
+        raise UnsupportedTensorError(
+            "a masked array cannot be a tensor",
+            found="a NumPy array with a mask, which compiled code would not see",
+            expected="an array without a mask",
+            instead="`array.filled(...)`, or `array.data` and `array.mask` as two tensors",
+        )
     dtype = array.dtype
     element = _ELEMENT_OF_DTYPE.get(dtype)
     if element is None:
@@ -304,6 +396,9 @@ def _row_major(shape: list[int]) -> list[int]:
 
 
 _capsule_name: Any = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
+_is_capsule: Any = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_IsValid", ctypes.pythonapi)
+)
 _capsule_pointer: Any = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
     ("PyCapsule_GetPointer", ctypes.pythonapi)
 )

@@ -45,6 +45,12 @@ class FloatFormat:
         return self.overflow not in (self.largest, self.nan)
 
     @property
+    def limit(self) -> float:
+        """The smallest number above all that round to a number of the format."""
+        middle = (self._finite(self.largest) + self._finite(self.largest + 1)) / 2
+        return math.nextafter(middle, math.inf) if self.holds(middle) else middle
+
+    @property
     def smallest_exponent(self) -> int:
         """The power of two that the last bit of the smallest numbers stands for."""
         return 1 - self.bias - self.mantissa_bits

@@ -306,6 +306,26 @@ with override(debug="bounds"):
 """
 
 
+class NanMembershipError(CompiledCodeError, ValueError):
+    """`in` meets NaN on both sides: Python asks whether the two are one object, which no run-time number is."""
+
+    code = "TT0613"
+    failing = """
+@tt.jit
+def f(x: tt.Float32, y: tt.Float32):
+    return x in (0.0, y)
+
+f(float("nan"), float("nan"))
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Float32, y: tt.Float32):
+    return x == 0.0 or x == y
+
+f(float("nan"), float("nan"))
+"""
+
+
 class LaunchShapeError(CompiledCodeError, ValueError):
     """A grid or a block that no launch can have, or more shared memory than a block has."""
 
@@ -464,6 +484,7 @@ CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
         OutOfBoundsError,
         MisalignedAccessError,
         NullPointerError,
+        NanMembershipError,
         LaunchShapeError,
         DivergentBarrierError,
         DeadlockError,

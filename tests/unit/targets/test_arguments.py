@@ -58,8 +58,39 @@ def nearest(value: float, name: str) -> float:
 @pytest.mark.parametrize("dtype", FLOATS)
 @given(st.floats() | st.floats(-70000, 70000) | st.floats(-1e-4, 1e-4) | st.floats(width=16) | st.floats(width=32))
 def test_a_float_is_rounded_once(dtype: str, opt_level: int, value: float) -> None:
-    found, expected = identity(dtype, opt_level)(value), nearest(value, dtype)
+    call, expected = identity(dtype, opt_level), nearest(value, dtype)
+    if not fits(value, dtype):
+        with pytest.raises(ArgumentRangeError, match=rf"argument 'x' does not fit in {dtype}\b"):
+            call(value)
+        return
+    found = call(value)
     assert struct.pack(">d", found) == struct.pack(">d", expected) or (found != found and expected != expected)
+
+
+def fits(value: float, name: str) -> bool:
+    """Whether a number stays one by being rounded, and infinity and NaN what they are."""
+    form = FLOAT_FORMATS.get(SCALARS[name].traced)
+    if form is not None:
+        return form.holds(value)
+    return math.isinf(value) or not math.isinf(nearest(value, name))
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_the_largest_that_fits_and_the_next(dtype: str) -> None:
+    form = FLOAT_FORMATS.get(SCALARS[dtype].traced)
+    limit = form.limit if form is not None else math.inf if dtype == "Float64" else 2.0**128 - 2.0**103
+    call = identity(dtype)
+    assert math.isfinite(call(math.nextafter(limit, 0.0)))
+    for value in (limit, -limit, 1e300, *((0.0, -1.0) if dtype == "Float8E8M0FNU" else ())):
+        if math.isfinite(value) and dtype != "Float64":
+            with pytest.raises(OverflowError):
+                call(value)
+    for special in (math.inf, -math.inf, math.nan):
+        if form is None or form.holds(special):
+            assert str(call(special)) == str(special)
+        else:
+            with pytest.raises(OverflowError):
+                call(special)
 
 
 def test_rounding_twice_would_be_visible() -> None:
@@ -73,8 +104,11 @@ def test_rounding_twice_would_be_visible() -> None:
 @pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("value", [0, 1, -3, True, 2**53 + 1, -(2**63), 2**63 - 1])
 def test_a_float_parameter_takes_ints(dtype: str, opt_level: int, value: int) -> None:
-    found, expected = identity(dtype, opt_level)(value), nearest(float(value), dtype)
-    assert found == expected or (math.isnan(found) and math.isnan(expected))
+    if not fits(float(value), dtype):
+        with pytest.raises(ArgumentRangeError):
+            identity(dtype, opt_level)(value)
+        return
+    assert identity(dtype, opt_level)(value) == nearest(float(value), dtype)
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,16 @@ Nearly free of branches, because LLVM's time grows with blocks. A value that doe
 
 from __future__ import annotations
 
+import math
+import struct
+
 from triptych.stages import Leaf
+from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.targets.cpu.ffi_layout import ANY, BIG_INT_TAG, BOOL_TAG, FLOAT_TAG, INT_TAG
 from triptych.targets.cpu.scalars import Scalar
 
+FLOAT32_LIMIT = 2.0**128 - 2.0**103
+"""The smallest number that is rounded to the infinity of Float32."""
 LIKELY = "weights([2000, 1])"
 
 BIG_INT_DECLARATION = "llvm.func @TVMFFIBigIntGetContentByteArray(!llvm.ptr) -> !llvm.struct<(ptr, i64)>\n"
@@ -77,8 +83,42 @@ def _read_float(i: int, scalar: Scalar) -> str:
   %converted{i} = llvm.sitofp %whole{i} : i64 to f64
   %wide{i} = llvm.select %is_float{i}, %real{i}, %converted{i} : i1, f64
   {narrow}
-  %accepted{i} = llvm.or %is_integer{i}, %is_float{i} : i1
+  %is_number{i} = llvm.or %is_integer{i}, %is_float{i} : i1
+{_check_size(i, scalar)}
   {_leave(i, f"%accepted{i}")}"""
+
+
+def _check_size(i: int, scalar: Scalar) -> str:
+    """What would become another kind of number by being rounded does not fit: infinity of a number, a number of NaN."""
+    form = FLOAT_FORMATS.get(scalar.traced)
+    if form is None and scalar.width == 64:
+        return f"  %accepted{i} = llvm.or %is_integer{i}, %is_float{i} : i1"
+    limit = FLOAT32_LIMIT if form is None else form.limit
+    lines = [
+        f"%size{i} = llvm.intr.fabs(%wide{i}) : (f64) -> f64",
+        f"%limit{i} = llvm.mlir.constant({_hexadecimal(limit)} : f64) : f64",
+        f"%infinity{i} = llvm.mlir.constant({_hexadecimal(math.inf)} : f64) : f64",
+        f'%below{i} = llvm.fcmp "ult" %size{i}, %limit{i} : f64',
+        f'%infinite{i} = llvm.fcmp "oeq" %size{i}, %infinity{i} : f64',
+        f"%kept{i} = llvm.or %below{i}, %infinite{i} : i1",
+    ]
+    kept = f"%kept{i}"
+    if form is not None and not form.has_infinity:
+        kept = f"%below{i}"
+    if form is not None and form.nan is None:
+        lines.append(f'%ordered{i} = llvm.fcmp "olt" %size{i}, %limit{i} : f64')
+        kept = f"%ordered{i}"
+    if form is not None and not form.signed:
+        lines.append(f"%nothing{i} = llvm.mlir.constant(0.0 : f64) : f64")
+        lines.append(f'%positive{i} = llvm.fcmp "ugt" %wide{i}, %nothing{i} : f64')
+        lines.append(f"%proper{i} = llvm.and {kept}, %positive{i} : i1")
+        kept = f"%proper{i}"
+    lines.append(f"%accepted{i} = llvm.and %is_number{i}, {kept} : i1")
+    return "\n".join(f"  {line}" for line in lines)
+
+
+def _hexadecimal(number: float) -> str:
+    return f"0x{struct.unpack('<Q', struct.pack('<d', number))[0]:016X}"
 
 
 def _read_wide_unsigned(i: int, scalar: Scalar) -> str:

@@ -42,7 +42,7 @@ def load(compiled: Compiled) -> Loaded:
         call = _through_call_path(code, entry, traced)
         if not has_tensors:
             return Loaded(compiled, call)
-        call = calling_with_tensors(call)
+        call = calling_with_tensors(traced.parameters, call)
         return Loaded(compiled, call, attempting(call), is_read_natively)
     code = loader.load_object(compiled.artifact, PYTHON_CALL, _imports(compiled.lowered), entry)
     elsewhere = _through_call_path(code, entry, traced)

@@ -1,7 +1,8 @@
 """LLVM IR by which the Python entry point reads tensors: every kind ends as a DLPack description of its memory.
 
 `triptych.read` looks the object's type up in the table of `tensor_types`. A NumPy array is described from its fields,
-another library's tensor by that library, a view of ours is described already. What cannot be read gives null.
+another library's tensor by that library, a view of ours is described already. What cannot be read gives null, as do
+torch's tensors whose memory is not what they stand for (`torch_tensors`): Python then says why.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from triptych.targets.cpu.tensor_types import ARRAY_OFFSETS, ELEMENT_OFFSETS, WR
 
 TENSOR_FUNCTIONS = ("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyErr_Clear")
 
-READ_NAME, WRITE_NAME, TYPES, ELEMENTS = 6, 7, 8, 9
-"""Words of the entry point's site: names of the attributes of a view, and the two tables."""
+TRUE, READ_NAME, WRITE_NAME, TYPES, ELEMENTS = 3, 6, 7, 8, 9
+"""Words of the entry point's site: Python's True, names of the attributes of a view, and the two tables."""
 
 
 def tensor_argument(i: int, leaf: Leaf, memory: Memory) -> str:
@@ -76,7 +77,7 @@ search:
   %found = icmp eq ptr %known, %type
   br i1 %found, label %reader, label %step
 step:
-  %next_entry = getelementptr ptr, ptr %entry, i64 2
+  %next_entry = getelementptr ptr, ptr %entry, i64 3
   %at_end = icmp eq ptr %known, null
   br i1 %at_end, label %unread, label %search
 reader:
@@ -85,6 +86,38 @@ reader:
   switch i64 %number, label %foreign [ i64 1, label %array i64 2, label %own ]
 
 foreign:
+  {_load("asked", "ptr", "%entry", 16)}
+  %nothing_asked = icmp eq ptr %asked, null
+  br i1 %nothing_asked, label %describing, label %asking
+asking:
+  %tensor_field = load i64, ptr %asked
+  {_load("keys_field", "i64", "%asked", 8)}
+  {_load("negative", "i64", "%asked", 16)}
+  {_load("gradient_field", "i64", "%asked", 24)}
+  %tensor_place = getelementptr i8, ptr %object, i64 %tensor_field
+  %tensor = load ptr, ptr %tensor_place
+  %keys_place = getelementptr i8, ptr %tensor, i64 %keys_field
+  %keys = load i64, ptr %keys_place
+  %gradient_place = getelementptr i8, ptr %tensor, i64 %gradient_field
+  %gradient = load i64, ptr %gradient_place
+  %negated = and i64 %keys, %negative
+  %settled = icmp eq i64 %negated, 0
+  br i1 %settled, label %following, label %unread
+following:
+  %unknown_to_autograd = icmp eq i64 %gradient, 0
+  br i1 %unknown_to_autograd, label %describing, label %getting
+getting:
+  {_load("getter", "ptr", "%asked", 32)}
+  {_load("closure", "ptr", "%asked", 40)}
+  {_load("true", "ptr", "%site", 8 * TRUE)}
+  %requires = call ptr %getter(ptr %object, ptr %closure)
+  %unanswered = icmp eq ptr %requires, null
+  br i1 %unanswered, label %failed, label %answered
+answered:
+  call void @Py_DecRef(ptr %requires)
+  %required = icmp eq ptr %requires, %true
+  br i1 %required, label %unread, label %describing
+describing:
   %status = call i32 %how(ptr %object, ptr %view)
   %described = icmp eq i32 %status, 0
   br i1 %described, label %done, label %failed

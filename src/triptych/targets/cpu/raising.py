@@ -8,6 +8,7 @@ The stand-in carries no native backtrace: collecting one takes 1.1 s for the fir
 from __future__ import annotations
 
 import ctypes
+import struct
 import sys
 import threading
 from collections.abc import Sequence
@@ -24,6 +25,7 @@ from triptych.targets.cpu.ffi_layout import (
     BIG_INT_TAG,
     BOOL_TAG,
     FAIL,
+    FLOAT_TAG,
     INT_TAG,
     REFUSE,
     REFUSE_COUNT,
@@ -161,6 +163,15 @@ def _call_path() -> Any:
 
 
 def _argument_error(tag: int, payload: int, scalar: Scalar, path: str) -> TriptychError:
+    if scalar.kind == "float" and tag in (INT_TAG, BOOL_TAG, FLOAT_TAG):
+        found = repr(struct.unpack("<d", struct.pack("<q", payload))[0]) if tag == FLOAT_TAG else str(payload)
+        return ArgumentRangeError(
+            f"argument {path!r} does not fit in {scalar.name}",
+            span=caller(),
+            found=found,
+            expected=f"a number within {scalar.name}",
+            instead="a parameter of a wider type, for example Float64",
+        )
     if tag == BIG_INT_TAG or (tag in (INT_TAG, BOOL_TAG) and scalar.kind != "boolean"):
         found = "an int beyond 64 bits" if tag == BIG_INT_TAG else str(payload)
         return _range_error(found, scalar, path)

@@ -5,12 +5,14 @@ The type of every tensor is entered in the table of `tensor_types` on the way, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from triptych.boundary import for_user
 from triptych.stages import Leaf
-from triptych.support.dlpack import TensorView, passing_view
+from triptych.support.dlpack import TensorView, check_settled, is_array, is_masked, passing_view
+from triptych.support.errors import TriptychError
 from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.tensor_errors import (
     ArgumentTensorError,
@@ -20,6 +22,7 @@ from triptych.support.tensor_errors import (
 )
 from triptych.support.tracebacks import caller
 from triptych.targets.cpu.tensor_types import enter_elements, is_read_natively
+from triptych.targets.cpu.torch_tensors import is_torch
 
 
 def calling_with_views(
@@ -42,20 +45,18 @@ def calling_with_views(
     return call
 
 
-def calling_with_tensors(call: Callable[..., Any]) -> Callable[..., Any]:
-    """The call path for tensors: what it cannot read is an error of ours."""
+def calling_with_tensors(leaves: Sequence[Leaf], call: Callable[..., Any]) -> Callable[..., Any]:
+    """The call path for tensors: what it cannot read, and what it would read wrongly, is an error of ours."""
 
     def checked(*args: Any) -> Any:
         try:
+            _check_all(args, leaves, _check)
             return call(*args)
-        except BufferError as error:
-            refusal = UnsupportedTensorError(
-                "a tensor cannot be passed to a function with several results",
-                span=caller(),
-                found=f"{type(error).__name__}: {error}",
-                expected="tensors that export themselves: not read-only ones, and no narrow floats of NumPy",
-                instead="a copy, or a tensor argument in the place of the results",
-            )
+        except TriptychError as error:
+            for_user(error)
+            raise
+        except (BufferError, RuntimeError) as error:  # of the library whose tensor it is
+            refusal = _refusal(args, leaves, error)
             for_user(refusal)
             raise refusal from None
 
@@ -79,6 +80,50 @@ def refused(*_: Any) -> Any:
     return NotImplemented
 
 
+def _check_all(args: Sequence[Any], leaves: Sequence[Leaf], check: Callable[[Any, Leaf], Any]) -> None:
+    for arg, leaf in zip(args, leaves, strict=False):
+        if leaf.memory is not None:
+            check(arg, leaf)
+
+
+def _refusal(args: Sequence[Any], leaves: Sequence[Leaf], error: Exception) -> Exception:
+    """What to say of tensors that could not be passed: of one of them, or of all that the call path takes."""
+    try:
+        _check_all(args, leaves, _readable)
+    except TriptychError as refusal:
+        return refusal
+    if not isinstance(error, BufferError):
+        return error
+    return UnsupportedTensorError(
+        "a tensor cannot be passed to a function with several results",
+        span=caller(),
+        found=f"{type(error).__name__}: {error}",
+        expected="tensors that export themselves: not read-only ones, and no narrow floats of NumPy",
+        instead="a copy, or a tensor argument in the place of the results",
+    )
+
+
+def _check(value: Any, leaf: Leaf) -> None:
+    """Refuse what compiled code refuses by itself where it reads tensors; of known libraries, only ask what matters."""
+    kind = type(value)
+    if is_torch(kind):
+        with _naming(leaf):
+            check_settled(value)
+    elif not isinstance(value, TensorView) and (not is_array(value) or is_masked(kind)):
+        _readable(value, leaf)
+
+
+@contextmanager
+def _naming(leaf: Leaf) -> Iterator[None]:
+    """Errors about a tensor name the argument that it is."""
+    try:
+        yield
+    except UnsupportedTensorError as error:
+        error.title = f"argument {leaf.path!r}: {error.title}"
+        error.span = caller()
+        raise
+
+
 def _readable(value: Any, leaf: Leaf) -> Any:
     if leaf.memory is None:
         return value
@@ -98,19 +143,15 @@ def _readable(value: Any, leaf: Leaf) -> Any:
 
 
 def _view(value: Any, leaf: Leaf) -> TensorView:
-    try:
-        return passing_view(value)
-    except UnsupportedTensorError as error:
-        if hasattr(type(value), "__dlpack__"):
-            error.title = f"argument {leaf.path!r}: {error.title}"
-            error.span = caller()
-            raise
+    if not isinstance(value, TensorView) and not hasattr(type(value), "__dlpack__"):
         raise ArgumentTypeError(
             f"argument {leaf.path!r} must be a tensor, not {_kind(value)}",
             span=caller(),
             found=_kind(value),
             expected=f"a tensor of {leaf.dtype}: a NumPy array, a torch tensor, or another object with `__dlpack__`",
-        ) from None
+        )
+    with _naming(leaf):
+        return passing_view(value)
 
 
 def _kind(value: Any) -> str:

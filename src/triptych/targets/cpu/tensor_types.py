@@ -12,7 +12,8 @@ import sys
 from functools import cache
 from typing import Any
 
-from triptych.support.dlpack import ELEMENT_CODES, TensorView, array_type, describing_function
+from triptych.support.dlpack import ELEMENT_CODES, TensorView, array_type, describing_function, is_masked
+from triptych.targets.cpu.torch_tensors import TorchFields, is_torch, torch_fields
 
 MOST_TYPES = 31
 """More types than programs have kinds of tensors: classes made at run time must not make the search long."""
@@ -28,9 +29,9 @@ _SYNONYMS = {"longlong": "Int64", "ulonglong": "Uint64"}
 
 
 class _Entry(ctypes.Structure):
-    """A type and what reads it: one of the numbers above or a function. The row ends with no type."""
+    """A type, what reads it (one of the numbers above or a function), and what torch is asked before."""
 
-    _fields_ = [("type", ctypes.c_void_p), ("reader", ctypes.c_void_p)]
+    _fields_ = [("type", ctypes.c_void_p), ("reader", ctypes.c_void_p), ("torch", ctypes.c_void_p)]
 
 
 class _Element(ctypes.Structure):
@@ -59,6 +60,7 @@ def is_read_natively(kind: type) -> bool:
     if reader is None or free is None:
         return False
     _KEPT.append(kind)
+    _TYPES[free].torch = ctypes.addressof(_fields()) if is_torch(kind) else None
     _TYPES[free].reader = reader
     _TYPES[free].type = id(kind)
     return True
@@ -69,8 +71,14 @@ def _reader(kind: type) -> int | None:
         return _AS_VIEW
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(kind, numpy.ndarray):
-        return _AS_ARRAY if _array_layout_is_known() else None
-    return describing_function(kind)
+        return _AS_ARRAY if _array_layout_is_known() and not is_masked(kind) else None
+    return describing_function(kind) if not is_torch(kind) or torch_fields() is not None else None
+
+
+def _fields() -> TorchFields:
+    fields = torch_fields()
+    assert fields is not None
+    return fields
 
 
 @cache
