@@ -24,9 +24,9 @@ INSTANCES = 1 << 14
 """Runs of a launch; each has a cache line of its own for every location."""
 LINE = 16
 """Words of a cache line."""
-TOGETHER = 8
+TOGETHER = 16
 """Runs from one meeting of the blocks to the next."""
-PATIENCE = 2_000
+PATIENCE = 500
 """Turns that a block waits for the others: the machine may run them later."""
 
 LONGEST = 12
