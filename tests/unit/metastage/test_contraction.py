@@ -24,8 +24,9 @@ FUSED, ROUNDED = np.float32(2.0**-24), np.float32(0.0)
 """What X * X + Y is with one rounding, and with two."""
 
 
-def decorated(decorator: Callable[..., Any], contract: bool | None) -> Any:
-    return decorator() if contract is None else decorator(contract=contract)
+def decorated(decorator: Callable[..., Any], contract: bool | None) -> Callable[[Any], Any]:
+    chosen: Callable[[Any], Any] = decorator() if contract is None else decorator(contract=contract)
+    return chosen
 
 
 def program(kernel: bool | None = None, host: bool | None = None, inlined: bool | None = None) -> Any:
