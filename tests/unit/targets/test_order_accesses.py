@@ -30,10 +30,9 @@ TYPES = (tt.Int8, tt.Uint16, tt.Float16, tt.BFloat16, tt.Int32, tt.Float32, tt.I
 
 def atoms(dtype: Any, orders: Any, bits: int = 0) -> tuple[Any, Any]:
     """A load and a store that everybody sees in order."""
-    load, store = (
-        cute.make_copy_atom(op, dtype, num_bits_per_copy=bits, memory_order=order, memory_scope=MemoryScope.GPU)
-        for op, order in zip((CopyG2ROp(), CopyR2GOp()), orders, strict=True)
-    )
+    scope = MemoryScope.GPU
+    load = cute.make_copy_atom(CopyG2ROp(), dtype, num_bits_per_copy=bits, memory_order=orders[0], memory_scope=scope)
+    store = cute.make_copy_atom(CopyR2GOp(), dtype, num_bits_per_copy=bits, memory_order=orders[1], memory_scope=scope)
     return load, store
 
 
