@@ -38,6 +38,8 @@ class Job:
     preprocessor: bool = True
     name: str = ""
     """What the function is called in generated code, if not as in Python."""
+    contract: bool | None = None
+    """What the function itself says of contraction."""
 
 
 def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
@@ -47,7 +49,13 @@ def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
     job.language.load()
     rewritten = rewrite(job.function) if job.preprocessor else None  # pre-stage:    Python AST -> Python AST
     traced, rebuild = trace(  #                                         meta-stage:   run it once -> MLIR
-        rewritten or job.function, job.specialization, job.language.hooks, rewrite, job.name
+        rewritten or job.function,
+        job.specialization,
+        job.language.hooks,
+        rewrite,
+        job.name,
+        contract_everywhere=job.options.contract,
+        contract=job.contract,
     )
     lowered = lower(  #                                                 object-stage: the target's pass list
         traced, job.target, job.language.passes, options=job.options

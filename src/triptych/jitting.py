@@ -65,7 +65,8 @@ class JitFunction:
         self.function = function
         self.language = language
         self._preprocessor = preprocessor
-        self._options = options
+        self._options = {name: value for name, value in options.items() if name != "contract"}
+        self._contract: bool | None = options.get("contract")
         self._lock = threading.RLock()
         self._compiled: dict[str, CompiledFunction] = {}
         self._entries: dict[Any, Entry] = {}
@@ -84,7 +85,7 @@ class JitFunction:
 
     def __cache_key__(self) -> tuple[Any, ...]:
         """What a function that calls this one depends on: its tables are not content."""
-        return self.function, self._preprocessor, self.language
+        return self.function, self._preprocessor, self.language, self._contract
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.function.__module__}.{self.function.__qualname__}>"
@@ -98,7 +99,8 @@ class JitFunction:
 
     def __traced_call__(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call from traced code: inlined."""
-        return inline_call(trace, self.function, self._parameters, args, kwargs)
+        with trace.contraction.inlined(self._contract):
+            return inline_call(trace, self.function, self._parameters, args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> CompiledFunction:
         """Compile for these arguments without running; the result takes only the dynamic ones."""
@@ -176,7 +178,16 @@ class JitFunction:
         key = self._key(specialization, options, target, {})
         compiled = self._compiled.get(key.digest)
         if compiled is None:
-            job = Job(self.function, specialization, self.language, target, options, self._preprocessor, self._name)
+            job = Job(
+                self.function,
+                specialization,
+                self.language,
+                target,
+                options,
+                self._preprocessor,
+                self._name,
+                self._contract,
+            )
             compiled = self._compiled[key.digest] = compiled_function(job)
         return Entry(compiled, guard, tuple(specialization.static.values()))
 
@@ -189,6 +200,7 @@ class JitFunction:
             signature=specialization.signature(),
             options={
                 **dataclasses.asdict(options),
+                "own contract": self._contract,
                 "debug": config().debug,
                 "preprocessor": self._preprocessor,
                 "language": self.language,
@@ -238,7 +250,7 @@ class KernelFunction(JitFunction):
         )
 
     def __traced_call__(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> KernelLaunch:
-        return kernel_call(trace, self.function, self._name, self._parameters, args, kwargs)
+        return kernel_call(trace, self.function, self._name, self._parameters, args, kwargs, self._contract)
 
 
 class Compiler:
@@ -316,7 +328,8 @@ def jit(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = T
 
     `@jit`, or with options `@jit(target="cpu", opt_level=2)`, which are those of `compile`. `preprocessor=False`
     traces the function as it is: its `if` and `for` are then Python's own. `language` is a DSL with hooks and passes
-    of its own.
+    of its own. `contract=True` lets a product and a sum be rounded once, here and in inlined functions that say
+    nothing.
     """
     try:
         return _decorate(JitFunction, function, language, preprocessor, options)
@@ -334,7 +347,8 @@ def kernel(
 def kernel(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
     """Decorator: a device function, which a `@jit` function launches: `k(args).launch(grid=..., block=...)`.
 
-    It says what one thread of the grid does. Options are those of `jit`.
+    It says what one thread of the grid does. Options are those of `jit`. `contract=False` rounds every
+    product and every sum, here and in inlined functions that say nothing.
     """
     try:
         return _decorate(KernelFunction, function, language, preprocessor, options)

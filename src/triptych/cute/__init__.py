@@ -65,7 +65,9 @@ _NAMES = LazyNames(
             Float8E4M3B11FNUZ Float8E4M3FN Float8E5M2 Float8E8M0FNU Int128 Int16 Int32 Int4 Int64 Int8 Integer Numeric
             TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8
         """,
-        "triptych.objectstage.compile_flags": "EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel",
+        "triptych.objectstage.compile_flags": """
+            Contract EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel
+        """,
     },
     modules=("arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"),
 )

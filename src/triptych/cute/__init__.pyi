@@ -13,6 +13,7 @@ from triptych.cute.address_spaces import AddressSpace as AddressSpace
 from triptych.metastage.scalars import BFloat16 as BFloat16
 from triptych.metastage.scalars import Boolean as Boolean
 from triptych.layout import ComposedLayout as ComposedLayout
+from triptych.objectstage.compile_flags import Contract as Contract
 from triptych.cute.program_integers import Coord as Coord
 from triptych.cute.copy_atoms import CopyAtom as CopyAtom
 from triptych.layout import E as E
@@ -209,6 +210,7 @@ __all__ = [
     "BFloat16",
     "Boolean",
     "ComposedLayout",
+    "Contract",
     "Coord",
     "CopyAtom",
     "E",

@@ -1,7 +1,8 @@
 """Meta-stage, hints of copies: what a copy says of caches and of other readers stays with each of its accesses.
 
-They are attributes of loads and stores of global memory: `triptych.cache`, in the words of PTX, `triptych.order`, an
-order and who sees it, and `triptych.bits`, how many the copy moves at once. A target without such caches ignores them.
+They are attributes of loads and stores. Those of global memory have `triptych.cache`, in the words of PTX, and
+`triptych.bits`, how many the copy moves at once; a target without such caches ignores them. All memory that several
+threads see has `triptych.order`, an order and who sees it, which no target may ignore.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.element_storage import storage_of
 from triptych.cute.nvgpu.copy_operations import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.tracing import Trace, place
@@ -34,6 +36,8 @@ _LOADS = _SAME | {
 }
 _STORES = _SAME | {MemoryOrder.RELEASE: "release", MemoryOrder.ACQ_REL: "release"}
 """What orders mean for each of the two; a weak access has none."""
+_WORDS = frozenset({1, 2, 4, 8})
+"""Bytes that every machine accesses at once."""
 _UNSCOPED = frozenset({MemoryOrder.CONSTANT, MemoryOrder.MMIO, MemoryOrder.VOLATILE})
 
 
@@ -63,21 +67,25 @@ def hinted(hints: Hints) -> Iterator[None]:
         _given.reset(token)
 
 
-def load_attributes(trace: Trace, pointer: Pointer) -> dict[str, Any]:
-    """The hints of a load from here."""
+def load_attributes(trace: Trace, pointer: Pointer, alignment: int) -> dict[str, Any]:
+    """The hints of a load from here, at a multiple of so many bytes."""
     hints = _given.get()
-    return {} if hints is _NONE else _attributes(trace, pointer, hints, _LOADS, "load", _MODES.get(hints.mode, ""))
+    if hints is _NONE or pointer.memspace.is_private:
+        return {}
+    cached = _cache_attributes(trace, pointer, hints, _MODES.get(hints.mode, ""))
+    return cached | _order_attributes(trace, pointer, alignment, hints, _LOADS, "load")
 
 
-def store_attributes(trace: Trace, pointer: Pointer) -> dict[str, Any]:
-    """The hints of a store to here."""
+def store_attributes(trace: Trace, pointer: Pointer, alignment: int) -> dict[str, Any]:
+    """The hints of a store to here, at a multiple of so many bytes."""
     hints = _given.get()
-    return {} if hints is _NONE else _attributes(trace, pointer, hints, _STORES, "store", "")
+    if hints is _NONE or pointer.memspace.is_private:
+        return {}
+    cached = _cache_attributes(trace, pointer, hints, "")
+    return cached | _order_attributes(trace, pointer, alignment, hints, _STORES, "store")
 
 
-def _attributes(
-    trace: Trace, pointer: Pointer, hints: Hints, orders: dict[MemoryOrder, str], what: str, mode: str
-) -> dict[str, Any]:
+def _cache_attributes(trace: Trace, pointer: Pointer, hints: Hints, mode: str) -> dict[str, Any]:
     if pointer.memspace is not AddressSpace.gmem:
         return {}
     found: dict[str, Any] = {}
@@ -86,16 +94,49 @@ def _attributes(
         found["triptych.cache"] = trace.builder.string(f"L1::{hints.priority.value}")
     elif mode:
         found["triptych.cache"] = trace.builder.string(mode)
-    if hints.order is not MemoryOrder.WEAK:
-        if hints.order not in orders:
-            raise OperandTypeError(
-                f"no {what} is ordered as {hints.order.name}",
-                span=place(),
-                found=f"memory_order={hints.order}",
-                expected=", ".join(order.name for order in (MemoryOrder.WEAK, *orders)),
-            )
-        seen_by = "" if hints.order in _UNSCOPED else f".{hints.scope.value}"
-        found["triptych.order"] = trace.builder.string(orders[hints.order] + seen_by)
     if hints.bits:
         found["triptych.bits"] = trace.builder.integer("i64", hints.bits)
     return found
+
+
+def _order_attributes(
+    trace: Trace, pointer: Pointer, alignment: int, hints: Hints, orders: dict[MemoryOrder, str], what: str
+) -> dict[str, Any]:
+    is_global = pointer.memspace is AddressSpace.gmem
+    if hints.order is MemoryOrder.WEAK or (hints.order not in orders and not is_global):
+        return {}  # what is loaded into a block's own memory in order is stored there as any other number
+    if hints.order not in orders:
+        raise OperandTypeError(
+            f"no {what} is ordered as {hints.order.name}",
+            span=place(),
+            found=f"memory_order={hints.order}",
+            expected=", ".join(order.name for order in (MemoryOrder.WEAK, *orders)),
+        )
+    if hints.order is not MemoryOrder.CONSTANT:
+        _require_atomic(pointer, alignment, hints.order)
+    elif not is_global:
+        return {}
+    seen_by = "" if hints.order in _UNSCOPED else f".{hints.scope.value}"
+    return {"triptych.order": trace.builder.string(orders[hints.order] + seen_by)}
+
+
+def _require_atomic(pointer: Pointer, alignment: int, order: MemoryOrder) -> None:
+    """Machines access a word at once only where it is whole and at a multiple of its size."""
+    storage = storage_of(pointer.dtype)
+    size = 0 if storage.is_packed else storage.group_bytes
+    if size not in _WORDS:
+        raise OperandTypeError(
+            f"no access to a {pointer.dtype.__name__} is ordered: machines do not access it at once",
+            span=place(),
+            found=f"elements of {pointer.dtype.width} bits, memory_order={order}",
+            expected="elements of 8, 16, 32 or 64 bits",
+            instead=f"a tensor of words: cute.recast_tensor(tensor, {'Uint8' if storage.is_packed else 'Uint64'})",
+        )
+    if alignment % size:
+        raise OperandTypeError(
+            "an ordered access to an address that may be in the middle of an element",
+            span=place(),
+            found=f"a multiple of {alignment} bytes, elements of {size}, memory_order={order}",
+            expected=f"an address that is a multiple of {size} bytes",
+            instead=f"assumed_align={size} where the pointer or the tensor is made",
+        )

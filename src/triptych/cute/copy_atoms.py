@@ -91,5 +91,13 @@ def make_copy_atom(
             found=f"num_bits_per_copy={num_bits_per_copy}",
             expected=f"a multiple of {dtype.width}",
         )
+    if memory_order is not MemoryOrder.WEAK and not op.is_ordered:
+        raise OperandTypeError(
+            f"{type(op).__name__} has no order among other accesses",
+            span=place(),
+            found=f"memory_order={memory_order}",
+            expected="an operation that loads or stores: nvgpu.CopyUniversalOp, CopyG2ROp or CopyR2GOp",
+            instead="no memory_order, and a barrier or cute.arch.fence_acq_rel_gpu() where others are to see it",
+        )
     layouts = op.layouts(dtype, num_bits_per_copy)
     return CopyAtom(op, dtype, layouts, num_bits_per_copy, memory_order, memory_scope)

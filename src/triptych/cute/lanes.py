@@ -29,6 +29,7 @@ class _Lanes:
         self._trace = trace
         self._count = count
         self.builder = trace.builder
+        self.contraction = trace.contraction
 
     def value(
         self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None

@@ -7,7 +7,7 @@ subnormal operands and results as zeros, on every target.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import reduce
 from typing import Any, TypeAlias, TypeVar
@@ -28,6 +28,8 @@ X = TypeVar("X", TensorSSA, Float16, BFloat16, Float32, Float64, float, Numeric)
 
 BOOLEAN = TYPES["Boolean"]
 FAST = "#arith.fastmath<contract,arcp,afn>"
+_CONTRACTED = frozenset({"arith.addf", "arith.mulf", "arith.subf"})
+"""What follows the setting of the function; who names a rounding wants it."""
 SMALLEST_NORMAL = {"Float16": 2.0**-14, "BFloat16": 2.0**-126, "Float32": 2.0**-126, "Float64": 2.0**-1022}
 """Of the types that have mathematics; the others are for storage."""
 
@@ -55,7 +57,9 @@ def apply(
         return python(*operands)
     info, each = float_type(operation, *operands), Elementwise(*operands)
     values = [each.lower(operand, info) for operand in operands]
-    attributes = {"fastmath": each.trace.builder.attribute(FAST)} if fast else None
+    attributes: Mapping[str, Any] | None = {"fastmath": each.trace.builder.attribute(FAST)} if fast else None
+    if not fast and operation in _CONTRACTED and rounding is None:
+        attributes = each.trace.contraction.attributes
     if not ftz:
         return each.wrap(each.emitter.value(operation, values, info.mlir, attributes), info)
     values = [flushed(each, value, info) for value in values]

@@ -189,7 +189,7 @@ def _write_one(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, va
 def _load(trace: Trace, pointer: Pointer, storage: Storage, access: Access, what: object) -> Any:
     address = _address(pointer, storage, access, what)
     attributes = {"alignment": trace.builder.integer("i64", access.alignment), "ordering": _not_atomic(trace)}
-    attributes |= load_attributes(trace, pointer)
+    attributes |= load_attributes(trace, pointer, access.alignment)
     raw = trace.value("llvm.load", (address,), storage.memory_type(access.count), attributes)
     return storage.from_memory(trace, raw, access.count)
 
@@ -198,7 +198,7 @@ def _store(trace: Trace, pointer: Pointer, storage: Storage, access: Access, val
     raw = storage.to_memory(trace, value, access.count)
     address = _address(pointer, storage, access, what)
     attributes = {"alignment": trace.builder.integer("i64", access.alignment), "ordering": _not_atomic(trace)}
-    attributes |= store_attributes(trace, pointer)
+    attributes |= store_attributes(trace, pointer, access.alignment)
     trace.operation("llvm.store", (raw, address), attributes=attributes)
 
 

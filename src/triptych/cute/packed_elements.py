@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from triptych.cute.access_checks import check_access
+from triptych.cute.access_hints import load_attributes
 from triptych.cute.addresses import reached
 from triptych.cute.element_storage import Storage, constant
 from triptych.cute.traced_integers import realize
@@ -51,7 +52,7 @@ def _word(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, what: o
     for end in ends:
         address = reached(trace, pointer, end, Uint8)
         check_access(trace, pointer, address, 1, 1, what)
-        byte = trace.value("llvm.load", (address,), "i8", _one_byte(trace))
+        byte = trace.value("llvm.load", (address,), "i8", _one_byte(trace) | load_attributes(trace, pointer, 1))
         wide = trace.value("arith.extui", (byte,), _WORD)
         if word is not None:
             high = trace.value("arith.shli", (wide, _constant(trace, 8)), _WORD)

@@ -2,7 +2,8 @@
 
 Input: a vector and the modes to reduce. Output: a vector of what is kept, or one number. The order is part of the
 language: the second half is folded onto the first until one is left, so that N numbers take log2(N) dependent steps
-and rounding errors grow with log2(N); of an odd number the last one waits for the end. Every target keeps it.
+and rounding errors grow with log2(N); of an odd number the last one waits for the end. Every target keeps it, and no
+product is contracted into a sum here, so that the result is the same everywhere.
 """
 
 from __future__ import annotations
@@ -34,14 +35,16 @@ class ReductionOp(Enum):
     def combine(self, emitter: Trace, info: TypeInfo, left: Any, right: Any) -> Any:
         """Two partial results as one."""
         match self:
-            case ReductionOp.ADD:
-                return arithmetic.binary(emitter, "+", info, left, right, None)
-            case ReductionOp.MUL:
-                return arithmetic.binary(emitter, "*", info, left, right, None)
+            case ReductionOp.ADD | ReductionOp.MUL:
+                with emitter.contraction.forbidden():
+                    return arithmetic.binary(emitter, _OPERATORS[self], info, left, right, None)
             case ReductionOp.MAX:
                 return extreme(emitter, "max", info, left, right)
             case ReductionOp.MIN:
                 return extreme(emitter, "min", info, left, right)
+
+
+_OPERATORS = {ReductionOp.ADD: "+", ReductionOp.MUL: "*"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ def binary(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any, divisor
     if info.kind == "float":
         if op in ("//", "%"):
             return _float_floor(trace, op, info, left, right)
-        return trace.value(_FLOAT_OPERATIONS[op], (left, right), info.mlir)
+        contraction = trace.contraction.attributes if op != "/" else None
+        return trace.value(_FLOAT_OPERATIONS[op], (left, right), info.mlir, contraction)
     if op in ("//", "%"):
         return _integer_floor(trace, op, info, left, right, divisor)
     return trace.value(_INTEGER_OPERATIONS[op], (left, right), info.mlir)

@@ -43,8 +43,10 @@ class KernelLaunch:
         name: str,
         parameters: tuple[Parameter, ...],
         arguments: dict[str, Any],
+        contract: bool | None,
     ) -> None:
         self._trace = trace
+        self._contract = contract
         self._function = function
         self._name = name
         self._parameters = parameters
@@ -72,7 +74,7 @@ class KernelLaunch:
         trace, function = self._trace, self._function
         types = [value.type for value in values]
         kernel, entry = _new_kernel(trace, self._name, types, shape, options)
-        with _inside(trace, kernel, entry):
+        with _inside(trace, kernel, entry), trace.contraction.kernel(self._contract):
             received = iter(list(entry.arguments))
             rebuilt = {name: rebuild(received, trace) for name, rebuild in rebuilds.items()}
             positional, keywords = arrange(function, {**self._arguments, **rebuilt})
@@ -93,8 +95,11 @@ def kernel_call(
     parameters: tuple[Parameter, ...],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
+    contract: bool | None,
 ) -> KernelLaunch:
-    """A call of a kernel in traced code: allowed in host code, where it is launched under a name."""
+    """A call of a kernel in traced code: allowed in host code, where it is launched under a name.
+
+    `contract` is what the kernel says of contraction."""
     if trace.kernel is not None:
         raise KernelCallError(
             f"the kernel {function.__qualname__} cannot be called from another kernel",
@@ -103,7 +108,8 @@ def kernel_call(
             expected="a `@jit` or plain Python function, which is inlined",
             instead=f"`@jit` instead of `@kernel` on {function.__name__}",
         )
-    return KernelLaunch(trace, function, name, parameters, declared_arguments(function, parameters, args, kwargs))
+    arguments = declared_arguments(function, parameters, args, kwargs)
+    return KernelLaunch(trace, function, name, parameters, arguments, contract)
 
 
 def check_launched(trace: Trace) -> None:

@@ -48,9 +48,15 @@ def trace(
     make_hooks: Callable[[Trace], Hooks],
     rewrite: Rewrite,
     called: str = "",
+    *,
+    contract_everywhere: bool | None = None,
+    contract: bool | None = None,
 ) -> tuple[Traced, Rebuild]:
-    """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results."""
-    current = Trace(rewrite)
+    """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results.
+
+    `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all that it calls.
+    """
+    current = Trace(rewrite, contract_everywhere, contract)
     current.hooks = make_hooks(current)
     function, code = _runnable(rewritten, current)
     places.register(code, rewritten=isinstance(rewritten, Rewritten))

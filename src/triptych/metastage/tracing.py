@@ -15,6 +15,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.device_module import DeviceModule
 from triptych.ir.location import Locations
 from triptych.metastage import places
+from triptych.metastage.contraction import Contraction
 from triptych.metastage.kernel_body import KernelBody
 from triptych.stages import Rewritten
 from triptych.support.source import Span
@@ -52,11 +53,12 @@ class Region:
 class Trace:
     """One run of the meta-stage."""
 
-    def __init__(self, rewrite: Rewrite) -> None:
+    def __init__(self, rewrite: Rewrite, contract_everywhere: bool | None = None, contract: bool | None = None) -> None:
         self.rewrite = rewrite
         """The pre-stage, for plain Python functions that the program calls."""
         self.hooks: Hooks
         self.builder = Builder()
+        self.contraction = Contraction(self.builder, contract_everywhere, contract)
         self.locations = Locations(self.builder.context)
         self.region: Region = Region(self, None, "function", None)
         self.prints = False

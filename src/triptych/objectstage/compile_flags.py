@@ -40,6 +40,12 @@ class OptLevel(CompileFlag):
     word, option, kind = "opt-level", "opt_level", int
 
 
+class Contract(CompileFlag):
+    """Let a product and a sum be one operation with one rounding, or never, in all functions of a program."""
+
+    word, option, kind = "contract", "contract", bool
+
+
 class GenerateLineInfo(CompileFlag):
     """Let profilers and debuggers of a GPU find the line of an instruction."""
 
@@ -70,7 +76,7 @@ class EnableTVMFFI(CompileFlag):
     word, option, kind = "enable-tvm-ffi", "", bool
 
 
-FLAGS: tuple[type[CompileFlag], ...] = (OptLevel, GenerateLineInfo, KeepPTX, KeepCUBIN, GPUArch, EnableTVMFFI)
+FLAGS: tuple[type[CompileFlag], ...] = (OptLevel, Contract, GenerateLineInfo, KeepPTX, KeepCUBIN, GPUArch, EnableTVMFFI)
 
 
 def flags_of(given: Any) -> tuple[CompileFlag, ...]:

@@ -26,11 +26,17 @@ class CompileOptions:
     keep_ptx: bool = False
     keep_cubin: bool = False
     """What a GPU is given is also written to files. On the CPU none of the three changes anything."""
+    contract: bool | None = None
+    """Whether a product and a sum may be rounded once, in all functions; None leaves it to each of them."""
 
     def __post_init__(self) -> None:
         if type(self.opt_level) is not int or not 0 <= self.opt_level <= 3:
             raise UnknownOptionError(
                 "opt_level has no usable value", found=repr(self.opt_level), expected="0, 1, 2 or 3"
+            )
+        if self.contract not in (True, False, None) or type(self.contract) is int:
+            raise UnknownOptionError(
+                "contract has no usable value", found=repr(self.contract), expected="True, False or None"
             )
 
     @classmethod

@@ -17,7 +17,6 @@ from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
 from triptych.simt.operations import (
     BARRIERS,
     CONTROL,
-    WRITES,
     array_size,
     body,
     contains,
@@ -25,7 +24,9 @@ from triptych.simt.operations import (
     element_indices,
     element_size,
     integer_constant,
+    is_ordered,
     operations,
+    writes,
 )
 from triptych.simt.signs import was_signed
 
@@ -119,7 +120,7 @@ class LaneAnalysis:
         name = operation.name
         if name in CONTROL:
             inside = reads
-            if not contains(operation, BARRIERS) and contains(operation, WRITES):
+            if not contains(operation, BARRIERS) and writes(operation):
                 inside = Level.WARP  # warps run it one after the other, and one may see what another has written
             {"scf.if": self._if, "scf.for": self._for, "scf.while": self._while}[name](operation, inside)
             self._demote(operation)
@@ -211,7 +212,8 @@ class LaneAnalysis:
         if name == "llvm.getelementptr":
             return self._address(operation, operands)
         if name == "llvm.load":
-            return uniform(max(reads, operands[0].level), self._width) if operands[0].uniform else VARYING
+            level = max(reads, operands[0].level, Level.WARP if is_ordered(operation) else reads)
+            return uniform(level, self._width) if operands[0].uniform else VARYING
         if name == "llvm.alloca":
             return self._array(operation)
         if name in ("gpu.thread_id", "gpu.lane_id"):

@@ -43,6 +43,7 @@ _PURE = frozenset(
     }
 )
 _DYNAMIC = -(2**31)
+_NOT_ATOMIC = 0
 
 
 def is_pure(name: str) -> bool:
@@ -70,6 +71,17 @@ def walk(operation: Any) -> Iterator[Any]:
     for child in inner(operation):
         yield child
         yield from walk(child)
+
+
+def is_ordered(operation: Any) -> bool:
+    """Whether an access is ordered with those of other threads: it stays among all others where it is written."""
+    return "ordering" in operation.attributes and operation.attributes["ordering"].value != _NOT_ATOMIC
+
+
+def writes(operation: Any) -> bool:
+    """Whether the operation, or anything inside it, changes what others read, or decides when they do."""
+    found = (operation, *walk(operation))
+    return any(each.name in WRITES or (each.name == "llvm.load" and is_ordered(each)) for each in found)
 
 
 def contains(operation: Any, names: frozenset[str]) -> bool:

@@ -27,6 +27,13 @@ class PrivatePlace:
         return count * self.element_bytes - self.offset
 
 
+def is_private(operation: Any) -> bool:
+    """Whether an operation makes an array that every thread has for itself, or an address in one."""
+    while operation is not None and operation.name == "llvm.getelementptr":
+        operation = maker(operation.operands[0])
+    return bool(operation is not None and operation.name == "llvm.alloca")
+
+
 def private_place(address: Any) -> PrivatePlace | None:
     """Where an address lies that was made from an array by offsets which are all known."""
     offset = 0

@@ -37,6 +37,9 @@ BOUNDS = {Kind.INT8: 2**7, Kind.INT32: 2**31, Kind.INT64: 2**63}
 COUNTED = (Kind.INT32, Kind.UINT32, Kind.INT64)
 SCALARS = (0, 1, -1, 2, 3, 5, 7, 31, 32, 33, 100, -100, 1000, 2**31 - 1)
 
+DECORATORS = ("@kernel", "@kernel(contract=False)", "@kernel(contract=True)")
+"""Floats of generated kernels are exact, so that contraction changes nothing."""
+
 
 def generate(choices: Choices, statements: int = USUAL) -> KernelProgram:
     """Make the program that these decisions describe."""
@@ -47,8 +50,9 @@ def generate(choices: Choices, statements: int = USUAL) -> KernelProgram:
     scalars = tuple(f"n{number}" for number in choices.several(3, 0.7))
     body = _kernel(choices, launch, kinds, memory, [helper for _, helper in helpers], scalars, statements)
     calls = tuple(tuple(choices.choice(SCALARS) for _ in scalars) for _ in range(2))
+    decorator = choices.choice(DECORATORS)
     parameters = [*(f"{buffer.name}: cute.Tensor" for buffer in buffers), *(f"{name}: Int32" for name in scalars)]
-    kernel = "\n".join(("@kernel", f"def fuzzed({', '.join(parameters)}):", *body))
+    kernel = "\n".join((decorator, f"def fuzzed({', '.join(parameters)}):", *body))
     host = _host(launch, [*(buffer.name for buffer in buffers), *scalars], parameters)
     text = "\n\n\n".join([*(text for text, _ in helpers), kernel, host]) + "\n"
     return KernelProgram(text, launch.grid, launch.block, launch.is_dynamic, tuple(buffers), scalars, calls)

@@ -184,5 +184,6 @@ def _range(*bounds: Any) -> Iterator[Number]:
     return map(_int32, range(*(bound.__index__() for bound in bounds)))
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
+def _as_it_is(function: Any = None, **_: Any) -> Any:
+    """A decorator, with options or without, that changes nothing."""
+    return _as_it_is if function is None else function

@@ -1,7 +1,7 @@
 """Numbers of the reference machine: Python numbers that wrap, promote and compare as those of the language do.
 
-Floats must stay exact: a result that its type cannot hold is a mistake of the generator, because compiled code may
-contract a product and a sum.
+Floats must stay exact: a result that its type cannot hold is a mistake of the generator, because kernels may contract a
+product and a sum. What contraction may do to floats that are rounded is a law of its own, in `tests/laws`.
 """
 
 from __future__ import annotations

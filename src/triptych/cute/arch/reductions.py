@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
-from triptych.cute.arch.device import L, bits32, device_function, emit_as, number
+from triptych.cute.arch.device import L, bits32, device_function, device_trace, emit_as, number
 from triptych.cute.arch.numbers import fmax, fmin
 from triptych.cute.arch.shuffles import FULL_MASK, shuffle_sync_bfly
 from triptych.metastage.errors import OperandTypeError
@@ -26,7 +26,8 @@ _KINDS = {
 def warp_reduction(val: L, op: Callable[[Any, Any], Any], *, threads_in_group: int = _WARP) -> L:
     """Combine the values of each group of neighbouring lanes by `op`; every lane of a group gets the result.
 
-    Lanes meet their neighbours first, then pairs, then fours: the order of a sum is the same on every target.
+    Lanes meet their neighbours first, then pairs, then fours, and nothing is contracted: a sum is the same on every
+    target.
     """
     if threads_in_group not in (1, 2, 4, 8, 16, 32):
         raise OperandTypeError(
@@ -37,9 +38,10 @@ def warp_reduction(val: L, op: Callable[[Any, Any], Any], *, threads_in_group: i
         )
     reduced: Any = number(val)
     offset = 1
-    while offset < threads_in_group:
-        reduced = op(reduced, shuffle_sync_bfly(reduced, offset=offset))
-        offset *= 2
+    with device_trace().contraction.forbidden():
+        while offset < threads_in_group:
+            reduced = op(reduced, shuffle_sync_bfly(reduced, offset=offset))
+            offset *= 2
     return cast(L, reduced)
 
 

@@ -1,12 +1,13 @@
 """Copies that every GPU has, as objects: what moves, and what a program knows of caches and of other readers.
 
-The hints are kept for code generators of GPUs. On the CPU the three copies are the same: plain loads and stores.
+Hints for caches are for code generators of GPUs; orders hold on every target. On the CPU the three copies are the same.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 from triptych.layout import Layout
 from triptych.metastage.scalars import Numeric
@@ -71,6 +72,8 @@ class CopyOperation:
     """A kind of copy instruction."""
 
     __slots__ = ()
+    is_ordered: ClassVar[bool] = False
+    """Whether a program may say how it is ordered with other accesses."""
 
     def layouts(self, dtype: type[Numeric], num_bits_per_copy: int) -> CopyLayouts:
         """What it moves of elements of a type: one thread moves the given bits, or one element."""
@@ -82,14 +85,19 @@ class CopyOperation:
 class CopyUniversalOp(CopyOperation):
     """An assignment between any two memories."""
 
+    is_ordered: ClassVar[bool] = True
+
 
 @dataclass(frozen=True, slots=True)
 class CopyG2ROp(CopyOperation):
     """A load from global memory into registers."""
 
+    is_ordered: ClassVar[bool] = True
     cache_mode: LoadCacheMode = LoadCacheMode.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
 class CopyR2GOp(CopyOperation):
     """A store from registers into global memory."""
+
+    is_ordered: ClassVar[bool] = True

@@ -21,6 +21,7 @@ from triptych.targets.nvptx.memory_types import bits_of, elements_of
 _REGISTERS = {"i16": "h", "i32": "r", "i64": "l"}
 _VOLATILE = "volatile_"
 _GLOBAL = "!llvm.ptr<1>"
+_SPACES = {_GLOBAL: ".global", "!llvm.ptr<3>": ".shared", "!llvm.ptr": ""}
 
 
 def hint_accesses(module: Any) -> None:
@@ -60,7 +61,7 @@ def _replace(operation: Any) -> None:
     value = operation.results[0] if loads else operation.operands[0]
     access = _Access(operation, str(value.type))
     if access.bits // 8 > operation.attributes["alignment"].value:
-        return  # LLVM takes it apart
+        return  # LLVM takes it apart; an ordered access has the alignment of its words
     if access.is_split and _order(operation)[0] == "mmio":
         raise LoweringError(
             "an access of memory-mapped registers moves one word",
@@ -80,18 +81,19 @@ def _ordered(operation: Any, instruction: str) -> str:
     """The instruction up to its type: with the order, the memory and the cache."""
     attributes = operation.attributes
     order, scope = _order(operation)
+    space = _SPACES[str(operation.operands[-1].type)]
     cache = attributes[CACHE].value if CACHE in attributes else ""
     if order == "volatile" or (not order and _VOLATILE in attributes):
-        return f"{instruction}.volatile.global"
+        return f"{instruction}.volatile{space}"
     if order == "mmio":
-        return f"{instruction}.mmio.relaxed.sys.global"
+        return f"{instruction}.mmio.relaxed.sys{space}"
     if order == "sc":
         order, fence = ("acquire" if instruction == "ld" else "relaxed"), f"fence.sc.{scope}; "
-        return f"{fence}{instruction}.{order}.{scope}.global{_only_priority(cache)}"
+        return f"{fence}{instruction}.{order}.{scope}{space}{_only_priority(cache)}"
     if order and order != "constant":
-        return f"{instruction}.{order}.{scope}.global{_only_priority(cache)}"
+        return f"{instruction}.{order}.{scope}{space}{_only_priority(cache)}"
     constant = ".nc" if order else ""
-    return f"{instruction}.global{constant}{'.' + cache if cache else ''}"
+    return f"{instruction}{space}{constant}{'.' + cache if cache else ''}"
 
 
 def _order(operation: Any) -> tuple[str, str]:
@@ -114,10 +116,11 @@ class _Access:
         self._location = operation.location
         self._address = operation.operands[0 if operation.name == "llvm.load" else 1]
         self._kind = kind
-        self._count, _ = elements_of(kind)
+        self._count, element = elements_of(kind)
         self.bits = bits_of(kind)
         if self.bits > 32 and self._count:
-            self._word, self._words = "i32", self.bits // 32
+            word = max(32, bits_of(element))
+            self._word, self._words = f"i{word}", self.bits // word
         else:
             self._word, self._words = f"i{max(16, self.bits)}", 1
 

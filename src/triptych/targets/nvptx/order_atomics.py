@@ -16,7 +16,7 @@ from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.kernels import kernels
 
-_ORDERINGS = {2: "relaxed", 4: "acquire", 5: "release", 6: "acq_rel", 7: "acq_rel"}
+_ORDERINGS = {2: "relaxed", 4: "acquire", 5: "release", 6: "acq_rel"}
 """By LLVM's numbers."""
 _SCOPES = {"block": "cta", "cluster": "cluster", "device": "gpu", "": "sys"}
 _PLAIN = "relaxed", "gpu"

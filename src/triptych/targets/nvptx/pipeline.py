@@ -7,7 +7,6 @@ from triptych.simt.loop_hints import COUNTED, annotate_loops, hint_loops
 from triptych.simt.waiting import LOOPS, keep_waiting
 from triptych.simt.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
-from triptych.targets.nvptx.allow_contraction import allow_contraction
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.ask_the_host import ask_the_host
 from triptych.targets.nvptx.bound_extents import bound_extents
@@ -51,7 +50,6 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec(
             "order-atomics", "LLVM forgets the order and the scope of atomic updates.", ordering(architecture), UPDATES
         ),
-        PassSpec("allow-contraction", "GPUs multiply and add in one instruction.", allow_contraction),
         PassSpec(
             "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
             "Thread numbers have known ranges, and unsigned divisions are cheaper.",

@@ -95,7 +95,7 @@ def test_caches_of_loads(mode: LoadCacheMode, word: str) -> None:
         (tt.Float32, 32, "b32"),
         (tt.Int32, 64, "v2.b32"),
         (tt.Float64, 64, "b64"),
-        (tt.Int64, 128, "v4.b32"),
+        (tt.Int64, 128, "v2.b64"),
     ],
 )
 def test_widths(dtype: Any, bits: int, shape: str) -> None:
@@ -111,6 +111,37 @@ ORDERS = {
     (MemoryOrder.VOLATILE, MemoryOrder.VOLATILE): ("ld.volatile.global", "st.volatile.global"),
     (MemoryOrder.CONSTANT, MemoryOrder.WEAK): ("ld.global.nc", "st.global"),
 }
+
+
+@tt.kernel
+def in_shared_memory(x: cute.Tensor, orders: tt.Constexpr[Any]) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    shared = cute.make_tensor(cute.arch.alloc_smem(tt.Int64, 32), cute.make_layout(32))
+    registers = cute.make_rmem_tensor((1,), tt.Int64)
+    load, store = (cute.make_copy_atom(CopyUniversalOp(), tt.Int64, memory_order=order) for order in orders)
+    cute.copy(store, registers, cute.zipped_divide(shared, (1,))[None, thread])
+    cute.copy(load, cute.zipped_divide(shared, (1,))[None, thread], registers)
+    x[thread] = registers[0]
+
+
+@pytest.mark.parametrize("orders", [orders for orders in ORDERS if MemoryOrder.WEAK not in orders], ids=str)
+def test_orders_of_shared_memory(orders: tuple[MemoryOrder, MemoryOrder]) -> None:
+    @tt.jit
+    def host(x: cute.Tensor) -> None:
+        in_shared_memory(x, orders).launch(grid=1, block=32)
+
+    like = make_fake_tensor(tt.Int64, (32,), (1,), assumed_align=16)
+    ptx = tt.compile(host, like, target="nvptx:sm_80").__ptx__
+    found = re.findall(r"\s((?:fence\S+; )?(?:ld|st)\.\S*shared\S*)", ptx)
+    load, store = (f"{text.replace('gpu', 'cta').replace('global', 'shared')}.b64" for text in ORDERS[orders])
+    assert found == [store, load]
+
+
+def test_ordered_elements_are_whole() -> None:
+    """An element of 64 bits in two words could be seen half written."""
+    orders = MemoryOrder.RELAXED, MemoryOrder.RELAXED
+    made = compiled(*atoms(tt.Float64, 128, memory_order=orders, memory_scope=MemoryScope.GPU))
+    assert accesses(made.__ptx__) == ["ld.relaxed.gpu.global.v2.b64", "st.relaxed.gpu.global.v2.b64"]
 
 
 @pytest.mark.parametrize("orders", ORDERS, ids=lambda orders: f"{orders[0].name} {orders[1].name}")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 from triptych.ir.builder import Builder
 from triptych.targets.cpu.plain_code import PlainCode
+
+Order: TypeAlias = Mapping[str, Any]
+"""The attributes that say how an atomic access is ordered."""
 
 
 class Code(PlainCode):
@@ -98,8 +101,11 @@ class Code(PlainCode):
             },
         )
 
-    def load(self, pointer: Any, kind: str, alignment: int) -> Any:
-        return self.value("llvm.load", (pointer,), kind, {"alignment": self.builder.integer("i64", alignment)})
+    def load(self, pointer: Any, kind: str, alignment: int, order: Order | None = None) -> Any:
+        return self.value("llvm.load", (pointer,), kind, self._access(alignment, order))
 
-    def store(self, value: Any, pointer: Any, alignment: int) -> None:
-        self.operation("llvm.store", (value, pointer), attributes={"alignment": self.builder.integer("i64", alignment)})
+    def store(self, value: Any, pointer: Any, alignment: int, order: Order | None = None) -> None:
+        self.operation("llvm.store", (value, pointer), attributes=self._access(alignment, order))
+
+    def _access(self, alignment: int, order: Order | None) -> dict[str, Any]:
+        return {"alignment": self.builder.integer("i64", alignment), **(order or {})}

@@ -7,6 +7,7 @@ from typing import Any
 
 from triptych.simt.analysis import LaneAnalysis
 from triptych.simt.operations import body, inner, is_pure, walk
+from triptych.simt.private_places import is_private
 from triptych.targets.cpu.simt.plan import Item, Segment, Together, is_block, segments
 
 _CHEAP_TYPES = ("i1", "i8", "i16", "i32", "i64", "index")
@@ -70,7 +71,7 @@ class Crossings:
         return 0 if is_block(self._analysis, value) else self._costs.get(value)
 
     def _cost_of(self, operation: Any, kind: str) -> int | None:
-        if _is_private(operation):
+        if is_private(operation):  # an address that is no number: memory cannot hold it
             return 1
         if not is_pure(operation.name) or inner(operation):
             return None
@@ -165,16 +166,6 @@ class Crossings:
         self._needs[last] = self._needed(last)
         if not last.operations and not last.copies:
             items.remove(last)
-
-
-def _is_private(operation: Any) -> bool:
-    """Whether it makes an address in an array of threads, which is no number: memory cannot hold it."""
-    while operation.name == "llvm.getelementptr":
-        owner = operation.operands[0].owner
-        if not hasattr(owner, "operation"):  # an argument of a block
-            return False
-        operation = owner.operation
-    return bool(operation.name == "llvm.alloca")
 
 
 def _uses(segment: Segment) -> Iterator[Any]:

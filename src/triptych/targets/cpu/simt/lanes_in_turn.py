@@ -11,6 +11,7 @@ from triptych.simt.operations import element_size
 from triptych.targets.cpu.simt.values import element_of, vector_type
 
 if TYPE_CHECKING:
+    from triptych.targets.cpu.simt.code import Order
     from triptych.targets.cpu.simt.warp import Warp
 
 
@@ -43,7 +44,7 @@ def each_active(warp: Warp, act: Callable[[Any], None]) -> None:
     code.leave(before)
 
 
-def load_in_turn(warp: Warp, addresses: Any, kind: str, alignment: int) -> Any:
+def load_in_turn(warp: Warp, addresses: Any, kind: str, alignment: int, order: Order | None = None) -> Any:
     """What every active lane reads, by a loop; zero in the others."""
     code = warp.code
     count, element = vector_type(kind) or (1, kind)
@@ -53,14 +54,16 @@ def load_in_turn(warp: Warp, addresses: Any, kind: str, alignment: int) -> Any:
     sources = _kept_addresses(warp, addresses)
 
     def read(lane: Any) -> None:
-        value = code.load(_kept_address(warp, sources, lane), kind, alignment)
+        value = code.load(_kept_address(warp, sources, lane), kind, alignment, order)
         code.store(value, code.offset(home, _number(warp, lane), _side_by_side(kind)), element_size(element))
 
     each_active(warp, read)
     return code.load(home, every, element_size(kind))
 
 
-def store_in_turn(warp: Warp, packed: Any, addresses: Any, kind: str, alignment: int) -> None:
+def store_in_turn(
+    warp: Warp, packed: Any, addresses: Any, kind: str, alignment: int, order: Order | None = None
+) -> None:
     """What every active lane writes, by a loop."""
     code, element = warp.code, element_of(kind)
     home = warp.arrays.scratch(str(packed.type))
@@ -69,7 +72,7 @@ def store_in_turn(warp: Warp, packed: Any, addresses: Any, kind: str, alignment:
 
     def write(lane: Any) -> None:
         value = code.load(code.offset(home, _number(warp, lane), _side_by_side(kind)), kind, element_size(element))
-        code.store(value, _kept_address(warp, targets, lane), alignment)
+        code.store(value, _kept_address(warp, targets, lane), alignment, order)
 
     each_active(warp, write)
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from triptych.simt.lanes import Lanes
-from triptych.simt.operations import element_size
+from triptych.simt.operations import element_size, is_ordered
 from triptych.targets.cpu.simt.lanes_in_turn import load_in_turn, store_in_turn
 from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, element_of, plain_pointer, vector_type
 
 if TYPE_CHECKING:
+    from triptych.targets.cpu.simt.code import Order
     from triptych.targets.cpu.simt.warp import Warp
 
 _MOST_RUNS = 8
@@ -23,6 +24,13 @@ def _alignment(operation: Any, size: int) -> int:
     if "alignment" in operation.attributes:
         return int(operation.attributes["alignment"].value)
     return size
+
+
+def _order(operation: Any) -> Order:
+    """How an atomic access is ordered; nothing for others. Each lane does it by itself, or all of them as one."""
+    if not is_ordered(operation):
+        return {}
+    return {name: operation.attributes[name] for name in ("ordering", "volatile_") if name in operation.attributes}
 
 
 def _runs(known: Lanes, size: int) -> list[tuple[int, int, bool]]:
@@ -51,10 +59,12 @@ def load(warp: Warp, operation: Any) -> None:
     if isinstance(found, Private):
         warp.set(result, _load_private(warp, found, kind))
         return
-    counted = vector_type(kind)
+    counted, order = vector_type(kind), _order(operation)
     alignment = _alignment(operation, element_size(counted[1] if counted else kind))
     if warp.analysis.at(result).known:
-        warp.set(result, Scalar(warp.code.load(warp.scalar(pointer), kind, alignment)))
+        warp.set(result, Scalar(warp.code.load(warp.scalar(pointer), kind, alignment, order)))
+    elif order:
+        warp.set(result, Wide(load_in_turn(warp, warp.vector(pointer), kind, alignment, order)))
     elif counted:
         warp.set(result, _load_vectors(warp, pointer, counted, alignment))
     else:
@@ -268,24 +278,27 @@ def store(warp: Warp, operation: Any) -> None:
         return
     known = warp.analysis.at(pointer)
     alignment = _alignment(operation, element_size(counted[1] if counted else kind))
+    order = _order(operation)
     if known.uniform:
-        _store_once(warp, value, warp.scalar(pointer), kind, alignment)
+        _store_once(warp, value, warp.scalar(pointer), kind, alignment, order)
+    elif order:
+        store_in_turn(warp, warp.vector(value), warp.vector(pointer), kind, alignment, order)
     elif counted:
         _store_vectors(warp, value, pointer, counted, alignment)
     else:
         _store_lanes(warp, warp.vector(value), pointer, kind, alignment, 0)
 
 
-def _store_once(warp: Warp, value: Any, address: Any, kind: str, alignment: int) -> None:
+def _store_once(warp: Warp, value: Any, address: Any, kind: str, alignment: int, order: Order) -> None:
     """All lanes store to one address: the last active one stays."""
     code = warp.code
     if warp.mask is None and isinstance(warp.get(value), Scalar) and warp.analysis.at(value).uniform:
-        code.store(warp.scalar(value), address, alignment)
+        code.store(warp.scalar(value), address, alignment, order)
         return
     last = last_active(warp)
 
     def write() -> None:
-        code.store(_value_in(warp, value, last, kind), address, alignment)
+        code.store(_value_in(warp, value, last, kind), address, alignment, order)
 
     when_active(warp, write)
 

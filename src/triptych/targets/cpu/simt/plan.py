@@ -23,6 +23,7 @@ from triptych.simt.operations import (
     inner,
     is_pure,
     operations,
+    writes,
 )
 
 _READS = frozenset({"llvm.load"})
@@ -204,7 +205,7 @@ class _Planner:
 
 
 def _writes(segment: Segment) -> bool:
-    return any(contains(operation, WRITES) for operation in segment.operations)
+    return any(writes(operation) for operation in segment.operations)
 
 
 def _entering(operation: Any) -> tuple[list[Any], list[Any]]:

@@ -28,7 +28,6 @@ from triptych.targets.cpu.simt.arrays import Arrays
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.values import Emitted, Private, Rows, Scalar, Wide, plain_pointer, vector_type
 
-_CONTRACTED = frozenset({"arith.addf", "arith.subf", "arith.mulf", "arith.negf", "math.fma"})
 _HANDLERS = {
     **branching.HANDLERS,
     **looping.HANDLERS,
@@ -178,18 +177,11 @@ class Warp:
         self.set(result, Scalar(self.code.constant(number, kind)))
         return True
 
-    def attributes(self, operation: Any) -> dict[str, Any]:
-        """The operation's own attributes; multiply and add may be contracted, as on a GPU."""
-        found = {name: operation.attributes[name] for name in operation.attributes}
-        if operation.name in _CONTRACTED and ("fastmath" not in found or "none" in str(found["fastmath"])):
-            found["fastmath"] = self.code.attribute("#arith.fastmath<contract>")
-        return found
-
     def elementwise(self, operation: Any) -> None:
         """The same operation on scalars, or on one element for each lane."""
         result, operands = operation.results[0], list(operation.operands)
         kind = plain_pointer(str(result.type))
-        name, attributes = operation.name, self.attributes(operation)
+        name, attributes = operation.name, {name: operation.attributes[name] for name in operation.attributes}
         if self.analysis.at(result).known and all(isinstance(self.values[o], Scalar) for o in operands):
             self.set(result, Scalar(self.code.value(name, [self.scalar(o) for o in operands], kind, attributes)))
         elif vector_type(kind) or any(vector_type(str(o.type)) for o in operands):
