@@ -10,7 +10,8 @@ from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.support.side_effects import CALLS, TORCH_CALLS, Outcome, judge
+from tests.support.side_effect_calls import CALLS, TORCH_CALLS
+from tests.support.side_effects import Outcome, judge
 
 
 def main() -> None:
@@ -18,9 +19,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print every outcome as JSON")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        outcomes = []
-        for outcome in judge(Path(folder), CALLS):
-            outcomes.append(outcome)
+        outcomes = list(judge(Path(folder), CALLS))
         if importlib.util.find_spec("torch") is not None:
             outcomes += judge(Path(folder), TORCH_CALLS, "import torch\n\n\n")
     if arguments.json:

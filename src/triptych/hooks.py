@@ -228,7 +228,7 @@ class Hooks(Protocol):
         """What a `with` statement enters and leaves."""
 
     def fresh(self, container: Any) -> Any:
-        """A list, dict or set that the function has just made, and so may mutate."""
+        """A list, dict, set or generator that the function has just made, and so may change."""
 
     # variables and mutation -------------------------------------------------------------------------------------
     def load(self, value: Any, name: str) -> Any:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 import triptych as tt
-from tests.support.side_effects import CALLS, TORCH_CALLS, judge
+from tests.support.side_effect_calls import CALLS, TORCH_CALLS
+from tests.support.side_effects import judge
 
 RIGHT_AT_LEAST = 30
 

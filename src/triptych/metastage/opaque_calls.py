@@ -46,7 +46,7 @@ def opaque_call(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict
             result = _watched(trace, function, args, kwargs)
     # Nobody else knows it: the call made it.
     if sys.getrefcount(result) <= 2 and not is_settled(type(result)) and not _shares_memory(result, function, args):
-        mutation.note_fresh(trace, result)
+        note_made(trace, result)
     return result
 
 
@@ -160,6 +160,17 @@ def abandon(trace: Trace, iterator: Any) -> None:
     """A loop over the iterator is left at run time: where it stands then, tracing cannot know."""
     for reached in _iterators_behind(iterator):
         trace.abandoned[id(reached)] = (reached, place())
+
+
+def note_made(trace: Trace, made: Any) -> None:
+    """Remember an object that was just made, and the iterators that only it holds: `zip((1, 2), ...)` makes some."""
+    mutation.note_fresh(trace, made)
+    if not hasattr(type(made), "__next__"):
+        return
+    behind = _iterators_behind(made)[1:]
+    for inner in behind:
+        if sys.getrefcount(inner) <= 4:  # the holder, the list, the variable, and the question
+            mutation.note_fresh(trace, inner)
 
 
 def _iterators_behind(iterator: Any) -> list[Any]:

@@ -36,7 +36,7 @@ from triptych.metastage.iterators import items_of
 from triptych.metastage.loops import for_loop, while_loop
 from triptych.metastage.membership import CONTAINS, Membership
 from triptych.metastage.method_lookup import C_CALLABLES, C_METHODS, inherited_method, special_method
-from triptych.metastage.opaque_calls import abandon, native_operation, opaque_call
+from triptych.metastage.opaque_calls import abandon, native_operation, note_made, opaque_call
 from triptych.metastage.plans import describe, has_dynamic
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
 from triptych.metastage.selection import SELECTABLE, select_item
@@ -342,7 +342,8 @@ class TracingHooks(PythonHooks):
         return manager if is_own(type(manager)) else TracedContext(manager, self.call)
 
     def fresh(self, container: Any) -> Any:
-        return mutation.note_fresh(self.trace, container)
+        note_made(self.trace, container)
+        return container
 
     def match_subject(self, subject: Any) -> Any:
         return require_static(subject, "match", "`if`/`elif` on the run-time value")

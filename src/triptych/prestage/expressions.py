@@ -291,7 +291,7 @@ class ExpressionRewriter(ast.NodeTransformer):
         return self._fresh(self._comprehension(node))
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.expr:
-        return self._comprehension(node)
+        return self._fresh(self._comprehension(node))
 
     def _comprehension(self, node: Comprehension) -> Comprehension:
         """Stays Python's own; its targets hide the function's variables of the same name."""
