@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from operator import is_
-from types import FunctionType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 
 from triptych.objectstage.atoms import digest
+from triptych.objectstage.buffers import MOST_BYTES, as_buffer, is_settled, size_in_bytes
+from triptych.objectstage.contents import same_state
 from triptych.objectstage.definitions import annotations_of, class_members
 from triptych.objectstage.reads import MISSING, Read, cell_value, reads
 from triptych.objectstage.tokens import Definition, Walk, definition_token, is_read
@@ -58,6 +61,8 @@ def _guard(walk: Walk) -> Guard:
         tests.definition(definition)
     for value in walk.changeable:
         tests.changeable(value)
+    for state in walk.states:
+        tests.state(state)
     return tests.guard()
 
 
@@ -67,6 +72,7 @@ class _Tests:
     def __init__(self) -> None:
         self._tests: dict[str, None] = {}
         self._bound: dict[str, object] = {"same": _same, "read_again": _read_again, "cell_value": cell_value}
+        self._bound |= {"same_state": same_state, "as_buffer": as_buffer, "is_settled": is_settled}
         self._names: dict[int, str] = {}
 
     def guard(self) -> Guard:
@@ -86,6 +92,7 @@ class _Tests:
         elif isinstance(definition, ModuleType):
             self._entries(vars(definition), vars(definition))
         else:
+            self._is(f"{self._bind(definition)}.__class__", type(definition))
             self._is(f"{self._bind(definition)}.__bases__", definition.__bases__)
             self._entries(vars(definition), class_members(definition))
 
@@ -93,12 +100,21 @@ class _Tests:
         kind = type(value)
         if kind is list or kind is set:
             self._test(f"same({self._bind(value)}, {self._bind(tuple(value))})")  # type: ignore[arg-type]
-        elif kind is dict:
+        elif kind is dict or kind is MappingProxyType:
             self._dict(value)  # type: ignore[arg-type]
+        elif isinstance(value, Enum):
+            self._entries(vars(value), vars(value))
+        elif size_in_bytes(value) > MOST_BYTES:
+            self._test(f"is_settled({self._bind(value)})")
+        elif (content := as_buffer(value)) is not None:
+            self._test(f"as_buffer({self._bind(value)}) == {self._bind(content)}")
         elif is_read(kind) and not hasattr(kind, "__cache_key__") and not _keeps_content(value):
             self._instance(value)
         else:
             self._test(f"read_again({self._bind(value)}) == {_read_again(value)!r}")
+
+    def state(self, read: Callable[[], object]) -> None:
+        self._test(f"same_state({self._bind(read)}(), {self._bind(read())})")
 
     def _function(self, function: FunctionType) -> None:
         name = self._bind(function)
@@ -133,7 +149,7 @@ class _Tests:
             else:
                 self._test(f"not hasattr({name}, {slot!r})")
 
-    def _dict(self, value: dict[object, object]) -> None:
+    def _dict(self, value: Mapping[object, object]) -> None:
         name = self._bind(value)
         if all(type(key) is str for key in value):
             self._test(f"[*{name}] == {self._bind(list(value))}")
@@ -181,4 +197,7 @@ def _same(now: Collection[object], then: tuple[object, ...]) -> bool:
 
 
 def _read_again(value: object) -> str:
-    return digest(Walk().value(value))
+    """The content now. Definitions in it are watched by themselves, so here it matters only which ones they are."""
+    walk = Walk()
+    root = walk.value(value)
+    return digest((root, tuple(map(id, walk.definitions))))
