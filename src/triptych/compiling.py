@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any, Generic, TypeVar, overload
 
@@ -22,7 +22,7 @@ from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, Target
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
-from triptych.stages import Compiled, Loaded, Rewritten
+from triptych.stages import Compiled, Loaded, Rewritten, Traced
 from triptych.support.streams import is_stream_class, stream_handle
 
 
@@ -42,8 +42,8 @@ class Job:
     """What the function itself says of contraction."""
 
 
-def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
-    """Python in, a callable native function out."""
+def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | None, Loaded, Rebuild]:
+    """Python in, a callable native function out; `likely` is code that serves if the same program is traced again."""
     started = time.perf_counter()
     job.target.start()
     job.language.load()
@@ -57,13 +57,22 @@ def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
         contract_everywhere=job.options.contract,
         contract=job.contract,
     )
+    if likely is not None and _is_like(traced, likely.compiled.lowered.traced):
+        return rewritten, likely, rebuild
     lowered = lower(  #                                                 object-stage: the target's pass list
         traced, job.target, job.language.passes, options=job.options
     )
     compiled = codegen(lowered, job.target, job.options)  #                           -> object file
     loaded = load(compiled, job.target)
+    traced.module.store()
+    lowered.text.store()
     observe(rewritten, loaded, time.perf_counter() - started)
     return rewritten, loaded, rebuild
+
+
+def _is_like(one: Traced, other: Traced) -> bool:
+    """Whether two traces gave the same program, to be called in the same way."""
+    return replace(one, module=None) == replace(other, module=None) and one.module.is_like(other.module)
 
 
 T = TypeVar("T")
@@ -130,6 +139,11 @@ class CompiledFunction:
     def __repr__(self) -> str:
         signature = self._loaded.compiled.lowered.traced.signature
         return f"<CompiledFunction {signature}, {self.target}, opt_level {self.opt_level}>"
+
+    @property
+    def overwritten(self) -> tuple[tuple[Any, str], ...]:
+        """Attributes of objects from outside that it does not depend on, although a guard would watch them."""
+        return self._loaded.compiled.lowered.traced.overwritten
 
     def takes(self, kind: type) -> bool:
         """Whether `direct` takes arguments of a Python type: numbers, tensors that compiled code reads, streams."""
@@ -220,9 +234,9 @@ class CompiledFunction:
         return self._rebuild(iter(returned) if len(results) > 1 else iter([returned]))
 
 
-def compiled_function(job: Job) -> CompiledFunction:
+def compiled_function(job: Job, likely: CompiledFunction | None = None) -> CompiledFunction:
     """Compile and wrap. A function over numbers and tensors gets a class of its own, whose `__call__` is the entry."""
-    rewritten, loaded, rebuild = compile_stages(job)
+    rewritten, loaded, rebuild = compile_stages(job, None if likely is None else likely._loaded)
     shapes = job.specialization.shapes
     defaults = {name: value for name, value in defaults_of(job.function).items() if name in shapes}
     has_tensors = any(leaf.memory is not None for leaf in loaded.compiled.lowered.traced.parameters)

@@ -18,19 +18,19 @@ from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_o
 from triptych.metastage.calls import inline_call
 from triptych.metastage.errors import KernelCallError
 from triptych.metastage.kernels import KernelLaunch, kernel_call
+from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active
 from triptych.objectstage.cache_key import Key, cache_key
 from triptych.objectstage.compile_flags import CompileFlag, flags_in, flags_of, options_of
-from triptych.objectstage.guards import Guard, guards
+from triptych.objectstage.guards import Guard, guards, without
 from triptych.objectstage.target import CompileOptions, Target, find_target
 from triptych.support.config import OVERRIDES, config
+from triptych.support.recent import Recent
 from triptych.support.source import Span
+from triptych.support.source_texts import remember
 from triptych.support.tracebacks import caller
 from triptych.warm import warm_call
-
-MOST_ENTRIES = 1024
-"""Table entries kept for one function: each new Constexpr object makes one; compiled code is found again by key."""
 
 MOST_WARM = 8
 """Warm calls that are tried one after the other before the table is asked and the row starts anew."""
@@ -43,6 +43,8 @@ class Entry(NamedTuple):
     guard: Guard
     static: tuple[Any, ...]
     """Kept alive: the table knows static arguments by identity, and an identity is free again after its object."""
+    is_settled: bool = True
+    """False when tracing itself changed what it had read, as by computing a `cached_property`."""
 
 
 class JitFunction:
@@ -68,10 +70,12 @@ class JitFunction:
         self._options = {name: value for name, value in options.items() if name != "contract"}
         self._contract: bool | None = options.get("contract")
         self._lock = threading.RLock()
-        self._compiled: dict[str, CompiledFunction] = {}
-        self._entries: dict[Any, Entry] = {}
+        self._compiled: Recent[str, CompiledFunction] = Recent(_most_specializations)
+        self._entries: Recent[Any, Entry] = Recent(_most_specializations)
+        self._known_parameters: tuple[Parameter, ...] | None = None
         self._warm_calls = 0
         self._name_prefix = ""
+        remember(function.__code__, function.__globals__)
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
@@ -100,7 +104,7 @@ class JitFunction:
     def __traced_call__(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call from traced code: inlined."""
         with trace.contraction.inlined(self._contract):
-            return inline_call(trace, self.function, self._parameters, args, kwargs)
+            return inline_call(trace, self.function, self._parameters_now(), args, kwargs)
 
     def compile(self, *args: Any, **kwargs: Any) -> CompiledFunction:
         """Compile for these arguments without running; the result takes only the dynamic ones."""
@@ -128,9 +132,14 @@ class JitFunction:
             raise
 
     # the table --------------------------------------------------------------------------------------------------
-    @functools.cached_property
+    @property
     def _parameters(self) -> tuple[Parameter, ...]:
-        return parameters_of(self.function)
+        """As of the last compilation: a guard watches what annotations mean."""
+        return self._known_parameters or self._parameters_now()
+
+    def _parameters_now(self) -> tuple[Parameter, ...]:
+        self._known_parameters = parameters_of(self.function)
+        return self._known_parameters
 
     @property
     def _name(self) -> str:
@@ -149,17 +158,17 @@ class JitFunction:
 
     def _find(self, bound: dict[str, Any], called_from: Span | None, options: dict[str, Any]) -> Entry:
         """The table entry for bound arguments, compiled first if there is none or something it read has changed."""
-        specialization = self._specialize(bound, called_from)
         chosen, target = self._compile_options(options), self._target(options)
-        static = tuple(_identity(v) for v in specialization.static.values())
-        place = (static, specialization.signature(), chosen, target.name, config().debug)
-        entry = self._entries.get(place)
-        if entry is None or not entry.guard():
-            with self._lock:
-                if len(self._entries) >= MOST_ENTRIES:
-                    self._entries.clear()
-                entry = self._entries[place] = self._entry(specialization, chosen, target)
-        return entry
+        specialization = self._specialize(bound, called_from)
+        entry = self._entries.get(_place(specialization, chosen, target))
+        if entry is not None and entry.guard():
+            return entry
+        if self._parameters != self._parameters_now():  # annotations have changed
+            specialization = self._specialize(bound, called_from)
+        with self._lock:
+            return self._entries.put(
+                _place(specialization, chosen, target), self._entry(specialization, chosen, target, entry)
+            )
 
     def _remember(self, args: tuple[Any, ...], entry: Entry) -> None:
         """Let calls with arguments like these go straight to the entry point, if they can."""
@@ -173,8 +182,10 @@ class JitFunction:
             own.__call__ = warm_call(native, args, static, entry.guard, otherwise)
             self._warm_calls += 1
 
-    def _entry(self, specialization: Specialization, options: CompileOptions, target: Target) -> Entry:
-        guard = guards(self.function, *specialization.static.values())
+    def _entry(
+        self, specialization: Specialization, options: CompileOptions, target: Target, before: Entry | None
+    ) -> Entry:
+        guard = guards(self.function, *specialization.static.values(), specialization.signature())
         key = self._key(specialization, options, target, {})
         compiled = self._compiled.get(key.digest)
         if compiled is None:
@@ -188,8 +199,11 @@ class JitFunction:
                 self._name,
                 self._contract,
             )
-            compiled = self._compiled[key.digest] = compiled_function(job)
-        return Entry(compiled, guard, tuple(specialization.static.values()))
+            # What tracing changed may make no difference to the program: then the same code serves.
+            likely = before.compiled if before is not None and not before.is_settled else None
+            compiled = self._compiled.put(key.digest, compiled_function(job, likely))
+        guard = without(guard, compiled.overwritten)
+        return Entry(compiled, guard, tuple(specialization.static.values()), guard())
 
     def _key(
         self, specialization: Specialization, options: CompileOptions, target: Target, toolchain: dict[str, Any]
@@ -250,7 +264,7 @@ class KernelFunction(JitFunction):
         )
 
     def __traced_call__(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> KernelLaunch:
-        return kernel_call(trace, self.function, self._name, self._parameters, args, kwargs, self._contract)
+        return kernel_call(trace, self.function, self._name, self._parameters_now(), args, kwargs, self._contract)
 
 
 class Compiler:
@@ -371,11 +385,14 @@ def _decorate(cls: type[JitFunction], function: Any, language: DSL, preprocessor
     return cls(function, language, preprocessor, options)
 
 
-def _identity(value: Any) -> Any:
-    """A table key for a static value: constants by value, everything else by identity (a guard watches its content)."""
-    if value is None or isinstance(value, bool | int | float | str | bytes):
-        return type(value), repr(value)
-    return id(value)
+def _place(specialization: Specialization, options: CompileOptions, target: Target) -> Any:
+    """Where the table has the entry of a specialization."""
+    static = tuple(identity(value) for value in specialization.static.values())
+    return static, specialization.signature(), options, target.name, config().debug
+
+
+def _most_specializations() -> int:
+    return config().specializations
 
 
 def _look_up(module: str, qualname: str) -> Any:

@@ -12,6 +12,7 @@ from types import CodeType
 from typing import Any
 
 from triptych.support.dlpack import CPU_DEVICES
+from triptych.support.kept_text import KeptText
 from triptych.support.source import Span
 
 
@@ -110,7 +111,7 @@ class Traced:
 
     name: str
     module: Any
-    """Opaque handle (`triptych.ir`): `str(module)` prints it."""
+    """Opaque handle (`triptych.ir.modules.KeptModule`): `str(module)` prints it, `module.read()` is MLIR's own."""
     parameters: tuple[Leaf, ...]
     results: tuple[Leaf, ...]
     prints: bool = False
@@ -136,13 +137,17 @@ class Lowered:
     traced: Traced
     emit_mlir: Callable[[], str]
     """Prints the module when someone looks: of a large kernel that takes as long as a tenth of the pass list."""
-    llvm: str
+    text: KeptText
     entry: str
     """Symbol of the packed entry point."""
 
     @property
     def mlir(self) -> str:
         return self.emit_mlir()
+
+    @property
+    def llvm(self) -> str:
+        return str(self.text)
 
 
 @dataclass(frozen=True, slots=True)

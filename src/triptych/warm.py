@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from triptych.boundary import for_user
+from triptych.metastage.static_parts import identity
 from triptych.metastage.tracing import TRACING, active
 from triptych.objectstage.guards import Guard
 from triptych.support.config import OVERRIDES
@@ -57,7 +58,7 @@ def warm_call(
             tests.append(f"given{i}.__argument_kind__ is like{i}")
         if fixed:
             names[f"like{i}"] = argument
-            tests.append(f"given{i} {'==' if type(argument) in _CONSTANTS else 'is'} like{i}")
+            tests.append(_same(i, argument, names))
     given = [f"given{i}" for i in range(len(arguments))]
     text = _TEMPLATE.format(
         given=f"({''.join(f'{name}, ' for name in given)})",
@@ -67,3 +68,14 @@ def warm_call(
     exec(compile(text, "<guard>", "exec"), names)
     call: Callable[..., Any] = names["__call__"]
     return call
+
+
+def _same(i: int, argument: object, names: dict[str, Any]) -> str:
+    """Whether a static argument is the one that the code was compiled for: by value, where its table knows it so."""
+    if type(argument) in _CONSTANTS:
+        return f"given{i} == like{i}"
+    known = identity(argument)
+    if known == id(argument):
+        return f"given{i} is like{i}"
+    names |= {"identity": identity, f"known{i}": known}
+    return f"(given{i} is like{i} or identity(given{i}) == known{i})"

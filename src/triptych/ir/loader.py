@@ -16,7 +16,11 @@ from triptych.ir import bindings
 from triptych.ir.errors import CodegenError
 from triptych.ir.object_file import undefined_symbols
 
-_NUMBERS = itertools.count()
+LOADS_OF_A_LINKER = 256
+"""LLVM frees the code of a library but never forgets the library itself, 10 KB each. After so many loads there is a new
+linker (2 ms), and the old one goes with the last of its libraries."""
+
+_NUMBERS = itertools.count(1)
 _LINKING = threading.Lock()
 
 
@@ -27,6 +31,8 @@ class LoadedObject:
     address: int
     library: Any
     """Addresses by symbol."""
+    linker: Any
+    """Lives as long as its libraries."""
 
 
 def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others: str) -> LoadedObject:
@@ -37,15 +43,20 @@ def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others
     builder = bindings.llvm().JITLibraryBuilder().add_object_img(artifact).add_current_process()
     for name in (entry, *others):
         builder.export_symbol(name)
+    needed = undefined_symbols(artifact) or symbols
     for name, address in symbols.items():
-        builder.import_symbol(name, address)
+        if name in needed:  # the linker keeps 1 KB for each name, whether it is needed or not
+            builder.import_symbol(name, address)
     with _LINKING:
+        number = next(_NUMBERS)
+        if number % LOADS_OF_A_LINKER == 0:
+            prepare.cache_clear()
         linker = prepare()
         try:
-            library = builder.link(linker, f"triptych-{next(_NUMBERS)}")
+            library = builder.link(linker, f"triptych-{number}")
         except RuntimeError as error:
             raise _link_error(artifact, symbols, str(error)) from None
-    return LoadedObject(library[entry], library)
+    return LoadedObject(library[entry], library, linker)
 
 
 @cache

@@ -1,6 +1,7 @@
 """Reading the symbol table of an ELF object file: which names must be found elsewhere before it can run.
 
-Only needed to name what is missing when linking fails: the JIT linker's own message names the wrong symbol.
+The JIT linker is given these and no others, and what is missing is named by them: its own message names the wrong
+symbol.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ NamedTuple, dataclass or adapted object made of them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import is_
 from types import FunctionType
@@ -21,6 +21,7 @@ from triptych.metastage.binding_time import Constexpr
 from triptych.metastage.errors import ArgumentBindingError, ArgumentKindError
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, numeric_class
+from triptych.metastage.static_parts import Static, attributes, static_part
 from triptych.metastage.streams import STREAM
 from triptych.metastage.tracing import Trace
 from triptych.stages import Leaf
@@ -32,6 +33,10 @@ from triptych.support.source import Span
 from triptych.support.streams import is_stream_class, stream_handle
 
 T = TypeVar("T")
+
+
+class Keywords(dict[str, Any]):
+    """What a parameter `**kwargs` takes: the names are static, the values are arguments."""
 
 
 class JitArgument(Protocol):
@@ -163,7 +168,7 @@ def parameters_of(function: FunctionType) -> tuple[Parameter, ...]:
     annotations = _annotations(function)
     return tuple(
         _parameter(name, annotations.get(name), index == 0)
-        for index, name in enumerate(inspect.signature(function).parameters)
+        for index, name in enumerate(_signature(function).parameters)
     )
 
 
@@ -205,7 +210,9 @@ def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any], 
     except TypeError as error:
         raise _cannot_bind(function, signature, args, kwargs, error, caller) from None
     bound.apply_defaults()
-    return dict(bound.arguments)
+    rest = next((p.name for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD), None)
+    given = {} if rest is None else {rest: Keywords(bound.arguments[rest])}
+    return {**bound.arguments, **given}
 
 
 def defaults_of(function: FunctionType) -> dict[str, Any]:
@@ -221,7 +228,8 @@ def _signature(function: Any) -> inspect.Signature:
     made_of = (function.__code__, function.__defaults__, function.__kwdefaults__)
     known = _SIGNATURES.get(function)
     if known is None or not all(map(is_, known[0], made_of)):
-        known = _SIGNATURES[function] = (made_of, inspect.signature(function))
+        # Of the function itself: what it wraps has other parameters.
+        known = _SIGNATURES[function] = (made_of, inspect.signature(function, follow_wrapped=False))
     return known[1]
 
 
@@ -330,18 +338,34 @@ def typed_number(value: Any) -> Any:
 def argument_parts(value: Any) -> Parts | None:
     """The parts of an aggregate argument: by the argument protocol, or as for any aggregate."""
     if is_jit_argument(value):
-        values = value.__jit_parts__()
-        labels = tuple(f"[{i}]" for i in range(len(values)))
-        return Parts((type(value), len(values)), labels, values, value.__from_jit_parts__)
+        return _protocol_parts(value, lambda each: each.__jit_parts__(), value.__from_jit_parts__)
     if hasattr(type(value), "__c_pointers__"):
-        return _foreign_parts(value)
-    return list_parts(value) if type(value) is list else take_apart(value)
+        # The protocol of public programs, which may end in arguments of ours only.
+        return _protocol_parts(value, lambda each: each.__c_pointers__(), value.__new_from_mlir_values__)
+    if type(value) is list:
+        return list_parts(value)
+    if type(value) is Keywords:
+        labels = tuple(f"[{name!r}]" for name in value)
+        return Parts(
+            (Keywords, *value), labels, tuple(value.values()), lambda values: dict(zip(value, values, strict=True))
+        )
+    parts = take_apart(value)
+    return parts if parts is None or isinstance(value, tuple) else _with_other_attributes(parts, value)
 
 
-def _foreign_parts(value: Any) -> Parts:
-    """The parts of an object by the argument protocol of public programs, which may end in arguments of ours only."""
-    values = tuple(value.__c_pointers__())
-    rest = {name: held for name, held in vars(value).items() if not any(held is part for part in values)}
-    static = tuple((name, held if isinstance(held, Hashable) else id(held)) for name, held in rest.items())
+def _protocol_parts(
+    value: Any, parts_of: Callable[[Any], Sequence[Any]], rebuild: Callable[[Sequence[Any]], Any]
+) -> Parts:
+    """The parts that an object chooses; whatever else it holds is rebuilt from the object itself, so it is static."""
+    values = tuple(parts_of(value))
     labels = tuple(f"[{i}]" for i in range(len(values)))
-    return Parts((type(value), len(values), static), labels, values, value.__new_from_mlir_values__)
+    return Parts((type(value), len(values), static_part(value, parts_of, values)), labels, values, rebuild)
+
+
+def _with_other_attributes(parts: Parts, value: Any) -> Parts:
+    """Attributes of a dataclass that are no fields are static: made in `__post_init__`, or assigned later."""
+    held = attributes(value)
+    if len(held) == len(parts.labels):
+        return parts
+    static = tuple((name, Static(other)) for name, other in held.items() if f".{name}" not in parts.labels)
+    return parts._replace(key=(*parts.key, *static))

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from triptych.hooks import Hooks
+from triptych.ir.modules import KeptModule
 from triptych.ir.written_memory import WrittenMemory
 from triptych.metastage import places
 from triptych.metastage.argument_kinds import Received, received_types
@@ -84,7 +85,7 @@ def trace(
         builder.finish_function(definition, types, [value.type for _, value in results])
     traced = Traced(
         name=name,
-        module=module,
+        module=KeptModule(module),
         parameters=tuple(_with_writing(leaves, block, module)),
         results=tuple(leaf for leaf, _ in results),
         prints=current.prints,

@@ -54,7 +54,9 @@ def cache_key(
         *_given(walk, {"target": target, "python": _python(), "key format": FORMAT}),
     ]
     read = [item for label, definition in walk.mentioned() for item in _ingredients(label, definition, function, walk)]
-    found = {name: (digest(token), shown) for name, shown, token in (*read, *given)}
+    shared = walk.shared()
+    same = [("shared objects", "in several places", shared)] if shared else []
+    found = {name: (digest(token), shown) for name, shown, token in (*read, *same, *given)}
     whole = digest(tuple((name, each) for name, (each, _) in found.items()))
     return Key(whole, MappingProxyType({name: _line(*entry) for name, entry in found.items()}), walk.portable)
 

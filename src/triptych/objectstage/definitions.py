@@ -6,12 +6,10 @@ recursion and helpers shared by many functions cost nothing.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
-from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import TypeAlias
 
@@ -20,7 +18,8 @@ from triptych.objectstage.function_source import code_token, position_token, sou
 from triptych.objectstage.origins import has_pinned_code
 from triptych.objectstage.reads import MISSING, reads
 
-Tokenize: TypeAlias = Callable[[object], Token]
+Tokenize: TypeAlias = Callable[[object, str], Token]
+"""A value and how a person finds it from the definition: `global TABLE`."""
 
 SHOWN_TEXT = 48
 
@@ -49,6 +48,21 @@ BOOKKEEPING = frozenset(
 """Class entries that Python keeps for itself and that say nothing about the class."""
 
 
+IMPORT_ENTRIES = frozenset(
+    {
+        "__builtins__",
+        "__cached__",
+        "__doc__",
+        "__file__",
+        "__loader__",
+        "__name__",
+        "__package__",
+        "__path__",
+        "__spec__",
+    }
+) | {"__warningregistry__"}
+"""Entries of a module that the import system makes."""
+
 _AnyNamedTuple = namedtuple("_AnyNamedTuple", "field")
 NAMED_TUPLE_FIELD = type(vars(_AnyNamedTuple)["field"])
 NAMED_TUPLE_ENTRIES = {"__new__", "_make", "_replace", "_asdict", "__repr__", "__getnewargs__", "__replace__"}
@@ -69,13 +83,13 @@ def function_parts(function: FunctionType, value: Tokenize) -> Iterator[tuple[st
         ("attributes", _sorted_items(vars(function))),
     ):
         if content:
-            yield part, describe(content), value(content)
+            yield part, describe(content), value(content, part)
     for read in reads(function):
         name = f"{read.kind} {read.path}"
         if read.value is MISSING:
             yield name, "no such name", ("missing",)
         else:
-            yield name, describe(read.value), value(read.value)
+            yield name, describe(read.value), value(read.value, name)
 
 
 def _sorted_items(entries: dict[str, object]) -> tuple[object, ...]:
@@ -116,15 +130,15 @@ def _is_dataclass_method(function: FunctionType) -> bool:
 
 def class_token(cls: type, value: Tokenize) -> Token:
     """Bases, metaclass and members. Enum members are told by their values, in order."""
-    members = tuple((name, value(member)) for name, member in class_members(cls).items())
-    bases = tuple(value(base) for base in cls.__bases__)
-    return ("class", value(type(cls)), bases, members, _cases(cls, value))
+    members = tuple((name, value(member, name)) for name, member in class_members(cls).items())
+    bases = tuple(value(base, "base") for base in cls.__bases__)
+    return ("class", value(type(cls), "metaclass"), bases, members, _cases(cls, value))
 
 
 def _cases(cls: type, value: Tokenize) -> Token:
     if not issubclass(cls, Enum):
         return ()
-    return tuple((name, value(member.value)) for name, member in cls.__members__.items())
+    return tuple((name, value(member, name)) for name, member in cls.__members__.items())
 
 
 def describe(value: object) -> str:
@@ -137,13 +151,11 @@ def describe(value: object) -> str:
     return text if len(text) <= SHOWN_TEXT else f"{text[:SHOWN_TEXT]}..."
 
 
+def module_members(module: ModuleType) -> dict[str, object]:
+    """What a module holds, by name, without what the import system keeps in it."""
+    return {name: vars(module)[name] for name in sorted(vars(module).keys() - IMPORT_ENTRIES)}
+
+
 def module_token(module: ModuleType, value: Tokenize) -> Token:
-    """A module used as a whole: the text of its file and its constants; all its entries when it has no file."""
-    file = getattr(module, "__file__", None)
-    entries = {name: vars(module)[name] for name in sorted(vars(module)) if not name.startswith("__")}
-    try:
-        text = hashlib.sha256(Path(file).read_bytes()).digest() if file else b""
-    except OSError:
-        text = b""
-    kept = {name: entry for name, entry in entries.items() if not text or is_plain(entry)}
-    return ("module", text, tuple((name, value(entry)) for name, entry in kept.items()))
+    """A module used as a whole: all that it holds, because any of it may be what is used."""
+    return ("module", tuple((name, value(entry, name)) for name, entry in module_members(module).items()))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import sys
 import tokenize
 from collections.abc import Callable, Mapping
@@ -17,11 +16,12 @@ from types import CodeType, FunctionType
 
 from triptych.objectstage.atoms import Token
 from triptych.support.parsing import parse_module
+from triptych.support.source_texts import lines_of
 
 CO_HAS_DOCSTRING = 0x4000000
 
 
-def source_token(function: FunctionType, value: Callable[[object], Token]) -> Token:
+def source_token(function: FunctionType, value: Callable[[object, str], Token]) -> Token:
     """The syntax tree and the code.
 
     The tree has what the compiler drops (annotations of local variables); the code tells apart two lambdas on one line
@@ -41,8 +41,7 @@ def definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef
 
 def _text(function: FunctionType) -> str:
     code = function.__code__
-    linecache.checkcache(code.co_filename)
-    lines = linecache.getlines(code.co_filename, function.__globals__)
+    lines = lines_of(code, function.__globals__) or []
     first, name = code.co_firstlineno, code.co_name
     last = _last_lines("".join(lines)).get((first, name))
     if last is not None:
@@ -96,7 +95,7 @@ class _WithoutDocstrings(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def code_token(code: CodeType, value: Callable[[object], Token]) -> Token:
+def code_token(code: CodeType, value: Callable[[object, str], Token]) -> Token:
     """A code object without its positions."""
     constants = code.co_consts[1:] if _has_docstring(code) else code.co_consts
     return (
@@ -106,7 +105,7 @@ def code_token(code: CodeType, value: Callable[[object], Token]) -> Token:
         (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount),
         (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars),
         (code.co_code, code.co_exceptiontable),
-        tuple(code_token(item, value) if isinstance(item, CodeType) else value(item) for item in constants),
+        tuple(code_token(item, value) if isinstance(item, CodeType) else value(item, "constant") for item in constants),
     )
 
 

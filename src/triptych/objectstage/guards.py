@@ -7,12 +7,16 @@ A guard may report a change that makes no difference (the key then comes out equ
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from operator import is_
-from types import FunctionType, ModuleType
+from types import FunctionType, MappingProxyType, ModuleType
 
 from triptych.objectstage.atoms import digest
+from triptych.objectstage.buffers import MOST_BYTES, as_buffer, is_settled, size_in_bytes
+from triptych.objectstage.contents import same_state
 from triptych.objectstage.definitions import annotations_of, class_members
 from triptych.objectstage.reads import MISSING, Read, cell_value, reads
 from triptych.objectstage.tokens import Definition, Walk, definition_token, is_read
@@ -51,6 +55,44 @@ def watch(*values: object) -> Guard:
     return _guard(walk)
 
 
+def without(guard: Guard, attributes: Iterable[tuple[object, str]]) -> Guard:
+    """The guard, no longer watching some attributes of objects, (object, name): the program assigns them anew."""
+    free: dict[int, tuple[Mapping[str, object], set[str]]] = {}
+    for owner, name in attributes:
+        stored = getattr(owner, "__dict__", None)
+        if isinstance(stored, dict):
+            free.setdefault(id(stored), (stored, set()))[1].add(name)
+    bound = dict(guard.names)
+    tests = list(guard.tests)
+    for name, value in guard.names.items():
+        if id(value) in free and isinstance(value, dict):
+            tests = _without_entries(tests, name, free[id(value)][1], bound)
+    return guard if tests == list(guard.tests) else _made(tests, bound)
+
+
+def _without_entries(tests: list[str], name: str, entries: set[str], bound: dict[str, object]) -> list[str]:
+    """Tests of the dict called `name` that let the entries be anything; another new entry is still a change."""
+    kept = [
+        t for t in tests if not any(t.startswith(f"{name}[{e!r}] is ") or t == f"{e!r} not in {name}" for e in entries)
+    ]
+    watched = {match[1] for test in tests if (match := re.match(rf"{name}\['(.*)'\] is ", test))}
+    allowed = f"allowed_{name}"
+    bound[allowed] = frozenset(watched | entries)
+    sized = {f"len({name}) == {len(watched)}", f"not {name}"}
+    return [f"{name}.keys() <= {allowed}" if test in sized else test for test in kept]
+
+
+def _made(tests: Iterable[str], bound: Mapping[str, object]) -> Guard:
+    # A name that is gone raises: that is a change too.
+    test = " and ".join(tests) or "True"
+    text = f"def unchanged():\n    try:\n        return {test}\n    except Exception:\n        return False\n"
+    namespace = dict(bound)
+    exec(compile(text, "<guard>", "exec"), namespace)
+    unchanged = namespace["unchanged"]
+    assert callable(unchanged)
+    return Guard(unchanged, tuple(tests), bound)
+
+
 def _guard(walk: Walk) -> Guard:
     tests = _Tests()
     for _, definition in walk.mentioned():
@@ -58,6 +100,8 @@ def _guard(walk: Walk) -> Guard:
         tests.definition(definition)
     for value in walk.changeable:
         tests.changeable(value)
+    for state in walk.states:
+        tests.state(state)
     return tests.guard()
 
 
@@ -67,18 +111,11 @@ class _Tests:
     def __init__(self) -> None:
         self._tests: dict[str, None] = {}
         self._bound: dict[str, object] = {"same": _same, "read_again": _read_again, "cell_value": cell_value}
+        self._bound |= {"same_state": same_state, "as_buffer": as_buffer, "is_settled": is_settled}
         self._names: dict[int, str] = {}
 
     def guard(self) -> Guard:
-        tests = tuple(self._tests)
-        # A name that is gone raises: that is a change too.
-        test = " and ".join(tests) or "True"
-        text = f"def unchanged():\n    try:\n        return {test}\n    except Exception:\n        return False\n"
-        namespace = dict(self._bound)
-        exec(compile(text, "<guard>", "exec"), namespace)
-        unchanged = namespace["unchanged"]
-        assert callable(unchanged)
-        return Guard(unchanged, tests, self._bound)
+        return _made(self._tests, self._bound)
 
     def definition(self, definition: Definition) -> None:
         if isinstance(definition, FunctionType):
@@ -86,6 +123,7 @@ class _Tests:
         elif isinstance(definition, ModuleType):
             self._entries(vars(definition), vars(definition))
         else:
+            self._is(f"{self._bind(definition)}.__class__", type(definition))
             self._is(f"{self._bind(definition)}.__bases__", definition.__bases__)
             self._entries(vars(definition), class_members(definition))
 
@@ -93,12 +131,21 @@ class _Tests:
         kind = type(value)
         if kind is list or kind is set:
             self._test(f"same({self._bind(value)}, {self._bind(tuple(value))})")  # type: ignore[arg-type]
-        elif kind is dict:
+        elif kind is dict or kind is MappingProxyType:
             self._dict(value)  # type: ignore[arg-type]
+        elif isinstance(value, Enum):
+            self._entries(vars(value), vars(value))
+        elif size_in_bytes(value) > MOST_BYTES:
+            self._test(f"is_settled({self._bind(value)})")
+        elif (content := as_buffer(value)) is not None:
+            self._test(f"as_buffer({self._bind(value)}) == {self._bind(content)}")
         elif is_read(kind) and not hasattr(kind, "__cache_key__") and not _keeps_content(value):
             self._instance(value)
         else:
             self._test(f"read_again({self._bind(value)}) == {_read_again(value)!r}")
+
+    def state(self, read: Callable[[], object]) -> None:
+        self._test(f"same_state({self._bind(read)}(), {self._bind(read())})")
 
     def _function(self, function: FunctionType) -> None:
         name = self._bind(function)
@@ -133,7 +180,7 @@ class _Tests:
             else:
                 self._test(f"not hasattr({name}, {slot!r})")
 
-    def _dict(self, value: dict[object, object]) -> None:
+    def _dict(self, value: Mapping[object, object]) -> None:
         name = self._bind(value)
         if all(type(key) is str for key in value):
             self._test(f"[*{name}] == {self._bind(list(value))}")
@@ -181,4 +228,7 @@ def _same(now: Collection[object], then: tuple[object, ...]) -> bool:
 
 
 def _read_again(value: object) -> str:
-    return digest(Walk().value(value))
+    """The content now. Definitions in it are watched by themselves, so here it matters only which ones they are."""
+    walk = Walk()
+    root = walk.value(value)
+    return digest((root, tuple(map(id, walk.definitions))))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 
 from triptych.ir.llvm_bridge import to_llvm_ir
-from triptych.ir.modules import copy_module
+from triptych.ir.modules import KeptModule, copy_module
 from triptych.ir.passes import PassRecord, run_passes, verify
 from triptych.ir.signature import Signature, attach_signature
 from triptych.objectstage.target import CompileOptions, Target
 from triptych.stages import Lowered, PassSpec, Traced
+from triptych.support.kept_text import KeptText
 
 
 def lower(
@@ -25,14 +25,15 @@ def lower(
     `traced.module` stays as it is, so it can be lowered again.
     """
     if language_passes:
-        verify(traced.module)  # a language emits operations of its own, and its passes may rely on their form
-    module = copy_module(traced.module)
+        verify(traced.module.read())  # a language emits operations of its own, and its passes may rely on their form
+    module = copy_module(traced.module.read())
     attach_signature(module, Signature(traced.name, traced.parameters, traced.results))
     tables = target.line_tables if options is not None and options.line_info else ()
     run_passes(module, (*language_passes, *target.pipeline, *tables), observe)
+    llvm = to_llvm_ir(module)
     return Lowered(
         traced=traced,
-        emit_mlir=cache(module.__str__),
-        llvm=to_llvm_ir(module),
+        emit_mlir=KeptModule(module).store().__str__,
+        text=KeptText(llvm),
         entry=target.entry_symbol(traced.name),
     )

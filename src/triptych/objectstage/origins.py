@@ -59,9 +59,10 @@ def has_pinned_code(function: FunctionType) -> bool:
 @lru_cache(maxsize=1024)
 def _imports_framework(module: ModuleType) -> bool:
     entries = tuple(vars(module).values())
-    homes = [entry.__name__ for entry in entries if isinstance(entry, ModuleType)]
-    homes += [entry.__module__ or "" for entry in entries if isinstance(entry, FunctionType | type)]
-    return any(map(is_framework, homes))
+    homes = [vars(entry).get("__name__") for entry in entries if type(entry) is ModuleType]
+    homes += [entry.__module__ for entry in entries if issubclass(type(entry), FunctionType | type)]
+    # Classes made by Cython have a descriptor in this place.
+    return any(is_framework(home) for home in homes if isinstance(home, str))
 
 
 def _finds(module: str, qualname: str, value: object) -> bool:

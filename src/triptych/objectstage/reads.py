@@ -13,6 +13,7 @@ from types import CellType, FunctionType, ModuleType
 from typing import Final, Literal
 
 from triptych.objectstage.annotation_names import annotation_names
+from triptych.objectstage.contents import NAMESPACE_READERS, namespace_behind
 from triptych.objectstage.lookups import Chain, Import, lookups
 from triptych.objectstage.origins import has_pinned_code, is_framework, release
 
@@ -55,7 +56,10 @@ def _all_reads(function: FunctionType) -> Iterator[Read]:
     yield from _closure_reads(function)
     for chain in found.globals | {chain for chain in annotation_names(function) if chain[0] not in own_names}:
         if chain[0].isidentifier():  # others are no part of the source: pytest adds such names to `assert`
-            yield _global_read(function, chain)
+            read = _global_read(function, chain)
+            yield read
+            if read.kind == "builtin" and any(read.value is reader for reader in NAMESPACE_READERS):
+                yield Read("global", "globals()", namespace_behind(function))
     for item in found.imports:
         yield from _import_reads(item, function.__globals__)
 
@@ -133,9 +137,13 @@ def _import_reads(item: Import, namespace: Mapping[str, object]) -> Iterator[Rea
         parts = absolute.split(".")
         for end in range(1, len(parts) + 1):
             path = ".".join(parts[:end])
-            yield Read("import", path, sys.modules[path])
+            yield Read("import", path, sys.modules[path], (_imported(path),))
 
 
 def _imported_name(module: str, name: str) -> Read:
     value, path, steps = _follow(sys.modules[module], (module, name))
-    return Read("unresolved" if value is MISSING else "import", path, value, steps)
+    return Read("unresolved" if value is MISSING else "import", path, value, (_imported(module), *steps))
+
+
+def _imported(module: str) -> Step:
+    return Step(sys.modules, module, sys.modules[module])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from operator import itemgetter
 from types import (
@@ -31,9 +31,11 @@ from types import (
 from typing import Any, TypeAlias
 
 from triptych.objectstage.atoms import ATOMS, Token, digest
+from triptych.objectstage.buffers import MOST_BYTES, as_buffer, is_settled, settled_digest, size_in_bytes
+from triptych.objectstage.contents import CURRENT, ENVIRONMENT, STATES, VIEWS, WEAK
 from triptych.objectstage.definitions import POSITION, class_token, function_parts, module_token
 from triptych.objectstage.function_source import code_token
-from triptych.objectstage.key_errors import UnstableConstexprError
+from triptych.objectstage.key_errors import LargeArrayError, UnstableConstexprError
 from triptych.objectstage.origins import FRAMEWORK, is_framework, named, release
 from triptych.objectstage.process_local import process_local_token
 from triptych.objectstage.reads import MISSING, cell_value
@@ -50,6 +52,9 @@ Definition: TypeAlias = FunctionType | type | ModuleType
 SETTLED_MODULES = frozenset({"dataclasses", "datetime", "decimal", "fractions", "pathlib", "re", "typing", "uuid"})
 """Instances of their classes do not change, so they need no watching."""
 
+ENUM_ENTRIES = frozenset({"_value_", "_name_", "_sort_order_", "__objclass__", "_inverted_"})
+"""Attributes of a member that its class makes, some of them late."""
+
 HEAP_TYPE = 1 << 9
 """`type.__flags__` bit of classes made at run time; the others are compiled into an extension and cannot be read."""
 
@@ -58,7 +63,7 @@ def token(value: object) -> Token:
     """The token of one value with everything it mentions; UnstableConstexprError when it has no stable content."""
     walk = Walk()
     root = walk.strict_value(value, "value")
-    return ("token", root, *((label, definition_token(item, walk)) for label, item in walk.mentioned()))
+    return ("token", root, *walk.all_definitions())
 
 
 def definition_token(definition: Definition, walk: Walk) -> Token:
@@ -79,6 +84,7 @@ class Walk:
 
     def __init__(self) -> None:
         self.changeable: list[object] = []
+        self.states: list[Callable[[], object]] = []
         self.portable = True
         self._definitions: list[tuple[str, Definition]] = []
         self._references: dict[int, Token] = {}
@@ -86,12 +92,19 @@ class Walk:
         self._sentinels: dict[int, tuple[int, object]] = {}
         self._seen: dict[int, tuple[int, object]] = {}
         self._count = 0
+        self._places: dict[int, tuple[object, list[tuple[int, int]]]] = {}
+        self._values = 0
+        self._behind: frozenset[int] = frozenset()
         self._strict = False
+        self._reader = ""
         self._path: list[str] = []
 
-    def value(self, value: object) -> Token:
+    def value(self, value: object, name: str = "") -> Token:
         """The token of a value that some definition refers to; what has no content is named for this process only."""
         self._seen, self._count = {}, 0
+        self._values += 1
+        if not self._strict:
+            self._path = [": ".join(filter(None, (self._reader, name)))]
         try:
             return self._token(value)
         except RecursionError:
@@ -110,9 +123,24 @@ class Walk:
         """Mentions the function a key is made for: it is read even where a release pins it."""
         self._definition(function, f"{function.__module__}.{function.__qualname__}")
 
+    @property
+    def definitions(self) -> tuple[Definition, ...]:
+        """Every definition met so far."""
+        return tuple(definition for _, definition in self._definitions)
+
     def mentioned(self) -> Iterator[tuple[str, Definition]]:
         """Every definition met so far and, while the caller reads them, those met then."""
-        yield from self._definitions
+        for label, definition in self._definitions:
+            self._reader = label
+            yield label, definition
+
+    def all_definitions(self) -> tuple[Token, ...]:
+        """The tokens of all of them."""
+        return tuple((label, definition_token(item, self)) for label, item in self.mentioned())
+
+    def shared(self) -> Token:
+        """Which values are one object in several places: two lists that are equal are told apart by `is`."""
+        return tuple(sorted(tuple(places) for _, places in self._places.values() if len(places) > 1))
 
     def _token(self, value: object) -> Token:
         kind = type(value)
@@ -152,6 +180,7 @@ class Walk:
         """A changeable value: its second mention in the same value is a reference, so cycles end."""
         if id(value) in self._seen:
             return ("same", self._seen[id(value)][0])
+        self._places.setdefault(id(value), (value, []))[1].append((self._values, self._count))
         self._number(value)
         self.changeable.append(value)
         return read()
@@ -211,11 +240,19 @@ class Walk:
 
     def _function(self, value: FunctionType) -> Token:
         name = named(value)
-        return ("name", *name) if name else self._definition(value, f"{value.__module__}.{value.__qualname__}")
+        return self._named(*name) if name else self._definition(value, f"{value.__module__}.{value.__qualname__}")
+
+    def _named(self, module: str, qualname: str, *pinned: Token) -> Token:
+        """What a release pins, with the state it answers from, if there is one."""
+        state = STATES.get((module, qualname))
+        if state is None:
+            return ("name", module, qualname, *pinned)
+        self.states.append(state)
+        return ("name", module, qualname, *pinned, self._token(state()))
 
     def _class(self, value: type) -> Token:
         name = _class_name(value)
-        return ("name", *name) if name else self._definition(value, f"{value.__module__}.{value.__qualname__}")
+        return self._named(*name) if name else self._definition(value, f"{value.__module__}.{value.__qualname__}")
 
     def _module(self, value: ModuleType) -> Token:
         pinned = release(value.__name__)
@@ -230,7 +267,7 @@ class Walk:
         owner = getattr(value, "__self__", None)
         module = getattr(value, "__module__", None) or ""
         bound = () if owner is None or isinstance(owner, ModuleType) else (self._inside(".__self__", owner),)
-        return ("builtin", module, value.__qualname__, release(module) or "", *bound)
+        return ("builtin", self._named(module, value.__qualname__, release(module) or ""), *bound)
 
     def _descriptor(self, value: Any) -> Token:
         return ("descriptor", value.__objclass__.__module__, value.__objclass__.__qualname__, value.__name__)
@@ -246,20 +283,44 @@ class Walk:
         return ("cached_property", self._token(value.func))
 
     def _code(self, value: CodeType) -> Token:
-        return code_token(value, self._token)
+        return code_token(value, lambda constant, _: self._token(constant))
 
     def _cell(self, value: CellType) -> Token:
         content = cell_value(value)
         return ("cell",) if content is MISSING else ("cell", self._token(content))
 
+    # Windows to what other objects hold.
+
     def _mapping_proxy(self, value: MappingProxyType[object, object]) -> Token:
-        return ("mappingproxy", *self._pairs(value))
+        return self._once(value, lambda: ("mappingproxy", *self._pairs(value)))
+
+    def _view(self, value: Any) -> Token:
+        return (type(value).__name__, self._mapping_proxy(value.mapping))
+
+    def _environment(self, value: Any) -> Token:
+        return ("environment", self._dict(value._data))
+
+    def _current(self, value: object, content: Callable[[Any], object]) -> Token:
+        return self._once(value, lambda: (type(value).__name__, self._token(content(value))))
+
+    def _weak(self, value: object, content: Callable[[Any], object]) -> Token:
+        """Read by another walk, so that nothing it meets is kept alive; an object that is behind itself ends it."""
+        walk = Walk()
+        walk._behind = self._behind | {id(value)}
+        if id(value) in self._behind:
+            return (type(value).__name__,)
+        found = self._once(value, lambda: (type(value).__name__, walk.value(content(value)), *walk.all_definitions()))
+        self.portable &= walk.portable
+        return found
 
     # Instances.
 
     def _enum(self, value: Enum) -> Token:
-        """Private attributes are left out: Python remembers computed flags in them."""
-        extra = {name: item for name, item in visible_state(value).items() if not name.startswith("_")}
+        """Members of a pinned class are as the release made them."""
+        return self._once(value, lambda: self._member(value)) if is_read(type(value)) else self._member(value)
+
+    def _member(self, value: Enum) -> Token:
+        extra = {name: item for name, item in visible_state(value).items() if name not in ENUM_ENTRIES}
         name, content = value._name_ or "", self._token(value._value_)
         return ("enum", self._class(type(value)), name, content, self._attributes(extra))
 
@@ -270,6 +331,8 @@ class Walk:
         if release(cls.__module__) in (FRAMEWORK, "python") and hasattr(value, "__wrapped__"):
             # A decorated function: its tables of results are no content.
             return ("wrapped", cls.__module__, cls.__qualname__, self._inside(".__wrapped__", value.__wrapped__))
+        if size_in_bytes(value) > MOST_BYTES:
+            return self._large(value)
         return self._own_instance(value) if is_read(cls) else self._foreign_instance(value)
 
     def _keyed_instance(self, value: Any) -> Token:
@@ -286,9 +349,11 @@ class Walk:
         if not is_frozen_dataclass(type(value)):
             return self._once(value, lambda: self._state(value))
         # Equal frozen values are one value however they are shared, so they are references only to end a cycle.
+        # They are watched all the same: `object.__setattr__` writes to them.
         if id(value) in self._seen:
             return ("same", self._seen[id(value)][0])
         self._number(value)
+        self.changeable.append(value)
         found = self._state(value)
         del self._seen[id(value)]
         return found
@@ -307,7 +372,29 @@ class Walk:
         settled = type(value).__module__ in SETTLED_MODULES or isinstance(value, GenericAlias | UnionType)
         if settled or is_framework(type(value).__module__):
             return self._described(value)
-        return self._once(value, lambda: self._described(value))
+        return self._once(value, lambda: self._bytes(value) or self._described(value))
+
+    def _bytes(self, value: object) -> Token:
+        buffer = as_buffer(value)
+        if buffer is None:
+            return ()
+        cls = type(value)
+        return ("buffer", cls.__module__, cls.__qualname__, *map(self._token, buffer))
+
+    def _large(self, value: Any) -> Token:
+        """An array that is too large to be compared at each call."""
+        cls = type(value)
+        if is_settled(value):
+            self.changeable.append(value)
+            return ("array", str(value.dtype), self._token((value.shape, value.strides)), settled_digest(value))
+        raise LargeArrayError(
+            f"an array of {size_in_bytes(value) / MOST_BYTES:.1f} MiB cannot be part of the program",
+            found=f"{''.join(self._path)} is a {cls.__module__}.{cls.__qualname__}: "
+            "finding out whether it was written would take longer than the call",
+            expected=f"arrays of at most {MOST_BYTES >> 20} MiB, or NumPy arrays that own their data and are read-only",
+            instead="pass it as an argument; or `array.flags.writeable = False`; "
+            "or let the object that has it say what counts of it by a method `__cache_key__(self)`",
+        )
 
     def _described(self, value: object) -> Token:
         try:
@@ -370,5 +457,9 @@ KINDS: tuple[tuple[type, Reader], ...] = (
     (CodeType, Walk._code),
     (CellType, Walk._cell),
     (MappingProxyType, Walk._mapping_proxy),
+    (ENVIRONMENT, Walk._environment),
+    *((view, Walk._view) for view in VIEWS),
+    *((kind, partial(Walk._current, content=content)) for kind, content in CURRENT.items()),
+    *((kind, partial(Walk._weak, content=content)) for kind, content in WEAK.items()),
 )
 """Kinds of value with their own reading, subclasses included; everything else is an instance."""

@@ -43,3 +43,36 @@ exec("def f(x): return x + 1")
 g = tt.jit(preprocessor=False)(f)
 g(1)
 """
+
+
+class SourceChangedError(NoSourceError):
+    """The function's file was edited after it was imported, so its text says something else than the code that runs."""
+
+    code = "TT0103"
+    failing = """
+import pathlib, sys, tempfile
+
+folder = tempfile.mkdtemp()
+sys.path.insert(0, folder)
+file = pathlib.Path(folder, "scaling.py")
+file.write_text("def scaled(x): return 2 * x")
+import scaling
+
+file.write_text("def scaled(x): return 30 * x")
+
+tt.jit(scaling.scaled)(1)
+"""
+    fixed = """
+import importlib, pathlib, sys, tempfile
+
+folder = tempfile.mkdtemp()
+sys.path.insert(0, folder)
+file = pathlib.Path(folder, "scaling.py")
+file.write_text("def scaled(x): return 2 * x")
+import scaling
+
+file.write_text("def scaled(x): return 30 * x")
+importlib.reload(scaling)
+
+tt.jit(scaling.scaled)(1)
+"""

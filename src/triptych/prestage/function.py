@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -16,30 +15,37 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from triptych.prestage.build import HOOKS, THUNK, at, function_def, name, no_arguments
-from triptych.prestage.errors import NoSourceError
+from triptych.prestage.errors import NoSourceError, SourceChangedError
 from triptych.prestage.mangle import mangled
 from triptych.prestage.scopes import FunctionNode, parameters
 from triptych.prestage.walking import children
 from triptych.stages import Source
 from triptych.support.parsing import parse_module
 from triptych.support.source import Span
-
-_FUTURE_FLAGS = annotations.compiler_flag
-"""The bits of `co_flags` for `from __future__` features that still change what code means."""
+from triptych.support.source_texts import FUTURE_FLAGS, lines_of
 
 
 def source_of(function: FunctionType) -> Source:
     """The text a function was written as (a lambda: its whole line)."""
     code = function.__code__
-    lines = file_lines(code.co_filename, function)
+    lines = file_lines(function)
     node = _definition(function)
     end = node.end_lineno or node.lineno
     return Source(function, "".join(lines[code.co_firstlineno - 1 : end]), code.co_filename, code.co_firstlineno)
 
 
-def file_lines(file: str, function: FunctionType) -> list[str]:
-    """The file's lines through `linecache`, so notebooks and generated modules work too."""
-    lines = linecache.getlines(file, function.__globals__)
+def file_lines(function: FunctionType) -> list[str]:
+    """The lines of the function's file as they were when it was imported; notebooks and generated modules work too."""
+    code = function.__code__
+    lines, file = lines_of(code, function.__globals__), code.co_filename
+    if lines is None:
+        raise SourceChangedError(
+            f"the source of {function.__qualname__!r} has changed since it was imported",
+            span=Span(file, code.co_firstlineno),
+            found=f"{file}, edited while the program runs, and no text of it that gives the code that is running",
+            expected="the text that Python imported",
+            instead="reload the module, or start the program again",
+        )
     if not lines:
         raise NoSourceError(
             f"the source of {function.__qualname__!r} is not available",
@@ -58,7 +64,7 @@ def find_node(function: FunctionType) -> FunctionNode:
 
 def _definition(function: FunctionType) -> FunctionNode:
     code = function.__code__
-    text = "".join(file_lines(code.co_filename, function))
+    text = "".join(file_lines(function))
     candidates = [node for node in _starting_at(code.co_firstlineno, _parse_file(text)) if _matches(node, code)]
     if len(candidates) != 1 and len({ast.dump(node) for node in candidates}) != 1:
         raise NoSourceError(
@@ -139,7 +145,7 @@ def compile_function(node: ast.FunctionDef, original: FunctionType) -> CodeType:
     inner = function_def("_tt_function", node.args, node.body)
     factory = function_def("_tt_factory", no_arguments(*free), [inner, ast.Return(name(inner.name))])
     module = ast.Module([at(factory, node)], [])
-    flags = original.__code__.co_flags & _FUTURE_FLAGS
+    flags = original.__code__.co_flags & FUTURE_FLAGS
     compiled = compile(module, original.__code__.co_filename, "exec", flags=flags, dont_inherit=True)
     return _rename(_inner_code(_inner_code(compiled, factory.name), inner.name), original.__code__)
 

@@ -66,6 +66,9 @@ class Config:
     performance_warnings: bool = _setting(
         True, "warn, at its line, of what makes a kernel for a GPU slow: spilled registers, narrow accesses to memory"
     )
+    specializations: int = _setting(
+        1024, "compiled versions kept of one function; the one that was not used for the longest leaves", low=1
+    )
     log: str = _setting(
         "",
         "log to stderr: a level, then levels per area, as 'info,compile=debug'; empty: no log",
@@ -94,6 +97,11 @@ TABLE = tuple(Setting(row.name, **row.metadata) for row in dataclasses.fields(Co
 _overridden: ContextVar[Config | None] = ContextVar("triptych_config", default=None)
 OVERRIDES: list[Config] = []
 """The overrides in force in all threads: empty is the quick answer of the call path."""
+
+
+def process_environment() -> Any:
+    """The environment as programs see and change it: compiled code may depend on a variable of the user's own."""
+    return os.environ
 
 
 def config() -> Config:

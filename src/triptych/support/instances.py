@@ -9,7 +9,6 @@ from __future__ import annotations
 import copyreg
 import struct
 from collections.abc import Callable
-from functools import cached_property
 from types import MemberDescriptorType
 from typing import Any
 
@@ -36,11 +35,10 @@ BUILTIN_CONTENT: dict[type, Callable[[Any], object]] = {
 
 
 def visible_state(value: object) -> dict[str, object]:
-    """Attributes and slots by name, without `cached_property` results: those follow from the rest and appear late."""
-    cls = type(value)
-    state = {name: getattr(value, name) for name in slot_names(cls) if hasattr(value, name)}
+    """Attributes and slots by name, results of a `cached_property` among them: they may have been assigned."""
+    state = {name: getattr(value, name) for name in slot_names(type(value)) if hasattr(value, name)}
     state |= getattr(value, "__dict__", {})
-    return {name: state[name] for name in sorted(state) if not isinstance(_class_entry(cls, name), cached_property)}
+    return {name: state[name] for name in sorted(state)}
 
 
 def slot_names(cls: type) -> list[str]:
@@ -50,10 +48,6 @@ def slot_names(cls: type) -> list[str]:
 
 def _is_slot(base: type, entry: object) -> bool:
     return isinstance(entry, MemberDescriptorType) and "__slots__" in vars(base)
-
-
-def _class_entry(cls: type, name: str) -> object:
-    return next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
 
 
 def builtin_content(value: object) -> object:

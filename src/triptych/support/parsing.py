@@ -8,9 +8,13 @@ A lock would not help: other libraries parse as well.
 from __future__ import annotations
 
 import ast
-from typing import Any
+from collections.abc import Callable
+from types import CodeType
+from typing import Any, TypeVar
 
 _ATTEMPTS = 20
+
+T = TypeVar("T")
 
 
 def parse_module(text: str) -> ast.Module:
@@ -25,10 +29,20 @@ def parse_expression(text: str) -> ast.expr:
     return tree.body
 
 
+def compile_module(text: str, file: str, flags: int) -> CodeType:
+    """The code of a file, as an import makes it."""
+    code: CodeType = _attempted(lambda: compile(text, file, "exec", flags=flags, dont_inherit=True))
+    return code
+
+
 def _parsed(text: str, mode: str) -> Any:
+    return _attempted(lambda: ast.parse(text, mode=mode))
+
+
+def _attempted(parse: Callable[[], T]) -> T:
     for _ in range(_ATTEMPTS):
         try:
-            return ast.parse(text, mode=mode)
+            return parse()
         except SystemError as error:
             failure = error
     raise failure

@@ -25,15 +25,23 @@ def start() -> None:
 
 def codegen(lowered: Lowered, options: CompileOptions) -> Compiled:
     """Compile; the packages that loading needs are imported while the worker is busy."""
-    text = with_python_call(with_division_helpers(with_float_helpers(lowered.llvm)), lowered)
-    pending = shared_pool().submit(Request(opt_level=options.opt_level, emit=("object",)), text)
+    pending = shared_pool().submit(Request(opt_level=options.opt_level, emit=("object",)), _whole_text(lowered))
     prepare(lowered.traced)
 
     @cache
     def emit_assembly() -> str:
-        return shared_pool().compile(Request(opt_level=options.opt_level, emit=("assembly",)), text).assembly
+        return (
+            shared_pool()
+            .compile(Request(opt_level=options.opt_level, emit=("assembly",)), _whole_text(lowered))
+            .assembly
+        )
 
     return Compiled(lowered, pending.result().object, emit_assembly, asdict(options))
+
+
+def _whole_text(lowered: Lowered) -> str:
+    """The program with what it needs of our own."""
+    return with_python_call(with_division_helpers(with_float_helpers(lowered.llvm)), lowered)
 
 
 def host_info() -> Mapping[str, str]:

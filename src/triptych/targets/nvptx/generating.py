@@ -45,18 +45,18 @@ def codegen(lowered: Lowered, options: CompileOptions, architecture: Architectur
         libraries=(libdevice(),) if _LIBDEVICE_CALL in lowered.llvm else (),
     )
     pending = shared_pool().submit(request, lowered.llvm)
-    narrow = narrow_remarks(lowered.traced.module)  # while the worker is busy
+    narrow = narrow_remarks(lowered.traced.module.read())  # while the worker is busy
     ptx = make_uniform(pending.result().assembly)
     assembled = assembler.assemble(ptx, architecture, AssemblerOptions(options.opt_level, options.line_info))
     module, resources = lowered.traced.module, read_report(assembled.report)
-    warn_of_slow_code(module, resources, narrow)
+    warn_of_slow_code(module.read(), resources, narrow)
     _keep(lowered.traced.name, architecture, options, ptx, assembled.cubin)
     views: dict[str, Any] = {
         "ptx": lambda: ptx,
         "cubin": lambda: assembled.cubin,
         "sass": cache(lambda: disassemble(assembled.cubin)),
         "resources": lambda: resources,
-        "usage": cache(lambda: usages(module, resources)),
+        "usage": cache(lambda: usages(module.read(), resources)),
     }
     return Compiled(lowered, assembled.cubin, views["ptx"], asdict(options), views)
 

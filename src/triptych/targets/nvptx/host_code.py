@@ -13,7 +13,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
-from triptych.ir.modules import copy_module, function, graft, operations_named
+from triptych.ir.modules import KeptModule, copy_module, function, graft, operations_named
 from triptych.ir.signature import Signature
 from triptych.narrow_floats.storage import stored_type
 from triptych.stages import Leaf, Traced
@@ -31,12 +31,12 @@ _GLOBAL_MEMORY = "!llvm.ptr<1>"
 
 def kernel_names(traced: Traced) -> tuple[str, ...]:
     """The kernels of a program, in the order in which host code counts them."""
-    return tuple(kernel.attributes["sym_name"].value for kernel in operations_named(traced.module, "gpu.func"))
+    return tuple(kernel.attributes["sym_name"].value for kernel in operations_named(traced.module.read(), "gpu.func"))
 
 
 def host_program(traced: Traced) -> Traced:
     """The host part of a program."""
-    module = copy_module(traced.module)
+    module = copy_module(traced.module.read())
     host = function(module, traced.name)
     _refuse_tensor_accesses(host)
     ask_with(module, Signature(traced.name, traced.parameters, traced.results))
@@ -50,7 +50,7 @@ def host_program(traced: Traced) -> Traced:
         if _CONTAINER in module.operation.attributes:
             del module.operation.attributes[_CONTAINER]
     parameters = (*(_on_gpu(leaf) for leaf in traced.parameters), Leaf("launch record", "Int64"))
-    return replace(traced, module=module, parameters=parameters)
+    return replace(traced, module=KeptModule(module), parameters=parameters)
 
 
 def _on_gpu(leaf: Leaf) -> Leaf:

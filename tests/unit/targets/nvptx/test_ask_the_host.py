@@ -15,7 +15,7 @@ from tests.unit.targets.nvptx.fake_driver import FakeDriver, GpuArray, needs_com
 from tests.unit.targets.nvptx.programs import matrix, vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
-from triptych.ir.modules import copy_module, operations_named
+from triptych.ir.modules import KeptModule, copy_module, operations_named
 from triptych.ir.passes import run_passes
 from triptych.ir.signature import Signature
 from triptych.objectstage.call import load
@@ -62,12 +62,12 @@ def numbered(a: cute.Tensor) -> None:
 def changed(function: Any, *arguments: Any) -> tuple[Any, Any]:
     """A program as it is for GPUs after both passes, compiled for the CPU; and its module."""
     traced = tt.compile(function, *arguments, target="cpu")._loaded.compiled.lowered.traced
-    module = copy_module(traced.module)
+    module = copy_module(traced.module.read())
     ask_the_host.ask_with(module, Signature(traced.name, traced.parameters, traced.results))
     multiply_reciprocals(module)
     run_passes(module, [PassSpec("canonicalize", "What nobody needs is gone.")])
     target, options = find_target("cpu"), CompileOptions()
-    program = lower(replace(traced, module=module), target, options=options)
+    program = lower(replace(traced, module=KeptModule(module)), target, options=options)
     return load(codegen(program, target, options), target).call, module
 
 

@@ -14,6 +14,7 @@ from triptych.atoms.operations import TILE
 from triptych.atoms.warp_mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.ir import bindings
 from triptych.ir.context import context
+from triptych.ir.modules import KeptModule
 from triptych.layout import Layout, size
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
@@ -35,7 +36,7 @@ def compiled(kernels: str, architecture: str) -> Compiled:
     TILE.load(context())
     smem = "llvm.mlir.global external @__smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>"
     text = f"module attributes {{gpu.container_module}} {{ gpu.module @kernels {{ {smem}\n{kernels} }} }}"
-    traced = Traced("k", bindings.mlir().Module.parse(text, context=context()), (), ())
+    traced = Traced("k", KeptModule(bindings.mlir().Module.parse(text, context=context())), (), ())
     target = find_target(f"nvptx:{architecture}")
     return target.codegen(lower(traced, target), CompileOptions())
 

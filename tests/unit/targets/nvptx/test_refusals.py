@@ -9,6 +9,7 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.errors import LoweringError
+from triptych.ir.modules import KeptModule
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import Compiled, Traced
@@ -23,7 +24,7 @@ def compiled(body: str) -> Compiled:
         "module attributes {gpu.container_module} { gpu.module @kernels {"
         f"gpu.func @k(%p: !llvm.ptr<1>) kernel {{ {body} gpu.return }} }} }}"
     )
-    traced = Traced("k", bindings.mlir().Module.parse(text, context=context()), (), ())
+    traced = Traced("k", KeptModule(bindings.mlir().Module.parse(text, context=context())), (), ())
     return SM_80.codegen(lower(traced, SM_80), CompileOptions())
 
 

@@ -1,0 +1,1 @@
+"""Programs that read something, are called until they are warm, and then find one thing changed."""

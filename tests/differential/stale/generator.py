@@ -1,0 +1,328 @@
+"""The generator of stale programs: `Choices -> StaleProgram`, a function that reads, and one change of what it reads.
+
+What is read is a nest of kinds around a number. Where the function has it from is the `ROUTE`: a global, a closure, a
+default, a module in many ways, an argument's class or static part, another compiled function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.differential.choices import Choices
+from tests.differential.stale.kinds import NESTED, NUMBERS, Kind
+
+DEEPEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class StaleProgram:
+    """`source` defines `compiled()` and `plain()`, which mean the same, and `change()`, which changes one thing."""
+
+    source: str
+
+
+ROUTES: tuple[str, ...] = (
+    """
+ROOT = {made}
+@jit
+def f(x: tt.Int32): return x + {ROOT}
+def plain(): return {ROOT}
+""",
+    """
+ROOT = {made}
+def helper(): return {ROOT}
+@jit
+def f(x: tt.Int32): return x + helper()
+def plain(): return {ROOT}
+""",
+    """
+ROOT = {made}
+def factory():
+    def helper(use): return use()
+    @jit
+    def f(x: tt.Int32): return helper(lambda: x + {ROOT})
+    return f
+f = factory()
+def plain(): return {ROOT}
+""",
+    """
+def factory(root):
+    @jit
+    def f(x: tt.Int32): return x + {root}
+    return f, lambda: {root}
+ROOT = {made}
+f, plain = factory(ROOT)
+REBIND = "f.function.__closure__[0].cell_contents = #; plain.__closure__[0].cell_contents = #"
+""",
+    """
+ROOT = {made}
+@jit
+def f(x: tt.Int32, root: tt.Constexpr = ROOT): return x + {root}
+def plain(): return (lambda root: {root})(*f.function.__defaults__)
+REBIND = "f.function.__defaults__ = (#,)"
+""",
+    """
+ROOT = {made}
+@jit
+def f(x: tt.Int32, root: tt.Constexpr): return x + {root}
+def compiled(): return f(0, ROOT)
+def plain(): return {ROOT}
+""",
+    """
+ROOT = {made}
+@jit
+def f(x: tt.Int32, *, root: tt.Constexpr): return x + {root}
+def compiled(): return f(0, root=(ROOT, 1)[0])
+def plain(): return {ROOT}
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32): return x + {elsewhere}
+def plain(): return {elsewhere}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = getattr(elsewhere, "ROOT")
+    return x + {root}
+def plain(): return {elsewhere}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+def read(module):
+    root = module.ROOT
+    return {root}
+@jit
+def f(x: tt.Int32): return x + read(elsewhere)
+def plain(): return {elsewhere}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    import elsewhere as module
+    root = module.ROOT
+    return x + {root}
+def plain(): return {elsewhere}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    from elsewhere import ROOT as root
+    return x + {root}
+def plain(): return {elsewhere}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = globals()["ROOT"]
+    return x + {root}
+def plain(): return {ROOT}
+""",
+    """
+class Kernel:
+    def __init__(self, root): self.root = root
+    @jit
+    def run(self, x: tt.Int32):
+        root = self.root
+        return x + {root}
+    def plain(self):
+        root = self.root
+        return {root}
+kernel = Kernel({made})
+ROOT = kernel.root
+def compiled(): return kernel.run(0)
+plain = kernel.plain
+REBIND = "kernel.root = #"
+""",
+    """
+class Kernel:
+    root = {made}
+    @jit
+    def run(self, x: tt.Int32):
+        root = type(self).root
+        return x + {root}
+ROOT = Kernel.root
+def compiled(): return Kernel().run(0)
+def plain():
+    root = Kernel.root
+    return {root}
+REBIND = "Kernel.root = #"
+""",
+    """
+@dataclasses.dataclass
+class Point:
+    x: int
+    def read(self): return {ROOT}
+ROOT = {made}
+@jit
+def f(p): return p.x + p.read()
+def compiled(): return f(Point(0))
+def plain(): return Point(0).read()
+REBIND = "Point.read = lambda self: (lambda root: {root})(#)"
+""",
+    """
+class Point(typing.NamedTuple):
+    x: int
+    def read(self): return {ROOT}
+ROOT = {made}
+@jit
+def f(p): return p.x + p.read()
+def compiled(): return f(Point(0))
+def plain(): return Point(0).read()
+""",
+    """
+@dataclasses.dataclass
+class Point:
+    x: int
+    def __post_init__(self): self.root = ROOT
+ROOT = {made}
+@jit
+def f(p):
+    root = p.root
+    return p.x + {root}
+def compiled(): return f(Point(0))
+def plain(): return {ROOT}
+""",
+    """
+class Parts:
+    def __init__(self, x, root): self.x, self.root = x, root
+    def __jit_parts__(self): return (self.x,)
+    def __from_jit_parts__(self, parts): return Parts(parts[0], self.root)
+ROOT = {made}
+@jit
+def f(p):
+    root = p.root
+    return p.x + {root}
+def compiled(): return f(Parts(0, ROOT))
+def plain(): return {ROOT}
+""",
+    """
+class Pointers:
+    def __init__(self, x, root): self.root, self.x = root, x
+    def __c_pointers__(self): return [self.x]
+    def __new_from_mlir_values__(self, values): return Pointers(values[0], self.root)
+    def __extract_mlir_values__(self): return [self.x]
+ROOT = {made}
+@jit
+def f(p):
+    root = p.root
+    return p.x + {root}
+def compiled(): return f(Pointers(0, ROOT))
+def plain(): return {ROOT}
+""",
+    """
+class Foreign: pass
+ROOT = {made}
+@tt.register_jit_arg_adapter(Foreign)
+def adapted(value): return (0, {ROOT})
+@jit
+def f(p): return p[0] + p[1]
+def compiled(): return f(Foreign())
+def plain(): return {ROOT}
+""",
+    """
+ROOT = {made}
+@jit
+def inner(x): return x + {ROOT}
+@jit
+def f(x: tt.Int32): return inner(x)
+def plain(): return {ROOT}
+""",
+    """
+ROOT = {made}
+TABLE = {{"read": lambda: {ROOT}}}
+@jit
+def f(x: tt.Int32): return x + sum([TABLE[name]() for name in ("read",)])
+def plain(): return {ROOT}
+REBIND = "TABLE['read'] = lambda: (lambda root: {root})(#); globals()['plain'] = TABLE['read']"
+""",
+    """
+ROOT = {made}
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs): return function(*args, **kwargs)
+    return wrapper
+@jit
+@logged
+def f(x): return x + {ROOT}
+def plain(): return {ROOT}
+""",
+    """
+ROOT = {made}
+class Base:
+    @property
+    def value(self): return {ROOT}
+class Derived(Base):
+    @property
+    def value(self): return super().value
+OBJECT = Derived()
+@jit
+def f(x: tt.Int32): return x + OBJECT.value
+def plain(): return {ROOT}
+""",
+)
+
+FRAME = """
+from kinds import *
+import elsewhere
+import triptych as tt
+
+jit = tt.jit(opt_level=0)
+REBIND = "globals()['ROOT'] = #"
+ROOT = None
+
+{route}
+if "compiled" not in globals():
+    def compiled(): return f(0)
+
+def change():
+    {change}
+"""
+
+
+def generate(choices: Choices) -> StaleProgram:
+    """Make the program these decisions describe."""
+    kinds = [choices.choice(NUMBERS), *(choices.choice(NESTED) for _ in choices.several(DEEPEST, 0.6))]
+    before, after = 1 + choices.below(9), 11 + choices.below(9)
+    route = choices.choice(ROUTES)
+    place = "elsewhere.ROOT" if "elsewhere.ROOT =" in route else "ROOT"
+    level = choices.below(len(kinds) + 1)
+    while level < len(kinds) and not kinds[level].changes:
+        level += 1
+    names = {name: _read(kinds, name) for name in ("ROOT", "root")}
+    text = route.format(made=_made(kinds, str(before)), elsewhere=_read(kinds, "elsewhere.ROOT"), **names)
+    if level == len(kinds):
+        change = f"exec(REBIND.replace('#', {_made(kinds, str(after))!r}), globals())"
+    else:
+        inside = _made(kinds[:level], str(after))
+        change = _filled(choices.choice(kinds[level].changes), _read(kinds[level + 1 :], place), inside)
+    return StaleProgram(FRAME.format(route=text.strip(), change=change))
+
+
+def _made(kinds: list[Kind], number: str) -> str:
+    """The expression of a nest, the innermost kind first."""
+    text = number
+    for kind in kinds:
+        text = _filled(kind.made, "", text)
+    return text
+
+
+def _read(kinds: list[Kind], root: str) -> str:
+    text = root
+    for kind in reversed(kinds):
+        text = _filled(kind.read, text, "")
+    return text
+
+
+def _filled(text: str, the_object: str, value: str) -> str:
+    return text.replace("@", the_object).replace("#", value)
