@@ -7,9 +7,10 @@ replace that name on this package as soon as it is imported.
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import TYPE_CHECKING
+
+from triptych.support.forking import import_late
 
 if TYPE_CHECKING:
     from triptych.cute.address_spaces import AddressSpace
@@ -142,11 +143,11 @@ _SPELLED_IN_HOME = {"dtype": "dtype_named", "max": "max_of", "min": "min_of", "r
 def __getattr__(name: str) -> object:
     """Load a public name from its home module once; afterwards it is an ordinary attribute."""
     if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        return import_late(f"{__name__}.{name}")
     if name not in __all__:
         # `name` and `obj` let the interpreter add its own "Did you mean".
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    home = importlib.import_module(_HOMES.get(name, _SCALARS))
+    home = import_late(_HOMES.get(name, _SCALARS))
     value: object = getattr(home, _SPELLED_IN_HOME.get(name, name))
     globals()[name] = value
     return value

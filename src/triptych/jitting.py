@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-import threading
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any, NamedTuple, overload
@@ -25,6 +24,7 @@ from triptych.objectstage.compile_flags import CompileFlag, flags_in, flags_of, 
 from triptych.objectstage.guards import Guard, guards
 from triptych.objectstage.target import CompileOptions, Target, find_target
 from triptych.support.config import OVERRIDES, config
+from triptych.support.forking import PerProcess, lazy
 from triptych.support.source import Span
 from triptych.support.tracebacks import caller
 from triptych.warm import warm_call
@@ -62,7 +62,7 @@ class JitFunction:
         self.language = language
         self._preprocessor = preprocessor
         self._options = options
-        self._lock = threading.RLock()
+        self._lock = PerProcess()
         self._compiled: dict[str, CompiledFunction] = {}
         self._entries: dict[Any, Entry] = {}
         self._warm_calls = 0
@@ -118,7 +118,7 @@ class JitFunction:
             raise
 
     # the table --------------------------------------------------------------------------------------------------
-    @functools.cached_property
+    @lazy
     def _parameters(self) -> tuple[Parameter, ...]:
         return parameters_of(self.function)
 
@@ -145,7 +145,7 @@ class JitFunction:
         place = (static, specialization.signature(), chosen, target.name, config().debug)
         entry = self._entries.get(place)
         if entry is None or not entry.guard():
-            with self._lock:
+            with self._lock.here():
                 if len(self._entries) >= MOST_ENTRIES:
                     self._entries.clear()
                 entry = self._entries[place] = self._entry(specialization, chosen, target)

@@ -5,9 +5,10 @@ Public names load on first use (PEP 562). A name is added with one line in `_HOM
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import Any
+
+from triptych.support.forking import import_late
 
 _HOMES = {
     "triptych.cute.address_spaces": "AddressSpace",
@@ -74,11 +75,11 @@ __all__ = sorted((*_HOME_OF, *_MODULES))  # noqa: PLE0605 - a list, although not
 def __getattr__(name: str) -> Any:
     """Load a public name from its home module once; afterwards it is an ordinary attribute."""
     if name in _MODULES:
-        return importlib.import_module(f"{__name__}.{name}")
+        return import_late(f"{__name__}.{name}")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
-    value = getattr(importlib.import_module(home), name)
+    value = getattr(import_late(home), name)
     globals()[name] = value
     return value
 

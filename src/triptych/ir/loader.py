@@ -6,7 +6,6 @@ Input: the bytes a worker emitted and the symbols they may import. Output: a `Lo
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,9 +14,10 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.errors import CodegenError
 from triptych.ir.object_file import undefined_symbols
+from triptych.support.forking import Brief
 
 _NUMBERS = itertools.count()
-_LINKING = threading.Lock()
+_LINKING = Brief()
 
 
 @dataclass(frozen=True, slots=True)
