@@ -23,6 +23,7 @@ from triptych.objectstage.target import CompileOptions, Target
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten
+from triptych.support.interrupts import interruptible
 from triptych.support.streams import is_stream_class, stream_handle
 
 
@@ -40,6 +41,7 @@ class Job:
     """What the function is called in generated code, if not as in Python."""
 
 
+@interruptible
 def compile_stages(job: Job) -> tuple[Rewritten | None, Loaded, Rebuild]:
     """Python in, a callable native function out."""
     started = time.perf_counter()

@@ -25,6 +25,7 @@ from triptych.objectstage.guards import Guard, guards
 from triptych.objectstage.target import CompileOptions, Target, find_target
 from triptych.support.config import OVERRIDES, config
 from triptych.support.forking import PerProcess, lazy
+from triptych.support.interrupts import held
 from triptych.support.source import Span
 from triptych.support.tracebacks import caller
 from triptych.warm import warm_call
@@ -148,7 +149,7 @@ class JitFunction:
             with self._lock.here():
                 if len(self._entries) >= MOST_ENTRIES:
                     self._entries.clear()
-                entry = self._entries[place] = self._entry(specialization, chosen, target)
+                entry = self._entries[place] = held(lambda: self._entry(specialization, chosen, target))
         return entry
 
     def _remember(self, args: tuple[Any, ...], entry: Entry) -> None:

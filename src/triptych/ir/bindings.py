@@ -17,6 +17,7 @@ from typing import Any
 
 from triptych.ir.errors import MissingPackageError
 from triptych.support.forking import Brief, let_forks_wait_for
+from triptych.support.interrupts import held
 
 _LOADING = Brief()
 
@@ -104,7 +105,7 @@ def _version(distribution: str) -> str:
 def _import(name: str) -> Any:
     try:
         with _LOADING:
-            return importlib.import_module(name)
+            return held(lambda: importlib.import_module(name))
     except ImportError as error:
         raise _missing(name.partition(".")[0]) from error
 

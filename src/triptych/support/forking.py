@@ -13,6 +13,8 @@ from functools import cached_property
 from types import ModuleType
 from typing import Any, TypeVar
 
+from triptych.support import interrupts
+
 T = TypeVar("T")
 
 
@@ -58,7 +60,7 @@ class lazy(cached_property[T]):  # noqa: N801 - used as its parent is
 
 _FORKS = [0]
 """How many forks led to this process."""
-_WAITED_FOR: list[Any] = [RLock()]
+_WAITED_FOR: list[Any] = [RLock(), interrupts.LOCK]
 """The first one is held by nobody else: it keeps forks of several threads apart."""
 _HELD: list[Any] = []
 """Locks that the fork under way has taken."""
@@ -75,7 +77,7 @@ _IMPORTING = Brief()
 def import_late(module: str) -> ModuleType:
     """Import where a name is first used. A child cannot import what a thread of its parent is importing at the fork."""
     with _IMPORTING:
-        return importlib.import_module(module)
+        return interrupts.held(lambda: importlib.import_module(module))
 
 
 def _before() -> None:

@@ -17,7 +17,7 @@ from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols
 from triptych.support.render import render
 from triptych.support.runtime_errors import LaunchShapeError
-from triptych.targets.cpu.ffi_layout import LAUNCH, LAUNCH_DECLARATION, POLL, POLL_DECLARATION, STOPPING
+from triptych.targets.cpu.ffi_layout import LAUNCH, LAUNCH_DECLARATION, POLL, POLL_DECLARATION
 from triptych.targets.cpu.kernel_functions import (
     BLOCKS,
     KERNEL_ATTRIBUTE,
@@ -69,12 +69,6 @@ class _Code(PlainCode):
         """Room for one value, at the insertion point: the entry block, or every pass of a loop would take more."""
         element = {"elem_type": self.builder.type_attribute(kind)}
         return self.value("llvm.alloca", (self.constant(1, "i64"),), "!llvm.ptr", element)
-
-    def check_status(self, called: str, operands: Sequence[Any]) -> None:
-        """Call a function that returns a status, and leave when a launch ends early; the cause is kept already."""
-        status = self.call(called, operands, ["i32"]).result
-        holds = self.compare("eq", status, self.constant(0, "i32"))
-        self.check(holds, STOPPING, "the launch has ended early")
 
 
 # `k.blocks` -----------------------------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ finish:
   %whole = icmp eq i32 %stopped, 0
   br i1 %whole, label %succeeded, label %failed
 failed:
-  call void @triptych_launch_stopped(ptr %launch)
+  call void @raise_cause(ptr %launch)
   ret i32 -1
 succeeded:
   ret i32 0
@@ -66,7 +66,7 @@ entry:
   %exist = icmp ne i32 %started, 0
   br i1 %exist, label %publish, label %start
 start:
-  %count = call i32 @triptych_pool_start()
+  %count = call i32 @start_workers(ptr %launch)
   store i32 %count, ptr @started
   br label %publish
 publish:
