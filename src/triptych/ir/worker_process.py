@@ -1,7 +1,8 @@
 """The program of a worker process: LLVM IR comes in on stdin, object code and assembly go out on stdout.
 
 Runs alone (`python -I -S worker_process.py FOLDER PARENT`), imports nothing but llvmlite from FOLDER, and ends at the
-end of its input or with the process PARENT. LLVM may abort or exit at any point; that is why it lives here and not in the user's process.
+end of its input or with the process PARENT. LLVM may abort or exit at any point; that is why it lives here and not in
+the user's process.
 
 A message is a length (8 bytes, little endian) and that many bytes. A request is two messages: JSON settings and
 LLVM IR. An answer is a JSON head `{"error": text}` or `{"sizes": [...]}`, then the emitted parts in the

@@ -48,7 +48,7 @@ class PerProcess:
         return self._locks.setdefault(_FORKS[0], RLock())
 
 
-class lazy(cached_property[T]):  # noqa: N801 - used as its parent is
+class lazy(cached_property[T]):
     """`functools.cached_property` without the lock that all instances share until Python 3.12, forked children too."""
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from functools import partial
-from types import FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -37,8 +37,10 @@ _INTERRUPTIBLE: set[int] = set()
 
 LOCK = threading.RLock()
 """Of all that follows: threads ask, and only the main thread answers."""
-_REPLACED: dict[int, Any] = {}
-"""The handlers of signals that are being held."""
+_HELD: list[int] = []
+"""The signals that are being held."""
+_HANDLERS: dict[int, Any] = {}
+"""Their own handlers. They stay known: the user's code may keep ours and set it again later."""
 _WAITING: dict[int, int] = {}
 """Signals that have not arrived yet, and how many more times they are asked at once."""
 _ASKED: set[int] = set()
@@ -50,13 +52,21 @@ _RETURNED: set[int] = set()
 def interruptible(function: F) -> F:
     """Mark what may be left at any instruction of its own, and of what it calls outside the compiler."""
     assert isinstance(function, FunctionType)
-    _INTERRUPTIBLE.add(id(function.__code__))
+    _mark(function.__code__)
     return function
+
+
+def _mark(code: CodeType) -> None:
+    """Comprehensions and generator expressions are code of their own."""
+    _INTERRUPTIBLE.add(id(code))
+    for const in code.co_consts:
+        if isinstance(const, CodeType):
+            _mark(const)
 
 
 def held(work: Callable[[], T]) -> T:
     """Do work of the compiler. Other threads than the main one run no handlers, so there is nothing to hold."""
-    if threading.current_thread() is not threading.main_thread() or _REPLACED:
+    if threading.current_thread() is not threading.main_thread() or _HELD:
         return work()
     try:
         _hold()
@@ -70,27 +80,29 @@ def _hold() -> None:
         handler = signal.getsignal(number)
         if callable(handler):
             _AGAIN.setdefault(number, _coming_again(number))
-            _REPLACED[number] = handler
+            if handler is not _handle:
+                _HANDLERS[number] = handler
+            _HELD.append(number)
             signal.signal(number, _handle)
 
 
 def _release() -> None:
     """Give the handlers back, and let what still waits arrive."""
     try:
-        while _REPLACED:
-            number, handler = next(iter(_REPLACED.items()))
+        while _HELD:
+            number = _HELD[-1]
             with LOCK:
                 waits = _WAITING.pop(number, None) is not None
                 _RETURNED.add(number)
             if signal.getsignal(number) is _handle:  # not so when the user's code has set one meanwhile
-                signal.signal(number, handler)  # which first handles, as before, what has come again
+                signal.signal(number, _HANDLERS[number])  # which first handles, as before, what has come again
             waits = _WAITING.pop(number, None) is not None or waits
             _RETURNED.discard(number)
-            del _REPLACED[number]
+            _HELD.pop()
             if waits:
-                handler(number, sys._getframe())
+                _HANDLERS[number](number, sys._getframe())
     finally:
-        if _REPLACED:
+        if _HELD:
             _release()
 
 
@@ -105,7 +117,7 @@ def _handle(number: int, frame: FrameType | None) -> object:
         if not _may_arrive(frame):
             return _wait(number)
         _WAITING.pop(number, None)
-    return _REPLACED[number](number, frame)
+    return _HANDLERS[number](number, frame)
 
 
 def _wait(number: int) -> object:
@@ -172,7 +184,7 @@ def _release_in_child() -> None:
     """After a fork by another thread: the one that holds does not exist here, and what waited is the parent's."""
     _WAITING.clear()
     _ASKED.clear()
-    if _MAIN != [threading.get_ident()]:
+    if [threading.get_ident()] != _MAIN:
         _MAIN[:] = [threading.get_ident()]
         _release()
 

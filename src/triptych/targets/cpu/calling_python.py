@@ -19,17 +19,17 @@ PYTHON_WRITER = "triptych_python_writer"
 
 CALLING_FUNCTIONS = (
     *("PyGILState_Ensure", "PyGILState_Release", "PyObject_CallFunction", "PyObject_CallOneArg", "PyObject_Type"),
-    *("PyErr_SetObject", "PyUnicode_DecodeUTF8", "Py_DecRef"),
+    *("PyErr_SetObject", "PyErr_CheckSignals", "PyUnicode_DecodeUTF8", "Py_DecRef"),
 )
 
-_LOCKING = """
+LOCKING_TEXT = """
 llvm.func @PyGILState_Ensure() -> i32
 llvm.func @PyGILState_Release(i32)
 llvm.func @Py_DecRef(!llvm.ptr)
 """
 
 RAISE_TEXT = f"""
-{_LOCKING}
+{LOCKING_TEXT}
 llvm.func @PyObject_CallFunction(!llvm.ptr, !llvm.ptr, ...) -> !llvm.ptr
 llvm.func @PyObject_Type(!llvm.ptr) -> !llvm.ptr
 llvm.func @PyErr_SetObject(!llvm.ptr, !llvm.ptr)
@@ -55,7 +55,7 @@ llvm.func internal @{RAISE}(%function: !llvm.ptr, %format: !llvm.ptr, %first: i6
 """Raises what a Python function gives for at most three arguments, which C's format describes."""
 
 WRITE_TEXT = f"""
-{_LOCKING}
+{LOCKING_TEXT}
 llvm.func @PyUnicode_DecodeUTF8(!llvm.ptr, i64, !llvm.ptr) -> !llvm.ptr
 llvm.func @PyObject_CallOneArg(!llvm.ptr, !llvm.ptr) -> !llvm.ptr
 llvm.mlir.global external @{PYTHON_WRITER}() : i8

@@ -10,8 +10,8 @@ from typing import Any
 from triptych.boundary import for_user
 from triptych.ir import bindings, loader
 from triptych.stages import Compiled, Loaded, Lowered, Traced
-from triptych.targets.cpu.entry_results import PYTHON_FUNCTIONS
 from triptych.targets.cpu.calling_python import CALLING_FUNCTIONS, PYTHON_WRITER
+from triptych.targets.cpu.entry_results import PYTHON_FUNCTIONS
 from triptych.targets.cpu.ffi_layout import LAUNCH
 from triptych.targets.cpu.pool import pool_symbols
 from triptych.targets.cpu.python_call import (

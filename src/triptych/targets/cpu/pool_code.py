@@ -84,7 +84,7 @@ declare void @llvm.aarch64.hint(i32)
 @triptych_python_writer = external global i8         ; a Python function of one text
 @triptych_pool_start = external global i8            ; a Python function that starts workers and gives their number
 @triptych_launch_stopped = external global i8        ; a Python function of a launch that gives its exception
-@address_format = internal constant [2 x i8] c"K\\00"
+@format = internal constant [2 x i8] c"K\\00"
 @replace = internal constant [8 x i8] c"replace\\00"
 @threads = internal global i64 1                    ; that run blocks, the calling one included
 @multiplier = internal global i64 0                 ; of the shuffled order; 0: in order

@@ -8,7 +8,7 @@ define internal void @raise_cause(ptr %launch) cold {
 entry:
   %lock = call i32 @PyGILState_Ensure()
   %address = ptrtoint ptr %launch to i64
-  %error = call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr @triptych_launch_stopped, ptr @address_format, i64 %address)
+  %error = call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr @triptych_launch_stopped, ptr @format, i64 %address)
   %interrupted = icmp eq ptr %error, null
   br i1 %interrupted, label %leave, label %raise
 raise:
