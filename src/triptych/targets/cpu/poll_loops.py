@@ -33,7 +33,7 @@ _REPEATABLE = frozenset({"llvm.load", "cf.assert", "scf.if", "scf.yield", "scf.c
 
 _POLL_TEXT = f"""
 {LOCKING_TEXT}
-llvm.func @clock_gettime(i32, !llvm.ptr) -> i32
+func.func private @clock_gettime(i32, !llvm.ptr) -> i32
 llvm.func @PyErr_CheckSignals() -> i32
 llvm.func internal @{_POLL}(%due: !llvm.ptr) -> i32 attributes {{passthrough = ["noinline", "optnone", "cold"]}} {{
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -43,7 +43,7 @@ llvm.func internal @{_POLL}(%due: !llvm.ptr) -> i32 attributes {{passthrough = [
   %period = llvm.mlir.constant({_PERIOD} : i64) : i64
   %clock = llvm.mlir.constant({time.CLOCK_MONOTONIC} : i32) : i32
   %time = llvm.alloca %one x !llvm.array<2 x i64> : (i64) -> !llvm.ptr
-  %read = llvm.call @clock_gettime(%clock, %time) : (i32, !llvm.ptr) -> i32
+  %read = func.call @clock_gettime(%clock, %time) : (i32, !llvm.ptr) -> i32
   %seconds = llvm.load %time : !llvm.ptr -> i64
   %fraction_place = llvm.getelementptr %time[1] : (!llvm.ptr) -> !llvm.ptr, i64
   %fraction = llvm.load %fraction_place : !llvm.ptr -> i64
