@@ -43,8 +43,9 @@ KERNEL_FAULT_DECLARATION = f"llvm.func @{KERNEL_FAULT}(!llvm.ptr, !llvm.ptr, !ll
 """The launch, the name of an error class, its text, and where: four i32, block x, y, z and the thread; or null."""
 KERNEL_WRITE_DECLARATION = f"llvm.func @{KERNEL_WRITE}(!llvm.ptr, !llvm.ptr, i64) -> i32\n"
 """The launch, text and its length; gives whether the launch is being stopped."""
-LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32) -> i32\n"
-"""What runs a chunk of blocks, its packed arguments, the number of blocks, and the first two dimensions of a block."""
+LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32, !llvm.ptr) -> i32\n"
+"""What runs a chunk of blocks, its packed arguments, the number of blocks, the first two dimensions of a block, and
+text that says which kernel this is and where it is launched."""
 POLL_DECLARATION = f"llvm.func @{POLL}(!llvm.ptr) -> i32\n"
 """Whether the launch is being stopped."""
 

@@ -31,6 +31,7 @@ from triptych.targets.cpu.pool_code import (
     WORK,
     pool_code,
 )
+from triptych.targets.cpu.pool_fault_code import FAULT_FUNCTIONS, MAKE_KEY, USE_KEY, WATCH_FAULTS
 from triptych.targets.cpu.stopped_launch import stop_cause
 from triptych.targets.cpu.writing import write_text
 
@@ -39,6 +40,11 @@ _STACK = 16 << 20
 _SHUFFLED = "shuffled"
 _OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, getattr(signal, "SIGBUS", signal.SIGSEGV)}
 _EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WRITE)
+
+
+_KEYS: list[int] = []
+_WATCHING: list[LoadedObject] = []
+"""The code that the system calls at a fault: it must stay mapped."""
 
 
 class BlockPool:
@@ -54,13 +60,22 @@ class BlockPool:
             PYTHON_WRITER: id(write_text),
             **_python_functions(),
         }
-        self._code = load_object(_pool_object(), CONFIGURE, imports, WORK, *_EXPORTS)
+        self._code = load_object(_pool_object(), CONFIGURE, imports, WORK, *FAULT_FUNCTIONS, *_EXPORTS)
+        self._share_key()
         self.reset()
 
     @property
     def symbols(self) -> Mapping[str, int]:
         """What compiled code imports."""
         return {name: self._code.library[name] for name in _EXPORTS}
+
+    def _share_key(self) -> None:
+        """The first pool of a process watches for faults; threads of all keep their launches under its key."""
+        if not _KEYS:
+            _KEYS.append(ctypes.CFUNCTYPE(ctypes.c_int32)(self._code.library[MAKE_KEY])())
+            ctypes.CFUNCTYPE(None)(self._code.library[WATCH_FAULTS])()
+            _WATCHING.append(self._code)
+        ctypes.CFUNCTYPE(None, ctypes.c_int32)(self._code.library[USE_KEY])(_KEYS[0])
 
     def reset(self) -> None:
         """Forget all threads: there are none yet, or a fork has left them behind."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import platform
 import time
 
+from triptych.targets.cpu.pool_fault_code import fault_code
 from triptych.targets.cpu.pool_launch_code import LAUNCH_CODE
 from triptych.targets.cpu.pool_stop_code import STOP_CODE
 from triptych.targets.cpu.pool_worker_code import WORKER_CODE
@@ -45,14 +46,15 @@ def pool_code() -> str:
         + LAUNCH_CODE
         + STOP_CODE
         + WORKER_CODE
+        + fault_code()
     )
 
 
 _STATE = """
-%launch = type { ptr, ptr, i64, i64, i64, ptr, ptr, ptr, [4 x i32], i32, i32, i32, [64 x i8], i64, [56 x i8] }
+%launch = type { ptr, ptr, i64, i64, i64, ptr, ptr, ptr, [4 x i32], i32, i32, i32, [64 x i8], i64, ptr, [48 x i8] }
 ; 0 chunk function, 1 packed arguments, 2 number of blocks, 3 calling thread, 4 time of the next look at signals,
 ; 5 Python exception, 6 name of the error, 7 its text, 8 where it was, 9 and 10 block dimensions, 11 stopped,
-; 13 next block (the padding keeps it apart from what every thread reads)
+; 13 next block (the padding keeps it apart from what every thread reads), 14 which kernel, launched where
 
 declare i32 @clock_gettime(i32, ptr)
 declare i64 @pthread_self()

@@ -6,6 +6,7 @@ WORKER_CODE = """
 ; The life of a worker: wait for a launch, join it, run blocks, leave. It never ends.
 define void @triptych_pool_work() {
 entry:
+  call void @make_room()
   br label %wait
 wait:
   %seen = phi i64 [ 0, %entry ], [ %found, %rest ]
@@ -17,7 +18,9 @@ wait:
   br i1 %withdrawn, label %rest, label %join
 join:
   call void @wake_workers()
+  %nothing = call ptr @work_for(ptr %launch)
   call void @run(ptr %launch)
+  %left = call ptr @work_for(ptr null)
   br label %rest
 rest:
   call void @leave_launch()
