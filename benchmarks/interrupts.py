@@ -221,6 +221,7 @@ class Interrupted:
 
 def child(seed: int, rounds: int) -> None:
     """What an interrupted process prints: how its rounds ended, and the processes that must end with it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores interrupts
     process = Interrupted(seed)
     for _ in range(rounds):
         process.round()

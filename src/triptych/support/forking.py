@@ -11,7 +11,7 @@ import os
 from _thread import RLock
 from functools import cached_property
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar, overload
 
 from triptych.support import interrupts
 
@@ -51,7 +51,11 @@ class PerProcess:
 class lazy(cached_property[T]):
     """`functools.cached_property` without the lock that all instances share until Python 3.12, forked children too."""
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> Any:
         if instance is None:
             return self
         value = instance.__dict__[self.attrname or ""] = self.func(instance)

@@ -31,6 +31,7 @@ _OWN = __name__.partition(".")[0]
 _IMPORT_SYSTEM = "importlib._bootstrap"
 _BORROWED = frozenset({*sys.stdlib_module_names, "torch_mlir", "llvmlite", "tvm_ffi"})
 """Packages whose frames belong to whoever called them."""
+_interrupt_main: Callable[[int], None] = _thread.interrupt_main  # type: ignore[assignment]  # of any signal
 _SIGNALS = tuple(signal.valid_signals() - {getattr(signal, "SIGKILL", 0), getattr(signal, "SIGSTOP", 0)})
 _INTERRUPTIBLE: set[int] = set()
 """Identities of code objects; they live as long as the functions that are marked."""
@@ -136,7 +137,7 @@ def _coming_again(number: int) -> type:
 
     A handler that did so itself would be interrupted by it. What it returns goes when it has ended.
     """
-    return type("ComingAgain", (), {"__del__": staticmethod(partial(_thread.interrupt_main, number))})
+    return type("ComingAgain", (), {"__del__": staticmethod(partial(_interrupt_main, number))})
 
 
 _AGAIN: dict[int, type] = {}
@@ -150,7 +151,7 @@ def _ask(number: int) -> None:
             if number in _WAITING and number not in _ASKED:
                 _WAITING[number] = STEPS
                 _ASKED.add(number)
-                _thread.interrupt_main(number)
+                _interrupt_main(number)
 
 
 def _may_arrive(frame: FrameType | None) -> bool:

@@ -21,20 +21,18 @@ _ADVICE = """
 """
 _ROOM = 1 << 16
 """Bytes of the stack that handlers have when a thread's own is full."""
-_SIGNALS = tuple(
-    (name, int(getattr(signal, name))) for name in ("SIGSEGV", "SIGBUS", "SIGFPE") if hasattr(signal, name)
-)
+_NAMES = ("SIGSEGV", "SIGBUS", "SIGFPE")
+_SIGNALS = {name: int(getattr(signal, name)) for name in _NAMES if hasattr(signal, name)}
 
 
 def fault_code() -> str:
     """The text for the system this process runs on."""
     if sys.platform != "linux":
         return _KEY + "".join(f"define void @{name}() {{\n  ret void\n}}\n" for name in (WATCH_FAULTS, "make_room"))
-    installed = "".join(_INSTALL.format(number=number) for _, number in _SIGNALS)
-    handlers = "".join(
-        _text(f"begin{n}", f"\ntriptych: {name} in ") + _HANDLER.format(number=n) for name, n in _SIGNALS
-    )
-    return _KEY + _text("advice", _ADVICE) + handlers + _FAULT + _WATCH.format(installed=installed)
+    begins = "".join(_text(f"begin{number}", f"\ntriptych: {name} in ") for name, number in _SIGNALS.items())
+    handlers = "".join(_HANDLER.format(number=number) for number in _SIGNALS.values())
+    installed = "".join(_INSTALL.format(number=number) for number in _SIGNALS.values())
+    return _KEY + begins + _text("advice", _ADVICE) + handlers + _FAULT + _WATCH.format(installed=installed)
 
 
 def _text(name: str, text: str) -> str:
@@ -59,14 +57,6 @@ define i32 @{MAKE_KEY}() {{
 define void @{USE_KEY}(i32 %key) {{
   store i32 %key, ptr @launch_key
   ret void
-}}
-
-; Gives the launch that this thread has worked for so far: one that prints may run Python that launches.
-define internal ptr @work_for(ptr %launch) {{
-  %key = load i32, ptr @launch_key
-  %before = call ptr @pthread_getspecific(i32 %key)
-  %set = call i32 @pthread_setspecific(i32 %key, ptr %launch)
-  ret ptr %before
 }}
 """
 

@@ -31,7 +31,8 @@ fill:
   store i64 0, ptr %next_place
   %identity_place = getelementptr %launch, ptr %launch, i64 0, i32 14
   store ptr %identity, ptr %identity_place
-  %outer = call ptr @work_for(ptr %launch)
+  %key = load i32, ptr @launch_key
+  %known = call i32 @pthread_setspecific(i32 %key, ptr %launch)
   %single = icmp eq i64 %total, 1
   br i1 %single, label %one, label %several
 one:
@@ -52,7 +53,7 @@ inline:
   call void @run(ptr %launch)
   br label %finish
 finish:
-  %left = call ptr @work_for(ptr %outer)
+  %left = call i32 @pthread_setspecific(i32 %key, ptr null)
   %stopped = load atomic i32, ptr %stopped_place acquire, align 4
   %whole = icmp eq i32 %stopped, 0
   br i1 %whole, label %succeeded, label %failed

@@ -18,9 +18,10 @@ wait:
   br i1 %withdrawn, label %rest, label %join
 join:
   call void @wake_workers()
-  %nothing = call ptr @work_for(ptr %launch)
+  %key = load i32, ptr @launch_key
+  %known = call i32 @pthread_setspecific(i32 %key, ptr %launch)
   call void @run(ptr %launch)
-  %left = call ptr @work_for(ptr null)
+  %left = call i32 @pthread_setspecific(i32 %key, ptr null)
   br label %rest
 rest:
   call void @leave_launch()
