@@ -23,6 +23,7 @@ from triptych.objectstage.target import CompileOptions, Target
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
+from triptych.support.interrupts import interruptible
 from triptych.support.streams import is_stream_class, stream_handle
 
 
@@ -42,6 +43,7 @@ class Job:
     """What the function itself says of contraction."""
 
 
+@interruptible
 def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | None, Loaded, Rebuild]:
     """Python in, a callable native function out; `likely` is code that serves if the same program is traced again."""
     started = time.perf_counter()

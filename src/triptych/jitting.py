@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import importlib
-import threading
 from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
@@ -26,6 +25,8 @@ from triptych.objectstage.compile_flags import CompileFlag, flags_in, flags_of, 
 from triptych.objectstage.guards import Guard, guards, without
 from triptych.objectstage.target import CompileOptions, Target, find_target
 from triptych.support.config import OVERRIDES, config
+from triptych.support.forking import PerProcess
+from triptych.support.interrupts import held
 from triptych.support.recent import Recent
 from triptych.support.source import Span
 from triptych.support.source_texts import remember
@@ -69,7 +70,7 @@ class JitFunction:
         self._preprocessor = preprocessor
         self._options = {name: value for name, value in options.items() if name != "contract"}
         self._contract: bool | None = options.get("contract")
-        self._lock = threading.RLock()
+        self._lock = PerProcess()
         self._compiled: Recent[str, CompiledFunction] = Recent(_most_specializations)
         self._entries: Recent[Any, Entry] = Recent(_most_specializations)
         self._known_parameters: tuple[Parameter, ...] | None = None
@@ -165,10 +166,9 @@ class JitFunction:
             return entry
         if self._parameters != self._parameters_now():  # annotations have changed
             specialization = self._specialize(bound, called_from)
-        with self._lock:
-            return self._entries.put(
-                _place(specialization, chosen, target), self._entry(specialization, chosen, target, entry)
-            )
+        with self._lock.here():
+            made = held(lambda: self._entry(specialization, chosen, target, entry))
+            return self._entries.put(_place(specialization, chosen, target), made)
 
     def _remember(self, args: tuple[Any, ...], entry: Entry) -> None:
         """Let calls with arguments like these go straight to the entry point, if they can."""

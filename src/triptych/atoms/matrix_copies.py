@@ -8,9 +8,9 @@ that is all an instruction means. Its native form follows from the words of PTX.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 from triptych.layout import Layout, coalesce
+from triptych.support.forking import lazy
 
 WARP = 32
 ROW_BITS = 128
@@ -81,13 +81,13 @@ class MatrixCopy:
         """Whether two registers exchange halves after the load."""
         return self.dealing is PAIRS
 
-    @cached_property
+    @lazy
     def in_memory(self) -> Layout:
         """(thread, bit of the row it gives the address of) -> number. Threads without a row repeat those with one."""
         spare = WARP // (self.rows * self.count), 0
         return _layout((*self.dealing.rows, self._repeated, spare), ((ROW_BITS, 1),))
 
-    @cached_property
+    @lazy
     def in_registers(self) -> Layout:
         """(thread, bit of its registers) -> number."""
         return _layout(self.dealing.lanes, (*self.dealing.held, self._repeated))

@@ -8,9 +8,9 @@ matrices that these layouts describe, and its native form follows from the words
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 from triptych.layout import Layout
+from triptych.support.forking import lazy
 
 REGISTER_BITS = 32
 WIDTHS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "f32": 32, "s32": 32}
@@ -34,19 +34,19 @@ class WarpMma:
         m, n, k = self.shape_mnk
         return f"m{m}n{n}k{k}.{self.accumulator}.{self.a}.{self.b}.{self.accumulator}"
 
-    @cached_property
+    @lazy
     def tv_a(self) -> Layout:
         """(thread, value) -> m + M * k."""
         m, _, k = self.shape_mnk
         return _dealt(m, k, elements_per_register(self.a))
 
-    @cached_property
+    @lazy
     def tv_b(self) -> Layout:
         """(thread, value) -> n + N * k."""
         _, n, k = self.shape_mnk
         return _dealt(n, k, elements_per_register(self.b))
 
-    @cached_property
+    @lazy
     def tv_c(self) -> Layout:
         """(thread, value) -> m + M * n."""
         m, n, _ = self.shape_mnk

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from triptych.cute.layout_orders import LayoutEnum
 from triptych.cute.narrow_types import is_fp8_dtype
 from triptych.cute.shared_capacity import get_smem_capacity_in_bytes
 from triptych.cute.shared_memory import SmemAllocator
+from triptych.support.forking import import_late
 
 if TYPE_CHECKING:
     from triptych.torch import create_cute_tensor_for_fp8 as create_cute_tensor_for_fp8
@@ -30,7 +30,7 @@ if not TYPE_CHECKING:
     def __getattr__(name: str) -> Any:
         """What needs PyTorch is loaded when it is named."""
         if name == "create_cute_tensor_for_fp8":
-            return importlib.import_module("triptych.torch").create_cute_tensor_for_fp8
+            return import_late("triptych.torch").create_cute_tensor_for_fp8
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 

@@ -10,15 +10,16 @@ import builtins
 import importlib
 import importlib.util
 import sys
-import threading
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from triptych.ir.errors import MissingPackageError
+from triptych.support.forking import Brief, let_forks_wait_for
+from triptych.support.interrupts import held
 
-_LOADING = threading.RLock()
+_LOADING = Brief()
 
 _STUBBED_DIALECTS = (
     *("affine", "amdgpu", "arith", "builtin", "cf", "complex", "func", "gpu", "index", "llvm", "math", "memref"),
@@ -65,8 +66,11 @@ def mlir_library() -> Path:
 
 @cache
 def llvm() -> Any:
-    """`llvmlite.binding`: loading of finished object files in this process."""
-    return _import("llvmlite.binding")
+    """`llvmlite.binding`: loading of finished object files in this process. It is under one lock of its own."""
+    with _LOADING:
+        module = _import("llvmlite.binding")
+        let_forks_wait_for(module.ffi.lib._lock._lock)
+        return module
 
 
 @cache
@@ -100,7 +104,8 @@ def _version(distribution: str) -> str:
 
 def _import(name: str) -> Any:
     try:
-        return importlib.import_module(name)
+        with _LOADING:
+            return held(lambda: importlib.import_module(name))
     except ImportError as error:
         raise _missing(name.partition(".")[0]) from error
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.context import context
+from triptych.support.interrupts import interruptible
 
 
 class Builder:
@@ -73,6 +74,7 @@ class Builder:
         return {**function, **{name: self.attribute(text) for name, text in sizes.items()}}
 
     # operations -------------------------------------------------------------------------------------------------
+    @interruptible
     def operation(
         self,
         name: str,
@@ -93,6 +95,7 @@ class Builder:
             ip=self.insertion,
         )
 
+    @interruptible
     def value(
         self,
         name: str,

@@ -6,7 +6,6 @@ Input: the bytes a worker emitted and the symbols they may import. Output: a `Lo
 from __future__ import annotations
 
 import itertools
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,13 +14,14 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.errors import CodegenError
 from triptych.ir.object_file import undefined_symbols
+from triptych.support.forking import Brief
 
 LOADS_OF_A_LINKER = 256
 """LLVM frees the code of a library but never forgets the library itself, 10 KB each. After so many loads there is a new
 linker (2 ms), and the old one goes with the last of its libraries."""
 
 _NUMBERS = itertools.count(1)
-_LINKING = threading.Lock()
+_LINKING = Brief()
 
 
 @dataclass(frozen=True, slots=True)

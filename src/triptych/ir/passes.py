@@ -17,6 +17,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.location import spans_of
 from triptych.ir.modules import operation_names
 from triptych.stages import PassSpec
+from triptych.support.interrupts import interruptible
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class PassRecord:
     text: str
 
 
+@interruptible
 def run_passes(
     module: Any,
     passes: Sequence[PassSpec],
@@ -81,6 +83,7 @@ def _steps(passes: Sequence[PassSpec], *, separate: bool) -> Iterator[tuple[Pass
             yield from ((spec,) for spec in group)
 
 
+@interruptible
 def _run_step(module: Any, step: tuple[PassSpec, ...]) -> None:
     if step[0].run is not None:
         step[0].run(module)

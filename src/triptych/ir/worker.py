@@ -1,6 +1,6 @@
 """LLVM in other processes: a pool of workers that turn LLVM IR into object code and assembly.
 
-Input: LLVM IR text and a `Request`. Output: a future of an `Artifact`. A crash of LLVM becomes `WorkerDiedError` here
+Input: LLVM IR text and a `Request`. Output: an `Artifact`, to wait for. A crash of LLVM becomes `WorkerDiedError` here
 and a new worker there; several workers compile at once, which LLVM behind one interpreter lock cannot.
 """
 
@@ -26,6 +26,7 @@ from typing import IO, Any
 from triptych.ir import bindings, worker_process
 from triptych.ir.errors import CodegenError, WorkerDiedError
 from triptych.support.config import config
+from triptych.support.interrupts import held, interruptible
 
 _PROGRAM = Path(worker_process.__file__)
 _MESSAGE_LIMIT = 2000
@@ -63,7 +64,7 @@ class Worker:
         self.compiled = 0
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_PROGRAM), str(bindings.folder_of("llvmlite"))],
+            [sys.executable, "-I", "-S", str(_PROGRAM), str(bindings.folder_of("llvmlite")), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
@@ -124,6 +125,10 @@ class Worker:
         self._process.kill()
         self._process.wait()
 
+    def stop(self) -> None:
+        """End the process without waiting for it."""
+        self._process.kill()
+
     def close(self) -> None:
         """End a worker that no thread uses. It has no state worth an orderly end, which would take 20 ms."""
         self.kill()
@@ -157,6 +162,27 @@ _INHERITED: list[Worker] = []
 """Workers that were busy in the parent at a fork: kept, because collecting them would close their locked files."""
 
 
+class Compilation:
+    """A request that a worker is given. One that is left before its result is there is dropped, its worker with it."""
+
+    def __init__(self, pool: WorkerPool, request: Request, text: str) -> None:
+        self._pool = pool
+        self.request = request
+        self.text = text
+        self.future: Future[Artifact] = Future()
+        self.worker: Worker | None = None
+        self.dropped = False
+
+    @interruptible
+    def result(self, timeout: float | None = None) -> Artifact:
+        """Wait for the artifact, or raise what made it impossible."""
+        try:
+            return self.future.result(timeout)
+        finally:
+            if not self.future.done():
+                self._pool.drop(self)
+
+
 class WorkerPool:
     """A fixed number of workers, started on demand and replaced when they die or have leaked enough."""
 
@@ -180,15 +206,23 @@ class WorkerPool:
             missing = min(count, self._size) - len(self._idle) - len(self._busy)
             self._idle += [Worker() for _ in range(missing)]
 
-    def submit(self, request: Request, text: str) -> Future[Artifact]:
+    def submit(self, request: Request, text: str) -> Compilation:
         """Compile in the background. The thread that waits for the worker dies with the interpreter."""
-        future: Future[Artifact] = Future()
-        threading.Thread(target=self._work, args=(future, request, text), daemon=True, name="triptych-llvm").start()
-        return future
+        compilation = Compilation(self, request, text)
+        threading.Thread(target=self._work, args=(compilation,), daemon=True, name="triptych-llvm").start()
+        return compilation
 
     def compile(self, request: Request, text: str) -> Artifact:
         """Compile and wait."""
-        return self.submit(request, text).result()
+        return held(lambda: self.submit(request, text).result())
+
+    def drop(self, compilation: Compilation) -> None:
+        """Nobody waits for it any more. LLVM cannot be interrupted, so its process is ended."""
+        with self._changed:
+            compilation.dropped = True
+            if compilation.worker is not None:
+                compilation.worker.stop()
+            self._changed.notify_all()
 
     def pids(self) -> list[int]:
         """The processes at work or waiting, in no order that means anything."""
@@ -207,45 +241,51 @@ class WorkerPool:
         for worker in idle:
             worker.close()
 
-    def _work(self, future: Future[Artifact], request: Request, text: str) -> None:
+    def _work(self, compilation: Compilation) -> None:
         try:
-            artifact = self._compile_on_a_worker(request, text)
+            artifact = self._compile_on_a_worker(compilation)
         except BaseException as error:
-            future.set_exception(error)
+            compilation.future.set_exception(error)
         else:
-            future.set_result(artifact)
+            compilation.future.set_result(artifact)
 
-    def _compile_on_a_worker(self, request: Request, text: str) -> Artifact:
+    def _compile_on_a_worker(self, compilation: Compilation) -> Artifact:
         """The worker is free again before the caller hears of the result, so that its next request finds it."""
-        worker = self._take()
+        worker = self._take(compilation)
         try:
-            return worker.compile(request, text, self._timeout)
+            return worker.compile(compilation.request, compilation.text, self._timeout)
         finally:
+            with self._changed:
+                compilation.worker = None
             self._give_back(worker)
 
-    def _take(self) -> Worker:
+    def _take(self, compilation: Compilation) -> Worker:
         with self._changed:
-            self._changed.wait_for(lambda: self._closed or self._idle or len(self._busy) < self._size)
-            if self._closed:
-                raise WorkerDiedError("the worker pool is closed")
+            self._changed.wait_for(lambda: self._closed or compilation.dropped or self._is_free())
+            if self._closed or compilation.dropped:
+                raise WorkerDiedError("the worker pool is closed" if self._closed else "the compilation was dropped")
             worker = self._idle.pop() if self._idle else Worker()
             self._busy.add(worker)
+            compilation.worker = worker
         if worker.alive:
             return worker
-        self._drop(worker)
-        return self._take()
+        self._end(worker)
+        return self._take(compilation)
+
+    def _is_free(self) -> bool:
+        return bool(self._idle) or len(self._busy) < self._size
 
     def _give_back(self, worker: Worker) -> None:
         worn_out = worker.compiled >= self._compiles_per_worker or not worker.alive
         if worn_out or self._closed:
-            self._drop(worker)
+            self._end(worker)
             return
         with self._changed:
             self._busy.discard(worker)
             self._idle.append(worker)
             self._changed.notify()
 
-    def _drop(self, worker: Worker) -> None:
+    def _end(self, worker: Worker) -> None:
         with self._changed:
             self._busy.discard(worker)
             self._changed.notify()

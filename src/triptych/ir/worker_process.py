@@ -1,7 +1,8 @@
 """The program of a worker process: LLVM IR comes in on stdin, object code and assembly go out on stdout.
 
-Runs alone (`python -I -S worker_process.py FOLDER`), imports nothing but llvmlite from FOLDER, and ends at the end of
-its input. LLVM may abort or exit at any point; that is why it lives here and not in the user's process.
+Runs alone (`python -I -S worker_process.py FOLDER PARENT`), imports nothing but llvmlite from FOLDER, and ends at the
+end of its input or with the process PARENT. LLVM may abort or exit at any point; that is why it lives here and not in
+the user's process.
 
 A message is a length (8 bytes, little endian) and that many bytes. A request is two messages: JSON settings and
 LLVM IR. An answer is a JSON head `{"error": text}` or `{"sizes": [...]}`, then the emitted parts in the
@@ -14,9 +15,13 @@ import json
 import os
 import signal
 import sys
+import time
+from _thread import start_new_thread
 from typing import Any, BinaryIO
 
 Settings = dict[str, Any]
+PARENT_PERIOD = 0.5
+"""Seconds between two looks at whether the parent is still there."""
 
 
 def read_message(stream: BinaryIO) -> bytes | None:
@@ -161,12 +166,20 @@ def serve(requests: BinaryIO, answers: BinaryIO, compiler: Compiler) -> None:
         answers.flush()
 
 
+def end_with(parent: int) -> None:
+    """End when the parent has, even while LLVM works. A forked child of the parent may still hold the pipe open."""
+    while os.getppid() == parent:
+        time.sleep(PARENT_PERIOD)
+    os._exit(0)
+
+
 def main() -> None:
     """Take over stdout for answers, send what LLVM prints to stderr, and serve.
 
     An interrupt typed at the terminal reaches every process of the group; it is meant for the user's program.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    start_new_thread(end_with, (int(sys.argv[2]),))
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     sys.path.insert(0, sys.argv[1])

@@ -5,11 +5,11 @@ The pointer is followed through address arithmetic and kernel launches. Whatever
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
+from triptych.support.forking import lazy
 
 _READS = frozenset({"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"})
 _DERIVES = frozenset({"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast", "arith.select", "llvm.select"})
@@ -50,11 +50,11 @@ class WrittenMemory:
         place = operand - (len(user.operands) - _streams(user) - len(arguments))
         return arguments[place] if place >= 0 else None
 
-    @cached_property
+    @lazy
     def _kernels(self) -> dict[str, Any]:
         return {kernel.attributes["sym_name"].value: kernel for kernel in self._all("gpu.func")}
 
-    @cached_property
+    @lazy
     def _makes_pointers(self) -> bool:
         """Whether an integer becomes a pointer anywhere: only then can one that a pointer became be written through."""
         return bool(self._all("llvm.inttoptr"))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from threading import get_ident
 from types import FunctionType
 from typing import Any
 
@@ -110,13 +112,32 @@ def _with_writing(leaves: list[Leaf], block: Any, module: Any) -> Iterator[Leaf]
 @contextmanager
 def _no_collection() -> Iterator[None]:
     """Tracing makes many objects that live until it ends: looking for garbage among them costs a fifth of the time."""
-    collecting = gc.isenabled()
+    if not gc.isenabled():
+        yield
+        return
+    _PAUSED_BY.append(get_ident())
     gc.disable()
     try:
         yield
     finally:
-        if collecting:
-            gc.enable()
+        gc.enable()
+        _PAUSED_BY.remove(get_ident())
+
+
+_PAUSED_BY: list[int] = []
+"""Threads that are tracing without collection."""
+
+
+def _collect_again() -> None:
+    """After a fork: the thread that would have done it does not exist here."""
+    own = [thread for thread in _PAUSED_BY if thread == get_ident()]
+    if len(own) < len(_PAUSED_BY):
+        _PAUSED_BY[:] = own
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_collect_again)
 
 
 def _outside(rewritten: Rewritten | FunctionType) -> tuple[Callable[..., Any]]:

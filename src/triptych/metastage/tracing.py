@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections import defaultdict
@@ -176,6 +177,15 @@ class _Active(threading.local):
 _ACTIVE = _Active()
 TRACING: list[Trace] = []
 """The traces in progress in all threads: empty is the quick answer of the call path."""
+
+
+def _forget_other_threads() -> None:
+    """After a fork: the threads whose traces these are do not exist here."""
+    TRACING[:] = [trace for trace in TRACING if trace is active()]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_other_threads)
 
 
 def active() -> Trace | None:

@@ -5,10 +5,11 @@ Type checkers read the same table as a stub beside the package (`__init__.pyi`),
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Mapping
 from typing import Any
+
+from triptych.support.forking import import_late
 
 
 class LazyNames:
@@ -30,12 +31,12 @@ class LazyNames:
     def load(self, name: str) -> Any:
         """A public name, as `__getattr__` of the package; afterwards it is an ordinary attribute."""
         if name in self.modules:
-            return importlib.import_module(f"{self.package}.{name}")
+            return import_late(f"{self.package}.{name}")
         package = sys.modules[self.package]
         if name not in self.homes:
             # `name` and `obj` let the interpreter add its own "Did you mean".
             raise AttributeError(f"module {self.package!r} has no attribute {name!r}", name=name, obj=package)
         home, spelled = self.homes[name]
-        value = getattr(importlib.import_module(home), spelled)
+        value = getattr(import_late(home), spelled)
         setattr(package, name, value)
         return value

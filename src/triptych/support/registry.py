@@ -5,14 +5,13 @@ The base never imports a target or a language; it asks a `Registry` for it.
 
 from __future__ import annotations
 
-import importlib
 import warnings
 from collections.abc import Mapping
-from functools import cached_property
 from operator import attrgetter
 from typing import Generic, TypeVar, cast
 
 from triptych.support.errors import TriptychError
+from triptych.support.forking import import_late, lazy
 from triptych.support.nearest import did_you_mean
 from triptych.support.warnings import TriptychWarning
 
@@ -82,7 +81,7 @@ class Registry(Generic[T]):
                 warnings.warn(error.title, TriptychWarning, stacklevel=2)
         return found
 
-    @cached_property
+    @lazy
     def _installed(self) -> dict[str, list[str]]:
         """Name to the distinct references that installed packages claim for it."""
         from importlib.metadata import entry_points  # 50 ms that a process using only built-ins never pays
@@ -117,7 +116,7 @@ class Registry(Generic[T]):
     def _load(self, name: str, reference: str) -> T:
         module, _, attribute = reference.partition(":")
         try:
-            return cast(T, attrgetter(attribute)(importlib.import_module(module)))
+            return cast(T, attrgetter(attribute)(import_late(module)))
         except Exception as error:
             raise UnknownPluginError(
                 f"plug-in {name!r} of {self.group} cannot be loaded: {type(error).__name__}: {error}", found=reference

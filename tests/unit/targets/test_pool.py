@@ -33,8 +33,9 @@ def ranges(total: int, **settings: Any) -> list[Range]:
         lambda packed, begin, end, launch: handed.append((begin, end))
     )
     pointers = [ctypes.c_void_p] * 2
-    launch = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, ctypes.c_int64, ctypes.c_int32, ctypes.c_int32)(address)
-    assert launch(ctypes.cast(chunk, ctypes.c_void_p), None, total, 1, 1) == 0
+    numbers = (ctypes.c_int64, ctypes.c_int32, ctypes.c_int32)
+    launch = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *numbers, ctypes.c_char_p)(address)
+    assert launch(ctypes.cast(chunk, ctypes.c_void_p), None, total, 1, 1, b"a test") == 0
     return handed
 
 

@@ -21,7 +21,6 @@ from triptych.ir import bindings
 from triptych.ir.loader import load_object
 from triptych.support.runtime_errors import ArgumentCountError, DivisionByZeroError
 from triptych.targets.cpu.loading import python_symbols
-from triptych.targets.cpu.raising import register_errors
 
 PLAIN = (
     *("Boolean", "Int4", "Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32"),
@@ -57,7 +56,6 @@ def through_call_path(dtype: str) -> Callable[..., Any]:
     kind = {"Boolean": "i1", "Int32": "i32", "Float64": "f64"}[dtype]
     compiled = loaded(f"func.func @f(%x: {kind}) -> {kind} {{ return %x : {kind} }}", {"x": dtype}, (dtype,)).compiled
     code = load_object(compiled.artifact, compiled.lowered.entry, python_symbols())
-    register_errors()
     made: Callable[..., Any] = bindings.tvm_ffi().Function.__from_extern_c__(code.address, keep_alive_object=code)
     return made
 

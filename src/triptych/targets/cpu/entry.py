@@ -12,23 +12,23 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.modules import function, graft, text_constant
 from triptych.ir.signature import Signature, detach_signature, leaves_text, signature_of
+from triptych.targets.cpu.calling_python import FAILURE, RAISE_TEXT, raising_call, raising_function
 from triptych.targets.cpu.entry_arguments import BIG_INT_DECLARATION, CONSTANTS, LIKELY, read_argument
 from triptych.targets.cpu.entry_results import pack_results, result_texts
 from triptych.targets.cpu.entry_tensors import TensorReader, check_memory
 from triptych.targets.cpu.ffi_layout import (
+    FORMATS,
     QUIET,
     REFUSE,
     REFUSE_COUNT,
-    REFUSE_COUNT_DECLARATION,
-    REFUSE_DECLARATION,
     REFUSE_TENSORS,
-    REFUSE_TENSORS_DECLARATION,
     UNFIT,
     entry_symbol,
 )
 from triptych.targets.cpu.scalars import Scalar, scalar_of
 
-_DECLARATIONS = REFUSE_DECLARATION + REFUSE_COUNT_DECLARATION + REFUSE_TENSORS_DECLARATION + BIG_INT_DECLARATION
+_REFUSALS = "".join(raising_function(name, FORMATS[name]) for name in (REFUSE, REFUSE_COUNT, REFUSE_TENSORS))
+_DECLARATIONS = RAISE_TEXT + _REFUSALS + BIG_INT_DECLARATION
 
 
 def check_signature(module: Any) -> None:
@@ -81,17 +81,19 @@ def _entry_text(signature: Signature, body: str, kinds: list[str]) -> str:
 llvm.func @"{entry_symbol(signature.name)}"(
     %self: !llvm.ptr, %arguments: !llvm.ptr, %given: i32, %result: !llvm.ptr) -> i32 {{
   %zero = llvm.mlir.constant(0 : i32) : i32
-  %failure = llvm.mlir.constant(-1 : i32) : i32
+  %failure = llvm.mlir.constant({FAILURE} : i32) : i32
   %wanted = llvm.mlir.constant({count} : i32) : i32
 {CONSTANTS}
   %counted = llvm.icmp "eq" %given, %wanted : i32
   llvm.cond_br %counted {LIKELY}, ^argument0, ^miscounted
 ^miscounted:
   %name = llvm.mlir.addressof @triptych.name : !llvm.ptr
-  llvm.call @{REFUSE_COUNT}(%given, %wanted, %name) : (i32, i32, !llvm.ptr) -> ()
+  %given_count = llvm.sext %given : i32 to i64
+  %wanted_count = llvm.sext %wanted : i32 to i64
+{raising_call(REFUSE_COUNT, ("%given_count", "%wanted_count", "%name*"))}
   llvm.br ^failed
 ^refused(%any: !llvm.ptr, %dtype: !llvm.ptr, %path: !llvm.ptr):
-  llvm.call @{REFUSE}(%any, %dtype, %path) : (!llvm.ptr, !llvm.ptr, !llvm.ptr) -> ()
+{raising_call(REFUSE, ("%any*", "%dtype*", "%path*"))}
   llvm.br ^failed
 ^failed:
   llvm.return %failure : i32
@@ -116,7 +118,7 @@ _UNFIT = f"""
   llvm.cond_br %is_quiet, ^untold, ^told
 ^told:
   %signature = llvm.mlir.addressof @triptych.signature : !llvm.ptr
-  llvm.call @{REFUSE_TENSORS}(%arguments, %signature) : (!llvm.ptr, !llvm.ptr) -> ()
+{raising_call(REFUSE_TENSORS, ("%arguments*", "%signature*"))}
   llvm.br ^failed
 ^untold:
   %unfit = llvm.mlir.constant({UNFIT} : i32) : i32

@@ -17,7 +17,7 @@ from triptych.targets.cpu.ffi_layout import (
 from triptych.targets.cpu.scalars import Scalar
 
 PYTHON_FUNCTIONS = (
-    *("PyGILState_Ensure", "PyGILState_Release", "PyTuple_New", "PyTuple_SetItem", "Py_DecRef"),
+    *("PyTuple_New", "PyTuple_SetItem"),
     *("PyBool_FromLong", "PyLong_FromLongLong", "PyLong_FromUnsignedLongLong", "PyFloat_FromDouble"),
 )
 
@@ -42,15 +42,12 @@ llvm.func internal @triptych.return_unsigned(%result: !llvm.ptr, %value: i64) ->
 """An unsigned 64-bit result may need more than 63 bits: the call path decides whether it is an ordinary int."""
 
 _TUPLE = f"""
-llvm.func @PyGILState_Ensure() -> i32
-llvm.func @PyGILState_Release(i32)
 llvm.func @PyTuple_New(i64) -> !llvm.ptr
 llvm.func @PyTuple_SetItem(!llvm.ptr, i64, !llvm.ptr) -> i32
 llvm.func @PyBool_FromLong(i64) -> !llvm.ptr
 llvm.func @PyLong_FromLongLong(i64) -> !llvm.ptr
 llvm.func @PyLong_FromUnsignedLongLong(i64) -> !llvm.ptr
 llvm.func @PyFloat_FromDouble(f64) -> !llvm.ptr
-llvm.func @Py_DecRef(!llvm.ptr)
 llvm.func @TVMFFIObjectCreateOpaque(!llvm.ptr, i32, !llvm.ptr, !llvm.ptr) -> i32
 llvm.func internal @triptych.return_object(%result: !llvm.ptr, %object: !llvm.ptr) -> i32 {{
   %kind = llvm.mlir.constant({PYTHON_OBJECT_TAG} : i32) : i32
@@ -65,7 +62,7 @@ llvm.func internal @triptych.return_object(%result: !llvm.ptr, %object: !llvm.pt
 
 
 def result_texts(results: list[Scalar]) -> str:
-    """The functions that `pack_results` calls for these results."""
+    """The functions that `pack_results` calls for these results, besides those of `calling_python`."""
     if len(results) > 1:
         return _TUPLE
     return _BIG_INT if results and results[0].exceeds_63_bits else ""

@@ -1,8 +1,8 @@
 """The binary interface of compiled code: what a packed value looks like and which functions Python gives it.
 
 A packed value is `{i32 type tag, i32 padding, 64-bit payload}`. Compiled code reads an array of them and writes one.
-What happens rarely (refusing arguments, raising, printing) is done by Python functions that it imports: as compiled
-code it would take LLVM five times as long as a small function itself.
+What happens rarely (refusing arguments, raising, printing) is done by Python functions that it calls
+(`calling_python`): as compiled code it would take LLVM five times as long as a small function itself.
 """
 
 from __future__ import annotations
@@ -22,34 +22,30 @@ PYTHON_OBJECT_TAG = 74
 BIG_INT_TAG = 78
 """An int beyond 64 signed bits arrives, and leaves, as an object that holds its words."""
 
-WRITE = "triptych_write"
 REFUSE = "triptych_refuse"
 REFUSE_COUNT = "triptych_refuse_count"
 REFUSE_TENSORS = "triptych_refuse_tensors"
 FAIL = "triptych_fail"
-TAKE_ERROR = "triptych_take_error"
-"""Gives the exception that one of the others has made, to code that raises it by itself."""
+"""Python functions that give the exception to raise."""
 LAUNCH = "triptych_launch"
 POLL = "triptych_poll"
 KERNEL_FAULT = "triptych_kernel_fault"
 KERNEL_WRITE = "triptych_kernel_write"
 
-WRITE_DECLARATION = f"llvm.func @{WRITE}(!llvm.ptr, i64)\n"
-"""Text and its length, to standard output."""
-REFUSE_DECLARATION = f"llvm.func @{REFUSE}(!llvm.ptr, !llvm.ptr, !llvm.ptr)\n"
-"""A packed value, the name of the type it should have, and the path of its parameter."""
-REFUSE_COUNT_DECLARATION = f"llvm.func @{REFUSE_COUNT}(i32, i32, !llvm.ptr)\n"
-"""Arguments given, arguments wanted, and the name of the function."""
-REFUSE_TENSORS_DECLARATION = f"llvm.func @{REFUSE_TENSORS}(!llvm.ptr, !llvm.ptr)\n"
-"""All packed values, and the parameters as text: tensors that fit alone may not fit together."""
-FAIL_DECLARATION = f"llvm.func @{FAIL}(!llvm.ptr, !llvm.ptr)\n"
-"""The name of an error class and its text."""
+FORMATS = {
+    REFUSE: "Kyy",  # a packed value, the name of the type it should have, and the path of its parameter
+    REFUSE_COUNT: "LLy",  # arguments given, arguments wanted, and the name of the function
+    REFUSE_TENSORS: "Ky",  # all packed values, and the parameters as text: what fits alone may not fit together
+    FAIL: "yy",  # the name of an error class and its text
+}
+"""What these functions are called with, as C formats describe it: an address (K), an integer (L), text (y)."""
 KERNEL_FAULT_DECLARATION = f"llvm.func @{KERNEL_FAULT}(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)\n"
 """The launch, the name of an error class, its text, and where: four i32, block x, y, z and the thread; or null."""
-KERNEL_WRITE_DECLARATION = f"llvm.func @{KERNEL_WRITE}(!llvm.ptr, !llvm.ptr, i64)\n"
-"""The launch, text and its length."""
-LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32) -> i32\n"
-"""What runs a chunk of blocks, its packed arguments, the number of blocks, and the first two dimensions of a block."""
+KERNEL_WRITE_DECLARATION = f"llvm.func @{KERNEL_WRITE}(!llvm.ptr, !llvm.ptr, i64) -> i32\n"
+"""The launch, text and its length; gives whether the launch is being stopped."""
+LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32, !llvm.ptr) -> i32\n"
+"""What runs a chunk of blocks, its packed arguments, the number of blocks, the first two dimensions of a block, and
+text that says which kernel this is and where it is launched."""
 POLL_DECLARATION = f"llvm.func @{POLL}(!llvm.ptr) -> i32\n"
 """Whether the launch is being stopped."""
 

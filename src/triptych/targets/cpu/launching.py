@@ -14,10 +14,10 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
-from triptych.ir.modules import callee, function, graft, operations_named, symbols
+from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
 from triptych.support.render import render
 from triptych.support.runtime_errors import LaunchShapeError
-from triptych.targets.cpu.ffi_layout import LAUNCH, LAUNCH_DECLARATION, POLL, POLL_DECLARATION, STOPPING
+from triptych.targets.cpu.ffi_layout import LAUNCH, LAUNCH_DECLARATION, POLL, POLL_DECLARATION
 from triptych.targets.cpu.kernel_functions import (
     BLOCKS,
     KERNEL_ATTRIBUTE,
@@ -69,12 +69,6 @@ class _Code(PlainCode):
         """Room for one value, at the insertion point: the entry block, or every pass of a loop would take more."""
         element = {"elem_type": self.builder.type_attribute(kind)}
         return self.value("llvm.alloca", (self.constant(1, "i64"),), "!llvm.ptr", element)
-
-    def check_status(self, called: str, operands: Sequence[Any]) -> None:
-        """Call a function that returns a status, and leave when a launch ends early; the cause is kept already."""
-        status = self.call(called, operands, ["i32"]).result
-        holds = self.compare("eq", status, self.constant(0, "i32"))
-        self.check(holds, STOPPING, "the launch has ended early")
 
 
 # `k.blocks` -----------------------------------------------------------------------------------------------------
@@ -152,8 +146,17 @@ def _lower(module: Any, launch: Any) -> None:
     symbol = code.builder.attribute(f'@"{kernel}{_CHUNK}"')
     chunk = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": symbol})
     total = _total(code, given.grid, launch)
-    code.check_status(LAUNCH, (chunk, packed, total, *given.block[:2]))
+    code.check_status(LAUNCH, (chunk, packed, total, *given.block[:2], _identity(module, kernel, launch, code)))
     launch.erase()
+
+
+def _identity(module: Any, kernel: str, launch: Any, code: _Code) -> Any:
+    """The address of a text that a fault of the machine prints."""
+    span = place_of(launch)
+    where = "" if span is None else f", launched at {span.file}:{span.line}"
+    name = f"triptych.identity{sum(found.startswith('triptych.identity') for found in symbols(module))}"
+    graft(module, text_constant(name, f"the kernel {kernel}{where}"))
+    return code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.builder.attribute(f"@{name}")})
 
 
 def _operands(launch: Any) -> _Operands:

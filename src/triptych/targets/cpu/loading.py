@@ -10,8 +10,9 @@ from typing import Any
 from triptych.boundary import for_user
 from triptych.ir import bindings, loader
 from triptych.stages import Compiled, Loaded, Lowered, Traced
+from triptych.targets.cpu.calling_python import CALLING_FUNCTIONS, PYTHON_WRITER
 from triptych.targets.cpu.entry_results import PYTHON_FUNCTIONS
-from triptych.targets.cpu.ffi_layout import LAUNCH, WRITE
+from triptych.targets.cpu.ffi_layout import LAUNCH
 from triptych.targets.cpu.pool import pool_symbols
 from triptych.targets.cpu.python_call import (
     PYTHON_CALL,
@@ -19,10 +20,10 @@ from triptych.targets.cpu.python_call import (
     has_python_call,
     python_function,
 )
-from triptych.targets.cpu.raising import raising_addresses, register_errors
+from triptych.targets.cpu.raising import RAISING
 from triptych.targets.cpu.tensor_calls import attempting, calling_with_tensors, calling_with_views, refused
 from triptych.targets.cpu.tensor_types import is_read_natively
-from triptych.targets.cpu.writing import write_address
+from triptych.targets.cpu.writing import write_text
 
 _CALL_PATH_FUNCTIONS = (
     "TVMFFIObjectCreateOpaque",
@@ -59,7 +60,6 @@ def _through_call_path(code: loader.LoadedObject, entry: str, traced: Traced) ->
 
     @cache
     def function() -> Any:
-        register_errors()
         made = bindings.tvm_ffi().Function.__from_extern_c__(code.library[entry], keep_alive_object=code)
         made.release_gil = traced.loops
         return made
@@ -78,7 +78,7 @@ def prepare(traced: Traced) -> None:
     """Import and set up everything that `load` needs: time that can pass while a worker compiles."""
     loader.prepare()
     if not has_python_call(traced):
-        register_errors()
+        bindings.tvm_ffi()
 
 
 def _imports(lowered: Lowered) -> dict[str, int]:
@@ -90,9 +90,9 @@ def _imports(lowered: Lowered) -> dict[str, int]:
 def python_symbols() -> dict[str, int]:
     """What compiled code may import besides the C library: our functions and Python's own."""
     return {
-        WRITE: write_address(),
-        **raising_addresses(),
-        **_addresses(ctypes.pythonapi, PYTHON_FUNCTIONS + PYTHON_CALL_FUNCTIONS),
+        PYTHON_WRITER: id(write_text),  # an object's identity is its address
+        **{name: id(function) for name, function in RAISING.items()},
+        **_addresses(ctypes.pythonapi, PYTHON_FUNCTIONS + PYTHON_CALL_FUNCTIONS + CALLING_FUNCTIONS),
     }
 
 

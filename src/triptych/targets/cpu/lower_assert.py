@@ -17,17 +17,12 @@ from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, symbols, text_constant
 from triptych.ir.signature import signature_of
 from triptych.support.runtime_errors import CHECK_ERRORS, AssertionFailedError
-from triptych.targets.cpu.ffi_layout import (
-    FAIL,
-    FAIL_DECLARATION,
-    KERNEL_FAULT,
-    KERNEL_FAULT_DECLARATION,
-    STOPPING,
-)
+from triptych.targets.cpu.calling_python import FAILURE, RAISE, RAISE_TEXT, raising_function
+from triptych.targets.cpu.ffi_layout import FAIL, FORMATS, KERNEL_FAULT, KERNEL_FAULT_DECLARATION, STOPPING
 from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of
 from triptych.targets.cpu.plain_code import ERROR_ATTRIBUTE, PlainCode
 
-SUCCESS, FAILURE = 0, -1
+SUCCESS = 0
 _LIKELY = [2000, 1]
 
 
@@ -44,7 +39,8 @@ def lower_assert(module: Any) -> None:
             _refuse_checks(operation)
     if texts:
         constants = (text_constant(name, text) for text, name in texts.items())
-        graft(module, FAIL_DECLARATION + KERNEL_FAULT_DECLARATION + "".join(constants))
+        declarations = RAISE_TEXT + raising_function(FAIL, FORMATS[FAIL]) + KERNEL_FAULT_DECLARATION
+        graft(module, declarations + "".join(constants))
 
 
 class _CheckedFunction(ABC):
@@ -59,6 +55,7 @@ class _CheckedFunction(ABC):
         self._pointer = ir.Type.parse("!llvm.ptr")
         self._texts = texts
         self._failing: Any = None
+        self._stopping: Any = None
 
     def rewrite(self) -> None:
         for block in list(self._region.blocks):
@@ -67,6 +64,10 @@ class _CheckedFunction(ABC):
     @abstractmethod
     def _leave(self, error: Any, text: Any) -> None:
         """Build the end of the failing block: report the kind of error and its text, and return."""
+
+    @abstractmethod
+    def _return_failure(self) -> None:
+        """Build the return of a function that does not reach its end."""
 
     def _split_at_checks(self, block: Any) -> None:
         """Every operation after the first check moves once, into the block that follows the last check before it."""
@@ -82,13 +83,14 @@ class _CheckedFunction(ABC):
     def _branch_on(self, check: Any, following: Any) -> None:
         ir = bindings.mlir()
         with ir.InsertionPoint(check), check.location:
-            facts = [self._address(_error_name(check)), self._address(_message(check))]
+            is_stop = _error_name(check) == STOPPING
+            facts = [] if is_stop else [self._address(_error_name(check)), self._address(_message(check))]
             ir.Operation.create(
                 "cf.cond_br",
                 operands=[check.operands[0], *facts],
-                successors=[following, self._failing_block()],
+                successors=[following, self._stopping_block() if is_stop else self._failing_block()],
                 attributes={
-                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 2]),
+                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, len(facts)]),
                     "branch_weights": ir.DenseI32ArrayAttr.get(_LIKELY),
                 },
             )
@@ -104,9 +106,20 @@ class _CheckedFunction(ABC):
                 self._leave(*self._failing.arguments)
         return self._failing
 
-    def _address(self, text: str) -> Any:
+    def _stopping_block(self) -> Any:
+        """The block of checks that fail because something else has: the cause is kept already."""
         ir = bindings.mlir()
-        name = self._texts.setdefault(text, f"triptych.check{len(self._texts)}")
+        if self._stopping is None:
+            self._stopping = self._region.blocks.append()
+            with ir.InsertionPoint(self._stopping), self._operation.location:
+                self._return_failure()
+        return self._stopping
+
+    def _address(self, text: str) -> Any:
+        return self._symbol(self._texts.setdefault(text, f"triptych.check{len(self._texts)}"))
+
+    def _symbol(self, name: str) -> Any:
+        ir = bindings.mlir()
         return ir.Operation.create(
             "llvm.mlir.addressof",
             results=[self._pointer],
@@ -136,8 +149,15 @@ class _PublicFunction(_CheckedFunction):
             end.erase()
 
     def _leave(self, error: Any, text: Any) -> None:
+        arguments = [self._code.value("llvm.ptrtoint", (pointer,), "i64") for pointer in (error, text)]
+        self._code.call(RAISE, [self._symbol(FAIL), self._symbol(f"{FAIL}.format"), *arguments, self._no_argument()])
+        self._return_failure()
+
+    def _no_argument(self) -> Any:
+        return self._code.value("llvm.mlir.constant", (), "i64", {"value": self._code.builder.integer("i64", 0)})
+
+    def _return_failure(self) -> None:
         ir = bindings.mlir()
-        self._code.call(FAIL, [error, text])
         nothing = [ir.Operation.create("llvm.mlir.poison", results=[kind]).result for kind in self._types.results]
         ir.Operation.create("func.return", operands=[self._constant(FAILURE), *nothing])
 
@@ -158,6 +178,9 @@ class _KernelFunction(_CheckedFunction):
 
     def _leave(self, error: Any, text: Any) -> None:
         self._code.call(KERNEL_FAULT, [launch_of(self._operation), error, text, self._where or self._nowhere()])
+        self._return_failure()
+
+    def _return_failure(self) -> None:
         bindings.mlir().Operation.create("func.return")
 
     def _take_where(self) -> Any | None:

@@ -2,7 +2,7 @@
 
 The text goes through `sys.stdout` and not C's stdio, so that it keeps its order with Python's own output and appears
 in notebooks and under redirection. The buffer lives in that function, so printing in a loop does not grow the stack.
-In a kernel the launch goes along: Python runs while a kernel prints, and what it raises then ends the launch.
+Python runs while a program prints, and what it raises then ends the program; in a kernel, the launch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, text_constant
-from triptych.targets.cpu.ffi_layout import KERNEL_WRITE, KERNEL_WRITE_DECLARATION, WRITE, WRITE_DECLARATION
+from triptych.targets.cpu.calling_python import WRITE, WRITE_TEXT
+from triptych.targets.cpu.ffi_layout import KERNEL_WRITE, KERNEL_WRITE_DECLARATION
 from triptych.targets.cpu.kernel_functions import launch_of
 from triptych.targets.cpu.plain_code import PlainCode
 
@@ -23,7 +24,7 @@ _VARIADIC_TYPES = ("i32", "i64", "f64", "!llvm.ptr")
 """C promotes narrower variadic arguments and MLIR does not, so the front end widens them, knowing their sign."""
 
 _DECLARATIONS = f"""
-{WRITE_DECLARATION}{KERNEL_WRITE_DECLARATION}
+{WRITE_TEXT}{KERNEL_WRITE_DECLARATION}
 llvm.func @snprintf(!llvm.ptr, i64, !llvm.ptr, ...) -> i32
 llvm.func @malloc(i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
@@ -60,9 +61,9 @@ def _printer(name: str, operation: Any, *, in_kernel: bool) -> str:
     launch = ["%launch: !llvm.ptr"] if in_kernel else []
     parameters = ", ".join([*launch, *(f"%value{i}: {kind}" for i, kind in enumerate(types))])
     write = (
-        f"llvm.call @{KERNEL_WRITE}(%launch, {{buffer}}, %length) : (!llvm.ptr, !llvm.ptr, i64) -> ()"
+        f"llvm.call @{KERNEL_WRITE}(%launch, {{buffer}}, %length) : (!llvm.ptr, !llvm.ptr, i64) -> i32"
         if in_kernel
-        else f"llvm.call @{WRITE}({{buffer}}, %length) : (!llvm.ptr, i64) -> ()"
+        else f"llvm.call @{WRITE}({{buffer}}, %length) : (!llvm.ptr, i64) -> i32"
     )
     values = "".join(f", %value{i}" for i in range(len(types)))
     call = (
@@ -72,7 +73,7 @@ def _printer(name: str, operation: Any, *, in_kernel: bool) -> str:
     return (
         text_constant(f"{name}.format", operation.attributes["format"].value)
         + f"""
-llvm.func internal @{name}({parameters}) attributes {{passthrough = ["noinline", "cold"]}} {{
+llvm.func internal @{name}({parameters}) -> i32 attributes {{passthrough = ["noinline", "cold"]}} {{
   %format = llvm.mlir.addressof @{name}.format : !llvm.ptr
   %one = llvm.mlir.constant(1 : i64) : i64
   %room = llvm.mlir.constant({_BUFFER} : i64) : i64
@@ -82,15 +83,15 @@ llvm.func internal @{name}({parameters}) attributes {{passthrough = ["noinline",
   %fits = llvm.icmp "slt" %length, %room : i64
   llvm.cond_br %fits, ^write, ^grow
 ^write:
-  {write.format(buffer="%stack")}
-  llvm.return
+  %written = {write.format(buffer="%stack")}
+  llvm.return %written : i32
 ^grow:
   %size = llvm.add %length, %one : i64
   %heap = llvm.call @malloc(%size) : (i64) -> !llvm.ptr
   %again = {call.format(buffer="%heap", size="%size")}
-  {write.format(buffer="%heap")}
+  %written_again = {write.format(buffer="%heap")}
   llvm.call @free(%heap) : (!llvm.ptr) -> ()
-  llvm.return
+  llvm.return %written_again : i32
 }}
 """
     )
@@ -99,5 +100,8 @@ llvm.func internal @{name}({parameters}) attributes {{passthrough = ["noinline",
 def _replace_by_call(operation: Any, name: str, launch: list[Any]) -> None:
     code = PlainCode(Builder(operation.context), operation.location)
     code.builder.insertion = bindings.mlir().InsertionPoint(operation)
-    code.call(name, [*launch, *operation.operands])
+    if launch:
+        code.call(name, [*launch, *operation.operands], ["i32"])  # the launch notices by itself
+    else:
+        code.check_status(name, operation.operands)
     operation.erase()

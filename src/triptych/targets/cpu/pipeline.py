@@ -18,6 +18,8 @@ from triptych.targets.cpu.lower_waits import lower_waits, mark_presplit
 from triptych.targets.cpu.narrow_floats import expand_narrow_floats
 from triptych.targets.cpu.order_accesses import ACCESSES, order_accesses
 from triptych.targets.cpu.outline_warps import outline_warps
+from triptych.targets.cpu.poll_loops import LOOPS as LOOPS_OF_HOSTS
+from triptych.targets.cpu.poll_loops import poll_loops
 from triptych.targets.cpu.simt.convert import vectorise_kernels
 from triptych.targets.cpu.vector_math import vectorise_math
 
@@ -51,6 +53,7 @@ PIPELINE = (
     PassSpec("vectorise-math", "A call of the C library for each lane takes 14 times as long.", vectorise_math),
     PassSpec("lower-launch", "A launch is a call of the pool of threads, which runs the blocks.", lower_launch),
     PassSpec("lower-print", "Printing goes through Python's own standard output.", lower_print),
+    PassSpec("poll-loops", "Ctrl-C ends a host function that would not end by itself.", poll_loops, LOOPS_OF_HOSTS),
     PassSpec("outline-warps", "LLVM takes quadratic time for a function of many loops.", outline_warps),
     PassSpec("arith-expand", "Floor and ceiling division have no LLVM instruction."),
     PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops),

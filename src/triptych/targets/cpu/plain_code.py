@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from triptych.ir.builder import Builder
+from triptych.targets.cpu.ffi_layout import STOPPING
 
 ERROR_ATTRIBUTE = "triptych.error"
 """On a `cf.assert`: the class of the error that it raises."""
@@ -68,6 +69,11 @@ class PlainCode:
         """Raise `error`, the name of a class, when the program runs and the condition does not hold."""
         attributes = {"msg": self.builder.string(message), ERROR_ATTRIBUTE: self.builder.string(error)}
         self.operation("cf.assert", (holds,), attributes=attributes)
+
+    def check_status(self, callee: str, operands: Sequence[Any]) -> None:
+        """Call a function that gives a status, and leave when it is not zero: the cause is kept already."""
+        status = self.call(callee, operands, ["i32"]).result
+        self.check(self.compare("eq", status, self.constant(0, "i32")), STOPPING, "the cause is kept already")
 
     # regions ----------------------------------------------------------------------------------------------------
     def block(self, operation: Any, region: int, kinds: Sequence[str] = ()) -> Any:

@@ -8,7 +8,6 @@ and they are parked inside native code, whose frames keep that code mapped until
 from __future__ import annotations
 
 import _thread
-import contextlib
 import ctypes
 import os
 import random
@@ -22,17 +21,18 @@ from triptych.ir.loader import LoadedObject, load_object
 from triptych.ir.worker import Request, shared_pool
 from triptych.support.config import config
 from triptych.support.setting import SettingError
+from triptych.targets.cpu.calling_python import PYTHON_WRITER
 from triptych.targets.cpu.ffi_layout import KERNEL_FAULT, KERNEL_WRITE, LAUNCH, POLL
 from triptych.targets.cpu.pool_code import (
     CONFIGURE,
     POOL_PYTHON_FUNCTIONS,
-    PYTHON_WRITER,
     START_WORKERS,
     STOPPED,
     WORK,
     pool_code,
 )
-from triptych.targets.cpu.stopped_launch import stopped_address
+from triptych.targets.cpu.pool_fault_code import FAULT_FUNCTIONS, MAKE_KEY, USE_KEY, WATCH_FAULTS
+from triptych.targets.cpu.stopped_launch import stop_cause
 from triptych.targets.cpu.writing import write_text
 
 _STACK = 16 << 20
@@ -42,19 +42,26 @@ _OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, ge
 _EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WRITE)
 
 
+_KEYS: list[int] = []
+_WATCHING: list[LoadedObject] = []
+"""The code that the system calls at a fault: it must stay mapped."""
+
+
 class BlockPool:
     """One set of threads with its own copy of the native code. Threads start with the first launch that needs them."""
 
     def __init__(self, threads: int, multiplier: int, offset: int) -> None:
         self._settings = (threads, multiplier, offset)
-        self._start = ctypes.CFUNCTYPE(ctypes.c_int32)(self._start_workers)
-        imports = {
-            START_WORKERS: _address(self._start),
-            STOPPED: stopped_address(),
-            PYTHON_WRITER: id(write_text),  # an object's identity is its address
+        self._start = self._start_workers
+        self._started = 0
+        imports = {  # an object's identity is its address
+            START_WORKERS: id(self._start),
+            STOPPED: id(stop_cause),
+            PYTHON_WRITER: id(write_text),
             **_python_functions(),
         }
-        self._code = load_object(_pool_object(), CONFIGURE, imports, WORK, *_EXPORTS)
+        self._code = load_object(_pool_object(), CONFIGURE, imports, WORK, *FAULT_FUNCTIONS, *_EXPORTS)
+        self._share_key()
         self.reset()
 
     @property
@@ -62,21 +69,35 @@ class BlockPool:
         """What compiled code imports."""
         return {name: self._code.library[name] for name in _EXPORTS}
 
+    def _share_key(self) -> None:
+        """The first pool of a process watches for faults; threads of all keep their launches under its key."""
+        if not _KEYS:
+            _KEYS.append(ctypes.CFUNCTYPE(ctypes.c_int32)(self._code.library[MAKE_KEY])())
+            ctypes.CFUNCTYPE(None)(self._code.library[WATCH_FAULTS])()
+            _WATCHING.append(self._code)
+        ctypes.CFUNCTYPE(None, ctypes.c_int32)(self._code.library[USE_KEY])(_KEYS[0])
+
     def reset(self) -> None:
         """Forget all threads: there are none yet, or a fork has left them behind."""
         configure = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3)(self._code.library[CONFIGURE])
         configure(*self._settings)
+        self._started = 0
 
     def _start_workers(self) -> int:
-        """Called by a launch; gives how many there are. Without any, the caller runs all blocks."""
-        count, wanted = 0, self._settings[0] - 1
+        """Called by a launch; gives how many there are. Without any, the caller runs all blocks.
+
+        An interrupt may end it anywhere; the next launch then starts the rest.
+        """
         previous = threading.stack_size(_STACK)
-        with contextlib.suppress(RuntimeError):  # the system has no more threads, or the interpreter is ending
-            while count < wanted and not sys.is_finalizing():
+        try:
+            while self._started < self._settings[0] - 1 and not sys.is_finalizing():
+                self._started += 1
                 _thread.start_new_thread(_work, (self._code,))
-                count += 1
-        threading.stack_size(previous)
-        return count
+        except RuntimeError:  # the system has no more threads, or the interpreter is ending
+            self._started -= 1
+        finally:
+            threading.stack_size(previous)
+        return self._started
 
 
 def pool_symbols() -> Mapping[str, int]:

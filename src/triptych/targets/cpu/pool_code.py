@@ -12,6 +12,7 @@ from __future__ import annotations
 import platform
 import time
 
+from triptych.targets.cpu.pool_fault_code import fault_code
 from triptych.targets.cpu.pool_launch_code import LAUNCH_CODE
 from triptych.targets.cpu.pool_stop_code import STOP_CODE
 from triptych.targets.cpu.pool_worker_code import WORKER_CODE
@@ -20,12 +21,12 @@ CONFIGURE = "triptych_pool_configure"
 WORK = "triptych_pool_work"
 START_WORKERS = "triptych_pool_start"
 STOPPED = "triptych_launch_stopped"
-PYTHON_WRITER = "triptych_python_writer"
 
 POOL_PYTHON_FUNCTIONS = (
     *("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef"),
     *("PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException", "PyException_SetTraceback"),
-    *("PyUnicode_DecodeUTF8", "PyObject_CallOneArg"),
+    *("PyUnicode_DecodeUTF8", "PyObject_CallOneArg", "PyObject_CallFunction", "PyObject_Type", "PyErr_SetObject"),
+    "PyLong_AsLong",
 )
 
 _RELAX = {
@@ -45,14 +46,15 @@ def pool_code() -> str:
         + LAUNCH_CODE
         + STOP_CODE
         + WORKER_CODE
+        + fault_code()
     )
 
 
 _STATE = """
-%launch = type { ptr, ptr, i64, i64, i64, ptr, ptr, ptr, [4 x i32], i32, i32, i32, [64 x i8], i64, [56 x i8] }
+%launch = type { ptr, ptr, i64, i64, i64, ptr, ptr, ptr, [4 x i32], i32, i32, i32, [64 x i8], i64, ptr, [48 x i8] }
 ; 0 chunk function, 1 packed arguments, 2 number of blocks, 3 calling thread, 4 time of the next look at signals,
 ; 5 Python exception, 6 name of the error, 7 its text, 8 where it was, 9 and 10 block dimensions, 11 stopped,
-; 13 next block (the padding keeps it apart from what every thread reads)
+; 13 next block (the padding keeps it apart from what every thread reads), 14 which kernel, launched where
 
 declare i32 @clock_gettime(i32, ptr)
 declare i64 @pthread_self()
@@ -72,14 +74,19 @@ declare i32 @PyException_SetTraceback(ptr, ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyUnicode_DecodeUTF8(ptr, i64, ptr)
 declare ptr @PyObject_CallOneArg(ptr, ptr)
-declare i32 @triptych_pool_start()
-declare void @triptych_launch_stopped(ptr)
+declare ptr @PyObject_CallFunction(ptr, ptr, ...)
+declare ptr @PyObject_Type(ptr)
+declare void @PyErr_SetObject(ptr, ptr)
+declare i64 @PyLong_AsLong(ptr)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.x86.sse2.pause()
 declare void @llvm.aarch64.hint(i32)
 
 @triptych_python_writer = external global i8         ; a Python function of one text
+@triptych_pool_start = external global i8            ; a Python function that starts workers and gives their number
+@triptych_launch_stopped = external global i8        ; a Python function of a launch that gives its exception
+@format = internal constant [2 x i8] c"K\\00"
 @replace = internal constant [8 x i8] c"replace\\00"
 @threads = internal global i64 1                    ; that run blocks, the calling one included
 @multiplier = internal global i64 0                 ; of the shuffled order; 0: in order

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 LAUNCH_CODE = """
-define i32 @triptych_launch(ptr %chunk, ptr %packed, i64 %total, i32 %block_x, i32 %block_y) {
+define i32 @triptych_launch(ptr %chunk, ptr %packed, i64 %total, i32 %block_x, i32 %block_y, ptr %identity) {
 entry:
   %launch = alloca %launch, align 64
   %nothing = icmp slt i64 %total, 1
@@ -29,6 +29,10 @@ fill:
   store i32 0, ptr %stopped_place
   %next_place = getelementptr %launch, ptr %launch, i64 0, i32 13
   store i64 0, ptr %next_place
+  %identity_place = getelementptr %launch, ptr %launch, i64 0, i32 14
+  store ptr %identity, ptr %identity_place
+  %key = load i32, ptr @launch_key
+  %known = call i32 @pthread_setspecific(i32 %key, ptr %launch)
   %single = icmp eq i64 %total, 1
   br i1 %single, label %one, label %several
 one:
@@ -49,11 +53,12 @@ inline:
   call void @run(ptr %launch)
   br label %finish
 finish:
+  %left = call i32 @pthread_setspecific(i32 %key, ptr null)
   %stopped = load atomic i32, ptr %stopped_place acquire, align 4
   %whole = icmp eq i32 %stopped, 0
   br i1 %whole, label %succeeded, label %failed
 failed:
-  call void @triptych_launch_stopped(ptr %launch)
+  call void @raise_cause(ptr %launch)
   ret i32 -1
 succeeded:
   ret i32 0
@@ -66,7 +71,7 @@ entry:
   %exist = icmp ne i32 %started, 0
   br i1 %exist, label %publish, label %start
 start:
-  %count = call i32 @triptych_pool_start()
+  %count = call i32 @start_workers(ptr %launch)
   store i32 %count, ptr @started
   br label %publish
 publish:

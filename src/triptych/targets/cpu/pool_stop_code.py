@@ -3,6 +3,46 @@
 from __future__ import annotations
 
 STOP_CODE = """
+; Raises, in the thread that launched, what ended the launch: a Python function gives the exception, or is interrupted.
+define internal void @raise_cause(ptr %launch) cold {
+entry:
+  %lock = call i32 @PyGILState_Ensure()
+  %address = ptrtoint ptr %launch to i64
+  %error = call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr @triptych_launch_stopped, ptr @format, i64 %address)
+  %interrupted = icmp eq ptr %error, null
+  br i1 %interrupted, label %leave, label %raise
+raise:
+  %kind = call ptr @PyObject_Type(ptr %error)
+  call void @PyErr_SetObject(ptr %kind, ptr %error)
+  call void @Py_DecRef(ptr %kind)
+  call void @Py_DecRef(ptr %error)
+  br label %leave
+leave:
+  call void @PyGILState_Release(i32 %lock)
+  ret void
+}
+
+; Starts threads by a Python function; an interrupt that comes meanwhile ends the launch. Gives how many there are.
+define internal i32 @start_workers(ptr %launch) {
+entry:
+  %lock = call i32 @PyGILState_Ensure()
+  %number = call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr @triptych_pool_start, ptr null)
+  %interrupted = icmp eq ptr %number, null
+  br i1 %interrupted, label %keep, label %count
+keep:
+  call void @keep_exception(ptr %launch)
+  br label %leave
+count:
+  %started = call i64 @PyLong_AsLong(ptr %number)
+  %narrow = trunc i64 %started to i32
+  call void @Py_DecRef(ptr %number)
+  br label %leave
+leave:
+  %result = phi i32 [ 0, %keep ], [ %narrow, %count ]
+  call void @PyGILState_Release(i32 %lock)
+  ret i32 %result
+}
+
 ; Keeps the first fault of a launch. `where` is block x, y, z and the thread, or null.
 define void @triptych_kernel_fault(ptr %launch, ptr %name, ptr %text, ptr %where) cold {
 entry:
@@ -82,7 +122,7 @@ leave:
 }
 
 ; Prints for a kernel. Python runs here, so an interrupt may be raised here.
-define void @triptych_kernel_write(ptr %launch, ptr %data, i64 %size) {
+define i32 @triptych_kernel_write(ptr %launch, ptr %data, i64 %size) {
 entry:
   %lock = call i32 @PyGILState_Ensure()
   %text = call ptr @PyUnicode_DecodeUTF8(ptr %data, i64 %size, ptr @replace)
@@ -96,7 +136,9 @@ keep:
   br label %leave
 leave:
   call void @PyGILState_Release(i32 %lock)
-  ret void
+  %stopped_place = getelementptr %launch, ptr %launch, i64 0, i32 11
+  %stopped = load atomic i32, ptr %stopped_place monotonic, align 4
+  ret i32 %stopped
 }
 
 ; What Python has raised ends the launch; the first exception counts.

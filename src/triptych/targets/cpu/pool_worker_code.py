@@ -6,6 +6,7 @@ WORKER_CODE = """
 ; The life of a worker: wait for a launch, join it, run blocks, leave. It never ends.
 define void @triptych_pool_work() {
 entry:
+  call void @make_room()
   br label %wait
 wait:
   %seen = phi i64 [ 0, %entry ], [ %found, %rest ]
@@ -17,7 +18,10 @@ wait:
   br i1 %withdrawn, label %rest, label %join
 join:
   call void @wake_workers()
+  %key = load i32, ptr @launch_key
+  %known = call i32 @pthread_setspecific(i32 %key, ptr %launch)
   call void @run(ptr %launch)
+  %left = call i32 @pthread_setspecific(i32 %key, ptr null)
   br label %rest
 rest:
   call void @leave_launch()

@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from triptych.stages import Lowered, Traced
-from triptych.targets.cpu.ffi_layout import BOOL_TAG, FLOAT_TAG, INT_TAG, QUIET, TAKE_ERROR, UNFIT
+from triptych.targets.cpu.ffi_layout import BOOL_TAG, FLOAT_TAG, INT_TAG, QUIET, UNFIT
 from triptych.targets.cpu.python_call_tensors import READ_TENSORS, TENSOR_FUNCTIONS, tensor_argument, tensor_space
 from triptych.targets.cpu.scalars import SCALARS
 from triptych.targets.cpu.tensor_types import table_addresses
@@ -23,7 +23,7 @@ PYTHON_CALL = "triptych_python_call"
 
 PYTHON_CALL_FUNCTIONS = (
     *("PyCapsule_GetPointer", "PyLong_AsLongLongAndOverflow", "PyFloat_AsDouble", "PyObject_Vectorcall"),
-    *("PyObject_Type", "PyErr_SetObject", "PyEval_SaveThread", "PyEval_RestoreThread"),
+    *("PyEval_SaveThread", "PyEval_RestoreThread"),
     *("PyLong_FromLongLong", "PyFloat_FromDouble", "PyBool_FromLong", "Py_IncRef", "Py_DecRef"),
     *TENSOR_FUNCTIONS,
 )
@@ -144,16 +144,12 @@ declare ptr @PyCapsule_GetPointer(ptr, ptr)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare double @PyFloat_AsDouble(ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
-declare ptr @PyObject_Type(ptr)
-declare void @PyErr_SetObject(ptr, ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyLong_FromLongLong(i64)
 declare ptr @PyFloat_FromDouble(double)
 declare ptr @PyBool_FromLong(i64)
 declare void @Py_IncRef(ptr)
-declare void @Py_DecRef(ptr)
-declare ptr @{TAKE_ERROR}()
 
 ; packs an int, a float or a bool; false for anything else
 define internal i1 @triptych.pack(ptr %site, ptr %object, ptr %any) noinline optnone {{{{
@@ -214,11 +210,6 @@ done:
 {{result}}
   ret ptr %object
 failed:
-  %error = call ptr @{TAKE_ERROR}()
-  %kind = call ptr @PyObject_Type(ptr %error)
-  call void @PyErr_SetObject(ptr %kind, ptr %error)
-  call void @Py_DecRef(ptr %kind)
-  call void @Py_DecRef(ptr %error)
   ret ptr null
 elsewhere:
   %elsewhere_place = getelementptr ptr, ptr %site, i64 5

@@ -1,21 +1,14 @@
-"""Python functions through which compiled code raises, and how their exceptions come out of the call path.
+"""Python functions that make the exceptions of compiled code, with all that Python knows.
 
-Compiled code calls one of them and returns a failing status. The function makes the exception with all that Python
-knows, keeps it for this thread, and records a stand-in for the call path, which asks for the exception by its kind.
-The stand-in carries no native backtrace: collecting one takes 1.1 s for the first error of a process.
+Compiled code calls one of them, raises what it gives (see `calling_python`) and returns a failing status.
 """
 
 from __future__ import annotations
 
 import ctypes
 import struct
-import sys
-import threading
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
 
-from triptych.ir import bindings
 from triptych.ir.signature import read_leaves
 from triptych.support.dlpack import DLTensor
 from triptych.support.errors import TriptychError
@@ -30,17 +23,12 @@ from triptych.targets.cpu.ffi_layout import (
     REFUSE,
     REFUSE_COUNT,
     REFUSE_TENSORS,
-    STOPPING,
-    TAKE_ERROR,
     TENSOR_HEADER,
     TENSOR_TAG,
     VIEW_TAG,
 )
 from triptych.targets.cpu.scalars import SCALARS, Scalar
 from triptych.targets.cpu.tensor_refusals import tensor_error
-
-_KIND = "triptych.CompiledCodeError"
-_PENDING = threading.local()
 
 _TAG_NAMES = {
     0: "None",
@@ -68,22 +56,16 @@ class _Any(ctypes.Structure):
     _fields_ = [("tag", ctypes.c_int32), ("padding", ctypes.c_int32), ("payload", ctypes.c_int64)]
 
 
-class _Bytes(ctypes.Structure):
-    """Text as the call path takes it."""
-
-    _fields_ = [("data", ctypes.c_char_p), ("size", ctypes.c_size_t)]
-
-
-def _refuse(value: int, dtype: bytes, path: bytes) -> None:
+def _refuse(value: int, dtype: bytes, path: bytes) -> BaseException:
     packed = _Any.from_address(value)
-    record(_argument_error(packed.tag, packed.payload, SCALARS[dtype.decode()], path.decode()))
+    return _argument_error(packed.tag, packed.payload, SCALARS[dtype.decode()], path.decode())
 
 
-def _refuse_tensors(values: int, parameters: bytes) -> None:
+def _refuse_tensors(values: int, parameters: bytes) -> BaseException:
     leaves = read_leaves(parameters.decode())
     packed = (_Any * len(leaves)).from_address(values)
     tensors = {leaf.path: _tensor(value) for leaf, value in zip(leaves, packed, strict=True)}
-    record(tensor_error(leaves, tensors, caller()) or RuntimeError("tensors that fit were refused"))
+    return tensor_error(leaves, tensors, caller()) or RuntimeError("tensors that fit were refused")
 
 
 def _tensor(packed: _Any) -> DLTensor | str:
@@ -92,22 +74,15 @@ def _tensor(packed: _Any) -> DLTensor | str:
     return DLTensor.from_address(packed.payload + (TENSOR_HEADER if packed.tag == TENSOR_TAG else 0))
 
 
-def _refuse_count(given: int, wanted: int, name: bytes) -> None:
+def _refuse_count(given: int, wanted: int, name: bytes) -> BaseException:
     plural = "" if wanted == 1 else "s"
     verb = "was" if given == 1 else "were"
-    record(
-        ArgumentCountError(
-            f"{name.decode()}() takes {wanted} argument{plural} but {given} {verb} given",
-            span=caller(),
-            found=str(given),
-            expected=str(wanted),
-        )
+    return ArgumentCountError(
+        f"{name.decode()}() takes {wanted} argument{plural} but {given} {verb} given",
+        span=caller(),
+        found=str(given),
+        expected=str(wanted),
     )
-
-
-def _fail(name: bytes, message: bytes) -> None:
-    if name.decode() != STOPPING:
-        record(check_error(name, message))
 
 
 def check_error(name: bytes, message: bytes, notes: Sequence[str] = ()) -> TriptychError:
@@ -117,49 +92,8 @@ def check_error(name: bytes, message: bytes, notes: Sequence[str] = ()) -> Tript
     return cls(message.decode(errors="replace").removeprefix(f"[{cls.code}] "), notes=notes)
 
 
-def _take_error() -> BaseException:
-    error: BaseException = _PENDING.__dict__.pop("error", None) or RuntimeError("compiled code failed")
-    return error
-
-
-_FUNCTIONS = {
-    TAKE_ERROR: ctypes.CFUNCTYPE(ctypes.py_object)(_take_error),
-    REFUSE: ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)(_refuse),
-    REFUSE_TENSORS: ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p)(_refuse_tensors),
-    REFUSE_COUNT: ctypes.CFUNCTYPE(None, ctypes.c_int32, ctypes.c_int32, ctypes.c_char_p)(_refuse_count),
-    FAIL: ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_char_p)(_fail),
-}
-"""They live as long as this module, and take the interpreter lock by themselves."""
-
-
-def raising_addresses() -> dict[str, int]:
-    """The functions by the symbols that compiled code imports."""
-    return {name: ctypes.cast(function, ctypes.c_void_p).value or 0 for name, function in _FUNCTIONS.items()}
-
-
-@cache
-def register_errors() -> None:
-    """Tell the call path what to call for our kind of error. It insists on a class; this one gives what is pending."""
-    stand_in = type("CompiledCodeError", (), {"__new__": lambda _, message: _take_error()})
-    bindings.tvm_ffi().register_error(_KIND, stand_in)
-
-
-def record(error: BaseException) -> None:
-    """Keep the exception that the compiled call of this thread is about to raise."""
-    _PENDING.error = error
-    if "tvm_ffi" not in sys.modules:
-        return
-    call_path = _call_path()
-    texts = [_Bytes(text, len(text)) for text in (_KIND.encode(), str(error).encode(), b"")]
-    handle = ctypes.c_void_p()
-    call_path.TVMFFIErrorCreate(*(ctypes.byref(text) for text in texts), ctypes.byref(handle))
-    call_path.TVMFFIErrorSetRaised(handle)
-    call_path.TVMFFIObjectDecRef(handle)
-
-
-@cache
-def _call_path() -> Any:
-    return ctypes.PyDLL(bindings.tvm_ffi().libinfo.find_libtvm_ffi())
+RAISING = {REFUSE: _refuse, REFUSE_TENSORS: _refuse_tensors, REFUSE_COUNT: _refuse_count, FAIL: check_error}
+"""By the symbols that compiled code imports."""
 
 
 def _argument_error(tag: int, payload: int, scalar: Scalar, path: str) -> TriptychError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 
-from triptych.targets.cpu.raising import check_error, record
+from triptych.targets.cpu.raising import check_error
 
 
 class _Launch(ctypes.Structure):
@@ -28,12 +28,12 @@ class _Launch(ctypes.Structure):
     ]
 
 
-def _stopped(address: int) -> None:
+def stop_cause(address: int) -> BaseException:
+    """Called by the pool: what the call that launched is to raise."""
     launch = _Launch.from_address(address)
     if launch.exception:
-        record(_taken(launch.exception))
-    else:
-        record(check_error(launch.name, launch.text, notes=_place(launch)))
+        return _taken(launch.exception)
+    return check_error(launch.name, launch.text, notes=_place(launch))
 
 
 def _taken(reference: int) -> BaseException:
@@ -50,12 +50,3 @@ def _place(launch: _Launch) -> list[str]:
     rows, column = divmod(thread, launch.block_x)
     plane, row = divmod(rows, launch.block_y)
     return [f"in block ({x}, {y}, {z}), thread ({column}, {row}, {plane})"]
-
-
-_STOPPED = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_stopped)
-"""Lives as long as this module; it takes the interpreter lock by itself."""
-
-
-def stopped_address() -> int:
-    """The address that the pool imports."""
-    return ctypes.cast(_STOPPED, ctypes.c_void_p).value or 0

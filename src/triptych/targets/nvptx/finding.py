@@ -6,12 +6,12 @@ when a kernel is compiled, and each question once.
 
 from __future__ import annotations
 
-import importlib
 import shutil
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from triptych.support.forking import import_late
 from triptych.targets.nvptx.errors import MissingToolError
 
 _TOOLKIT = Path("/usr/local/cuda")
@@ -22,7 +22,7 @@ _LIBDEVICE = Path("nvvm", "libdevice", "libdevice.10.bc")
 def load(module: str) -> Any | None:
     """A module of the CUDA packages, if it is installed and what it stands for can be loaded."""
     try:
-        return importlib.import_module(module)
+        return import_late(module)
     except (ImportError, RuntimeError):
         return None
 

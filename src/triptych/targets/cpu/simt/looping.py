@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from triptych.simt.operations import body, contains, inner, operations
 from triptych.targets.cpu.simt.values import Scalar, Wide
+from triptych.targets.cpu.stretches import STRETCH, Stretches
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
 
 _LOOPS = frozenset({"scf.for", "scf.while"})
-_STRETCH = 1 << 16
-"""Iterations between two looks at interrupts."""
-_HUGE_STEP = 1 << 46
 _MOST_WRITTEN_TWICE = 80
 """Operations of a loop whose last iterations are written apart."""
 
@@ -44,7 +42,7 @@ def _plain(warp: Warp, operation: Any, limits: Sequence[Any], parts: Sequence[An
 def _is_long(warp: Warp, operation: Any) -> bool:
     """Whether a loop may run for so long that a user would want to interrupt it."""
     low, high, step = (warp.analysis.at(bound).constant for bound in list(operation.operands)[:3])
-    return low is None or high is None or not step or (high - low) // step > _STRETCH
+    return low is None or high is None or not step or (high - low) // step > STRETCH
 
 
 def _counted(
@@ -73,50 +71,19 @@ def _counted(
 def _in_stretches(
     warp: Warp, operation: Any, limits: Sequence[Any], parts: Sequence[Any], kinds: Sequence[str]
 ) -> list[Any]:
-    """A loop of loops, with a look at interrupts between two stretches, so that the inner one stays as it is.
-
-    Stretches are counted: a counter that goes from one to the next could wrap around behind the last.
-    """
-    code, kind = warp.code, str(body(operation).arguments[0].type)
-    low, high, step = (_as_i64(warp, limit, kind) for limit in limits)
-    whole = code.value("arith.muli", (step, code.constant(_STRETCH, "i64")), "i64")
-    huge = code.compare("sgt", step, code.constant(_HUGE_STEP, "i64"))
-    whole = code.select(huge, step, whole, "i64")
+    """A loop of loops, with a look at interrupts between two stretches, so that the inner one stays as it is."""
+    code, stretches = warp.code, Stretches(warp.code, *limits)
     zero, one = (code.constant(n, "i64") for n in (0, 1))
-    count = _stretches(warp, low, high, whole)
-    made = code.operation("scf.for", [zero, count, one, *parts], kinds, regions=1)
+    made = code.operation("scf.for", [zero, stretches.count, one, *parts], kinds, regions=1)
     inside = code.block(made, 0, ["i64", *kinds])
     number, *carried = inside.arguments
     outer = warp.region(inside, (), warp.mask)
-    first = code.value("arith.addi", (low, code.value("arith.muli", (number, whole), "i64")), "i64")
-    rest = code.value("arith.subi", (high, first), "i64")
-    last = code.value("arith.addi", (first, code.value("arith.minui", (rest, whole), "i64")), "i64")
-    stretch = [_from_i64(warp, first, kind), _from_i64(warp, last, kind), limits[2]]
+    stretch = [*stretches.bounds(number), limits[2]]
     results = _counted(warp, operation, stretch, carried, kinds)
     warp.arrays.poll(warp, operation)
     code.operation("scf.yield", results)
     warp.leave(outer)
     return list(made.results)
-
-
-def _stretches(warp: Warp, low: Any, high: Any, whole: Any) -> Any:
-    """How many stretches of `whole` reach from `low` to `high`; the distance is right as an unsigned number."""
-    code, one = warp.code, warp.code.constant(1, "i64")
-    further = code.value("arith.subi", (code.value("arith.subi", (high, low), "i64"), one), "i64")
-    count = code.value("arith.addi", (code.value("arith.divui", (further, whole), "i64"), one), "i64")
-    return code.select(code.compare("slt", low, high), count, code.constant(0, "i64"), "i64")
-
-
-def _as_i64(warp: Warp, value: Any, kind: str) -> Any:
-    if kind == "i64":
-        return value
-    return warp.code.value("arith.index_cast" if kind == "index" else "arith.extsi", (value,), "i64")
-
-
-def _from_i64(warp: Warp, value: Any, kind: str) -> Any:
-    if kind == "i64":
-        return value
-    return warp.code.value("arith.index_cast" if kind == "index" else "arith.trunci", (value,), kind)
 
 
 def _divergent_for(warp: Warp, operation: Any, bounds: Sequence[Any], initial: Sequence[Any]) -> None:
