@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from triptych.ir.builder import Builder
+from triptych.ir.checks import check_attributes
+from triptych.support.runtime_errors import CompiledCodeError
 
-ERROR_ATTRIBUTE = "triptych.error"
-"""On a `cf.assert`: the class of the error that it raises."""
 _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
 
 
@@ -64,10 +64,9 @@ class PlainCode:
         attributes = self.builder.call(len(operands), intrin=self.builder.string(name))
         return self.operation("llvm.call_intrinsic", operands, kinds, attributes)
 
-    def check(self, holds: Any, error: str, message: str) -> None:
-        """Raise `error`, the name of a class, when the program runs and the condition does not hold."""
-        attributes = {"msg": self.builder.string(message), ERROR_ATTRIBUTE: self.builder.string(error)}
-        self.operation("cf.assert", (holds,), attributes=attributes)
+    def check(self, holds: Any, error: type[CompiledCodeError], title: str, **facts: Any) -> None:
+        """Raise `error` when the program runs and the condition does not hold."""
+        self.operation("cf.assert", (holds,), attributes=check_attributes(self.builder, error, title, **facts))
 
     # regions ----------------------------------------------------------------------------------------------------
     def block(self, operation: Any, region: int, kinds: Sequence[str] = ()) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.signature import read_leaves
+from triptych.support.check_facts import unpack
 from triptych.support.dlpack import DLTensor
 from triptych.support.errors import TriptychError
 from triptych.support.runtime_errors import CHECK_ERRORS, ArgumentCountError, ArgumentRangeError, ArgumentTypeError
@@ -110,9 +111,9 @@ def _fail(name: bytes, message: bytes) -> None:
 
 def check_error(name: bytes, message: bytes, notes: Sequence[str] = ()) -> TriptychError:
     """The error of a failed check, by the name of its class and the text that its program was compiled with."""
-    cls = CHECK_ERRORS[name.decode()]
-    # The text was rendered when the program was compiled; the exception adds its code again.
-    return cls(message.decode(errors="replace").removeprefix(f"[{cls.code}] "), notes=notes)
+    error = CHECK_ERRORS[name.decode()](**unpack(message.decode()))
+    error.notes += notes
+    return error
 
 
 def _take_error() -> BaseException:
