@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import functools
 import sysconfig
 from collections.abc import Callable
@@ -11,12 +10,12 @@ from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, Metho
 from typing import Any, Protocol
 
 from triptych.metastage import mutation, places
-from triptych.metastage.aggregates import take_apart
 from triptych.metastage.arguments import Parameter, arrange, bind
-from triptych.metastage.builtin_functions import BUILTINS
+from triptych.metastage.builtin_functions import answer_to
 from triptych.metastage.errors import EndlessInliningError
+from triptych.metastage.explaining import not_callable
 from triptych.metastage.tracing import Trace, place
-from triptych.metastage.truth import is_dynamic, require_static
+from triptych.metastage.truth import require_static
 from triptych.support.errors import TriptychError
 
 _MAKERS = frozenset({list, dict, set, bytearray, sorted})
@@ -59,10 +58,11 @@ class Inlining:
             return self._inline(called, (function, *args), kwargs)
         if kind in (BuiltinFunctionType, MethodDescriptorType):
             mutation.check_call(self.trace, function, args)
-        answer = BUILTINS.get(function) if _is_hashable_builtin(function) else None
-        hinted = function is builtins.range and kwargs
-        if answer is not None and (hinted or any(_involves_dynamic(arg) for arg in args)):
+        answer = answer_to(function, args, kwargs)
+        if answer is not None:
             return answer(*args, **kwargs)
+        if not callable(function):
+            raise not_callable(function, place())
         result = function(*args, **kwargs)
         if function in _MAKERS if _is_hashable_builtin(function) else _makes_new(function):
             mutation.note_fresh(self.trace, result)
@@ -157,12 +157,3 @@ def _makes_new(function: Any) -> bool:
     if function is SimpleNamespace:
         return True
     return isinstance(function, type) and not any("__new__" in vars(cls) for cls in function.__mro__[:-1])
-
-
-def _involves_dynamic(value: Any) -> bool:
-    if is_dynamic(value):
-        return True
-    parts = take_apart(value)
-    if parts is not None:
-        return any(_involves_dynamic(part) for part in parts.values)
-    return isinstance(value, list) and any(_involves_dynamic(item) for item in value)

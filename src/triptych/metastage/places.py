@@ -77,6 +77,12 @@ def root_of(code: CodeType) -> int:
     return known.root if known is not None else id(code)
 
 
+def name_of(code: CodeType) -> str:
+    """The function that a code object is a part of."""
+    known = _CODES.get(id(code))
+    return known.function if known is not None else code.co_name
+
+
 def floor(function: F) -> F:
     """Decorates what starts a trace: nothing below its frames belongs to the program that is traced."""
     assert isinstance(function, FunctionType)

@@ -14,6 +14,7 @@ from triptych.ir.written_memory import WrittenMemory
 from triptych.metastage import places
 from triptych.metastage.argument_kinds import Received, received_types
 from triptych.metastage.arguments import Shape, arrange
+from triptych.metastage.explaining import explained
 from triptych.metastage.kernel_body import symbol
 from triptych.metastage.kernels import check_launched
 from triptych.metastage.results import Rebuild, take_results
@@ -66,7 +67,13 @@ def trace(
         values = Received(leaves, list(block.arguments))
         dynamic = {name: shape.build(values, current) for name, shape in specialization.shapes.items()}
         positional, keywords = arrange(function, {**specialization.static, **dynamic})
-        returned = function(*positional, **keywords)
+        try:
+            returned = function(*positional, **keywords)
+        except Exception as error:
+            better = explained(error)
+            if better is None:
+                raise
+            raise better.with_traceback(error.__traceback__) from None
         check_launched(current)
         results, rebuild = take_results(returned, code)
         builder.operation("func.return", [value for _, value in results], (), location)
