@@ -8,7 +8,6 @@ replace that name on this package as soon as it is imported.
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -144,8 +143,11 @@ def __getattr__(name: str) -> object:
     if name in _MODULES:
         return importlib.import_module(f"{__name__}.{name}")
     if name not in __all__:
-        # `name` and `obj` let the interpreter add its own "Did you mean".
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        try:
+            raise importlib.import_module("triptych.support.likely_mistakes").missing_name(__name__, name, __all__)
+        except AttributeError as error:  # a bare `raise` adds no entry for this frame, which is none of the user's
+            error.__traceback__ = None
+            raise
     home = importlib.import_module(_HOMES.get(name, _SCALARS))
     value: object = getattr(home, _SPELLED_IN_HOME.get(name, name))
     globals()[name] = value

@@ -6,7 +6,6 @@ Public names load on first use (PEP 562). A name is added with one line in `_HOM
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import Any
 
 _HOMES = {
@@ -77,7 +76,11 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     home = _HOME_OF.get(name)
     if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name, obj=sys.modules[__name__])
+        try:
+            raise importlib.import_module("triptych.support.likely_mistakes").missing_name(__name__, name, __all__)
+        except AttributeError as error:  # a bare `raise` adds no entry for this frame, which is none of the user's
+            error.__traceback__ = None
+            raise
     value = getattr(importlib.import_module(home), name)
     globals()[name] = value
     return value

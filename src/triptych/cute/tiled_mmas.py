@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from triptych.cute.eager import eager
 from triptych.cute.integers import ints
 from triptych.cute.mma_atoms import MmaAtom, MmaOp, make_mma_atom
 from triptych.cute.mma_errors import MatrixTilingError
@@ -189,6 +190,7 @@ class ThrMma:
         return tensor.moved(offset, layout)
 
 
+@eager
 def make_tiled_mma(
     op_or_atom: MmaOp | MmaAtom,
     atom_layout_mnk: Layout | tuple[int, ...] = (1, 1, 1),

@@ -88,6 +88,13 @@ def list_parts(value: list[Any]) -> Parts:
     return Parts((list, len(value)), tuple(f"[{i}]" for i in range(len(value))), tuple(value), list)
 
 
+def dict_parts(value: dict[str, Any]) -> Parts:
+    """The parts of the arguments that a `**` parameter collects."""
+    names = tuple(value)
+    labels = tuple(f"[{name!r}]" for name in names)
+    return Parts((dict, *names), labels, tuple(value.values()), lambda values: dict(zip(names, values, strict=True)))
+
+
 def _copy_with(instance: Any, fields: dict[str, Any]) -> Any:
     """A new instance of the same class without running its constructor, which the user wrote for other moments."""
     copied = object.__new__(type(instance))

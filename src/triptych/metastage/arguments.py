@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any, Protocol, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
-from triptych.metastage.aggregates import Parts, list_parts, take_apart
+from triptych.metastage.aggregates import Parts, dict_parts, list_parts, take_apart
 from triptych.metastage.argument_kinds import ArgumentKind, Received, kind_of
 from triptych.metastage.binding_time import Constexpr
 from triptych.metastage.errors import ArgumentBindingError, ArgumentKindError
@@ -52,6 +52,9 @@ _CLASSES_BY_DTYPE = {
     if cls.width in (1, 8, 16, 32, 64) and not name.startswith("Float8")
 }
 """Numeric classes by the name that array libraries give the type: `int32`, `bfloat16`, `bool`."""
+
+KEYWORDS = "keywords"
+"""How a `**` parameter is declared: the dict that it receives is nobody else's."""
 
 _ADAPTERS: dict[type, Callable[[Any], Any]] = {}
 
@@ -162,8 +165,8 @@ def parameters_of(function: FunctionType) -> tuple[Parameter, ...]:
     """The parameters with their annotations resolved."""
     annotations = _annotations(function)
     return tuple(
-        _parameter(name, annotations.get(name), index == 0)
-        for index, name in enumerate(inspect.signature(function).parameters)
+        _parameter(name, annotations.get(name), index == 0, parameter.kind)
+        for index, (name, parameter) in enumerate(_signature(function).parameters.items())
     )
 
 
@@ -185,11 +188,13 @@ def _resolve(function: FunctionType, annotation: Any) -> Any:
         return None
 
 
-def _parameter(name: str, annotation: Any, first: bool) -> Parameter:
+def _parameter(name: str, annotation: Any, first: bool, kind: Any) -> Parameter:
     origin = getattr(annotation, "__origin__", None)
     static = any(declared is kind for declared in (annotation, origin) for kind in (Constexpr, type))
     if annotation is None and first and name in ("self", "cls"):
         static = True
+    if kind is inspect.Parameter.VAR_KEYWORD:
+        return Parameter(name, static, None if static else KEYWORDS)
     if not isinstance(annotation, type):
         return Parameter(name, static, None)
     numeric = issubclass(annotation, Numeric) or annotation in PYTHON_NUMBERS
@@ -217,11 +222,14 @@ _SIGNATURES: WeakKeyDictionary[Any, tuple[tuple[Any, ...], inspect.Signature]] =
 
 
 def _signature(function: Any) -> inspect.Signature:
-    """`inspect.signature`, which takes 20 us, remembered until the function gets other code or defaults."""
+    """`inspect.signature`, which takes 20 us, remembered until the function gets other code or defaults.
+
+    Of the function itself: what `functools.wraps` says of another one is no way to call this one.
+    """
     made_of = (function.__code__, function.__defaults__, function.__kwdefaults__)
     known = _SIGNATURES.get(function)
     if known is None or not all(map(is_, known[0], made_of)):
-        known = _SIGNATURES[function] = (made_of, inspect.signature(function))
+        known = _SIGNATURES[function] = (made_of, inspect.signature(function, follow_wrapped=False))
     return known[1]
 
 
@@ -242,7 +250,7 @@ def _cannot_bind(
         span=caller,
         found=f"{function.__name__}({', '.join(given)})",
         expected=f"{function.__name__}({', '.join(names)})",
-        instead=did_you_mean(unknown[0], names) if unknown else "",
+        instead=(did_you_mean(unknown[0], names) if unknown else "") or f"`{function.__name__}({', '.join(names)})`",
     )
 
 
@@ -281,7 +289,7 @@ def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape
     if value is None:
         return Shape(path)
     parts = argument_parts(value)
-    if parts is None:
+    if parts is None or (type(value) is dict and declared is not KEYWORDS):
         raise _not_an_argument(value, path, caller)
     shapes = tuple(shape_of(p, None, path + label, caller) for p, label in zip(parts.values, parts.labels, strict=True))
     return Shape(path, parts=parts, shapes=shapes)
@@ -295,7 +303,9 @@ def _declared(value: Any, declared: type[Numeric], path: str, caller: Span | Non
         span=caller,
         found=f"{value!r}, of type {type(value).__name__}",
         expected=f"{declared.__name__} or a Python number",
-        instead=f"{declared.__name__}(...) around the argument" if isinstance(value, Numeric) else "",
+        instead=f"{declared.__name__}(...) around the argument"
+        if isinstance(value, Numeric | str)
+        else f"a number, or a parameter without the annotation {declared.__name__}",
     )
 
 
@@ -335,6 +345,8 @@ def argument_parts(value: Any) -> Parts | None:
         return Parts((type(value), len(values)), labels, values, value.__from_jit_parts__)
     if hasattr(type(value), "__c_pointers__"):
         return _foreign_parts(value)
+    if type(value) is dict:
+        return dict_parts(value)
     return list_parts(value) if type(value) is list else take_apart(value)
 
 

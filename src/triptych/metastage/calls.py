@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from triptych.metastage import mutation, places
 from triptych.metastage.arguments import Parameter, arrange, bind
 from triptych.metastage.builtin_functions import answer_to
-from triptych.metastage.errors import EndlessInliningError
+from triptych.metastage.errors import EndlessInliningError, StaticRequiredError
 from triptych.metastage.explaining import not_callable
 from triptych.metastage.tracing import Trace, place
 from triptych.metastage.truth import require_static
@@ -41,6 +41,8 @@ class Inlining:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self._bound: dict[FunctionType, Callable[..., Any]] = {}
+        self._refused: dict[FunctionType, TriptychError] = {}
+        """Why functions of the program run as they are, unrewritten."""
         self._depth = 0
 
     def call(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -83,6 +85,11 @@ class Inlining:
             kwargs = {name: value for name, value in kwargs.items() if name not in _PLACES}
         try:
             return runnable(*args, **kwargs)
+        except StaticRequiredError as error:
+            refusal = self._refused.pop(function, None)
+            if refusal is not None:
+                _tell_why(error, function, refusal)
+            raise
         finally:
             self._depth -= 1
 
@@ -98,13 +105,22 @@ class Inlining:
             return function
         try:
             rewritten = self.trace.rewrite(function)
-        except TriptychError:
+        except TriptychError as refusal:
+            self._refused[function] = refusal
             # Meta-programming may use all of Python; a run-time value in its control flow is still an error there.
             places.register(function.__code__)
             return function
         places.register(rewritten.code)
         bound: Callable[..., Any] = rewritten.bind(self.trace.hooks)
         return bound
+
+
+def _tell_why(error: StaticRequiredError, function: FunctionType, refusal: TriptychError) -> None:
+    """A run-time condition in a function that could not be rewritten: that is what has to change."""
+    error.expected = f"{function.__name__} without what keeps it from being compiled: {refusal.found}"
+    error.instead = refusal.instead
+    if refusal.span is not None:
+        error.related.append((f"why Python runs {function.__name__} as it is", refusal.span))
 
 
 def inline_call(

@@ -15,7 +15,13 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from triptych.metastage import places
-from triptych.metastage.errors import NotCallableError, OperandTypeError, UndefinedNameError, UnpackingError
+from triptych.metastage.errors import (
+    NotCallableError,
+    OperandTypeError,
+    StaticRequiredError,
+    UndefinedNameError,
+    UnpackingError,
+)
 from triptych.metastage.scalars import NUMERIC_CLASSES
 from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
@@ -192,6 +198,18 @@ def _value(error: Any, at: TracebackType, span: Span) -> TriptychError | None:
     )
 
 
+def _index(error: Any, at: TracebackType, span: Span) -> TriptychError | None:
+    if not str(error).startswith("only integers, slices"):
+        return None
+    return StaticRequiredError(
+        "an array of NumPy is indexed while the function is traced",
+        span=span,
+        found="a run-time index",
+        expected="an index that is known while tracing",
+        instead="the array as an argument, which is a tensor then, or `tuple(TABLE)[i]` of a short one",
+    )
+
+
 _TYPE_ERRORS: tuple[tuple[re.Pattern[str], Callable[[str, re.Match[str], Span], TriptychError | None]], ...] = (
     (re.compile(r"^'(\w+)' object is not subscriptable"), _without_items),
     (re.compile(r"^'(\w+)' object does not support item assignment"), _without_items),
@@ -208,4 +226,5 @@ _BY_TYPE: dict[type[Exception], Callable[[Any, TracebackType, Span], TriptychErr
     AttributeError: _attribute,
     TypeError: _type,
     ValueError: _value,
+    IndexError: _index,
 }

@@ -99,7 +99,7 @@ def length(items: Range) -> Any:
             expected="integers of at most 32 bits",
             instead="`max(0, stop - start)` where it cannot overflow, or `.to(Int32)` of the bounds",
         )
-    return _count(*(_wide(v) for v in (items.start, items.stop, items.step)), trace)
+    return _count(_wide(items.start), _wide(items.stop), _wide(items.step), trace)
 
 
 def _wide(bound: Any) -> Any:
@@ -113,7 +113,8 @@ def _count(start: Any, stop: Any, step: Any, trace: Trace) -> Any:
         low, high = Int64(low), Int64(high)
     else:
         nonzero = (step != 0).ir_value()
-        check(trace, nonzero, "ZeroStepError", "the step of the range is 0", expected="a step above or below 0")
+        facts = {"expected": "a step above or below 0", "instead": "`if step != 0:` around the loop"}
+        check(trace, nonzero, "ZeroStepError", "the step of the range is 0", **facts)
         backward = (step < 0).ir_value()
         low, high = (_select(trace, backward, Int64(a), Int64(b)) for a, b in ((stop, start), (start, stop)))
         size = _select(trace, backward, -step, step)

@@ -14,6 +14,7 @@ from triptych.metastage.tracing import Trace, place
 from triptych.support.runtime_errors import LaunchShapeError
 from triptych.support.warnings import TriptychWarning
 
+_INSTEAD = "`smem=None`, which provides what the kernel allocates"
 _TITLE = "a block cannot have that much shared memory"
 
 
@@ -27,15 +28,19 @@ def launch_bytes(trace: Trace, kernel: KernelBody, asked: Any) -> Any:
     if isinstance(asked, Numeric) and asked.is_dynamic and asked.info.is_integer:
         holds = (asked >= needed) & (asked <= SHARED_BYTES)
         expected = f"{needed} to {SHARED_BYTES} bytes"
-        check(trace, holds.ir_value(), LaunchShapeError.__name__, _TITLE, expected=expected)
+        check(trace, holds.ir_value(), LaunchShapeError.__name__, _TITLE, expected=expected, instead=_INSTEAD)
         return asked.to(Int32)
     if isinstance(asked, bool) or not isinstance(asked, int | Numeric):
         raise LaunchShapeError(
-            "the bytes of shared memory are not an integer", span=place(), found=describe(asked), expected="smem=bytes"
+            "the bytes of shared memory are not an integer",
+            span=place(),
+            found=describe(asked),
+            expected="smem=bytes",
+            instead=_INSTEAD,
         )
     if not 0 <= int(asked) <= SHARED_BYTES:
         expected = f"0 to {SHARED_BYTES} bytes"
-        raise LaunchShapeError(_TITLE, span=place(), found=f"smem={int(asked)}", expected=expected)
+        raise LaunchShapeError(_TITLE, span=place(), found=f"smem={int(asked)}", expected=expected, instead=_INSTEAD)
     if int(asked) < needed:
         _warn(f"smem={int(asked)} is less than the {needed} bytes that {kernel.name} allocates: it gets {needed}")
     return max(int(asked), needed)
@@ -53,5 +58,6 @@ def _too_much(kernel: KernelBody) -> LaunchShapeError:
         span=place(),
         found=f"{kernel.shared_bytes} bytes",
         expected=f"at most {SHARED_BYTES} bytes",
+        instead="smaller tiles, fewer stages, or a narrower element type",
         related=[(f"{part.size} bytes: {part.what}", part.span) for part in kernel.shared if part.span is not None],
     )

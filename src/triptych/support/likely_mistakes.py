@@ -5,10 +5,11 @@ One table for each thing that a program can be mistaken about. A test runs what 
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import nearest
+from triptych.support.tracebacks import caller
 
 
 class MissingAttributeError(TriptychError, AttributeError):
@@ -109,9 +110,12 @@ NUMBERS = {
 }
 """Attributes of Python's and NumPy's numbers that run-time numbers do not have."""
 
+_SAME_NAMES = """
+    acos acosh asin asinh atan atan2 atanh cbrt ceil clamp copysign cos cosh erf erfc exp exp2 expm1 floor isfinite isinf
+    isnan log log10 log1p log2 round rsqrt sin sincos sinh sqrt tan tanh trunc
+"""
 MATHEMATICS = {
-    **{name: f"`cute.math.{name}`" for name in vars(math) if not name.startswith("_")},
-    **{name: f"`cute.math.{name}`" for name in ("cbrt", "exp2", "rsqrt", "sincos", "round", "clamp", "erf")},
+    **{name: f"`cute.math.{name}`" for name in _SAME_NAMES.split()},
     **dict.fromkeys(("fabs", "absolute", "abs"), "`abs(x)`"),
     **dict.fromkeys(("fmod", "fmax", "fmin"), "`cute.math.rem`, `cute.math.max` or `cute.math.min`"),
     **dict.fromkeys(("maximum", "max", "amax"), "`max(a, b)` of numbers, `cute.math.max(a, b)` of tensor values"),
@@ -187,7 +191,8 @@ MODULES = {
     },
     **dict.fromkeys(("zeros", "ones", "empty", "array", "tensor"), "`cute.make_rmem_tensor(shape, dtype)` in a kernel"),
     **dict.fromkeys(("load", "store"), "`x[i]` and `x[i] = value`, or `x.load()` and `x.store(v)` of a whole tensor"),
-    **dict.fromkeys(("program_id", "threadIdx", "blockIdx", "thread_idx", "block_idx"), "`cute.arch.block_idx()[0]`"),
+    **dict.fromkeys(("program_id", "blockIdx", "block_idx"), "`cute.arch.block_idx()[0]`"),
+    **dict.fromkeys(("threadIdx", "thread_idx", "thread_id"), "`cute.arch.thread_idx()[0]`"),
     **dict.fromkeys(("syncthreads", "sync_threads", "barrier"), "`cute.arch.sync_threads()`"),
     **dict.fromkeys(("atomic_add", "atomicAdd"), "`cute.arch.atomic_add(x.iterator + i, value)`"),
     **dict.fromkeys(("make_fragment", "make_rmem"), "`cute.make_rmem_tensor(shape, dtype)`"),
@@ -198,7 +203,7 @@ MODULES = {
 """Names that people look for in `triptych` and `triptych.cute`."""
 
 
-def missing_attribute(owner: str, name: str, table: dict[str, str], known: list[str], **place: object) -> Exception:
+def missing_attribute(owner: str, name: str, table: dict[str, str], known: Sequence[str], **place: object) -> Exception:
     """The error for an attribute that `owner` does not have: what it is called here, or the known name most like it."""
     guess = nearest(name, [other for other in known if not other.startswith("_")])
     instead = table.get(name) or (f"did you mean `{guess}`?" if guess else "")
@@ -209,3 +214,10 @@ def missing_attribute(owner: str, name: str, table: dict[str, str], known: list[
         instead=instead,
         **place,  # type: ignore[arg-type]
     )
+
+
+def missing_name(module: str, name: str, known: Sequence[str]) -> Exception:
+    """The error for a name that a module does not have; questions of the interpreter get the plain one."""
+    if name.startswith("__"):
+        return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+    return missing_attribute(f"module `{module}`", name, MODULES, known, span=caller())

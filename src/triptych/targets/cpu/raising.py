@@ -61,6 +61,9 @@ _TAG_NAMES = {
 """What the tags of the call path are in Python; any other object is just an object."""
 
 
+_PYTHON_TYPES = {"boolean": "bool", "signed": "int", "unsigned": "int", "float": "float"}
+
+
 class _Any(ctypes.Structure):
     """A packed value."""
 
@@ -100,6 +103,7 @@ def _refuse_count(given: int, wanted: int, name: bytes) -> None:
             span=caller(),
             found=str(given),
             expected=str(wanted),
+            instead="the run-time arguments only: Constexpr ones are part of what was compiled",
         )
     )
 
@@ -171,6 +175,7 @@ def _argument_error(tag: int, payload: int, scalar: Scalar, path: str) -> Tripty
         span=caller(),
         found=found,
         expected=f"{_accepted(scalar)} for {scalar.name}",
+        instead=f"`{_PYTHON_TYPES[scalar.kind]}({path})`, or another annotation of the parameter",
     )
 
 
@@ -188,6 +193,7 @@ def _range_error(found: str, scalar: Scalar, path: str) -> ArgumentRangeError:
         span=caller(),
         found=found,
         expected=f"an int from {scalar.low} to {scalar.high}",
+        instead=f"a parameter of a wider type, as `{path}: Int64`",
     )
 
 
