@@ -42,6 +42,7 @@ UNDEFINED = {
     "58_race_missing_barrier": "a data race",
     "A25_two_outputs_alias": "a data race",
     "A26_global_counter_no_atomic": "a data race",
+    "81_shuffle_in_branch": "a shuffle from lanes that are not there",
     "59_uninit_smem": "shared memory that is read before it is written",
     "A36_shared_between_blocks": "shared memory that is read before it is written",
 }

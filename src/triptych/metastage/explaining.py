@@ -11,7 +11,7 @@ import opcode
 import re
 from collections.abc import Callable
 from itertools import islice
-from types import CodeType, TracebackType
+from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from triptych.metastage import places
@@ -25,7 +25,7 @@ from triptych.metastage.errors import (
 from triptych.metastage.scalars import NUMERIC_CLASSES
 from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
-from triptych.support.likely_mistakes import NAMES, MissingAttributeError
+from triptych.support.likely_mistakes import MODULES, NAMES, MissingAttributeError, missing_attribute
 from triptych.support.nearest import nearest
 from triptych.support.source import Span
 from triptych.support.tracebacks import is_framework
@@ -97,6 +97,8 @@ def _attribute(error: Any, at: TracebackType, span: Span) -> TriptychError | Non
         instead = f"`[{index}]`, as in `cute.arch.thread_idx()[{index}]`: the three numbers are a tuple"
     elif error.obj is None:
         instead = _NOTHING
+    elif isinstance(error.obj, ModuleType) and error.obj.__name__.startswith("triptych."):
+        return missing_attribute(f"module {error.obj.__name__!r}", error.name, MODULES, dir(error.obj), span=span)
     else:
         return None
     found = with_article(type(error.obj).__name__)

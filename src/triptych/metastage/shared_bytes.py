@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from triptych.metastage.checks import check
@@ -11,8 +10,8 @@ from triptych.metastage.launch_shape import SHARED_BYTES
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Int32, Numeric
 from triptych.metastage.tracing import Trace, place
+from triptych.metastage.user_warnings import warn_here
 from triptych.support.runtime_errors import LaunchShapeError
-from triptych.support.warnings import TriptychWarning
 
 _INSTEAD = "`smem=None`, which provides what the kernel allocates"
 _TITLE = "a block cannot have that much shared memory"
@@ -42,14 +41,8 @@ def launch_bytes(trace: Trace, kernel: KernelBody, asked: Any) -> Any:
         expected = f"0 to {SHARED_BYTES} bytes"
         raise LaunchShapeError(_TITLE, span=place(), found=f"smem={int(asked)}", expected=expected, instead=_INSTEAD)
     if int(asked) < needed:
-        _warn(f"smem={int(asked)} is less than the {needed} bytes that {kernel.name} allocates: it gets {needed}")
+        warn_here(f"smem={int(asked)} is less than the {needed} bytes that {kernel.name} allocates: it gets {needed}")
     return max(int(asked), needed)
-
-
-def _warn(text: str) -> None:
-    """A warning at the user's line."""
-    span = place()
-    warnings.warn_explicit(text, TriptychWarning, span.file if span else __file__, span.line if span else 1)
 
 
 def _too_much(kernel: KernelBody) -> LaunchShapeError:

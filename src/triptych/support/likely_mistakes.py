@@ -6,6 +6,7 @@ One table for each thing that a program can be mistaken about. A test runs what 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import nearest
@@ -111,8 +112,8 @@ NUMBERS = {
 """Attributes of Python's and NumPy's numbers that run-time numbers do not have."""
 
 _SAME_NAMES = """
-    acos acosh asin asinh atan atan2 atanh cbrt ceil clamp copysign cos cosh erf erfc exp exp2 expm1 floor isfinite isinf
-    isnan log log10 log1p log2 round rsqrt sin sincos sinh sqrt tan tanh trunc
+    acos acosh asin asinh atan atan2 atanh cbrt ceil clamp copysign cos cosh erf erfc exp exp2 expm1 floor isfinite
+    isinf isnan log log10 log1p log2 round rsqrt sin sincos sinh sqrt tan tanh trunc
 """
 MATHEMATICS = {
     **{name: f"`cute.math.{name}`" for name in _SAME_NAMES.split()},
@@ -203,21 +204,23 @@ MODULES = {
 """Names that people look for in `triptych` and `triptych.cute`."""
 
 
-def missing_attribute(owner: str, name: str, table: dict[str, str], known: Sequence[str], **place: object) -> Exception:
+def missing_attribute(
+    owner: str, name: str, table: dict[str, str], known: Sequence[str], **place: Any
+) -> MissingAttributeError:
     """The error for an attribute that `owner` does not have: what it is called here, or the known name most like it."""
     guess = nearest(name, [other for other in known if not other.startswith("_")])
     instead = table.get(name) or (f"did you mean `{guess}`?" if guess else "")
     return MissingAttributeError(
-        f"{owner} has no attribute `{name}`",
+        f"{owner} has no attribute {name!r}",
         found=f"`.{name}`",
         expected=f"an attribute of {owner}, as `dir(...)` lists them",
         instead=instead,
-        **place,  # type: ignore[arg-type]
+        **place,
     )
 
 
-def missing_name(module: str, name: str, known: Sequence[str]) -> Exception:
+def missing_name(module: str, name: str, known: Sequence[str]) -> AttributeError:
     """The error for a name that a module does not have; questions of the interpreter get the plain one."""
     if name.startswith("__"):
         return AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
-    return missing_attribute(f"module `{module}`", name, MODULES, known, span=caller())
+    return missing_attribute(f"module {module!r}", name, MODULES, known, span=caller())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def refused(use: Callable[[Any], Any], value: Any) -> TriptychError | None:
     return None
 
 
-def errors_of(uses: dict[str, Callable[[Any], Any]], argument: Any, prepare: Callable[[Any], Any]) -> dict[str, Any]:
+def errors_of(uses: Mapping[str, Callable[[Any], Any]], argument: Any, prepare: Callable[[Any], Any]) -> dict[str, Any]:
     """What each use of an argument raises while a function is traced."""
     found: dict[str, Any] = {}
 
@@ -75,8 +76,7 @@ def errors_of(uses: dict[str, Callable[[Any], Any]], argument: Any, prepare: Cal
 def test_attributes_are_refused_with_their_advice(
     table: dict[str, str], argument: Any, prepare: Callable[[Any], Any]
 ) -> None:
-    uses = {name: (lambda value, name=name: getattr(value, name)) for name in table}
-    for name, error in errors_of(uses, argument, prepare).items():
+    for name, error in errors_of({name: attrgetter(name) for name in table}, argument, prepare).items():
         assert type(error) is MissingAttributeError, name
         assert error.instead == table[name]
         assert error.span is not None
