@@ -224,7 +224,10 @@ _SIGNATURES: WeakKeyDictionary[Any, tuple[tuple[Any, ...], inspect.Signature]] =
 
 
 def _signature(function: Any) -> inspect.Signature:
-    """`inspect.signature`, which takes 20 us, remembered until the function gets other code or defaults."""
+    """`inspect.signature`, which takes 20 us, remembered until the function gets other code or defaults.
+
+    Of the function itself: what `functools.wraps` says of another one is no way to call this one.
+    """
     made_of = (function.__code__, function.__defaults__, function.__kwdefaults__)
     known = _SIGNATURES.get(function)
     if known is None or not all(map(is_, known[0], made_of)):
@@ -250,7 +253,7 @@ def _cannot_bind(
         span=caller,
         found=f"{function.__name__}({', '.join(given)})",
         expected=f"{function.__name__}({', '.join(names)})",
-        instead=did_you_mean(unknown[0], names) if unknown else "",
+        instead=(did_you_mean(unknown[0], names) if unknown else "") or f"`{function.__name__}({', '.join(names)})`",
     )
 
 
@@ -303,7 +306,9 @@ def _declared(value: Any, declared: type[Numeric], path: str, caller: Span | Non
         span=caller,
         found=f"{value!r}, of type {type(value).__name__}",
         expected=f"{declared.__name__} or a Python number",
-        instead=f"{declared.__name__}(...) around the argument" if isinstance(value, Numeric) else "",
+        instead=f"{declared.__name__}(...) around the argument"
+        if isinstance(value, Numeric | str)
+        else f"a number, or a parameter without the annotation {declared.__name__}",
     )
 
 

@@ -68,6 +68,10 @@ def _register(code: CodeType, root: int, function: str, rewritten: bool) -> None
             _register(const, id(const) if own else root, const.co_name if own else function, rewritten)
 
 
+def is_registered(code: CodeType) -> bool:
+    return id(code) in _CODES
+
+
 def is_rewritten(code: CodeType) -> bool:
     """Whether the code is rewritten, on its own or as a part of the function that defines it."""
     known = _CODES.get(id(code))
@@ -78,6 +82,12 @@ def root_of(code: CodeType) -> int:
     """What a code object is a part of, as an identity: regions of one function have the same."""
     known = _CODES.get(id(code))
     return known.root if known is not None else id(code)
+
+
+def name_of(code: CodeType) -> str:
+    """The function that a code object is a part of."""
+    known = _CODES.get(id(code))
+    return known.function if known is not None else code.co_name
 
 
 def floor(function: F) -> F:

@@ -11,6 +11,9 @@ from typing import Any
 
 from triptych.support.forking import import_late
 
+_MISTAKES = "triptych.support.likely_mistakes"
+"""Loaded only when a name is missing."""
+
 
 class LazyNames:
     """A package's table: the public names of each module, `name=Other` where the module spells it differently."""
@@ -34,8 +37,11 @@ class LazyNames:
             return import_late(f"{self.package}.{name}")
         package = sys.modules[self.package]
         if name not in self.homes:
-            # `name` and `obj` let the interpreter add its own "Did you mean".
-            raise AttributeError(f"module {self.package!r} has no attribute {name!r}", name=name, obj=package)
+            try:
+                raise import_late(_MISTAKES).missing_name(self.package, name, package.__all__)
+            except AttributeError as error:  # a bare `raise` adds no entry for this frame, which is none of the user's
+                error.__traceback__ = None
+                raise
         home, spelled = self.homes[name]
         value = getattr(import_late(home), spelled)
         setattr(package, name, value)
