@@ -49,7 +49,8 @@ def measure(values: int, warm_up: int = WARM_UP) -> list[Row]:
             print(f"{seen[-1][0]:7,} values  {seen[-1][1]:9,.0f} KB  {seen[-1][2]:6,} mappings", file=sys.stderr)
     full = [(count, memory, mapped) for count, memory, mapped in seen if count >= min(2 * bound, values // 2)]
     (first, memory_then, mapped_then), (last, memory_now, mapped_now) = full[0], full[-1]
-    filling = (memory_then - seen[0][1]) / max(min(bound, first), 1)
+    filled, memory_filled, _ = [sample for sample in seen if sample[0] <= bound][-1]
+    filling = (memory_filled - seen[0][1]) / max(filled, 1)
     return [
         Row("Constexpr values", values, ""),
         Row("compiled versions kept", bound, ""),

@@ -75,6 +75,8 @@ class JitFunction:
         self._compiled: Recent[str, CompiledFunction] = Recent(_most_specializations)
         self._entries: Recent[Any, Entry] = Recent(_most_specializations)
         self._known_parameters: tuple[Parameter, ...] | None = None
+        self._usual_options: tuple[int, CompileOptions] | None = None
+        """Of calls that choose none themselves, and the level in force: a call with a dataclass asks each time."""
         self._warm_calls = 0
         self._name_prefix = ""
         remember(function.__code__, function.__globals__)
@@ -232,9 +234,15 @@ class JitFunction:
         return Specialization(static, shapes)
 
     def _compile_options(self, options: dict[str, Any]) -> CompileOptions:
-        chosen = {"opt_level": config().opt_level, **self._options, **options}
+        level = config().opt_level
+        if not options and self._usual_options is not None and self._usual_options[0] == level:
+            return self._usual_options[1]
+        chosen = {"opt_level": level, **self._options, **options}
         chosen.pop("target", None)
-        return CompileOptions.of(chosen)
+        found = CompileOptions.of(chosen)
+        if not options:
+            self._usual_options = (level, found)
+        return found
 
     def _target(self, options: dict[str, Any]) -> Target:
         return find_target(options.get("target") or self._options.get("target") or config().target or "cpu")
