@@ -14,8 +14,8 @@ from triptych.compiling import CompiledFunction, Job, compiled_function
 from triptych.dsl import BASE, DSL
 from triptych.ir import bindings
 from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_of
+from triptych.metastage.call_errors import DecorationError, KernelCallError
 from triptych.metastage.calls import inline_call
-from triptych.metastage.errors import DecorationError, KernelCallError
 from triptych.metastage.kernels import KernelLaunch, kernel_call
 from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization

@@ -16,7 +16,7 @@ def traced(function: Any, *args: Any) -> Traced:
     assert isinstance(function, JitFunction)
     specialization = function._specialize(bind(function.function, args, {}, None), None)
     result, _ = trace(rewrite(function.function), specialization, function.language.hooks, rewrite)
-    assert result.module.operation.verify()
+    assert result.module.read().operation.verify()
     return result
 
 

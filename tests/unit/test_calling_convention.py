@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych.metastage.errors import ArgumentBindingError, KernelCallError, StaticRequiredError
+from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError
+from triptych.metastage.errors import StaticRequiredError
 from triptych.prestage.errors import NoSourceError
 
 

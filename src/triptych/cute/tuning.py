@@ -10,7 +10,7 @@ from typing import Any
 from triptych.cute.timing import JitArguments, benchmark
 from triptych.jitting import JitFunction
 from triptych.metastage.arguments import bind
-from triptych.metastage.errors import ArgumentBindingError
+from triptych.metastage.call_errors import ArgumentBindingError
 from triptych.support.tracebacks import caller
 
 

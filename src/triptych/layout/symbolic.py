@@ -17,32 +17,9 @@ from typing import Any, TypeAlias
 from triptych.layout.errors import DeclarationError
 from triptych.layout.integers import Int, Requirement
 from triptych.layout.number_operators import Bounds, NumberOperators
+from triptych.layout.unknowns import Symbol
 
 _fresh = itertools.count(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """An unknown: the caller's value is `divisor` times it."""
-
-    name: str
-    divisor: int = 1
-    width: int = 32
-    lower: int | None = 1
-
-    def promise(self, requirement: Requirement) -> bool:
-        """Have a requirement checked when the program runs; False for an unknown that is no number then."""
-        return False
-
-    def number_of(self, value: SymInt, exact: bool) -> Any:
-        """The run-time number that an integer of such unknowns is; None when there is none.
-
-        Numbers wrap where machine integers end; `exact` asks for one that holds the value, to be compared.
-        """
-        return None
-
-    def __str__(self) -> str:
-        return self.name if self.divisor == 1 else f"({self.name}/{self.divisor})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,9 +116,11 @@ class SymInt(NumberOperators):
         return next(iter(self.symbols)).promise(requirement)
 
     def run_time_number(self, *, exact: bool = False) -> Any:
+        """The number that it is when the program runs; None when its unknowns are no numbers then."""
         return next(iter(self.symbols)).number_of(self, exact)
 
     def bounds(self) -> Bounds:
+        """The least and the greatest value that are known of it; None where nothing is."""
         below = lower_bound(-self)
         return lower_bound(self), None if below is None else -below
 

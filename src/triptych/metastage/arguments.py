@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from triptych.metastage.aggregates import Parts, list_parts, take_apart
 from triptych.metastage.argument_kinds import ArgumentKind, Received, kind_of
 from triptych.metastage.binding_time import Constexpr
-from triptych.metastage.errors import ArgumentBindingError, ArgumentKindError
+from triptych.metastage.call_errors import ArgumentBindingError, ArgumentKindError
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, numeric_class
 from triptych.metastage.static_parts import Static, attributes, static_part

@@ -17,8 +17,9 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.passes import verify
 from triptych.metastage import places
 from triptych.metastage.arguments import Parameter, arrange
+from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
 from triptych.metastage.calls import declared_arguments
-from triptych.metastage.errors import ArgumentBindingError, KernelCallError, LeakedValueError, ReturnValueError
+from triptych.metastage.errors import LeakedValueError
 from triptych.metastage.kernel_arguments import Rebuild, flatten
 from triptych.metastage.kernel_body import KernelBody, symbol
 from triptych.metastage.launch_options import LaunchKeywords, LaunchOptions

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
-from triptych.metastage.errors import ArgumentBindingError
+from triptych.metastage.call_errors import ArgumentBindingError
 from triptych.metastage.launch_shape import dimensions_of, static_dimensions
 from triptych.metastage.plans import describe
 from triptych.metastage.tracing import place

@@ -8,7 +8,7 @@ from typing import Any
 
 from triptych.metastage import places
 from triptych.metastage.aggregates import take_apart
-from triptych.metastage.errors import ReturnValueError
+from triptych.metastage.call_errors import ReturnValueError
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Numeric, as_number
 from triptych.stages import Leaf

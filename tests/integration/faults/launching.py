@@ -11,7 +11,7 @@ from tests.integration.faults.fault import Fault
 from tests.unit.cute.memory import aligned
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.metastage.errors import KernelCallError
+from triptych.metastage.call_errors import KernelCallError
 from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError, LaunchShapeError
 from triptych.support.tensor_errors import (
     ArgumentTensorError,

@@ -15,7 +15,8 @@ from triptych import cuda, cute
 from triptych.cute.errors import StaticTensorError
 from triptych.cute.runtime import make_fake_stream
 from triptych.ir.errors import LoweringError
-from triptych.metastage.errors import ArgumentBindingError, KernelCallError, LeakedValueError, ReturnValueError
+from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
+from triptych.metastage.errors import LeakedValueError
 from triptych.metastage.tracing import active
 from triptych.support.errors import TriptychError
 from triptych.support.runtime_errors import ArgumentTypeError, LaunchShapeError

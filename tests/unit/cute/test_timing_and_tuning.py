@@ -12,7 +12,7 @@ import triptych as tt
 from triptych import cute
 from triptych.cute import testing
 from triptych.cute.errors import TensorError
-from triptych.metastage.errors import ArgumentBindingError
+from triptych.metastage.call_errors import ArgumentBindingError
 
 
 def test_mean_is_in_microseconds() -> None:

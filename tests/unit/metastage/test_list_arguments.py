@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych import cute
-from triptych.metastage.errors import ArgumentKindError, DynamicMutationError
+from triptych.metastage.call_errors import ArgumentKindError
+from triptych.metastage.errors import DynamicMutationError
 from triptych.support.runtime_errors import ArgumentTypeError
 
 

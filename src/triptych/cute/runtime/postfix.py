@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from triptych.layout import Int, SymInt
-from triptych.layout.symbolic import Atom, Monomial, Symbol
+from triptych.layout.symbolic import Atom, Monomial
+from triptych.layout.unknowns import Symbol
 
 Rename = Callable[[str], str]
 
