@@ -28,7 +28,8 @@ STEPS = 200
 """Instructions after which it is asked each time, one after the other: they take half a millisecond."""
 
 _OWN = __name__.partition(".")[0]
-_IMPORT_SYSTEM = "importlib._bootstrap"
+_NOT_TO_BE_LEFT = frozenset({"importlib._bootstrap", "weakref", "_weakrefset"})
+"""Half a native module is not importable, and what is raised when an object goes, as in `__del__`, is only printed."""
 _BORROWED = frozenset({*sys.stdlib_module_names, "torch_mlir", "llvmlite", "tvm_ffi"})
 """Packages whose frames belong to whoever called them."""
 _interrupt_main: Callable[[int], None] = _thread.interrupt_main  # type: ignore[assignment]  # of any signal
@@ -155,23 +156,18 @@ def _ask(number: int) -> None:
 
 
 def _may_arrive(frame: FrameType | None) -> bool:
+    """Whether what runs down from the compiler's innermost frame is the user's, or that frame may be left."""
+    is_users = False
     while frame is not None:
-        package = _module(frame).partition(".")[0]
+        module = _module(frame)
+        package = module.partition(".")[0]
+        if module in _NOT_TO_BE_LEFT or frame.f_code.co_name == "__del__":
+            return False
         if package == _OWN:
-            return id(frame.f_code) in _INTERRUPTIBLE
-        if package not in _BORROWED:
-            return not _is_imported_for_us(frame)
+            return is_users or id(frame.f_code) in _INTERRUPTIBLE
+        is_users = is_users or package not in _BORROWED
         frame = frame.f_back
     return True
-
-
-def _is_imported_for_us(frame: FrameType | None) -> bool:
-    """Whether a frame runs while a module is imported: half a native module cannot be imported again."""
-    while frame is not None and _module(frame).partition(".")[0] != _OWN:
-        if _module(frame) == _IMPORT_SYSTEM:
-            return True
-        frame = frame.f_back
-    return False
 
 
 def _module(frame: FrameType) -> str:

@@ -143,6 +143,25 @@ def test_an_interrupt_at_the_terminal_does_not_end_a_worker(pool: WorkerPool) ->
     assert pool.pids() == before
 
 
+def test_a_compilation_that_is_left_ends_its_worker(pool: WorkerPool) -> None:
+    pool.compile(Request(), DOUBLE)
+    before = pool.pids()
+    with pytest.raises(TimeoutError):
+        pool.submit(Request(), SLOW).result(0.2)
+    started = time.monotonic()
+    assert pool.compile(Request(), DOUBLE).object
+    assert time.monotonic() - started < 10
+    assert pool.pids() != before
+
+
+def test_one_that_still_waits_for_a_worker_is_forgotten(pool: WorkerPool) -> None:
+    first, second, third = (pool.submit(Request(), text) for text in (SLOW, SLOW, DOUBLE))
+    for left in (second, first):
+        with pytest.raises(TimeoutError):
+            left.result(0.1)
+    assert third.result(60).object
+
+
 def test_more_work_than_workers_waits_its_turn(pool: WorkerPool) -> None:
     pending = [pool.submit(Request(), DOUBLE) for _ in range(5)]
     assert all(future.result(30).object for future in reversed(pending))
@@ -209,6 +228,35 @@ def test_workers_end_with_their_parent_however_it_ends(ending: str) -> None:
     while any(_runs(worker) for worker in workers):
         assert time.monotonic() < deadline
         time.sleep(0.02)
+
+
+BUSY_ORPHAN = f"""
+import os, time
+from triptych.ir.worker import Request, WorkerPool
+pool = WorkerPool(1)
+pool.compile(Request(), {DOUBLE!r})
+if os.fork() == 0:
+    time.sleep(30)  # holds all that was open at the fork
+    os._exit(0)
+slow = "".join(f"%a{{i}} = load volatile i64, ptr %p\\n" for i in range(30_000))
+pool.submit(Request(), "define i64 @f(ptr %p) {{\\n" + slow + "ret i64 %a1 }}")
+print(*pool.pids(), flush=True)
+time.sleep(0.5)
+os.kill(os.getpid(), 9)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="needs /proc")
+def test_a_worker_that_works_ends_with_its_parent() -> None:
+    with subprocess.Popen([sys.executable, "-c", BUSY_ORPHAN], stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        worker = Path(f"/proc/{parent.stdout.readline().strip()}")
+        deadline = time.monotonic() + 15
+        while _runs(worker):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert parent.wait() == -9
+        parent.stdout.close()
 
 
 def _runs(process: Path) -> bool:
