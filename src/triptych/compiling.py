@@ -24,6 +24,7 @@ from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
 from triptych.support.streams import is_stream_class, stream_handle
+from triptych.support.torch_tracers import opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,6 +202,7 @@ class CompiledFunction:
     usage = View[Any]("usage")
     """The same with what follows from it: how many blocks fit, and which accesses to memory could be wider."""
 
+    @opaque
     def call_packed(self, *args: Any, **keywords: Any) -> Any:
         """Flatten aggregates to numbers, call, rebuild the result. Keywords of the target, `stream`, are passed on."""
         try:

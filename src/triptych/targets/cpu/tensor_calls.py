@@ -127,9 +127,9 @@ def _naming(leaf: Leaf) -> Iterator[None]:
 def _readable(value: Any, leaf: Leaf) -> Any:
     if leaf.memory is None:
         return value
-    is_read_natively(type(value))
     enter_elements()
     view = _view(value, leaf)
+    is_read_natively(type(value))
     is_read_natively(type(view))
     if view.read_only and leaf.memory.written:
         raise ReadOnlyTensorError(
