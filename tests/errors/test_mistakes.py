@@ -22,6 +22,7 @@ from triptych.tools.errors_page import errors
 
 MISTAKES = mistakes()
 NOT_BY_A_PROGRAM = {
+    "TT0104",  # takes a very long program: tests/integration/test_long_programs.py
     "TT0502",  # the code generator refuses what the compiler emits only by a bug of the compiler
     "TT0503",  # as above, when LLVM aborts
     "TT0506",  # a broken installation

@@ -18,21 +18,27 @@ from triptych.metastage import places
 from triptych.metastage.contraction import Contraction
 from triptych.metastage.kernel_body import KernelBody
 from triptych.stages import Rewritten
+from triptych.support.recursion import TooDeepError
 from triptych.support.source import Span
 
 Rewrite = Callable[[FunctionType], Rewritten]
 
 
+DEEPEST_REGION = 500
+"""Regions inside each other. MLIR follows them by recursion, and its stack ends between 1,000 and 3,000 of them."""
+
+
 class Region:
     """A stretch of program that is being traced; its values may be used only while it is open."""
 
-    __slots__ = ("attributes", "dynamic", "insertion", "open", "parent", "span", "trace", "what")
+    __slots__ = ("attributes", "depth", "dynamic", "insertion", "open", "parent", "span", "trace", "what")
 
     def __init__(
         self, trace: Trace, parent: Region | None, what: str, insertion: Any, attributes: Sequence[Place] = ()
     ) -> None:
         self.trace = trace
         self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.what = what
         """`branch`, `loop`, `function` …: how an error names it."""
         self.span = places.here()
@@ -137,7 +143,11 @@ class Trace:
         """Trace into `block` of a construct that hands on `names`; afterwards the values made there are closed."""
         outer, insertion = self.region, self.builder.insertion
         attributes = [name for name in names if isinstance(name, Place)]
-        self.region = region = Region(self, outer, what, self.builder.at_end(block), attributes)
+        region = Region(self, outer, what, self.builder.at_end(block), attributes)
+        if region.depth > DEEPEST_REGION:
+            nested = "branches and loops one inside the other"
+            raise too_deep(region.span, f"{region.depth} {nested}", f"at most {DEEPEST_REGION} of them")
+        self.region = region
         self.builder.insertion = region.insertion
         try:
             yield region
@@ -196,6 +206,17 @@ def activated(trace: Trace) -> Iterator[Trace]:
         TRACING.remove(trace)
         trace.region.open = False
         trace._frame = None
+
+
+def too_deep(span: Span | None, found: str, expected: str) -> TooDeepError:
+    """The error for a program that is nested too deep, at the place that was being traced."""
+    return TooDeepError(
+        "the program is nested too deep to be compiled",
+        span=span,
+        found=found,
+        expected=expected,
+        instead="a loop in the place of a recursion, or a call from less deep in the program that calls",
+    )
 
 
 def place() -> Span | None:

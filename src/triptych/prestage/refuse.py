@@ -7,6 +7,7 @@ import ast
 from triptych.prestage.build import HOOKS
 from triptych.prestage.errors import UnsupportedSyntaxError
 from triptych.prestage.walking import children
+from triptych.support.recursion import TooDeepError
 from triptych.support.source import Span
 
 _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
@@ -80,6 +81,25 @@ def walrus_in_lazy_operand(node: ast.AST, file: str) -> UnsupportedSyntaxError:
         file,
         "`:=` in a conditionally evaluated operand inside a lambda or comprehension",
         "a nested function with an `if` statement",
+    )
+
+
+def too_deep(tree: ast.AST, file: str) -> TooDeepError:
+    """The error for a tree that takes more than Python's stack, at the statement that goes deepest."""
+    deepest, depth, statement = 0, 0, tree
+    pending: list[tuple[ast.AST, int, ast.AST]] = [(tree, 0, tree)]
+    while pending:
+        node, depth, around = pending.pop()
+        around = node if isinstance(node, ast.stmt) else around
+        if depth > deepest:
+            deepest, statement = depth, around
+        pending += [(child, depth + 1, around) for child in children(node)]
+    return TooDeepError(
+        "the program is nested too deep to be rewritten",
+        span=span_of(statement, file),
+        found=f"a tree of {deepest} nodes one inside the other",
+        expected="what Python's stack has room for here (`sys.getrecursionlimit()`)",
+        instead="several statements, each with a part of it",
     )
 
 
