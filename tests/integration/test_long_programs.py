@@ -107,9 +107,9 @@ def test_rows_of_two_hundred(shape: str) -> None:
     "text",
     [
         lines("g = lambda y: " + row(" and ", lambda k: f"y != {k}", 400), "return g(x)"),
-        lines("return [x" + " + 1" * 900 + " for _ in range(2)][0]"),
+        lines("return [x" + " + 1" * 1_500 + " for _ in range(2)][0]"),
         lines("return x" + ".real" * 900),
-        lines(f"return (y := x){' + 1' * 900}"),
+        lines(f"return (y := x){' + 1' * 1_500}"),
     ],
     ids=["lambda", "comprehension", "attributes", "walrus"],
 )
@@ -147,7 +147,7 @@ def test_a_variable_that_is_dead_after_an_exit_may_change_its_type() -> None:
         if x > 1:
             if x > 2 and x > 3:
                 return tt.Float64(0)
-            t = x * 2
+            t = x * 2  # type: ignore[assignment]
             if x > 2 and x < 5:
                 return tt.Float64(t)
             t = tt.Float64(7)

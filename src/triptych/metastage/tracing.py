@@ -17,6 +17,7 @@ from triptych.ir.location import Locations
 from triptych.metastage import places
 from triptych.metastage.contraction import Contraction
 from triptych.metastage.kernel_body import KernelBody
+from triptych.metastage.progress import Progress
 from triptych.stages import Rewritten
 from triptych.support.recursion import TooDeepError
 from triptych.support.source import Span
@@ -66,6 +67,7 @@ class Trace:
         self.builder = Builder()
         self.contraction = Contraction(self.builder, contract_everywhere, contract)
         self.locations = Locations(self.builder.context)
+        self.progress = Progress()
         self.region: Region = Region(self, None, "function", None)
         self.prints = False
         self.loops = False
@@ -123,7 +125,10 @@ class Trace:
         self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None
     ) -> Any:
         """Emit one operation with one result of the MLIR type written `result`."""
-        builder = self.builder
+        builder, progress = self.builder, self.progress
+        progress.emitted += 1
+        if progress.emitted >= progress.look_at:
+            progress.look()
         return builder.value(name, operands, builder.type(result), self.location(), attributes)
 
     def operation(
@@ -135,6 +140,7 @@ class Trace:
         regions: int = 0,
     ) -> Any:
         """Emit one operation of any shape; `results` are MLIR types."""
+        self.progress.emitted += 1
         return self.builder.operation(name, operands, results, self.location(), attributes, regions)
 
     # regions ----------------------------------------------------------------------------------------------------
@@ -204,6 +210,7 @@ def activated(trace: Trace) -> Iterator[Trace]:
     finally:
         _ACTIVE.trace = previous
         TRACING.remove(trace)
+        trace.progress.finish()
         trace.region.open = False
         trace._frame = None
 

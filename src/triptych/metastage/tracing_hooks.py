@@ -46,9 +46,7 @@ from triptych.metastage.truth import condition, is_dynamic, require_static
 from triptych.metastage.user_code import HEAP_TYPE, is_own, user_method
 from triptych.metastage.variables import Partial, Pending, bare
 from triptych.support.articles import with_article
-
-MOST_UNROLLED = 10_000
-"""Iterations of a `while` that Python runs while tracing before it is taken for endless."""
+from triptych.support.config import config
 
 _MEMBERSHIP = ("in", "not in")
 _IDENTITY = ("is", "is not")
@@ -156,7 +154,7 @@ class TracingHooks(PythonHooks):
     ) -> None:
         """A loop that Python runs: after a run-time exit, each further iteration is guarded by it."""
         flags = [names.index(flag) for flag in exits]
-        for item in self.iterate(iterable):
+        for item in self.trace.progress.each(self.iterate(iterable)):
             self.guard(exits, (), lambda item=item: body(item), names, get, set)  # type: ignore[misc]
             if _is_raised(flags, get):
                 break
@@ -177,15 +175,16 @@ class TracingHooks(PythonHooks):
         set: Set = ignore_values,
     ) -> None:
         flags = [names.index(flag) for flag in exits]
-        for _ in range(MOST_UNROLLED):
+        most = config().unroll_limit
+        for _ in self.trace.progress.each(range(most)):
             outcome = self._iteration(test, body, exits, names, get, set)
             if outcome is not True or _is_raised(flags, get):
                 return
         raise StaticRequiredError(
-            f"the loop has not ended after {MOST_UNROLLED} iterations run while tracing",
+            f"the loop has not ended after {most:,} iterations run while tracing",
             span=place(),
             found="a test that is known while tracing, so that Python runs the loop",
-            expected="a loop that ends, or one that is decided at run time",
+            expected="a loop that ends before, or TRIPTYCH_UNROLL_LIMIT set to more than it runs",
             instead="`while True:` with a `break`, or a test on run-time values",
         )
 

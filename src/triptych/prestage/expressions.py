@@ -182,6 +182,8 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Chains such as `a + b + c` nest to the left: as deep as they are long, so without recursion."""
+        if self._is_long(node):
+            return self._long(node)
         chain = [node]
         while isinstance(chain[-1].left, ast.BinOp):
             chain.append(chain[-1].left)
@@ -215,15 +217,10 @@ class ExpressionRewriter(ast.NodeTransformer):
         return build.at(ast.FormattedValue(build.at(text, node.value), -1, None), node)
 
     # long rows of operands --------------------------------------------------------------------------------------
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        if self._is_long(node):
-            return self._long(node)
-        self.generic_visit(node)
-        return node
-
     def _is_long(self, node: LongExpression) -> bool:
         """Where no statement can be put in front, as in a comprehension, rows stay as they are."""
-        return not self._own_names and not isinstance(self.frame.function, ast.Lambda) and is_long(node)
+        cannot = self._own_names or self._showing or isinstance(self.frame.function, ast.Lambda)
+        return not cannot and is_long(node)
 
     def _long(self, node: LongExpression) -> ast.expr:
         function = as_function(node, f"_tt_row_{self.frame.fresh_number()}")

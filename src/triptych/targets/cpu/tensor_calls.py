@@ -20,6 +20,7 @@ from triptych.support.tensor_errors import (
     ReadOnlyTensorError,
     UnsupportedTensorError,
 )
+from triptych.support.torch_tracers import check_untraced
 from triptych.support.tracebacks import caller
 from triptych.targets.cpu.tensor_types import enter_elements, is_read_natively
 from triptych.targets.cpu.torch_tensors import is_torch
@@ -143,6 +144,7 @@ def _readable(value: Any, leaf: Leaf) -> Any:
 
 
 def _view(value: Any, leaf: Leaf) -> TensorView:
+    check_untraced(value)
     if not isinstance(value, TensorView) and not hasattr(type(value), "__dlpack__"):
         raise ArgumentTypeError(
             f"argument {leaf.path!r} must be a tensor, not {_kind(value)}",

@@ -22,7 +22,7 @@ _GETTER_OFFSET = 40
 
 
 class TorchFields(ctypes.Structure):
-    """Offsets in bytes, the getter that is asked where a tensor has anything to do with gradients, and who may record."""
+    """Offsets in bytes, the getter that is asked where gradients may be followed, and the test whether anybody records."""
 
     _fields_ = [
         ("tensor", ctypes.c_int64),
