@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -10,11 +11,13 @@ from typing import Any, Generic, TypeVar, overload
 
 from triptych.boundary import for_user
 from triptych.dsl import DSL
+from triptych.metastage import places
 from triptych.metastage.arguments import Shape, defaults_of
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.results import Rebuild
 from triptych.metastage.streams import STREAM
 from triptych.metastage.trace import Specialization, trace
+from triptych.metastage.tracing import too_deep
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.errors import MissingViewError
@@ -23,8 +26,10 @@ from triptych.objectstage.target import CompileOptions, Target
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
+from triptych.support.errors import TriptychError
 from triptych.support.interrupts import interruptible
 from triptych.support.streams import is_stream_class, stream_handle
+from triptych.support.torch_tracers import opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +208,7 @@ class CompiledFunction:
     usage = View[Any]("usage")
     """The same with what follows from it: how many blocks fit, and which accesses to memory could be wider."""
 
+    @opaque
     def call_packed(self, *args: Any, **keywords: Any) -> Any:
         """Flatten aggregates to numbers, call, rebuild the result. Keywords of the target, `stream`, are passed on."""
         try:
@@ -238,7 +244,14 @@ class CompiledFunction:
 
 def compiled_function(job: Job, likely: CompiledFunction | None = None) -> CompiledFunction:
     """Compile and wrap. A function over numbers and tensors gets a class of its own, whose `__call__` is the entry."""
-    rewritten, loaded, rebuild = compile_stages(job, None if likely is None else likely._loaded)
+    try:
+        rewritten, loaded, rebuild = compile_stages(job, None if likely is None else likely._loaded)
+    except RecursionError as error:
+        if isinstance(error, TriptychError):
+            raise
+        found = f"Python's stack, which takes {sys.getrecursionlimit()} calls, is full"
+        span = places.innermost(error.__traceback__)
+        raise too_deep(span, found, "a program that it has room for") from None
     shapes = job.specialization.shapes
     defaults = {name: value for name, value in defaults_of(job.function).items() if name in shapes}
     has_tensors = any(leaf.memory is not None for leaf in loaded.compiled.lowered.traced.parameters)

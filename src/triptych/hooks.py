@@ -173,8 +173,10 @@ class Hooks(Protocol):
     ) -> None:
         """Run `body()` while `test()` holds (`while True:` arrives as the constant) and no exit was taken."""
 
-    def guard(self, exits: Names, rest: Thunk, names: Names = (), get: Get = ..., set: Set = ...) -> None:
-        """Run `rest`, what follows a possible early exit, unless one of the flags `exits` is true."""
+    def guard(self, exits: Names, dead: Names, rest: Thunk, names: Names = (), get: Get = ..., set: Set = ...) -> None:
+        """Run `rest`, what follows a possible early exit, unless one of the flags `exits` is true.
+
+        Nobody reads the variables `dead` (a subset of `names`) where an exit leads."""
 
     def left(self, flags: tuple[Any, ...]) -> tuple[Any, ...]:
         """The exit flags at a point that no path reaches without having taken one of them."""
@@ -299,6 +301,7 @@ class PythonHooks:
     def guard(
         self,
         exits: Names,
+        dead: Names,
         rest: Thunk,
         names: Names = (),
         get: Get = no_values,

@@ -31,6 +31,7 @@ from triptych.support.interrupts import held
 from triptych.support.recent import Recent
 from triptych.support.source import Span
 from triptych.support.source_texts import remember
+from triptych.support.torch_tracers import opaque, tell_torch
 from triptych.support.tracebacks import caller
 from triptych.warm import warm_call
 
@@ -98,8 +99,10 @@ class JitFunction:
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.function.__module__}.{self.function.__qualname__}>"
 
+    @opaque
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         try:
+            tell_torch()
             return self._run(args, kwargs, caller())
         except Exception as error:
             for_user(error)
@@ -110,6 +113,7 @@ class JitFunction:
         with trace.contraction.inlined(self._contract):
             return inline_call(trace, self.function, self._parameters_now(), args, kwargs)
 
+    @opaque
     def compile(self, *args: Any, **kwargs: Any) -> CompiledFunction:
         """Compile for these arguments without running; the result takes only the dynamic ones."""
         try:
@@ -150,6 +154,7 @@ class JitFunction:
         """What the function is called in generated code."""
         return "_".join(filter(None, (self._name_prefix, self.function.__name__)))
 
+    @opaque
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
         trace = active()
         if trace is not None:
@@ -320,6 +325,7 @@ class Compiler:
             for_user(error)
             raise
 
+    @opaque
     def __call__(
         self,
         function: Callable[..., Any],
@@ -416,6 +422,7 @@ def _decorate(cls: type[JitFunction], function: Any, language: DSL, preprocessor
         return type(function)(_decorate(cls, function.__func__, language, preprocessor, options))
     if not isinstance(function, FunctionType):
         raise _cannot_decorate(decorator.__name__, function)
+    tell_torch()
     return cls(function, language, preprocessor, options)
 
 

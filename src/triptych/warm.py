@@ -15,6 +15,7 @@ from triptych.metastage.static_parts import identity
 from triptych.metastage.tracing import TRACING, active
 from triptych.objectstage.guards import Guard
 from triptych.support.config import OVERRIDES
+from triptych.support.torch_tracers import opaque, tell_torch
 
 _CONSTANTS = frozenset({bool, int, str, bytes})
 """Equal values of one of these types are the same constant; a float is not (`0.0 == -0.0`)."""
@@ -66,7 +67,8 @@ def warm_call(
         dynamic=", ".join(name for name, fixed in zip(given, static, strict=True) if not fixed),
     )
     exec(compile(text, "<guard>", "exec"), names)
-    call: Callable[..., Any] = names["__call__"]
+    call: Callable[..., Any] = opaque(names["__call__"])
+    tell_torch()
     return call
 
 

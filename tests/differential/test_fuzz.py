@@ -15,8 +15,11 @@ from tests.differential.choices import DrawnChoices, RandomChoices
 from tests.differential.generator import SMALL, generate
 from tests.differential.oracle import agree, same_value
 from tests.differential.program import Program
+from triptych.prestage import sizes
 
 SEEDS = range(1_000_000, 1_001_000)
+CUT_UP_SEEDS = range(2_000_000, 2_001_000)
+"""As long programs are treated: every `elif`, early exit and operand beyond the first is cut off."""
 
 
 @st.composite
@@ -27,6 +30,13 @@ def programs(draw: st.DrawFn) -> Program:
 @pytest.mark.slow
 def test_all_executions_agree_on_a_fixed_list_of_seeds() -> None:
     run_seeds(lambda seed: agree(generate(RandomChoices(seed))), SEEDS, seconds=60.0, fewest=40)
+
+
+@pytest.mark.slow
+def test_all_executions_agree_on_programs_that_are_cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("MOST_NESTED", "MOST_TERMS", "MOST_IN_A_SCOPE"):
+        monkeypatch.setattr(sizes, name, 1)
+    run_seeds(lambda seed: agree(generate(RandomChoices(seed))), CUT_UP_SEEDS, seconds=40.0, fewest=20)
 
 
 @pytest.mark.slow

@@ -62,6 +62,8 @@ def test_page_runs_and_keeps_its_promises(
     monkeypatch: pytest.MonkeyPatch,
     pytestconfig: pytest.Config,
 ) -> None:
+    if any("import torch\n" in block.code for block in blocks(page)):
+        pytest.importorskip("torch")
     module = ModuleType(page.stem)
     monkeypatch.setitem(sys.modules, page.stem, module)
     for block in blocks(page):

@@ -24,6 +24,7 @@ from triptych.tools.errors_page import errors
 MISTAKES = mistakes()
 NOT_BY_A_PROGRAM = {
     "TT0103",  # a file that is edited after it was imported
+    "TT0104",  # takes a very long program: tests/integration/test_long_programs.py
     "TT0502",  # the code generator refuses what the compiler emits only by a bug of the compiler
     "TT0503",  # as above, when LLVM aborts
     "TT0506",  # a broken installation
@@ -33,6 +34,7 @@ NOT_BY_A_PROGRAM = {
     "TT0513",
     "TT0514",
     "TT0515",
+    "TT0649",  # needs torch: tests/integration/test_torch_tracers.py
     "TT0701",  # plug-ins: their own tests
     "TT0702",
     "TT0703",  # settings, command line: their own tests

@@ -21,6 +21,7 @@ from tests.differential.oracle import run_cpython, run_python_hooks, same_value
 from tests.laws.rewriting import assignments, branches, loops, names
 from tests.unit.prestage.sources import module
 from triptych.hooks import PythonHooks
+from triptych.prestage import sizes
 from triptych.prestage.rewrite import rewrite
 
 TABLE: Mapping[str, str] = {
@@ -38,6 +39,14 @@ MEMBERS: Mapping[type, Callable[[Any], Any]] = {
     classmethod: lambda member: classmethod(rewritten(member.__func__)),
     property: lambda member: property(rewritten(member.fget)),
 }
+
+
+@pytest.fixture(params=["whole", "cut up"], autouse=True)
+def cut_up(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs as they are, and as the parts of programs that are far longer are treated."""
+    if request.param == "cut up":
+        for name in ("MOST_NESTED", "MOST_TERMS", "MOST_IN_A_SCOPE"):
+            monkeypatch.setattr(sizes, name, 1)
 
 
 def rewritten(function: FunctionType) -> Callable[..., Any]:

@@ -68,7 +68,7 @@ def test_while_takes_a_constant_or_a_closure(test: bool | None, exits: tuple[str
 @pytest.mark.parametrize("flags", [(False, False), (True, False), (False, True), (True, True)])
 def test_guard_runs_the_rest_only_if_no_exit_was_taken(flags: tuple[bool, bool]) -> None:
     log: list[object] = []
-    hooks.guard(("a", "b"), noted(log, "rest"), ("a", "b"), lambda: flags)
+    hooks.guard(("a", "b"), (), noted(log, "rest"), ("a", "b"), lambda: flags)
     assert log == ([] if any(flags) else ["rest"])
 
 

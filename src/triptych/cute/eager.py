@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar
 
 from triptych.boundary import for_user
 from triptych.support.errors import TriptychError
+from triptych.support.torch_tracers import opaque, tell_torch
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -16,9 +17,11 @@ T = TypeVar("T")
 def eager(function: Callable[P, T]) -> Callable[P, T]:
     """Decorator for such a function."""
 
+    @opaque
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
+            tell_torch()
             return function(*args, **kwargs)
         except TriptychError as error:
             for_user(error)

@@ -31,6 +31,7 @@ from triptych.support.nearest import did_you_mean
 from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.source import Span
 from triptych.support.streams import is_stream_class, stream_handle
+from triptych.support.torch_tracers import check_untraced
 
 T = TypeVar("T")
 
@@ -276,6 +277,7 @@ def arrange(function: Any, bound: dict[str, Any]) -> tuple[list[Any], dict[str, 
 def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape:
     """What `value` is at run time."""
     value = adapted(value)
+    check_untraced(value)
     if declared is STREAM and value is not None and not hasattr(type(value), "__argument_kind__"):
         stream_handle(value, caller)
         return Shape(path, kind=STREAM)

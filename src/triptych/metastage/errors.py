@@ -418,3 +418,30 @@ def f(n: tt.Int32):
 
 f(3)
 """
+
+
+class LongTraceError(TriptychError, RuntimeError):
+    """A program becomes too long while it is traced, most often by a loop that is unrolled."""
+
+    code = "TT0219"
+    failing = """
+from triptych.support.config import override
+
+@tt.jit
+def f(x: tt.Int32):
+    for i in tt.range_constexpr(10_000_000):
+        x = x * 3 + i
+    return x
+
+with override(trace_limit=10_000):  # a million, if nothing else is said
+    f(1)
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Int32):
+    for i in range(10_000_000):
+        x = x * 3 + i
+    return x
+
+f(1)
+"""

@@ -35,9 +35,9 @@ def _marked(flag: Boolean, group: list[ExitFlag]) -> ExitFlag:
     return marked
 
 
-def certainly_left(flags: Sequence[Any]) -> bool:
-    """Whether the flags include a whole group."""
-    return any(
+def is_left(flags: Sequence[Any]) -> bool:
+    """Whether one of the flags is certainly raised, or they include a whole group."""
+    return any(flag is True for flag in flags) or any(
         all(any(member is flag for flag in flags) for member in flag.group)
         for flag in flags
         if isinstance(flag, ExitFlag)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import TypeVar
 
 from triptych.support.source import Span
@@ -132,6 +132,16 @@ def here() -> Span | None:
     """The innermost position in the user's program, if any is running."""
     frame = user_frame(sys._getframe(1))
     return _span(id(frame.f_code), frame.f_lasti) if frame is not None else None
+
+
+def innermost(traceback: TracebackType | None) -> Span | None:
+    """The innermost position in the user's program of an exception."""
+    found = None
+    while traceback is not None:
+        if id(traceback.tb_frame.f_code) in _CODES:
+            found = id(traceback.tb_frame.f_code), traceback.tb_lasti
+        traceback = traceback.tb_next
+    return _span(*found) if found is not None else None
 
 
 def last_return(code: CodeType) -> Span:

@@ -63,6 +63,7 @@ def trace(
     current = Trace(rewrite, contract_everywhere, contract)
     current.hooks = make_hooks(current)
     function, code = _runnable(rewritten, current)
+    current.progress.name = code.co_name
     places.register(code, rewritten=isinstance(rewritten, Rewritten))
     span = Span(code.co_filename, code.co_firstlineno, function=code.co_name)
     builder, location = current.builder, current.locations.of((span,))

@@ -18,22 +18,29 @@ from triptych.ir.location import Locations
 from triptych.metastage import places
 from triptych.metastage.contraction import Contraction
 from triptych.metastage.kernel_body import KernelBody
+from triptych.metastage.progress import Progress
 from triptych.stages import Rewritten
+from triptych.support.recursion import TooDeepError
 from triptych.support.source import Span
 
 Rewrite = Callable[[FunctionType], Rewritten]
 
 
+DEEPEST_REGION = 500
+"""Regions inside each other. MLIR follows them by recursion, and its stack ends between 1,000 and 3,000 of them."""
+
+
 class Region:
     """A stretch of program that is being traced; its values may be used only while it is open."""
 
-    __slots__ = ("attributes", "dynamic", "insertion", "open", "parent", "span", "trace", "what")
+    __slots__ = ("attributes", "depth", "dynamic", "insertion", "open", "parent", "span", "trace", "what")
 
     def __init__(
         self, trace: Trace, parent: Region | None, what: str, insertion: Any, attributes: Sequence[Place] = ()
     ) -> None:
         self.trace = trace
         self.parent = parent
+        self.depth: int = 0 if parent is None else parent.depth + 1
         self.what = what
         """`branch`, `loop`, `function` …: how an error names it."""
         self.span = places.here()
@@ -61,6 +68,7 @@ class Trace:
         self.builder = Builder()
         self.contraction = Contraction(self.builder, contract_everywhere, contract)
         self.locations = Locations(self.builder.context)
+        self.progress = Progress()
         self.region: Region = Region(self, None, "function", None)
         self.prints = False
         self.loops = False
@@ -118,7 +126,10 @@ class Trace:
         self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None
     ) -> Any:
         """Emit one operation with one result of the MLIR type written `result`."""
-        builder = self.builder
+        builder, progress = self.builder, self.progress
+        progress.emitted += 1
+        if progress.emitted >= progress.look_at:
+            progress.look()
         return builder.value(name, operands, builder.type(result), self.location(), attributes)
 
     def operation(
@@ -130,6 +141,7 @@ class Trace:
         regions: int = 0,
     ) -> Any:
         """Emit one operation of any shape; `results` are MLIR types."""
+        self.progress.emitted += 1
         return self.builder.operation(name, operands, results, self.location(), attributes, regions)
 
     # regions ----------------------------------------------------------------------------------------------------
@@ -138,7 +150,11 @@ class Trace:
         """Trace into `block` of a construct that hands on `names`; afterwards the values made there are closed."""
         outer, insertion = self.region, self.builder.insertion
         attributes = [name for name in names if isinstance(name, Place)]
-        self.region = region = Region(self, outer, what, self.builder.at_end(block), attributes)
+        region = Region(self, outer, what, self.builder.at_end(block), attributes)
+        if region.depth > DEEPEST_REGION:
+            nested = "branches and loops one inside the other"
+            raise too_deep(region.span, f"{region.depth} {nested}", f"at most {DEEPEST_REGION} of them")
+        self.region = region
         self.builder.insertion = region.insertion
         try:
             yield region
@@ -204,8 +220,20 @@ def activated(trace: Trace) -> Iterator[Trace]:
     finally:
         _ACTIVE.trace = previous
         TRACING.remove(trace)
+        trace.progress.finish()
         trace.region.open = False
         trace._frame = None
+
+
+def too_deep(span: Span | None, found: str, expected: str) -> TooDeepError:
+    """The error for a program that is nested too deep, at the place that was being traced."""
+    return TooDeepError(
+        "the program is nested too deep to be compiled",
+        span=span,
+        found=found,
+        expected=expected,
+        instead="a loop in the place of a recursion, or a call from less deep in the program that calls",
+    )
 
 
 def place() -> Span | None:

@@ -10,6 +10,7 @@ from typing import Any
 from triptych.hooks import (
     AUGMENTED,
     CONVERSIONS,
+    DEAD,
     OPERATORS,
     UNDEFINED,
     Get,
@@ -29,7 +30,7 @@ from triptych.metastage.calls import Inlining
 from triptych.metastage.checks import check
 from triptych.metastage.contexts import TracedContext
 from triptych.metastage.errors import DynamicRaiseError, MaybeUndefinedError, StaticRequiredError
-from triptych.metastage.exits import certainly_left, exhaustive
+from triptych.metastage.exits import exhaustive, is_left
 from triptych.metastage.identity import check_operands, check_shown
 from triptych.metastage.iteration import steps_of
 from triptych.metastage.iterators import items_of
@@ -45,9 +46,7 @@ from triptych.metastage.truth import condition, is_dynamic, require_static
 from triptych.metastage.user_code import HEAP_TYPE, is_own, user_method
 from triptych.metastage.variables import Partial, Pending, bare
 from triptych.support.articles import with_article
-
-MOST_UNROLLED = 10_000
-"""Iterations of a `while` that Python runs while tracing before it is taken for endless."""
+from triptych.support.config import config
 
 _MEMBERSHIP = ("in", "not in")
 _IDENTITY = ("is", "is not")
@@ -95,15 +94,13 @@ class TracingHooks(PythonHooks):
         return two_sided(self.trace, test, sides, starts, names, get, set, self.branch_form())
 
     def guard(
-        self, exits: Names, rest: Thunk, names: Names = (), get: Get = no_values, set: Set = ignore_values
+        self, exits: Names, dead: Names, rest: Thunk, names: Names = (), get: Get = no_values, set: Set = ignore_values
     ) -> None:
         start = get()
         raised = {index: start[index] for index in map(names.index, exits)}
-        if any(flag is True for flag in raised.values()):
+        if is_left(list(raised.values())):
             return
         dynamic = [flag for flag in raised.values() if is_dynamic(flag)]
-        if certainly_left(dynamic):
-            return
         if not dynamic:
             rest()
             return
@@ -111,14 +108,23 @@ class TracingHooks(PythonHooks):
         for flag in dynamic[1:]:
             left = left | flag
         lowered = tuple(False if index in raised else value for index, value in enumerate(start))
+        leaves = False
 
         def keep_unraised() -> None:
             """A flag that `rest` leaves down is after the guard what it was before it."""
+            nonlocal leaves
             rest()
             end = get()
+            leaves = is_left([end[index] for index in raised])
             set(tuple(start[i] if i in raised and v is False else v for i, v in enumerate(end)))
 
-        self.branch(left ^ True, (keep_unraised, lambda: None), (lowered, start), names, get, set)
+        skipped = tuple(DEAD if name in dead else value for name, value in zip(names, start, strict=True))
+        self.branch(left ^ True, (keep_unraised, lambda: None), (lowered, skipped), names, get, set)
+        if leaves:
+            after = list(get())
+            for index, flag in zip(raised, exhaustive(tuple(after[index] for index in raised)), strict=True):
+                after[index] = flag
+            set(tuple(after))
 
     def left(self, flags: tuple[Any, ...]) -> tuple[Any, ...]:
         return exhaustive(flags)
@@ -148,8 +154,8 @@ class TracingHooks(PythonHooks):
     ) -> None:
         """A loop that Python runs: after a run-time exit, each further iteration is guarded by it."""
         flags = [names.index(flag) for flag in exits]
-        for item in self.iterate(iterable):
-            self.guard(exits, lambda item=item: body(item), names, get, set)  # type: ignore[misc]
+        for item in self.trace.progress.each(self.iterate(iterable)):
+            self.guard(exits, (), lambda item=item: body(item), names, get, set)  # type: ignore[misc]
             if _is_raised(flags, get):
                 break
         values = get()
@@ -169,15 +175,16 @@ class TracingHooks(PythonHooks):
         set: Set = ignore_values,
     ) -> None:
         flags = [names.index(flag) for flag in exits]
-        for _ in range(MOST_UNROLLED):
+        most = config().unroll_limit
+        for _ in self.trace.progress.each(range(most)):
             outcome = self._iteration(test, body, exits, names, get, set)
             if outcome is not True or _is_raised(flags, get):
                 return
         raise StaticRequiredError(
-            f"the loop has not ended after {MOST_UNROLLED} iterations run while tracing",
+            f"the loop has not ended after {most:,} iterations run while tracing",
             span=place(),
             found="a test that is known while tracing, so that Python runs the loop",
-            expected="a loop that ends, or one that is decided at run time",
+            expected="a loop that ends before, or TRIPTYCH_UNROLL_LIMIT set to more than it runs",
             instead="`while True:` with a `break`, or a test on run-time values",
         )
 
@@ -206,7 +213,7 @@ class TracingHooks(PythonHooks):
                 self.trace.loops = True
                 while_loop(self.trace, None if isinstance(test, bool) else test, body, exits, names, get, set)
 
-        self.guard(exits, step, names, get, set)
+        self.guard(exits, (), step, names, get, set)
         return outcome
 
     def _probe(self, test: Thunk, names: Names, get: Get, set: Set) -> bool | Boolean:

@@ -15,6 +15,7 @@ from functools import lru_cache
 from types import CodeType, FunctionType
 
 from triptych.objectstage.atoms import Token
+from triptych.objectstage.tree_text import tree_text
 from triptych.support.parsing import parse_module
 from triptych.support.source_texts import lines_of
 
@@ -28,7 +29,7 @@ def source_token(function: FunctionType, value: Callable[[object, str], Token]) 
     and a function whose file was edited after it was loaded.
     """
     tree = definition(function)
-    text = "" if tree is None else ast.dump(_WithoutDocstrings().visit(tree))
+    text = "" if tree is None else tree_text(tree)
     return (text, code_token(function.__code__, value))
 
 
@@ -80,19 +81,6 @@ def _parse(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | Non
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             return node
     return None
-
-
-class _WithoutDocstrings(ast.NodeTransformer):
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._strip(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._strip(node)
-
-    def _strip(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        if ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:]
-        return self.generic_visit(node)
 
 
 def code_token(code: CodeType, value: Callable[[object, str], Token]) -> Token:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from triptych.prestage import build, refuse
 from triptych.prestage.frame import Frame
+from triptych.prestage.long_expressions import LongExpression, as_function, is_long
 from triptych.prestage.scopes import own_names, stores
 from triptych.prestage.walking import child_fields, descendants
 
@@ -53,14 +54,20 @@ Comprehension = TypeVar("Comprehension", ast.ListComp, ast.SetComp, ast.DictComp
 class ExpressionRewriter(ast.NodeTransformer):
     """Rewrites one expression in the context of its function; new statements it needs are left in `hoisted`."""
 
-    def __init__(self, frame: Frame, nested: Callable[[ast.Lambda, Frame], ast.Lambda]) -> None:
+    def __init__(
+        self,
+        frame: Frame,
+        nested_function: Callable[[ast.FunctionDef, Frame], ast.FunctionDef],
+        nested_lambda: Callable[[ast.Lambda, Frame], ast.Lambda],
+    ) -> None:
         self.frame = frame
         self.hoisted: list[ast.stmt] = []
         self.wanted: set[str] = set()
         """Variables that the statement being rewritten, or what follows it, reads."""
         self.unread: set[str] = set()
         """Variables that conditional walruses of the statement assign although nobody reads them."""
-        self._nested = nested
+        self._nested_function = nested_function
+        self._nested_lambda = nested_lambda
         self._own_names: list[set[str]] = []
         self._showing = False
 
@@ -115,13 +122,19 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     # lazy operands ----------------------------------------------------------------------------------------------
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
+        if self._is_long(node):
+            return self._long(node)
         kind = "and_" if isinstance(node.op, ast.And) else "or_"
         return self._lazy(node, kind, [], node.values)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        if self._is_long(node):
+            return self._long(node)
         return self._lazy(node, "choose", [self.rewrite(node.test)], [node.body, node.orelse], spread=True)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        if self._is_long(node):
+            return self._long(node)
         symbols = [COMPARISON_SYMBOLS[type(op)] for op in node.ops]
         if len(symbols) == 1:
             self.generic_visit(node)
@@ -169,6 +182,8 @@ class ExpressionRewriter(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Chains such as `a + b + c` nest to the left: as deep as they are long, so without recursion."""
+        if self._is_long(node):
+            return self._long(node)
         chain = [node]
         while isinstance(chain[-1].left, ast.BinOp):
             chain.append(chain[-1].left)
@@ -200,6 +215,17 @@ class ExpressionRewriter(ast.NodeTransformer):
         spec = [node.format_spec] if node.format_spec is not None else []
         text = build.call_hook("formatted", node.value, build.constant(conversion), *spec)
         return build.at(ast.FormattedValue(build.at(text, node.value), -1, None), node)
+
+    # long rows of operands --------------------------------------------------------------------------------------
+    def _is_long(self, node: LongExpression) -> bool:
+        """Where no statement can be put in front, as in a comprehension, rows stay as they are."""
+        cannot = self._own_names or self._showing or isinstance(self.frame.function, ast.Lambda)
+        return not cannot and is_long(node)
+
+    def _long(self, node: LongExpression) -> ast.expr:
+        function = as_function(node, f"_tt_row_{self.frame.fresh_number()}")
+        self.hoisted.append(self._nested_function(function, self.frame))
+        return build.at(ast.Call(build.name(function.name), [], []), node)
 
     # calls, subscripts, containers ------------------------------------------------------------------------------
     def visit_Call(self, node: ast.Call) -> ast.expr:
@@ -274,7 +300,7 @@ class ExpressionRewriter(ast.NodeTransformer):
     # nested scopes ----------------------------------------------------------------------------------------------
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         self.rewrite_defaults(node.args)
-        return self._nested(node, self.frame)
+        return self._nested_lambda(node, self.frame)
 
     def rewrite_defaults(self, arguments: ast.arguments) -> None:
         """Defaults run where the nested function is defined, not where it is called."""

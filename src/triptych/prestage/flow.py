@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from triptych.prestage.cascades import LeavableBlock, Leave
 from triptych.prestage.scopes import (
     Comprehension,
     FunctionNode,
@@ -23,7 +24,7 @@ from triptych.prestage.scopes import (
     running,
     stores,
 )
-from triptych.prestage.walking import children, descendants
+from triptych.prestage.walking import children, descendants, operands_of
 
 Loop = ast.For | ast.While
 Event = tuple[str, str, ast.AST]
@@ -62,6 +63,7 @@ class Flow:
         self._captured_reads: list[ast.Name] = []
         self._ranges: dict[ast.AST, range] = {}
         self._loops: list[tuple[Point, Point]] = []
+        self._block_ends: dict[LeavableBlock, Point] = {}
         self._exit = self._point()
         entry = self._point()
         self._body(entry, function).successors.append(self._exit)
@@ -152,6 +154,13 @@ class Flow:
             case ast.Raise():
                 self._each(point, children(node))
                 return self._point()
+            case LeavableBlock():
+                end = self._block_ends[node] = self._point()
+                self._statements(point, node.body).successors.append(end)
+                return end
+            case Leave():
+                point.successors.append(self._block_ends[node.block])
+                return self._point()
             case ast.With():
                 for item in node.items:
                     point = self._expression(point, item.context_expr)
@@ -228,9 +237,10 @@ class Flow:
                 point = self._expression(point, node.value)
                 point.events.append(("define", node.target.id, node))
                 return point
+            case ast.BinOp():
+                return self._each(point, operands_of(node))
             case ast.IfExp():
-                true, false = self._condition(point, node.test)
-                return self._point(self._expression(true, node.body), self._expression(false, node.orelse))
+                return self._choice(point, node)
             case ast.BoolOp():
                 return self._lazy(point, node.values)
             case ast.Compare() if len(node.ops) > 1:
@@ -255,6 +265,16 @@ class Flow:
                 return point
             case _:
                 return self._each(point, children(node))
+
+    def _choice(self, point: Point, node: ast.IfExp) -> Point:
+        end = self._point()
+        last: ast.expr = node
+        while isinstance(last, ast.IfExp):
+            true, point = self._condition(point, last.test)
+            self._expression(true, last.body).successors.append(end)
+            last = last.orelse
+        self._expression(point, last).successors.append(end)
+        return end
 
     def _condition(self, point: Point, test: ast.expr) -> tuple[Point, Point]:
         """The points reached when a test holds and when it fails: `a and b` holds only if both were evaluated."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from triptych.hooks import RETURN_VALUE, RETURNED
 from triptych.prestage import build
+from triptych.prestage.cascades import LeavableBlock
 from triptych.prestage.flow import Flow
 from triptych.prestage.scopes import FunctionNode, stores
 
@@ -27,6 +28,7 @@ class Frame:
     outer_unsure: set[ast.AST] = field(default_factory=set)
     """Names that may read a variable of an enclosing function before it is assigned."""
     loops: list[ast.For | ast.While] = field(default_factory=list)
+    blocks: list[LeavableBlock] = field(default_factory=list)
     depth: int = 0
     """How many regions deep the rewriter is: a `return` at depth 0 is Python's own."""
     flags: dict[str, set[str]] = field(default_factory=dict)
@@ -94,14 +96,17 @@ class Frame:
     def continue_flag(self, loop: ast.AST) -> str:
         return self._flag(f"_tt_continue_{self._number(loop)}", self.flow.live_at_head(loop))
 
+    def leave_flag(self, block: ast.AST) -> str:
+        return self._flag(f"_tt_leave_{self._number(block)}", self.flow.live_after(block))
+
     def return_flag(self) -> str:
         self._flag(RETURN_VALUE, set())
         return self._flag(RETURNED, set())
 
     def open_flags(self) -> set[str]:
         """The flags that code at this point can still take: of the loops around it, and of the function."""
-        numbers = [self.loop_numbers.get(loop) for loop in self.loops]
-        loops = {f"_tt_{kind}_{number}" for kind in ("break", "continue") for number in numbers}
+        numbers = [self.loop_numbers.get(loop) for loop in (*self.loops, *self.blocks)]
+        loops = {f"_tt_{kind}_{number}" for kind in ("break", "continue", "leave") for number in numbers}
         return (loops | {RETURNED, RETURN_VALUE}) & self.flags.keys()
 
     def live_at(self, exits: Iterable[str]) -> set[str]:

@@ -130,16 +130,27 @@ _SHARED = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
 """Nodes without content, which the parser itself uses many times over."""
 
 
-def _copy(value: Any) -> Any:
-    """A deep copy that shares nothing with the cached file tree (far faster than `copy.deepcopy`)."""
-    if isinstance(value, list):
-        return [_copy(item) for item in value]
-    if not isinstance(value, ast.AST) or isinstance(value, _SHARED):
-        return value
-    copied = value.__class__.__new__(value.__class__)
-    for field, part in value.__dict__.items():
-        setattr(copied, field, _copy(part) if isinstance(part, ast.AST | list) else part)
-    return copied
+def _copy(root: ast.AST) -> Any:
+    """A deep copy, of trees of any depth, that shares nothing with the cached file tree.
+
+    Far faster than `copy.deepcopy`."""
+    pending: list[tuple[ast.AST, ast.AST]] = []
+
+    def begun(value: Any) -> Any:
+        if isinstance(value, list):
+            return [begun(item) for item in value]
+        if not isinstance(value, ast.AST) or isinstance(value, _SHARED):
+            return value
+        copied = value.__class__.__new__(value.__class__)
+        pending.append((value, copied))
+        return copied
+
+    whole = begun(root)
+    while pending:
+        original, copied = pending.pop()
+        for field, part in original.__dict__.items():
+            setattr(copied, field, begun(part) if isinstance(part, ast.AST | list) else part)
+    return whole
 
 
 def compile_function(node: ast.FunctionDef, original: FunctionType) -> CodeType:

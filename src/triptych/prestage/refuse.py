@@ -7,6 +7,7 @@ import ast
 from triptych.prestage.build import HOOKS
 from triptych.prestage.errors import UnsupportedSyntaxError
 from triptych.prestage.walking import children
+from triptych.support.recursion import TooDeepError
 from triptych.support.source import Span
 
 _SYNCHRONOUS = "a plain `def`; an `async def` outside may call the compiled function"
@@ -92,6 +93,25 @@ def asynchronous(place: Span) -> UnsupportedSyntaxError:
         found="`async def`",
         expected="a function that returns when it has computed its result",
         instead=_SYNCHRONOUS,
+    )
+
+
+def too_deep(tree: ast.AST, file: str) -> TooDeepError:
+    """The error for a tree that takes more than Python's stack, at the statement that goes deepest."""
+    deepest, depth, statement = 0, 0, tree
+    pending: list[tuple[ast.AST, int, ast.AST]] = [(tree, 0, tree)]
+    while pending:
+        node, depth, around = pending.pop()
+        around = node if isinstance(node, ast.stmt) else around
+        if depth > deepest:
+            deepest, statement = depth, around
+        pending += [(child, depth + 1, around) for child in children(node)]
+    return TooDeepError(
+        "the program is nested too deep to be rewritten",
+        span=span_of(statement, file),
+        found=f"a tree of {deepest} nodes one inside the other",
+        expected="what Python's stack has room for here (`sys.getrecursionlimit()`)",
+        instead="several statements, each with a part of it",
     )
 
 

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 
 from triptych.hooks import RETURN_VALUE, RETURNED
 from triptych.prestage import build, refuse
+from triptych.prestage.cascades import LeavableBlock, flatten_chains
 from triptych.prestage.flow import Flow
 from triptych.prestage.frame import Frame
 from triptych.prestage.function import build_function, compile_function, find_node, source_of
@@ -48,8 +49,11 @@ def _rewrite_code(function: FunctionType, source: Source) -> _Known:
     node = find_node(function)
     refuse.check(node, source.file)
     mangle(node, function.__code__.co_qualname)
-    new = _rewrite_function(_as_definition(node), source.file, outer=None)
-    return _Known(source.text, compile_function(new, function), new)
+    try:
+        new = _rewrite_function(_as_definition(node), source.file, outer=None)
+        return _Known(source.text, compile_function(new, function), new)
+    except RecursionError:
+        raise refuse.too_deep(find_node(function), source.file) from None
 
 
 def _text(definition: ast.FunctionDef) -> str:
@@ -71,6 +75,7 @@ def _as_definition(node: FunctionNode) -> ast.FunctionDef:
 
 def _rewrite_function(node: ast.FunctionDef, file: str, outer: Frame | None) -> ast.FunctionDef:
     _return_none_at_the_end(node)
+    node.body = flatten_chains(node.body)
     frame = _frame(node, file, outer)
     rewriter = StatementRewriter(frame, _nested_function, _nested_lambda)
     body, _ = rewriter.block(node.body, set(frame.flow.captured))
@@ -83,7 +88,7 @@ def _rewrite_function(node: ast.FunctionDef, file: str, outer: Frame | None) -> 
 
 def _return_none_at_the_end(node: ast.FunctionDef) -> None:
     """Make the implicit `return None` explicit where early returns exist, so that all paths meet in one value."""
-    if any(r not in node.body for r in _own_returns(node.body)):
+    if not set(_own_returns(node.body)) <= set(node.body):
         node.body = [*node.body, build.at(ast.Return(None), node.body[-1])]
 
 
@@ -119,7 +124,7 @@ def _partial(flow: Flow) -> set[str]:
     for node, point in flow.before.items():
         found |= point.undefined & point.live
         wanted = set(flow.captured)
-        if isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Match):
+        if isinstance(node, ast.If | ast.For | ast.While | ast.With | ast.Match | LeavableBlock):
             wanted |= at_loops | flow.live_after(node)
         if isinstance(node, ast.If):
             wanted |= flow.live_in_sides(node)

@@ -9,7 +9,7 @@ from triptych.prestage.walking import children, descendants
 
 FunctionNode = ast.FunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
 def parameters(function: FunctionNode) -> list[str]:
@@ -22,33 +22,27 @@ def parameters(function: FunctionNode) -> list[str]:
 def stores(nodes: Iterable[ast.AST]) -> set[str]:
     """Names that running `nodes` may bind or delete in the enclosing function's scope."""
     found: set[str] = set()
-    for node in nodes:
-        _collect_stores(node, found, comprehension=False)
+    pending = [(node, False) for node in nodes]
+    while pending:
+        node, comprehension = pending.pop()
+        match node:
+            case ast.Name():
+                if not comprehension and not isinstance(node.ctx, ast.Load):
+                    found.add(node.id)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.NamedExpr(target=ast.Name(id=name)):
+                found.add(name)
+            case ast.alias():
+                found.add(imported_name(node))
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
+                found.add(name)
+            case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+                comprehension = True
+            case _:
+                pass
+        pending += [(child, comprehension) for child in running(node)]
     return found
-
-
-def _collect_stores(node: ast.AST, found: set[str], comprehension: bool) -> None:
-    match node:
-        case ast.Name():
-            if not comprehension and not isinstance(node.ctx, ast.Load):
-                found.add(node.id)
-            return
-        case ast.Constant():
-            return
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            found.add(name)
-        case ast.NamedExpr(target=ast.Name(id=name)):
-            found.add(name)
-        case ast.alias():
-            found.add(imported_name(node))
-        case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)) | ast.MatchMapping(rest=str(name)):
-            found.add(name)
-        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            comprehension = True
-        case _:
-            pass
-    for child in running(node):
-        _collect_stores(child, found, comprehension)
 
 
 def imported_name(node: ast.alias) -> str:
@@ -58,7 +52,7 @@ def imported_name(node: ast.alias) -> str:
 
 def running(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below that run when `node` runs: of a nested function or class, what its definition does."""
-    return evaluated_at_definition(node) if isinstance(node, _SCOPES) else children(node)
+    return evaluated_at_definition(node) if isinstance(node, SCOPES) else children(node)
 
 
 def evaluated_at_definition(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef) -> list[ast.AST]:

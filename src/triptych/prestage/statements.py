@@ -8,14 +8,16 @@ moves to the other side and needs no flag test.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from triptych.hooks import RETURN_VALUE
-from triptych.prestage import build
+from triptych.prestage import build, sizes
+from triptych.prestage.cascades import LeavableBlock, Leave
 from triptych.prestage.expressions import ExpressionRewriter, state_arguments
 from triptych.prestage.frame import Frame
-from triptych.prestage.scopes import stores
+from triptych.prestage.scopes import SCOPES, FunctionNode, stores
 from triptych.prestage.targets import TargetRewriter
+from triptych.prestage.walking import children
 
 Exits = set[str]
 NestedFunction = Callable[[ast.FunctionDef, Frame], ast.FunctionDef]
@@ -28,12 +30,20 @@ class StatementRewriter:
     def __init__(self, frame: Frame, nested_function: NestedFunction, nested_lambda: NestedLambda) -> None:
         self.frame = frame
         self.flow = frame.flow
-        self.expressions = ExpressionRewriter(frame, nested_lambda)
+        self.expressions = ExpressionRewriter(frame, nested_function, nested_lambda)
         self.targets = TargetRewriter(frame, self.expressions)
         self._nested_function = nested_function
+        self._exiting = _exiting(frame.function)
+        self._constructs = frame.flow.sides.keys() | frame.flow.head.keys()
 
     def block(self, statements: Sequence[ast.stmt], live_end: set[str]) -> tuple[list[ast.stmt], Exits]:
         """A statement list; `live_end` are the variables read after it falls through."""
+        middle = _middle(statements, self._exiting, sizes.MOST_NESTED)
+        if middle:
+            return self._halves(statements[:middle], statements[middle:], live_end)
+        middle = _middle(statements, self._constructs, sizes.MOST_IN_A_SCOPE)
+        if middle:
+            return self._parts(statements[:middle], statements[middle:], live_end)
         done: list[ast.stmt] = []
         exits: Exits = set()
         for index, statement in enumerate(statements):
@@ -54,6 +64,35 @@ class StatementRewriter:
             if not rest:
                 break
         return done, exits
+
+    def _halves(
+        self, first: Sequence[ast.stmt], second: Sequence[ast.stmt], live_end: set[str]
+    ) -> tuple[list[ast.stmt], Exits]:
+        """A block of many exits: one half, and the other under a guard. So depth grows by halves, not by exits."""
+        done, taken = self.block(first, self.flow.live_after(first[-1]))
+        return self._followed(done, taken, first[-1], second, live_end)
+
+    def _parts(
+        self, first: Sequence[ast.stmt], second: Sequence[ast.stmt], live_end: set[str]
+    ) -> tuple[list[ast.stmt], Exits]:
+        """A block of many constructs: one half in a scope of its own, so that no scope has too many regions."""
+        live = self.flow.live_after(first[-1])
+        region, taken = self._region("part", self.frame.fresh_number(), first, live, first[0])
+        run = build.at(ast.Expr(ast.Call(build.name(region.name), [], [])), first[-1])
+        return self._followed([region, run], taken, first[-1], second, live_end)
+
+    def _followed(
+        self, done: list[ast.stmt], taken: Exits, last: ast.stmt, rest: Sequence[ast.stmt], live_end: set[str]
+    ) -> tuple[list[ast.stmt], Exits]:
+        new, later = self._guard(taken, rest, live_end, last) if taken else self.block(rest, live_end)
+        return done + new, taken | later
+
+    def _leavable(self, node: LeavableBlock) -> tuple[list[ast.stmt], Exits]:
+        flag = self.frame.leave_flag(node)
+        self.frame.blocks.append(node)
+        body, exits = self.block(node.body, self.flow.live_after(node))
+        self.frame.blocks.pop()
+        return [build.at(build.assign(flag, build.constant(False)), node), *body], exits - {flag}
 
     def _with_hoisted(self, new: list[ast.stmt]) -> list[ast.stmt]:
         hoisted, self.expressions.hoisted = self.expressions.hoisted, []
@@ -101,7 +140,9 @@ class StatementRewriter:
         region, exits = self._region("rest", number, rest, live_end, exited)
         names = self._names(self.frame.regions[region.name] | flags, live_end, exits | flags)
         self._bury(region, names, self._live_end(rest, live_end, exits))
-        call = build.call_hook("guard", build.name_tuple(sorted(flags)), build.name(region.name))
+        dead = sorted(set(names) - self.frame.live_at(flags) - self.flow.captured - self.frame.flags.keys())
+        flag_names, dead_names = build.name_tuple(sorted(flags)), build.name_tuple(dead)
+        call = build.call_hook("guard", flag_names, dead_names, build.name(region.name))
         assigned = self.frame.regions[region.name]
         places = self._places(known, assigned, rest[0])
         return [region, *self._construct(call, assigned, names, number, exited, places)], exits
@@ -271,6 +312,10 @@ class StatementRewriter:
                 return self._take(self.frame.break_flag(self.frame.loops[-1]), node)
             case ast.Continue():
                 return self._take(self.frame.continue_flag(self.frame.loops[-1]), node)
+            case Leave():
+                return self._take(self.frame.leave_flag(node.block), node)
+            case LeavableBlock():
+                return self._leavable(node)
             case ast.Return():
                 return self._return(node)
             case ast.With():
@@ -342,6 +387,25 @@ class StatementRewriter:
                 return [node]
             case _:
                 return [self.expressions.visit(node)]
+
+
+def _middle(statements: Sequence[ast.stmt], counted: Container[ast.AST], most: int) -> int:
+    """Where to cut statements of which more than `most` are among the `counted`; 0: nowhere."""
+    found = [index for index, statement in enumerate(statements) if statement in counted]
+    return found[len(found) // 2] if len(found) > most else 0
+
+
+def _exiting(function: FunctionNode) -> set[ast.AST]:
+    """The statements of a function with an early exit in them."""
+    found: set[ast.AST] = set()
+    pending: list[tuple[ast.AST, list[ast.AST]]] = [(function, [])]
+    while pending:
+        node, around = pending.pop()
+        if isinstance(node, ast.Return | ast.Break | ast.Continue | Leave):
+            found |= {node, *around}
+        elif isinstance(node, ast.stmt | ast.match_case) and (node is function or not isinstance(node, SCOPES)):
+            pending += [(child, [*around, node]) for child in children(node)]
+    return found
 
 
 def _place(place: str, attribute: tuple[str, str]) -> ast.stmt:

@@ -40,3 +40,13 @@ def descendants(nodes: Iterable[ast.AST], below: Callable[[ast.AST], list[ast.AS
     for node in found:
         found += below(node)
     return found
+
+
+def operands_of(node: ast.BinOp) -> list[ast.expr]:
+    """What a row of binary operators works on, from left to right: `a + b * c - d` is made of a, `b * c` and d."""
+    found: list[ast.expr] = []
+    left: ast.expr = node
+    while isinstance(left, ast.BinOp):
+        found.append(left.right)
+        left = left.left
+    return [left, *reversed(found)]

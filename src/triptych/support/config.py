@@ -57,6 +57,13 @@ class Config:
     opt_level: int = _setting(3, "optimisation level of the code generator, 0 to 3", low=0, high=3)
     workers: int = _setting(2, "number of code generation processes", low=1)
     worker_timeout: float = _setting(300.0, "seconds after which a code generation process is given up", low=0.001)
+    slow_trace: float = _setting(
+        5.0, "seconds of tracing after which a warning says which line makes the program long; 0: no warning", low=0
+    )
+    trace_limit: int = _setting(1_000_000, "operations that one function may become while it is traced", low=1)
+    unroll_limit: int = _setting(
+        10_000, "iterations of one `while` that Python runs while tracing before it is taken for endless", low=1
+    )
     threads: int = _setting(0, "threads that run the blocks of a kernel on the CPU; 0: one for each core", low=0)
     block_order: str = _setting(
         "",

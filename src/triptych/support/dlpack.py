@@ -13,6 +13,7 @@ from typing import Any
 from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
 from triptych.support.tensor_errors import UnsupportedTensorError
+from triptych.support.torch_tracers import check_untraced
 
 ELEMENT_CODES = {
     "Float32": (2, 32),
@@ -201,7 +202,8 @@ def _is_redefined(kind: type, owner: type, name: str) -> bool:
 
 
 def check_settled(value: Any) -> None:
-    """Refuse torch's tensors whose memory is not what they stand for, or whose changes autograd would not see."""
+    """Refuse torch's tensors whose memory is not what they stand for, or whose changes torch would not see."""
+    check_untraced(value)
     kind = type(value)
     if not hasattr(kind, "requires_grad"):
         return

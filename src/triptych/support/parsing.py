@@ -12,6 +12,8 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, TypeVar
 
+from triptych.support.recursion import deep_trees
+
 _ATTEMPTS = 20
 
 T = TypeVar("T")
@@ -42,7 +44,8 @@ def _parsed(text: str, mode: str) -> Any:
 def _attempted(parse: Callable[[], T]) -> T:
     for _ in range(_ATTEMPTS):
         try:
-            return parse()
+            with deep_trees():
+                return parse()
         except SystemError as error:
             failure = error
     raise failure

@@ -101,3 +101,45 @@ def clear(x):
 
 clear(np.broadcast_to(np.zeros(1), 4).copy())
 """
+
+
+class TracedByTorchError(TriptychError, RuntimeError):
+    """A tracer of torch is recording: the call would happen now, once, and be missing from what was recorded."""
+
+    code = "TT0649"
+    failing = """
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+@tt.jit
+def double(x):
+    for i in range(x.shape[0]):
+        x[i] = x[i] * 2
+
+def f(x):
+    y = x + 1
+    double(y)
+    return y
+
+make_fx(f)(torch.zeros(4))
+"""
+    fixed = """
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+
+@tt.jit
+def double(x):
+    for i in range(x.shape[0]):
+        x[i] = x[i] * 2
+
+@torch.library.custom_op("mine::double", mutates_args={"x"})
+def double_op(x: torch.Tensor) -> None:
+    double(x)
+
+def f(x):
+    y = x + 1
+    double_op(y)
+    return y
+
+make_fx(f)(torch.zeros(4))
+"""

@@ -9,3 +9,7 @@ class TriptychWarning(UserWarning):
 
 class PerformanceWarning(TriptychWarning):
     """Something works, but slower than it could: registers do not suffice, or accesses to memory are narrow."""
+
+
+class SlowTraceWarning(PerformanceWarning):
+    """Compiling takes long because the program becomes long while it is traced."""

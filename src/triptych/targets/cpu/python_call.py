@@ -15,7 +15,13 @@ from typing import Any
 
 from triptych.stages import Lowered, Traced
 from triptych.targets.cpu.ffi_layout import BOOL_TAG, FLOAT_TAG, INT_TAG, QUIET, UNFIT
-from triptych.targets.cpu.python_call_tensors import READ_TENSORS, TENSOR_FUNCTIONS, tensor_argument, tensor_space
+from triptych.targets.cpu.python_call_tensors import (
+    READ_TENSORS,
+    TENSOR_FUNCTIONS,
+    TENSOR_SPACE,
+    tensor_argument,
+    tensor_space,
+)
 from triptych.targets.cpu.scalars import SCALARS
 from triptych.targets.cpu.tensor_types import table_addresses
 
@@ -78,7 +84,7 @@ def with_python_call(llvm: str, lowered: Lowered) -> str:
         arguments[i] = tensor_argument(i, leaf, memory)
     entry = _TEMPLATE.format(
         count=count,
-        space="".join(tensor_space(i, memory) for i, _, memory in tensors),
+        space="".join([TENSOR_SPACE if tensors else "", *(tensor_space(i, memory) for i, _, memory in tensors)]),
         arguments="".join(arguments),
         entry=lowered.entry,
         save=save if traced.loops else "",
@@ -98,9 +104,16 @@ def python_function(
     site = _Site(int, float, bool, True, None, elsewhere, *_VIEW_NAMES, *table_addresses(), QUIET if quiet else None)
     definition = _MethodDefinition(name.encode(), address, _FASTCALL, None)
     capsule = _new_capsule(ctypes.addressof(site), None, None)
-    # The builtin holds its second object for us: all that compiled code refers to lives as long as the builtin.
-    function: Callable[..., Any] = _new_builtin(ctypes.byref(definition), capsule, (site, definition, elsewhere, code))
+    module = _KeepingName(__name__)
+    module.kept = (site, definition, elsewhere, code)
+    function: Callable[..., Any] = _new_builtin(ctypes.byref(definition), capsule, module)
     return function
+
+
+class _KeepingName(str):
+    """The `__module__` of a builtin, which the builtin holds: all that compiled code refers to lives as long as it."""
+
+    kept: tuple[Any, ...]
 
 
 _VIEW_NAMES = (sys.intern("__dltensor__"), sys.intern("__writable_dltensor__"))

@@ -20,6 +20,7 @@ from triptych.support.tensor_errors import (
     ReadOnlyTensorError,
     UnsupportedTensorError,
 )
+from triptych.support.torch_tracers import check_untraced
 from triptych.support.tracebacks import caller
 from triptych.targets.cpu.tensor_types import enter_elements, is_read_natively
 from triptych.targets.cpu.torch_tensors import is_torch
@@ -127,9 +128,9 @@ def _naming(leaf: Leaf) -> Iterator[None]:
 def _readable(value: Any, leaf: Leaf) -> Any:
     if leaf.memory is None:
         return value
-    is_read_natively(type(value))
     enter_elements()
     view = _view(value, leaf)
+    is_read_natively(type(value))
     is_read_natively(type(view))
     if view.read_only and leaf.memory.written:
         raise ReadOnlyTensorError(
@@ -143,6 +144,7 @@ def _readable(value: Any, leaf: Leaf) -> Any:
 
 
 def _view(value: Any, leaf: Leaf) -> TensorView:
+    check_untraced(value)
     if not isinstance(value, TensorView) and not hasattr(type(value), "__dlpack__"):
         raise ArgumentTypeError(
             f"argument {leaf.path!r} must be a tensor, not {_kind(value)}",

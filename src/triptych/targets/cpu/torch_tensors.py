@@ -1,4 +1,4 @@
-"""What compiled code asks of a torch tensor before it reads its memory: no gradient, and nothing left to be negated.
+"""What compiled code asks of torch before it reads a tensor: nobody records, no gradient, nothing left to be negated.
 
 Asking through Python costs more than the whole call. So the fields are read where this version of torch has them, which
 is found out by looking at tensors that have the property and tensors that do not. Where that is not clear, None is the
@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from triptych.support.torch_tracers import KEYS, interception_test
+
 _OBJECT_WORDS, _TENSOR_WORDS = 6, 25
 """How much of the Python object and of torch's own is looked at, in words of 8 bytes; both are at least as large."""
 _GETTER_OFFSET = 40
@@ -20,7 +22,7 @@ _GETTER_OFFSET = 40
 
 
 class TorchFields(ctypes.Structure):
-    """Offsets in bytes, and the getter that is asked where a tensor has anything to do with gradients."""
+    """Offsets in bytes, the getter asked where gradients may be followed, and the test whether anybody records."""
 
     _fields_ = [
         ("tensor", ctypes.c_int64),
@@ -29,6 +31,8 @@ class TorchFields(ctypes.Structure):
         ("gradient", ctypes.c_int64),
         ("getter", ctypes.c_void_p),
         ("closure", ctypes.c_void_p),
+        ("intercepted", ctypes.c_void_p),
+        ("interceptions", ctypes.c_int32 * len(KEYS)),
     ]
 
 
@@ -58,10 +62,12 @@ def torch_fields() -> TorchFields | None:
     keys = _only(_TENSOR_WORDS, lambda i: _common_bit([(a[i], b[i]) for a, b in zip(usual, other, strict=True)]) != 0)
     gradient = _only(_TENSOR_WORDS, lambda i: not any(a[i] for a in usual) and all(b[i] for b in graded))
     getter = _requires_grad(torch)
-    if tensor is None or keys is None or gradient is None or getter is None:
+    test = interception_test()
+    if tensor is None or keys is None or gradient is None or getter is None or test is None:
         return None
     negative = _common_bit([(a[keys], b[keys]) for a, b in zip(usual, other, strict=True)])
-    return TorchFields(8 * tensor, 8 * keys, negative, 8 * gradient, getter.getter, getter.closure)
+    offsets = (8 * tensor, 8 * keys, negative, 8 * gradient)
+    return TorchFields(*offsets, getter.getter, getter.closure, test[0], test[1])
 
 
 def _words(address: int, count: int) -> list[int]:

@@ -1,0 +1,99 @@
+"""Long expressions: a row of hundreds of operands becomes a function of statements, called where the row was.
+
+A sum of n terms is a tree n deep, and `a and b and …` would be n regions inside each other. As statements they are
+flat: each part of a sum is a statement, and an operand that decides is an early `return`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from triptych.prestage import build, sizes
+from triptych.prestage.walking import descendants
+
+_VALUE, _LEFT, _RIGHT = "_tt_value", "_tt_left", "_tt_right"
+
+LongExpression = ast.BinOp | ast.BoolOp | ast.Compare | ast.IfExp
+
+
+def is_long(node: LongExpression) -> bool:
+    """Whether an expression has too many operands in a row, none of which assigns a variable."""
+    return _length(node) and not any(isinstance(inner, ast.NamedExpr) for inner in descendants([node]))
+
+
+def _length(node: LongExpression) -> bool:
+    match node:
+        case ast.BinOp():
+            return len(_spine(node)) > sizes.MOST_TERMS
+        case ast.BoolOp():
+            return len(node.values) > sizes.MOST_NESTED
+        case ast.Compare():
+            return len(node.ops) > sizes.MOST_NESTED
+        case ast.IfExp():
+            return len(_choices(node)) > sizes.MOST_NESTED
+
+
+def as_function(node: LongExpression, called: str) -> ast.FunctionDef:
+    """A function without parameters that gives what the expression gives."""
+    match node:
+        case ast.BinOp():
+            body = _sum(node)
+        case ast.BoolOp():
+            body = _lazy_operands(node)
+        case ast.Compare():
+            body = _comparisons(node)
+        case ast.IfExp():
+            body = _choice(node)
+    return build.at(build.function_def(called, build.no_arguments(), list(body)), node)
+
+
+def _spine(node: ast.BinOp) -> list[ast.BinOp]:
+    """The operators of a row, from the first that is applied to the last."""
+    found = [node]
+    while isinstance(found[-1].left, ast.BinOp):
+        found.append(found[-1].left)
+    return found[::-1]
+
+
+def _choices(node: ast.IfExp) -> list[ast.IfExp]:
+    found = [node]
+    while isinstance(found[-1].orelse, ast.IfExp):
+        found.append(found[-1].orelse)
+    return found
+
+
+def _sum(node: ast.BinOp) -> Iterator[ast.stmt]:
+    spine, most = _spine(node), sizes.MOST_TERMS
+    for before, after in zip(spine[most - 1 :: most], spine[most::most], strict=False):
+        yield build.at(build.assign(_VALUE, before), before)
+        after.left = build.at(build.name(_VALUE), before)
+    yield build.at(ast.Return(node), node)
+
+
+def _lazy_operands(node: ast.BoolOp) -> Iterator[ast.stmt]:
+    for operand in node.values[:-1]:
+        yield build.at(build.assign(_VALUE, operand), operand)
+        value = build.name(_VALUE)
+        decides: ast.expr = value if isinstance(node.op, ast.Or) else ast.UnaryOp(ast.Not(), value)
+        yield build.at(ast.If(decides, [ast.Return(build.name(_VALUE))], []), operand)
+    yield build.at(ast.Return(node.values[-1]), node.values[-1])
+
+
+def _comparisons(node: ast.Compare) -> Iterator[ast.stmt]:
+    yield build.at(build.assign(_LEFT, node.left), node.left)
+    for op, operand in zip(node.ops, node.comparators, strict=True):
+        yield build.at(build.assign(_RIGHT, operand), operand)
+        outcome = ast.Compare(build.name(_LEFT), [op], [build.name(_RIGHT)])
+        yield build.at(build.assign(_VALUE, outcome), operand)
+        fails = ast.UnaryOp(ast.Not(), build.name(_VALUE))
+        yield build.at(ast.If(fails, [ast.Return(build.name(_VALUE))], []), operand)
+        yield build.at(build.assign(_LEFT, build.name(_RIGHT)), operand)
+    yield build.at(ast.Return(build.name(_VALUE)), node)
+
+
+def _choice(node: ast.IfExp) -> Iterator[ast.stmt]:
+    choices = _choices(node)
+    for choice in choices:
+        yield build.at(ast.If(choice.test, [ast.Return(choice.body)], []), choice.test)
+    yield build.at(ast.Return(choices[-1].orelse), choices[-1].orelse)

@@ -1,0 +1,72 @@
+"""What nests deeply: trees that are no error to parse, and programs that are too deep for Python's stack.
+
+Python's parser counts the depth of a tree against the limit for nested calls, so a long sum would be refused that
+Python itself has read. Only the parser runs inside `deep_trees`: its stack has room far beyond the limit, and no code
+of a user runs there.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from triptych.support.errors import TriptychError
+
+_DEEPEST = 10_000
+"""Levels of a tree, in frames of Python; the parser takes three levels, some hundred bytes each, for a frame."""
+
+_LOCK = threading.Lock()
+_inside = 0
+_outside = 0
+
+
+class TooDeepError(TriptychError, RecursionError):
+    """A program nests deeper than the compiler, or Python's own stack, can follow."""
+
+    code = "TT0104"
+    failing = """
+@tt.jit
+def f(x: tt.Int32):
+    def search(n):
+        if n == 0:
+            return x
+        if x > n:
+            if x > 2 * n:
+                if x > 3 * n:
+                    return search(n - 1)
+        return n
+
+    return search(60)
+
+f(3)
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Int32):
+    found = x
+    for n in range(1, 61):
+        if not (x > n and x > 2 * n and x > 3 * n):
+            found = n
+    return found
+
+f(3)
+"""
+
+
+@contextmanager
+def deep_trees() -> Iterator[None]:
+    """Raise the limit, which all threads share, until the last of them is done."""
+    global _inside, _outside
+    with _LOCK:
+        _outside = sys.getrecursionlimit() if _inside == 0 else _outside
+        _inside += 1
+        sys.setrecursionlimit(max(_outside, _DEEPEST))
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _inside -= 1
+            if _inside == 0:
+                sys.setrecursionlimit(_outside)
