@@ -152,6 +152,11 @@ class CompiledFunction:
         """Attributes of objects from outside that it does not depend on, although a guard would watch them."""
         return self._loaded.compiled.lowered.traced.overwritten
 
+    @property
+    def assigns(self) -> bool:
+        """Whether tracing it assigned attributes of objects from outside."""
+        return self._loaded.compiled.lowered.traced.assigns
+
     def takes(self, kind: type) -> bool:
         """Whether `direct` takes arguments of a Python type: numbers, tensors that compiled code reads, streams."""
         if kind in PYTHON_NUMBERS or (self._loaded.reads is not None and self._loaded.reads(kind)):

@@ -196,7 +196,7 @@ class JitFunction:
         guard = guards(self.function, *specialization.static.values(), specialization.signature())
         key = self._key(specialization, options, target, {})
         compiled = self._compiled.get(key.digest)
-        if compiled is None:
+        if compiled is None or compiled.assigns:
             job = Job(
                 self.function,
                 specialization,
@@ -208,7 +208,8 @@ class JitFunction:
                 self._contract,
             )
             # What tracing changed may make no difference to the program: then the same code serves.
-            likely = before.compiled if before is not None and not before.is_settled else None
+            before = None if before is None or before.is_settled else before
+            likely = compiled or (before and before.compiled)
             compiled = self._compiled.put(key.digest, compiled_function(job, likely))
         guard = without(guard, compiled.overwritten)
         return Entry(compiled, guard, tuple(specialization.static.values()), guard())

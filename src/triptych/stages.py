@@ -121,6 +121,8 @@ class Traced:
     span: Span | None = None
     overwritten: tuple[tuple[Any, str], ...] = ()
     """Attributes of objects from outside that the function assigned before it read them, as (object, name)."""
+    assigns: bool = False
+    """True when tracing assigned any attribute of such an object: another object wants a trace of its own."""
 
     @property
     def signature(self) -> str:

@@ -14,6 +14,8 @@ from types import FunctionType
 from typing import Any
 
 from triptych.hooks import OPERATORS, UNARY
+from triptych.metastage.method_lookup import ABSENT as NO_METHOD
+from triptych.metastage.method_lookup import bound_method, special_method
 from triptych.metastage.user_code import class_entry, is_user_function, user_method
 
 Call = Callable[..., Any]
@@ -89,23 +91,21 @@ class SpecialMethods:
             return self._unequal(left, right)
         if not (user_method(type(left), own) or user_method(type(right), reflected)):
             return self._native(OPERATORS[op], left, right)
-        for method, operands in self._attempts(op, own, reflected, left, right):
-            outcome = self._call(method, *operands)
+        for method, other in self._attempts(op, own, reflected, left, right):
+            outcome = self._call(method, other)
             if outcome is not NotImplemented:
                 return outcome
-        if op == "==":
-            return left is right
+        if op in ("==", "!="):
+            return (left is right) is (op == "==")
         kinds = f"'{type(left).__name__}' and '{type(right).__name__}'"
         if op in _COMPARING:
             raise TypeError(f"'{op}' not supported between instances of {kinds}")
         raise TypeError(f"unsupported operand type(s) for {op}: {kinds}")
 
-    def _attempts(
-        self, op: str, own: str, reflected: str, left: Any, right: Any
-    ) -> Iterator[tuple[Any, tuple[Any, Any]]]:
-        """The methods that may answer, in Python's order: that of a subclass on the right comes first."""
-        first = getattr(type(left), own, None), (left, right)
-        second = getattr(type(right), reflected, None), (right, left)
+    def _attempts(self, op: str, own: str, reflected: str, left: Any, right: Any) -> Iterator[tuple[Any, Any]]:
+        """The methods that may answer and their argument, in Python's order: a subclass on the right comes first."""
+        first = special_method(type(left), own), left, right
+        second = special_method(type(right), reflected), right, left
         derived = type(right) is not type(left) and issubclass(type(right), type(left))
         overrides = class_entry(type(right), reflected) is not class_entry(type(left), reflected)
         if derived and (op in _COMPARING or overrides):
@@ -116,7 +116,7 @@ class SpecialMethods:
             order = [second]  # sequences are asked to concatenate or repeat only after numbers have been
         else:
             order = [first, second]
-        return ((method, operands) for method, operands in order if method is not None)
+        return ((bound_method(method, owner), other) for method, owner, other in order if method is not NO_METHOD)
 
     def _unequal(self, left: Any, right: Any) -> Any:
         """`!=` of a class that defines only `==` is its opposite."""

@@ -101,6 +101,7 @@ def trace(
         loops=current.loops,
         span=span,
         overwritten=overwritten(current),
+        assigns=bool(current.assigned),
     )
     return traced, next if returned is None else rebuild  # None is what a native call without results gives
 
