@@ -27,7 +27,11 @@ _SHOWN_AFTER = 1.0
 _SHOWN_EVERY = 0.2
 """Seconds: a terminal shows how far a trace is from some time on, and not more often than anybody can read."""
 
-_LOOP_AT_RUN_TIME = "`for i in range(n)` without `range_constexpr` or `unroll_full`, which loops at run time"
+_ADVICE = {
+    True: "`for i in range(n)` without `range_constexpr` or `unroll_full`, which loops at run time",
+    False: "a loop at run time, `for i in range(n)`, in the place of a recursion or of statements in a row",
+}
+"""What to write instead, by whether Python is running a loop."""
 
 
 class _Loop:
@@ -100,14 +104,14 @@ class Progress:
 
     def _reason(self) -> str:
         loop = self._longest()
-        return f"a loop that Python has run {loop.count:,} times" if loop is not None else "calls of Python functions"
+        return f"a loop that Python has run {loop.count:,} times" if loop is not None else "no loop that Python runs"
 
     def _warn(self, passed: float) -> None:
         self.finish()
         span = self._span()
         file, line = (span.file, span.line) if span is not None else ("<unknown>", 1)
-        text = f"tracing {self.name} has taken {passed:.0f} s: {self.emitted:,} operations so far, by {self._reason()}"
-        text += f"; shorter: {_LOOP_AT_RUN_TIME}"
+        text = f"tracing {self.name} has taken {passed:.0f} s: {self.emitted:,} operations so far, "
+        text += f"{self._reason()}; shorter: {_ADVICE[bool(self._loops)]}"
         warnings.warn_explicit(text, SlowTraceWarning, file, line)
 
     def _too_long(self) -> LongTraceError:
@@ -116,5 +120,5 @@ class Progress:
             span=self._span(),
             found=self._reason(),
             expected=f"at most {self._limit:,} operations in one function; TRIPTYCH_TRACE_LIMIT sets another limit",
-            instead=_LOOP_AT_RUN_TIME,
+            instead=_ADVICE[bool(self._loops)],
         )
