@@ -27,7 +27,7 @@ from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
 from triptych.support.errors import TriptychError
-from triptych.support.interrupts import interruptible
+from triptych.support.interrupts import arrive, interruptible
 from triptych.support.streams import is_stream_class, stream_handle
 from triptych.support.torch_tracers import opaque
 
@@ -54,6 +54,7 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
     started = time.perf_counter()
     job.target.start()
     job.language.load()
+    arrive()
     rewritten = rewrite(job.function) if job.preprocessor else None  # pre-stage:    Python AST -> Python AST
     traced, rebuild = trace(  #                                         meta-stage:   run it once -> MLIR
         rewritten or job.function,
@@ -69,6 +70,7 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
     lowered = lower(  #                                                 object-stage: the target's pass list
         traced, job.target, job.language.passes, options=job.options
     )
+    arrive()
     compiled = codegen(lowered, job.target, job.options)  #                           -> object file
     loaded = load(compiled, job.target)
     traced.module.store()

@@ -17,7 +17,7 @@ from typing import Any
 
 from triptych.ir.errors import MissingPackageError
 from triptych.support.forking import Brief, let_forks_wait_for
-from triptych.support.interrupts import held
+from triptych.support.interrupts import arrive, held
 
 _LOADING = Brief()
 
@@ -105,9 +105,11 @@ def _version(distribution: str) -> str:
 def _import(name: str) -> Any:
     try:
         with _LOADING:
-            return held(lambda: importlib.import_module(name))
+            module = held(lambda: importlib.import_module(name))
     except ImportError as error:
         raise _missing(name.partition(".")[0]) from error
+    arrive()
+    return module
 
 
 def _missing(package: str) -> MissingPackageError:

@@ -39,12 +39,12 @@ class Dialect:
         if context.is_dialect_loaded(self.name):
             return
         ir = bindings.mlir()
+        bindings.mark_dialect_loaded(self.name)
         with context, ir.Location.unknown():
             bindings.load_irdl(ir.Module.parse(self.irdl()))
             for operation in self.operations:
                 for interface in _purity() if operation.pure else ():
                     interface.attach(f"{self.name}.{operation.name}")
-        bindings.mark_dialect_loaded(self.name)
 
     def irdl(self) -> str:
         """The declaration as MLIR's own dialect of declarations."""

@@ -17,7 +17,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.location import spans_of
 from triptych.ir.modules import operation_names
 from triptych.stages import PassSpec
-from triptych.support.interrupts import interruptible
+from triptych.support.interrupts import arrive, interruptible
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ def run_passes(
             if not step[0].looks_for or not step[0].looks_for.isdisjoint(present or ()):
                 _run_step(module, step)
                 present = None
+            arrive()
             if observe is not None:
                 names = tuple(spec.name for spec in step)
                 observe(PassRecord(names, time.perf_counter() - started, str(module)))

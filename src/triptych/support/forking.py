@@ -81,7 +81,9 @@ _IMPORTING = Brief()
 def import_late(module: str) -> ModuleType:
     """Import where a name is first used. A child cannot import what a thread of its parent is importing at the fork."""
     with _IMPORTING:
-        return interrupts.held(lambda: importlib.import_module(module))
+        found = interrupts.held(lambda: importlib.import_module(module))
+    interrupts.arrive()
+    return found
 
 
 def _before() -> None:

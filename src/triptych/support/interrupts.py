@@ -66,6 +66,15 @@ def _mark(code: CodeType) -> None:
             _mark(const)
 
 
+@interruptible
+def arrive() -> None:
+    """Let what waits arrive here: a place between two long steps."""
+    for number in list(_WAITING):
+        with LOCK:
+            _ASKED.add(number)
+        _interrupt_main(number)
+
+
 def held(work: Callable[[], T]) -> T:
     """Do work of the compiler. Other threads than the main one run no handlers, so there is nothing to hold."""
     if threading.current_thread() is not threading.main_thread() or _HELD:

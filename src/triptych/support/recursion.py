@@ -8,18 +8,16 @@ of a user runs there.
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from triptych.support.errors import TriptychError
+from triptych.support.forking import Brief
 
 _DEEPEST = 10_000
 """Levels of a tree, in frames of Python; the parser takes three levels, some hundred bytes each, for a frame."""
 
-_LOCK = threading.Lock()
-_inside = 0
-_outside = 0
+_PARSING = Brief()
 
 
 class TooDeepError(TriptychError, RecursionError):
@@ -57,16 +55,11 @@ f(3)
 
 @contextmanager
 def deep_trees() -> Iterator[None]:
-    """Raise the limit, which all threads share, until the last of them is done."""
-    global _inside, _outside
-    with _LOCK:
-        _outside = sys.getrecursionlimit() if _inside == 0 else _outside
-        _inside += 1
-        sys.setrecursionlimit(max(_outside, _DEEPEST))
-    try:
-        yield
-    finally:
-        with _LOCK:
-            _inside -= 1
-            if _inside == 0:
-                sys.setrecursionlimit(_outside)
+    """Raise the limit, which all threads share, for one of them at a time; a fork waits until it is back."""
+    with _PARSING:
+        outside = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(outside, _DEEPEST))
+        try:
+            yield
+        finally:
+            sys.setrecursionlimit(outside)
