@@ -9,14 +9,17 @@ from __future__ import annotations
 from triptych.metastage import places
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
-from triptych.support.runtime_errors import CompiledCodeError
+from triptych.support.setting import SettingError
+from triptych.support.terminal import show_in_colours
 from triptych.support.tracebacks import caller, user_traceback
 
 
 def for_user(error: Exception) -> None:
     """Take the framework's frames out of the traceback; an error that knows no place of its own is the caller's."""
-    if isinstance(error, TriptychError) and error.span is None and not isinstance(error, CompiledCodeError):
-        error.span = caller()
-    if not config().full_traceback:
+    if isinstance(error, TriptychError):
+        show_in_colours()
+        if error.span is None:
+            error.span = caller()
+    if isinstance(error, SettingError) or not config().full_traceback:  # a wrong setting leaves no settings to ask
         error.__traceback__ = user_traceback(error.__traceback__, places.root_of)
         error.__suppress_context__ = True

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
-from triptych.cute.runtime.eager import eager
+from triptych.cute.eager import eager
 from triptych.support.streams import DEFAULT, stream_handle
 from triptych.targets.nvptx.driver import Driver, find_driver
 from triptych.targets.nvptx.errors import NoGpuError

@@ -15,15 +15,16 @@ from triptych.dsl import BASE, DSL
 from triptych.ir import bindings
 from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_of
 from triptych.metastage.calls import inline_call
-from triptych.metastage.errors import KernelCallError
+from triptych.metastage.errors import DecorationError, KernelCallError
 from triptych.metastage.kernels import KernelLaunch, kernel_call
 from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
-from triptych.metastage.tracing import Trace, active
+from triptych.metastage.tracing import Trace, active, place
 from triptych.objectstage.cache_key import Key, cache_key
 from triptych.objectstage.compile_flags import CompileFlag, flags_in, flags_of, options_of
 from triptych.objectstage.guards import Guard, guards, without
 from triptych.objectstage.target import CompileOptions, Target, find_target
+from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config
 from triptych.support.forking import PerProcess
 from triptych.support.interrupts import held
@@ -263,6 +264,31 @@ class KernelFunction(JitFunction):
             instead=f"a `@jit` function that does `{self.function.__name__}(...).launch(grid=..., block=...)`",
         )
 
+    def __getitem__(self, shape: Any) -> Any:
+        """The brackets that launch a kernel in other languages."""
+        try:
+            raise self._launched_otherwise(f"`{self.function.__name__}[...]`")
+        except KernelCallError as error:
+            for_user(error)
+            raise
+
+    def launch(self, *args: Any, **kwargs: Any) -> Any:
+        """A launch is a method of the call, which has the arguments."""
+        try:
+            raise self._launched_otherwise(f"`{self.function.__name__}.launch(...)`")
+        except KernelCallError as error:
+            for_user(error)
+            raise
+
+    def _launched_otherwise(self, found: str) -> KernelCallError:
+        return KernelCallError(
+            f"the kernel {self.function.__qualname__} is launched in another way",
+            span=place() or caller(),
+            found=found,
+            expected="a call with the kernel's arguments, and its launch, in a `@jit` function",
+            instead=f"`{self.function.__name__}(...).launch(grid=..., block=...)`",
+        )
+
     def __traced_call__(self, trace: Trace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> KernelLaunch:
         return kernel_call(trace, self.function, self._name, self._parameters_now(), args, kwargs, self._contract)
 
@@ -328,7 +354,7 @@ def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[A
     called = vars(type(function)).get("__call__")
     if isinstance(called, JitFunction):
         return called, (function, *args)
-    raise TypeError(f"{function!r} is not a function that can be compiled")
+    raise _cannot_decorate("jit", function)
 
 
 @overload
@@ -381,7 +407,7 @@ def _decorate(cls: type[JitFunction], function: Any, language: DSL, preprocessor
     if isinstance(function, staticmethod | classmethod):
         return type(function)(_decorate(cls, function.__func__, language, preprocessor, options))
     if not isinstance(function, FunctionType):
-        raise TypeError(f"@{decorator.__name__} decorates functions, not {function!r}")
+        raise _cannot_decorate(decorator.__name__, function)
     return cls(function, language, preprocessor, options)
 
 
@@ -389,6 +415,23 @@ def _place(specialization: Specialization, options: CompileOptions, target: Targ
     """Where the table has the entry of a specialization."""
     static = tuple(identity(value) for value in specialization.static.values())
     return static, specialization.signature(), options, target.name, config().debug
+
+
+def _cannot_decorate(decorator: str, found: Any) -> DecorationError:
+    kind = type(found).__name__
+    if isinstance(found, JitFunction):
+        instead = f"one decorator: `@kernel` if it is launched, else `@jit`; {found.function.__name__} has one already"
+    elif isinstance(found, type):
+        instead = f"`@{decorator}` on its `__call__`, or on another method"
+    else:
+        instead = f"`@{decorator}` on a function that is written with `def`"
+    return DecorationError(
+        f"@{decorator} decorates functions, not {with_article(kind)}",
+        span=caller(),
+        found=repr(found),
+        expected="a Python function",
+        instead=instead,
+    )
 
 
 def _most_specializations() -> int:

@@ -5,6 +5,7 @@ The texts are golden files beside the programs; `pytest tests/errors --update-go
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -68,6 +69,19 @@ def test_caret_is_where_the_mistake_is(mistake: Mistake) -> None:
 @each_mistake
 def test_text_is_the_golden_one(mistake: Mistake, golden: Golden) -> None:
     golden.check(mistake.golden, mistake.readable(raised_by(mistake)))
+
+
+@each_mistake
+def test_error_is_an_object_with_its_facts_apart(mistake: Mistake) -> None:
+    error = raised_by(mistake)
+    assert len(error.title.splitlines()) == 1
+    assert "-->" not in error.title
+    assert error.span is not None
+    assert (error.span.line, error.span.column) == (mistake.line, mistake.column - 1)
+    facts = json.loads(json.dumps(error.as_dict()))
+    assert facts["code"] == mistake.code
+    assert facts["span"]["line"] == mistake.line
+    assert f"[{mistake.code}] {facts['title']}\n" in str(error)
 
 
 @each_mistake

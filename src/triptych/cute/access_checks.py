@@ -25,7 +25,7 @@ _FIRST_ADDRESS = 4096
 
 def checks_bounds() -> bool:
     """Whether this is a debug build whose accesses are checked."""
-    return BOUNDS in config().debug
+    return config().debug.lower() == BOUNDS
 
 
 def check_access(trace: Trace, pointer: Pointer, address: Any, size: int, alignment: int, what: object) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from types import EllipsisType
+
 from triptych.cute.errors import TensorIndexError
 from triptych.layout import Coord, Shape, product, text
 from triptych.metastage.tracing import place
+from triptych.support.articles import with_article
+
+_NO_COORDINATES = (slice, EllipsisType, float, complex, str, list, dict, set)
+"""What indexes arrays, or nothing at all."""
 
 
 def check_inside(coord: Coord, shape: Shape, what: object) -> None:
@@ -12,6 +18,8 @@ def check_inside(coord: Coord, shape: Shape, what: object) -> None:
 
     A coordinate that does not fit the shape at all is left to the layout, which says so better.
     """
+    if isinstance(coord, _NO_COORDINATES):
+        raise _no_coordinate(coord, what)
     if isinstance(coord, tuple) and isinstance(shape, tuple):
         if len(coord) == len(shape):
             for part, extent in zip(coord, shape, strict=True):
@@ -27,4 +35,33 @@ def check_inside(coord: Coord, shape: Shape, what: object) -> None:
                 span=place(),
                 found=f"index {coord} in the shape {text(shape)} of {what}",
                 expected=f"an index from 0 to {count - 1}" if isinstance(count, int) else "an index from 0",
+                instead=_instead(coord),
             )
+
+
+def _instead(index: int) -> str:
+    if index >= 0:
+        return "a smaller index, or a larger tensor"
+    return f"`x[cute.size(x) - {-index}]`: indices count from the front"
+
+
+def _no_coordinate(part: object, what: object) -> TensorIndexError:
+    """What an array takes as an index and a tensor does not."""
+    if part == slice(None):
+        shown, instead = "`:`", "`None` for a whole mode, as `x[None, 0]`"
+    elif isinstance(part, slice):
+        shown = "a slice of a mode"
+        instead = "`cute.local_tile(x, (n,), (i,))`, tile i of n elements, or `cute.domain_offset((start,), x)`"
+    elif part is ...:
+        shown, instead = "`...`", "`None` for each whole mode, as `x[None, None, 0]`"
+    elif isinstance(part, float):
+        shown, instead = repr(part), "`int(i)`, or `//` in place of `/`"
+    else:
+        shown, instead = with_article(type(part).__name__), "an integer for each mode, `None` for a whole mode"
+    return TensorIndexError(
+        f"{shown} is no coordinate of a tensor",
+        span=place(),
+        found=f"{shown} in a coordinate of {what}",
+        expected="integers, run-time or not, and `None` for modes that are kept",
+        instead=instead,
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from triptych.cute.eager import eager
 from triptych.cute.errors import TensorShapeError
 from triptych.cute.nvgpu.copy_operations import CopyLayouts, CopyOperation, MemoryOrder, MemoryScope
 from triptych.cute.static_expressions import StaticExpression
@@ -67,6 +68,7 @@ def _values(layout: Layout) -> int:
     return count
 
 
+@eager
 def make_copy_atom(
     op: CopyOperation,
     copy_internal_type: type[Numeric],

@@ -77,6 +77,7 @@ def require_same_size(src: Tensor, dst: Tensor) -> None:
             span=place(),
             found=f"the shape {text(src.layout.shape)} into {text(dst.layout.shape)}",
             expected="tensors of the same shape",
+            instead="a tile of the larger one (`cute.local_tile`), or a predicate for what lies outside",
         )
 
 

@@ -27,11 +27,13 @@ from triptych.layout.coordinates import has_underscore
 from triptych.metastage import arithmetic, conversion
 from triptych.metastage.checks import check
 from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.foreign_functions import ForeignOperand
 from triptych.metastage.numeric import leaked, operator_type
 from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, Uint8, lift, numeric_class
 from triptych.metastage.tracing import Region, Trace, active, place
+from triptych.support.likely_mistakes import TENSOR_VALUES, missing_attribute
 from triptych.support.runtime_errors import OutOfBoundsError
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -42,7 +44,7 @@ _LARGEST_PRODUCT = 64
 _Operand: TypeAlias = "TensorSSA | Numeric | float"
 
 
-class TensorSSA(Operators):
+class TensorSSA(ForeignOperand, Operators):
     """A tensor with the semantics of a value: operators make new ones, elements are read and never written."""
 
     __module__ = "triptych.cute"
@@ -113,6 +115,20 @@ class TensorSSA(Operators):
             found=str(self),
             instead="`for i in range_constexpr(x.size)` and x[i]",
         )
+
+    def __len__(self) -> int:
+        raise OperandTypeError(
+            "a tensor value has no len()",
+            span=place(),
+            found=str(self),
+            expected="a sequence",
+            instead="`v.size`, the number of elements, or `v.shape[0]`",
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # a protocol asks
+            raise AttributeError(name)
+        raise missing_attribute("a tensor value", name, TENSOR_VALUES, dir(type(self)), span=place())
 
     # choosing elements ------------------------------------------------------------------------------------------
     def __getitem__(self, coord: Any) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.array_habits import ArrayHabits
 from triptych.cute.coordinates import check_inside
 from triptych.cute.current_trace import tracing
 from triptych.cute.element_values import element_value
@@ -40,7 +41,7 @@ from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 
 
-class Tensor:
+class Tensor(ArrayHabits):
     """iterator o layout. The iterator is a pointer, or a coordinate for tensors of coordinates."""
 
     __module__ = "triptych.cute"  # where programs have it from: signatures and help name it so

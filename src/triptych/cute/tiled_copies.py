@@ -10,6 +10,7 @@ from triptych.cute.errors import TensorShapeError
 from triptych.cute.integers import ints
 from triptych.cute.static_expressions import StaticExpression
 from triptych.cute.tensors import Tensor
+from triptych.cute.thread_slices import warn_of_missing_threads
 from triptych.layout import Layout, Tile, composition, make_layout, make_layout_tv, size, text
 from triptych.layout.thread_values import (
     coordinates_of,
@@ -71,6 +72,7 @@ class TiledCopy(StaticExpression):
 
     def get_slice(self, thr_idx: Numeric | int) -> ThrCopy:
         """The part of one thread."""
+        warn_of_missing_threads("the tiled copy", self.size, thr_idx)
         return ThrCopy(self, thr_idx)
 
     def retile(self, src: Tensor) -> Tensor:

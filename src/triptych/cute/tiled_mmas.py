@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from triptych.cute.eager import eager
 from triptych.cute.integers import ints
 from triptych.cute.mma_atoms import MmaAtom, MmaOp, make_mma_atom
 from triptych.cute.mma_errors import MatrixTilingError
 from triptych.cute.static_expressions import StaticExpression
 from triptych.cute.tensors import Tensor
+from triptych.cute.thread_slices import warn_of_missing_threads
 from triptych.layout import AnyLayout, IntTuple, Layout, make_layout, right_inverse, size, text, tiled_product
 from triptych.layout.layout import from_modes
 from triptych.layout.thread_values import dealt_to_atoms, part_of_atom, tiled_thread_values
@@ -108,6 +110,7 @@ class TiledMma(StaticExpression):
                 found=f"thread {thr_idx} of {self}",
                 expected=f"a thread from 0 to {self.size - 1}",
             )
+        warn_of_missing_threads("the tiled product", self.size, thr_idx)
         return ThrMma(self, thr_idx)
 
     def partition_shape_A(self, shape_mk: IntTuple) -> Any:
@@ -192,6 +195,7 @@ class ThrMma:
         return tensor.moved(offset, layout)
 
 
+@eager
 def make_tiled_mma(
     op_or_atom: MmaOp | MmaAtom,
     atom_layout_mnk: Layout | tuple[int, ...] = (1, 1, 1),

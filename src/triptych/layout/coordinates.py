@@ -71,10 +71,12 @@ def _only(coord: tuple[Coord, ...], shape: Shape) -> Coord:
 
 
 def _misfit(coord: Coord, shape: Shape) -> ProfileError:
+    count = f"{len(shape)} indices, one for each mode" if isinstance(shape, tuple) and len(shape) > 1 else "one index"
     return ProfileError(
         "the coordinate does not fit the shape",
         found=f"coordinate {tuple_text(coord)}, shape {tuple_text(shape)}",
         expected="one integer, or one per mode, or one per leaf",
+        instead=f"{count}; the index of a thread is a tuple of three: `tidx, _, _ = cute.arch.thread_idx()`",
     )
 
 

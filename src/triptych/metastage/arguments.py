@@ -250,7 +250,7 @@ def _cannot_bind(
         span=caller,
         found=f"{function.__name__}({', '.join(given)})",
         expected=f"{function.__name__}({', '.join(names)})",
-        instead=did_you_mean(unknown[0], names) if unknown else "",
+        instead=(did_you_mean(unknown[0], names) if unknown else "") or f"`{function.__name__}({', '.join(names)})`",
     )
 
 
@@ -303,7 +303,9 @@ def _declared(value: Any, declared: type[Numeric], path: str, caller: Span | Non
         span=caller,
         found=f"{value!r}, of type {type(value).__name__}",
         expected=f"{declared.__name__} or a Python number",
-        instead=f"{declared.__name__}(...) around the argument" if isinstance(value, Numeric) else "",
+        instead=f"{declared.__name__}(...) around the argument"
+        if isinstance(value, Numeric | str)
+        else f"a number, or a parameter without the annotation {declared.__name__}",
     )
 
 

@@ -43,7 +43,7 @@ class Range:
     is left. `prefetch_stages` is accepted and changes nothing: copies ahead of their use are written with a pipeline.
     """
 
-    __slots__ = ("hints", "start", "step", "stop", "unroll_full")
+    __slots__ = ("hints", "is_backward", "start", "step", "stop", "unroll_full")
 
     def __init__(
         self,
@@ -62,27 +62,42 @@ class Range:
         if not isinstance(self.step, Numeric) and self.step == 0:
             raise ValueError("range() arg 3 must not be zero")
         self.unroll_full = unroll_full
+        self.is_backward = False
+        """Whether the items come from the last to the first."""
         given = {"unroll": unroll, "prefetch_stages": prefetch_stages, "vectorize": int(vectorize)}
         self.hints = tuple((name, value) for name, value in given.items() if value)
 
     def __repr__(self) -> str:
         hints = "".join(f", {name}={value}" for name, value in self.hints) + ", unroll_full=True" * self.unroll_full
-        return f"range({self.start}, {self.stop}, {self.step}{hints})"
+        shown = f"range({self.start}, {self.stop}, {self.step}{hints})"
+        return f"reversed({shown})" if self.is_backward else shown
+
+    @property
+    def is_static(self) -> bool:
+        """Whether its bounds are known while tracing."""
+        return not any(is_dynamic(bound) for bound in (self.start, self.stop, self.step))
+
+    def backward(self) -> Range:
+        """`reversed(range(...))`."""
+        turned = Range(self.start, self.stop, self.step, unroll_full=self.unroll_full)
+        turned.hints, turned.is_backward = self.hints, not self.is_backward
+        return turned
 
     def static(self) -> builtins.range:
         """The same range in Python; run-time bounds are an error."""
         bounds = (self.start, self.stop, self.step)
         for bound in bounds:
             require_static(bound, "unrolling a range", "`for i in range(...)`, which loops at run time")
-        return builtins.range(*bounds)
+        items = builtins.range(*bounds)
+        return items[::-1] if self.is_backward else items
 
     def __iter__(self) -> Iterator[Any]:
         """Plain Python iteration: in a comprehension, or where nothing is traced."""
-        if any(is_dynamic(bound) for bound in (self.start, self.stop, self.step)):
+        if not self.is_static:
             raise StaticRequiredError(
                 "a range with run-time bounds can only be looped over by a `for` statement",
                 span=place(),
-                found="iteration while tracing (a comprehension, `list(...)`, `sum(...)`, unpacking)",
+                found="iteration while tracing (a comprehension, `list(...)`, `sum(...)`, `enumerate`, unpacking)",
                 expected="bounds that are known while tracing",
                 instead="`for i in range(n):` in a function decorated with `@jit`",
             )

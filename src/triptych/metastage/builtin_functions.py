@@ -4,25 +4,53 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
+from functools import partial
+from types import BuiltinFunctionType
 from typing import Any
 
 from triptych.metastage.binding_time import Range
 from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.identity import check_isinstance, shown_by
+from triptych.metastage.foreign_functions import ForeignOperand, refuse_foreign
+from triptych.metastage.identity import check_isinstance, involves_dynamic, shown_by
+from triptych.metastage.iteration import length
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import float_for
-from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Int32, Int64, Numeric, as_number
-from triptych.metastage.tracing import place
-from triptych.metastage.truth import is_dynamic, truth
+from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Float32, Int32, Int64, Numeric, as_number
+from triptych.metastage.tracing import active, place
+from triptych.metastage.truth import is_dynamic, require_static, truth
+
+
+def answer_to(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any] | None:
+    """What a builtin means for these arguments, where that is not what Python's own does."""
+    if not isinstance(function, BuiltinFunctionType | type):
+        return None
+    module = getattr(function, "__module__", "")
+    if module == "math":
+        foreign = any(isinstance(arg, ForeignOperand) or is_dynamic(as_number(arg)) for arg in args)
+        return partial(_mathematics, function.__name__) if foreign else None
+    answer = BUILTINS.get(function) if module == "builtins" else None
+    hinted = function is builtins.range and kwargs
+    return answer if answer is not None and (hinted or any(map(_is_asked, args))) else None
+
+
+def _is_asked(value: Any) -> bool:
+    """Whether a builtin cannot answer by itself for such an argument."""
+    return not value.is_static if isinstance(value, Range) else involves_dynamic(value)
+
+
+def _mathematics(name: str, *args: Any, **_: Any) -> Any:
+    refuse_foreign(f"math.{name}", name, args)
 
 
 def _range(*bounds: Any, **hints: Any) -> Range:
     return Range(*bounds, **hints)
 
 
-def _int(value: Any) -> Any:
+def _int(value: Any, base: Any = None) -> Any:
     """The integer part: integers stay, floats truncate to an integer type of their size."""
     value = as_number(value)
+    if base is not None or not isinstance(value, Numeric):
+        raise _unfit("int", "a number", value)
     if value.info.is_integer:
         return value
     return value.to(Int64 if value.info.width > 32 else Int32)
@@ -30,6 +58,8 @@ def _int(value: Any) -> Any:
 
 def _float(value: Any) -> Any:
     value = as_number(value)
+    if not isinstance(value, Numeric):
+        raise _unfit("float", "a number", value)
     return value if value.info.kind == "float" else value.to(NUMERIC_CLASSES[float_for(value.info.name)])
 
 
@@ -37,17 +67,26 @@ def _bool(value: Any) -> Boolean:
     return truth(value)
 
 
+def _unfit(function: str, wanted: str, found: Any) -> OperandTypeError:
+    return OperandTypeError(
+        f"{function}() of this run-time value is not compiled",
+        span=place(),
+        found=describe(found),
+        expected=wanted,
+        instead=f"{function}() of one of its numbers",
+    )
+
+
 def _extreme(symbol: str) -> Callable[..., Any]:
-    def extreme(*args: Any, **options: Any) -> Any:
-        if options:
-            raise OperandTypeError(
-                f"{symbol}() of run-time values takes no {', '.join(options)}", span=place(), expected="plain values"
-            )
+    def extreme(*args: Any, key: Any = None, default: Any = None) -> Any:
         values = [as_number(value) for value in (args[0] if len(args) == 1 else args)]
-        best = values[0]
-        for value in values[1:]:
-            better = value < best if symbol == "min" else value > best
-            best = _select(better, value, best)
+        trace = active()
+        assert trace is not None
+        measures = values if key is None else [as_number(trace.hooks.call(key, value)) for value in values]
+        best, measure = values[0], measures[0]
+        for value, other in zip(values[1:], measures[1:], strict=True):
+            better = other < measure if symbol == "min" else other > measure
+            best, measure = _select(better, value, best), _select(better, other, measure)
         return best
 
     return extreme
@@ -85,6 +124,52 @@ def _all(values: Any) -> Any:
     return outcome
 
 
+def _round(value: Any, digits: Any = None) -> Any:
+    """To the nearest integer, of two equally near ones to the even one, as Python does."""
+    value = as_number(value)
+    if not isinstance(value, Numeric):
+        raise _unfit("round", "a number", value)
+    if digits is not None and require_static(digits, "the number of digits of round()", "a Python int") >= 0:
+        if value.info.is_integer:
+            return +value
+    elif digits is None:
+        return +value if value.info.is_integer else _int(_nearest_even(value))
+    raise OperandTypeError(
+        "round() of a run-time value takes no digits",
+        span=place(),
+        found=f"round({describe(value)}, {digits})",
+        expected="round(x), which is an integer",
+        instead=f"`round(x * {10.0 ** abs(digits)}) / {10.0 ** abs(digits)}`",
+    )
+
+
+def _nearest_even(value: Any) -> Any:
+    """In Float32 or Float64, which hold every integer that a narrower float is near to."""
+    wide = value if value.info.width >= 32 else value.to(Float32)
+    trace = wide._region.trace
+    return type(wide).of(trace.value("math.roundeven", (wide.ir_value(),), wide.info.mlir), trace.region)
+
+
+def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
+    if modulus is None:
+        return base**exponent
+    raise OperandTypeError(
+        "pow() of run-time values takes no modulus",
+        span=place(),
+        found=f"a modulus, {describe(modulus)}",
+        expected="pow(base, exponent)",
+        instead="`pow(base, exponent) % modulus` where the power fits, or a loop",
+    )
+
+
+def _len(value: Any) -> Any:
+    return length(value) if isinstance(value, Range) else len(value)
+
+
+def _reversed(value: Any) -> Any:
+    return value.backward() if isinstance(value, Range) else reversed(value)
+
+
 BUILTINS: dict[Any, Callable[..., Any]] = {
     builtins.range: _range,
     builtins.int: _int,
@@ -96,4 +181,8 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     builtins.all: _all,
     builtins.isinstance: check_isinstance,
     **{function: shown_by(function.__name__) for function in (str, repr, format, ascii)},
+    builtins.round: _round,
+    builtins.pow: _pow,
+    builtins.len: _len,
+    builtins.reversed: _reversed,
 }

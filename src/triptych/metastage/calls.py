@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import functools
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
@@ -10,9 +9,10 @@ from typing import Any, Protocol
 
 from triptych.metastage import mutation, places
 from triptych.metastage.arguments import Parameter, arrange, bind
-from triptych.metastage.builtin_functions import BUILTINS
-from triptych.metastage.errors import EndlessInliningError
-from triptych.metastage.identity import check_shown, involves_dynamic
+from triptych.metastage.builtin_functions import answer_to
+from triptych.metastage.errors import EndlessInliningError, StaticRequiredError
+from triptych.metastage.explaining import not_callable
+from triptych.metastage.identity import check_shown
 from triptych.metastage.opaque_calls import HIGHER_ORDER, native_operation, opaque_call
 from triptych.metastage.special_methods import ABSENT, SpecialMethods
 from triptych.metastage.trace_time import is_meant_once
@@ -48,6 +48,8 @@ class Inlining:
         self._bound: dict[FunctionType, Callable[..., Any]] = {}
         self._nested: set[FunctionType] = set()
         """Functions that rewritten code has defined: rewritten with it."""
+        self._refused: dict[FunctionType, TriptychError] = {}
+        """Why functions of the program run as they are, unrewritten."""
         self._depth = 0
 
     def _traced(self, function: Any, *args: Any) -> Any:
@@ -76,10 +78,11 @@ class Inlining:
             hook = _AS_HOOKS.get(function)
             if hook is not None and not kwargs:
                 return getattr(self.trace.hooks, hook)(*args)
-            answer = BUILTINS.get(function)
-            hinted = function is builtins.range and kwargs
-            if answer is not None and (hinted or any(involves_dynamic(arg) for arg in args)):
-                return answer(*args, **kwargs)
+        answer = answer_to(function, args, kwargs)
+        if answer is not None:
+            return answer(*args, **kwargs)
+        if not callable(function):
+            raise not_callable(function, place())
         return self._opaque(function, args, kwargs)
 
     def _opaque(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -143,6 +146,11 @@ class Inlining:
             if function in self._nested:
                 return function(*args, **kwargs)
             return opaque_call(self.trace, function, args, kwargs)
+        except StaticRequiredError as error:
+            refusal = self._refused.pop(function, None)
+            if refusal is not None:
+                _tell_why(error, function, refusal)
+            raise
         finally:
             self._depth -= 1
 
@@ -161,13 +169,22 @@ class Inlining:
             return function
         try:
             rewritten = self.trace.rewrite(function)
-        except TriptychError:
+        except TriptychError as refusal:
+            self._refused[function] = refusal
             # Meta-programming may use all of Python; a run-time value in its control flow is still an error there.
             places.register(function.__code__, rewritten=False)
             return function
         places.register(rewritten.code)
         bound: Callable[..., Any] = rewritten.bind(self.trace.hooks)
         return bound
+
+
+def _tell_why(error: StaticRequiredError, function: FunctionType, refusal: TriptychError) -> None:
+    """A run-time condition in a function that could not be rewritten: that is what has to change."""
+    error.expected = f"{function.__name__} without what keeps it from being compiled: {refusal.found}"
+    error.instead = refusal.instead
+    if refusal.span is not None:
+        error.related.append((f"why Python runs {function.__name__} as it is", refusal.span))
 
 
 def inline_call(

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from triptych.ir.checks import check_attributes
 from triptych.metastage import places
 from triptych.metastage.tracing import Trace, place
-from triptych.support import runtime_errors
-from triptych.support.render import render
+from triptych.support.runtime_errors import CHECK_ERRORS
 
 
 def check(
     trace: Trace, holds: Any, error: str, title: str, *, found: str = "", expected: str = "", instead: str = ""
 ) -> None:
     """Raise `error` (a class of `runtime_errors`) from the compiled call where the i1 value `holds` is false."""
-    code = getattr(runtime_errors, error).code
     calls = [("called from", caller) for caller in places.callers()]
-    message = render(title, code, span=place(), found=found, expected=expected, instead=instead, related=calls)
-    attributes = {"msg": trace.builder.string(message), "triptych.error": trace.builder.string(error)}
+    headline, *notes = title.splitlines() or [""]  # an `assert` may say more than one line
+    facts = {"span": place(), "found": found, "expected": expected, "instead": instead, "notes": notes}
+    attributes = check_attributes(trace.builder, CHECK_ERRORS[error], headline, **facts, related=calls)
     trace.operation("cf.assert", (holds,), attributes=attributes)

@@ -384,6 +384,23 @@ host(3)
 """
 
 
+class DecorationError(TriptychError, TypeError):
+    """`@jit` or `@kernel` on something that is not a Python function, or twice."""
+
+    code = "TT0406"
+    failing = """
+@tt.jit
+@tt.kernel
+def k(n: tt.Int32):
+    pass
+"""
+    fixed = """
+@tt.kernel
+def k(n: tt.Int32):
+    pass
+"""
+
+
 class ReturnValueError(TriptychError, TypeError):
     """A value that a compiled function cannot return to Python."""
 

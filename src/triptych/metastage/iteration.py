@@ -11,7 +11,7 @@ from triptych.metastage.checks import check
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.scalars import NUMERIC_CLASSES, Int64, Numeric
-from triptych.metastage.tracing import Trace, place
+from triptych.metastage.tracing import Trace, active, place
 
 _I32, _I64 = TYPES["Int32"], TYPES["Int64"]
 
@@ -51,6 +51,11 @@ def steps_of(iterable: range | Range, trace: Trace) -> Steps | None:
     if static and not range(start, stop, step):
         return None
     item_type = _item_type(start, stop, step)
+    if isinstance(iterable, Range) and iterable.is_backward:
+        start, stop, step = (_wide(v) for v in (start, stop, step))
+        count = len(range(start, stop, step)) if static else _count(start, stop, step, trace)
+        last = start + (count - 1) * step
+        return Steps(0, count, 1, _I64, item_type, offset=last, scale=-step, runs=static, hints=hints)
     if isinstance(step, int) and step == 1 and item_type.kind == "int":
         return Steps(start, stop, step, item_type, item_type, runs=static, hints=hints)
     if isinstance(step, int) and step > 0 and item_type.width < 64:
@@ -66,17 +71,35 @@ def _item_type(*bounds: Any) -> TypeInfo:
     for bound in bounds:
         if isinstance(bound, Numeric):
             joined = promotion.join(name, bound.info.name)
-        else:
+        elif isinstance(bound, int):
             joined = promotion.join(name, "Int32" if _I32.holds(bound) else "Int64")
+        else:
+            joined = None
         if joined is None or TYPES[joined].kind == "float" or TYPES[joined].width > 64:
             raise OperandTypeError(
                 "range() takes integers of at most 64 bits",
                 span=place(),
                 found=", ".join(type(b).__name__ for b in bounds),
                 expected="integers",
+                instead="`range(x.shape[0])`, one extent" if isinstance(bound, tuple) else "`int(...)` of each bound",
             )
         name = joined
     return TYPES[name]
+
+
+def length(items: Range) -> Any:
+    """`len(range(...))`: how many items there are, which 64 bits hold for bounds of at most 32."""
+    item_type, trace = _item_type(items.start, items.stop, items.step), active()
+    assert trace is not None
+    if item_type.width > 32:
+        raise OperandTypeError(
+            "len() of a run-time range takes bounds of at most 32 bits",
+            span=place(),
+            found=item_type.name,
+            expected="integers of at most 32 bits",
+            instead="`max(0, stop - start)` where it cannot overflow, or `.to(Int32)` of the bounds",
+        )
+    return _count(_wide(items.start), _wide(items.stop), _wide(items.step), trace)
 
 
 def _wide(bound: Any) -> Any:
@@ -90,7 +113,8 @@ def _count(start: Any, stop: Any, step: Any, trace: Trace) -> Any:
         low, high = Int64(low), Int64(high)
     else:
         nonzero = (step != 0).ir_value()
-        check(trace, nonzero, "ZeroStepError", "the step of the range is 0", expected="a step above or below 0")
+        facts = {"expected": "a step above or below 0", "instead": "`if step != 0:` around the loop"}
+        check(trace, nonzero, "ZeroStepError", "the step of the range is 0", **facts)
         backward = (step < 0).ir_value()
         low, high = (_select(trace, backward, Int64(a), Int64(b)) for a, b in ((stop, start), (start, stop)))
         size = _select(trace, backward, -step, step)

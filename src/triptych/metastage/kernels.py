@@ -54,18 +54,26 @@ class KernelLaunch:
         self._call = (function.__name__, place())
         trace.unlaunched.append(self._call)
 
-    def launch(self, *, grid: Any = None, block: Any = None, **keywords: Unpack[LaunchKeywords]) -> None:
+    def launch(self, *shape: Any, grid: Any = None, block: Any = None, **keywords: Unpack[LaunchKeywords]) -> None:
         """Run the kernel for every thread of every block; `smem=None` provides the shared memory it allocates."""
         trace, name = self._trace, self._function.__name__
+        if shape:
+            raise ArgumentBindingError(
+                f"the launch of {name} takes its grid and block by name",
+                span=place(),
+                found=f"{len(shape)} arguments without a name",
+                expected=f"`{name}(...).launch(grid=..., block=...)`",
+                instead=f"`{name}(...).launch(grid={_written(shape[0])}, block={_written(*shape[1:2])})`",
+            )
         options = LaunchOptions.of(name, keywords)
-        shape = LaunchShape.of(trace, *_required(name, grid=grid, block=block))
+        launched = LaunchShape.of(trace, *_required(name, grid=grid, block=block))
         if self._call in trace.unlaunched:
             trace.unlaunched.remove(self._call)
         flattened = {p.name: flatten(self._arguments[p.name], trace) for p in self._parameters if not p.static}
         values = [value for values, _ in flattened.values() for value in values]
-        kernel = self._traced(shape, options, values, {n: rebuild for n, (_, rebuild) in flattened.items()})
+        kernel = self._traced(launched, options, values, {n: rebuild for n, (_, rebuild) in flattened.items()})
         trace.loops = True  # the call then releases the interpreter lock: a grid may run long
-        _emit_launch(trace, kernel, shape, options, values)
+        _emit_launch(trace, kernel, launched, options, values)
 
     def _traced(
         self, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any], rebuilds: dict[str, Rebuild]
@@ -130,9 +138,14 @@ def _required(name: str, **shape: Any) -> Iterator[Any]:
             raise ArgumentBindingError(
                 f"the launch of {name} has no {keyword}",
                 span=place(),
-                expected=f"`{name}(...).launch(grid=..., block=...)`",
+                expected="the number of blocks, and of threads in each",
+                instead=f"`{name}(...).launch(grid=..., block=...)`",
             )
         yield value
+
+
+def _written(dimension: Any = ...) -> str:
+    return repr(dimension) if isinstance(dimension, int | tuple | list) else "..."
 
 
 def _new_kernel(

@@ -71,34 +71,38 @@ def dimensions_of(name: str, given: Any) -> Dimensions:
     return x, y, z
 
 
+_WITHIN = "a dimension of at most {}: the work of a grid is divided between blocks and threads"
+
+
 def _checked(trace: Trace, what: str, n: Any, least: int, most: int) -> Any:
     """The dimension as an int or an Int32, within its bounds."""
     title = f"{what} dimension is not possible"
-    expected = f"{least} to {most}"
+    facts: dict[str, Any] = {"expected": f"{least} to {most}", "instead": _WITHIN.format(most)}
     if isinstance(n, Numeric) and not n.is_dynamic:
         n = int(n)
     if isinstance(n, int):
         if not least <= n <= most:
-            raise LaunchShapeError(title, span=place(), found=str(n), expected=expected)
+            raise LaunchShapeError(title, span=place(), found=str(n), **facts)
         return n
     low, high = n.info.bounds
     if low < least:
-        check(trace, (n >= least).ir_value(), LaunchShapeError.__name__, title, expected=expected)
+        check(trace, (n >= least).ir_value(), LaunchShapeError.__name__, title, **facts)
     if high > most:
-        check(trace, (n <= most).ir_value(), LaunchShapeError.__name__, title, expected=expected)
+        check(trace, (n <= most).ir_value(), LaunchShapeError.__name__, title, **facts)
     return n.to(Int32)
 
 
 def _check_threads(trace: Trace, block: Dimensions) -> None:
-    title, expected = "a block has too many threads", f"at most {MOST_THREADS} in all"
+    title, instead = "a block has too many threads", "fewer threads in a block and more blocks in the grid"
+    facts: dict[str, Any] = {"expected": f"at most {MOST_THREADS} in all", "instead": instead}
     known = prod(n for n in block if isinstance(n, int))
     if known > MOST_THREADS:
         found = f"{' * '.join(map(str, block))} = {known}" if static_dimensions(block) else f"{known} or more"
-        raise LaunchShapeError(title, span=place(), found=found, expected=expected)
+        raise LaunchShapeError(title, span=place(), found=found, **facts)
     dynamic = [n for n in block if isinstance(n, Numeric)]
     if len(dynamic) + (known > 1) < 2:
         return
     threads: Any = known
     for n in dynamic:
         threads = n * threads
-    check(trace, (threads <= MOST_THREADS).ir_value(), LaunchShapeError.__name__, title, expected=expected)
+    check(trace, (threads <= MOST_THREADS).ir_value(), LaunchShapeError.__name__, title, **facts)

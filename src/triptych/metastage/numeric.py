@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
 from triptych.hooks import COMPARISONS as COMPARE_PYTHON
 from triptych.metastage import arithmetic, conversion, promotion
 from triptych.metastage.errors import LeakedValueError, OperandTypeError, StaticRequiredError
+from triptych.metastage.foreign_functions import ForeignOperand
 from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.tracing import Region, Trace, active, place
 from triptych.support.float_formats import FLOAT_FORMATS
+from triptych.support.likely_mistakes import NUMBERS, missing_attribute
 
 if TYPE_CHECKING:
     from triptych.metastage.scalars import Boolean, Float32, Int32
@@ -25,7 +27,7 @@ NUMERIC_CLASSES: dict[str, type[Numeric]] = {}
 """Every numeric class by name, filled by `scalars`."""
 
 
-class Numeric(Operators):
+class Numeric(ForeignOperand, Operators):
     """A number of a fixed type. `Int32(3)` is a run-time value inside a traced function, a typed constant outside."""
 
     __slots__ = ("_region", "_value")
@@ -189,6 +191,18 @@ class Numeric(Operators):
             found=type(self).__name__,
             expected="a tuple, or `range(...)` around the number",
         )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # a protocol asks
+            raise AttributeError(name)
+        raise missing_attribute(type(self).__name__, name, NUMBERS, dir(type(self)), span=place())
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        """A number is what it is: a copy is the same one."""
+        return self
 
     # operators --------------------------------------------------------------------------------------------------
     @staticmethod

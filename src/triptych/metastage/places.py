@@ -74,10 +74,21 @@ def is_rewritten(code: CodeType) -> bool:
     return known is not None and known.rewritten
 
 
+def is_program(code: CodeType) -> bool:
+    """Whether code belongs to a program that is or was traced."""
+    return id(code) in _CODES
+
+
 def root_of(code: CodeType) -> int:
     """What a code object is a part of, as an identity: regions of one function have the same."""
     known = _CODES.get(id(code))
     return known.root if known is not None else id(code)
+
+
+def name_of(code: CodeType) -> str:
+    """The function that a code object is a part of."""
+    known = _CODES.get(id(code))
+    return known.function if known is not None else code.co_name
 
 
 def floor(function: F) -> F:

@@ -30,7 +30,7 @@ def take_results(value: Any, code: CodeType, path: str = "result") -> tuple[list
             span=places.last_return(code),
             found=describe(value),
             expected="a number, or a tuple, NamedTuple or dataclass of numbers",
-            instead="a tuple" if isinstance(value, list) else "",
+            instead="a tuple" if isinstance(value, list | dict) else "a tensor argument that the function writes to",
         )
     taken = [take_results(v, code, path + label) for v, label in zip(parts.values, parts.labels, strict=True)]
     rebuilds = [rebuild for _, rebuild in taken]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from triptych.metastage.checks import check
@@ -11,9 +10,10 @@ from triptych.metastage.launch_shape import SHARED_BYTES
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Int32, Numeric
 from triptych.metastage.tracing import Trace, place
+from triptych.metastage.user_warnings import warn_here
 from triptych.support.runtime_errors import LaunchShapeError
-from triptych.support.warnings import TriptychWarning
 
+_INSTEAD = "`smem=None`, which provides what the kernel allocates"
 _TITLE = "a block cannot have that much shared memory"
 
 
@@ -27,24 +27,22 @@ def launch_bytes(trace: Trace, kernel: KernelBody, asked: Any) -> Any:
     if isinstance(asked, Numeric) and asked.is_dynamic and asked.info.is_integer:
         holds = (asked >= needed) & (asked <= SHARED_BYTES)
         expected = f"{needed} to {SHARED_BYTES} bytes"
-        check(trace, holds.ir_value(), LaunchShapeError.__name__, _TITLE, expected=expected)
+        check(trace, holds.ir_value(), LaunchShapeError.__name__, _TITLE, expected=expected, instead=_INSTEAD)
         return asked.to(Int32)
     if isinstance(asked, bool) or not isinstance(asked, int | Numeric):
         raise LaunchShapeError(
-            "the bytes of shared memory are not an integer", span=place(), found=describe(asked), expected="smem=bytes"
+            "the bytes of shared memory are not an integer",
+            span=place(),
+            found=describe(asked),
+            expected="smem=bytes",
+            instead=_INSTEAD,
         )
     if not 0 <= int(asked) <= SHARED_BYTES:
         expected = f"0 to {SHARED_BYTES} bytes"
-        raise LaunchShapeError(_TITLE, span=place(), found=f"smem={int(asked)}", expected=expected)
+        raise LaunchShapeError(_TITLE, span=place(), found=f"smem={int(asked)}", expected=expected, instead=_INSTEAD)
     if int(asked) < needed:
-        _warn(f"smem={int(asked)} is less than the {needed} bytes that {kernel.name} allocates: it gets {needed}")
+        warn_here(f"smem={int(asked)} is less than the {needed} bytes that {kernel.name} allocates: it gets {needed}")
     return max(int(asked), needed)
-
-
-def _warn(text: str) -> None:
-    """A warning at the user's line."""
-    span = place()
-    warnings.warn_explicit(text, TriptychWarning, span.file if span else __file__, span.line if span else 1)
 
 
 def _too_much(kernel: KernelBody) -> LaunchShapeError:
@@ -53,5 +51,6 @@ def _too_much(kernel: KernelBody) -> LaunchShapeError:
         span=place(),
         found=f"{kernel.shared_bytes} bytes",
         expected=f"at most {SHARED_BYTES} bytes",
+        instead="smaller tiles, fewer stages, or a narrower element type",
         related=[(f"{part.size} bytes: {part.what}", part.span) for part in kernel.shared if part.span is not None],
     )

@@ -18,6 +18,7 @@ from triptych.metastage import places
 from triptych.metastage.argument_kinds import Received, received_types
 from triptych.metastage.arguments import Shape, arrange
 from triptych.metastage.call_local import check_left, end_of_call, overwritten
+from triptych.metastage.explaining import explained
 from triptych.metastage.kernel_body import symbol
 from triptych.metastage.kernels import check_launched
 from triptych.metastage.results import Rebuild, take_results
@@ -78,6 +79,11 @@ def trace(
         positional, keywords = arrange(function, {**specialization.static, **dynamic})
         try:
             returned = function(*positional, **keywords)
+        except Exception as error:
+            better = explained(error)
+            if better is None:
+                raise
+            raise better.with_traceback(error.__traceback__) from None
         finally:
             end_of_call(current, code.co_name)
         check_launched(current)

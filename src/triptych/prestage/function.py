@@ -14,6 +14,7 @@ from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
+from triptych.prestage import refuse
 from triptych.prestage.build import HOOKS, THUNK, at, function_def, name, no_arguments
 from triptych.prestage.errors import NoSourceError, SourceChangedError
 from triptych.prestage.mangle import mangled
@@ -64,6 +65,9 @@ def find_node(function: FunctionType) -> FunctionNode:
 
 def _definition(function: FunctionType) -> FunctionNode:
     code = function.__code__
+    if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        place = Span(code.co_filename, code.co_firstlineno, function=function.__qualname__)
+        raise refuse.asynchronous(place)
     text = "".join(file_lines(function))
     candidates = [node for node in _starting_at(code.co_firstlineno, _parse_file(text)) if _matches(node, code)]
     if len(candidates) != 1 and len({ast.dump(node) for node in candidates}) != 1:

@@ -9,12 +9,13 @@ from triptych.prestage.errors import UnsupportedSyntaxError
 from triptych.prestage.walking import children
 from triptych.support.source import Span
 
+_SYNCHRONOUS = "a plain `def`; an `async def` outside may call the compiled function"
 _STATEMENTS: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("`try` statement", "test the condition first (`if d != 0:`), or handle exceptions in the caller"),
     ast.TryStar: ("`try` statement", "test the condition first, or handle exceptions in the caller"),
     ast.Global: ("`global` declaration", "return the new value and assign it in the caller"),
     ast.Nonlocal: ("`nonlocal` declaration", "return the new value and assign it in the enclosing function"),
-    ast.AsyncFunctionDef: ("`async def`", "a plain `def`"),
+    ast.AsyncFunctionDef: ("`async def`", _SYNCHRONOUS),
     ast.AsyncFor: ("`async for`", "a plain `for`"),
     ast.AsyncWith: ("`async with`", "a plain `with`"),
     ast.Yield: ("`yield`", "a loop that uses each value where it is produced, or return a tuple"),
@@ -80,6 +81,17 @@ def walrus_in_lazy_operand(node: ast.AST, file: str) -> UnsupportedSyntaxError:
         file,
         "`:=` in a conditionally evaluated operand inside a lambda or comprehension",
         "a nested function with an `if` statement",
+    )
+
+
+def asynchronous(place: Span) -> UnsupportedSyntaxError:
+    """An `async def` as a whole, at the line where it starts."""
+    return UnsupportedSyntaxError(
+        "`async def` cannot be compiled",
+        span=place,
+        found="`async def`",
+        expected="a function that returns when it has computed its result",
+        instead=_SYNCHRONOUS,
     )
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from triptych.support.nearest import did_you_mean, nearest
 from triptych.support.setting import BOOLEANS, PREFIX, Alias, Environment, Setting, SettingError, Value
@@ -23,12 +23,13 @@ from triptych.support.warnings import TriptychWarning
 T = TypeVar("T", bool, int, float, str)
 
 
-def _setting(
-    default: T, help: str, *, low: float | None = None, high: float | None = None, aliases: tuple[Alias, ...] = ()
-) -> T:
-    """One row of the table, typed as its value so that `Config` reads as plain fields."""
-    facts = {"default": default, "help": help, "low": low, "high": high, "aliases": aliases}
-    row: T = dataclasses.field(default=default, metadata=facts)
+_LEVELS = ("debug", "info", "warning", "error", "critical")
+_LEVEL = rf"({'|'.join(_LEVELS)}|\d+)"
+
+
+def _setting(default: T, help: str, **facts: Any) -> T:
+    """One row of the table, typed as its value so that `Config` reads as plain fields; facts as `Setting` has them."""
+    row: T = dataclasses.field(default=default, metadata={"default": default, "help": help, **facts})
     return row
 
 
@@ -58,10 +59,15 @@ class Config:
     worker_timeout: float = _setting(300.0, "seconds after which a code generation process is given up", low=0.001)
     threads: int = _setting(0, "threads that run the blocks of a kernel on the CPU; 0: one for each core", low=0)
     block_order: str = _setting(
-        "", "order of a kernel's blocks on the CPU: 'shuffled', or 'shuffled:7' for another one; empty: in order"
+        "",
+        "order of a kernel's blocks on the CPU: 'shuffled', or 'shuffled:7' for another one; empty: in order",
+        words=("shuffled",),
+        form=r"shuffled(:\d+)?",
     )
     assembler: str = _setting(
-        "", "assembler for NVIDIA GPUs: 'nvjitlink', the library, or 'ptxas', the program; empty: the first installed"
+        "",
+        "assembler for NVIDIA GPUs: 'nvjitlink', the library, or 'ptxas', the program; empty: the first installed",
+        words=("nvjitlink", "ptxas"),
     )
     performance_warnings: bool = _setting(
         True, "warn, at its line, of what makes a kernel for a GPU slow: spilled registers, narrow accesses to memory"
@@ -73,6 +79,8 @@ class Config:
         "",
         "log to stderr: a level, then levels per area, as 'info,compile=debug'; empty: no log",
         aliases=(Alias("CUTE_DSL_LOG_TO_CONSOLE", _console_log),),
+        words=_LEVELS,
+        form=rf"{_LEVEL}(,[\w.]+={_LEVEL})*|[\w.]+={_LEVEL}(,[\w.]+={_LEVEL})*",
     )
     print_ir: bool = _setting(
         False, "print the traced MLIR of every compilation", aliases=(Alias("CUTE_DSL_PRINT_IR"),)
@@ -80,7 +88,9 @@ class Config:
     full_traceback: bool = _setting(
         False, "show the frames of Triptych itself in tracebacks", aliases=(Alias("CUTE_DSL_SHOW_STACKTRACE"),)
     )
-    debug: str = _setting("", "checks compiled into kernels, as 'bounds': every access to memory; empty: none")
+    debug: str = _setting(
+        "", "checks compiled into kernels, as 'bounds': every access to memory; empty: none", words=("bounds",)
+    )
     keep: str = _setting(
         "",
         "directory that keeps every stage of every compilation as files; empty: keep nothing",
@@ -148,6 +158,15 @@ def current_settings() -> list[tuple[Setting, Value, str]]:
         origin = "override" if value != getattr(inherited, row.name) else found[0] if found else "default"
         rows.append((row, value, origin))
     return rows
+
+
+def has_colours(stream: TextIO) -> bool:
+    """Whether text for people may have colours there, by the conventions that terminals and CI services share."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return os.environ.get("TERM") != "dumb" and hasattr(stream, "isatty") and stream.isatty()
 
 
 @cache

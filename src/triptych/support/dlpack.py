@@ -339,6 +339,7 @@ def _unwilling(value: Any, error: Exception) -> UnsupportedTensorError:
         f"this {type(value).__name__} does not give its memory away",
         found=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}",
         expected="a tensor that exports itself through `__dlpack__`",
+        instead="a copy of it as an array of NumPy or PyTorch",
     )
 
 

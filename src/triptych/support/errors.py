@@ -7,7 +7,8 @@ with a failing and a fixed program (`docs/errors.md` is generated from them).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from dataclasses import asdict
+from typing import Any, ClassVar
 
 from triptych.support.render import render
 from triptych.support.source import Span
@@ -41,6 +42,10 @@ class TriptychError(Exception):
         self.related = list(related)
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, *, colours: bool = False) -> str:
+        """What a person reads; with colours for a terminal."""
         return render(
             self.title,
             self.code,
@@ -50,7 +55,22 @@ class TriptychError(Exception):
             instead=self.instead,
             notes=self.notes,
             related=self.related,
+            colours=colours,
         )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Every fact as plain data, for editors, logs and JSON. Lines count from 1, columns from 0."""
+        return {
+            "code": self.code,
+            "name": type(self).__name__,
+            "title": self.title,
+            "span": None if self.span is None else asdict(self.span),
+            "found": self.found,
+            "expected": self.expected,
+            "instead": self.instead,
+            "notes": list(self.notes),
+            "related": [{"label": label, "span": asdict(span)} for label, span in self.related],
+        }
 
 
 def all_errors() -> list[type[TriptychError]]:

@@ -34,8 +34,11 @@ class LazyNames:
             return import_late(f"{self.package}.{name}")
         package = sys.modules[self.package]
         if name not in self.homes:
-            # `name` and `obj` let the interpreter add its own "Did you mean".
-            raise AttributeError(f"module {self.package!r} has no attribute {name!r}", name=name, obj=package)
+            try:
+                raise import_late("triptych.support.likely_mistakes").missing_name(self.package, name, list(self.homes))
+            except AttributeError as error:  # a bare `raise` adds no entry for this frame, which is none of the user's
+                error.__traceback__ = None
+                raise
         home, spelled = self.homes[name]
         value = getattr(import_late(home), spelled)
         setattr(package, name, value)

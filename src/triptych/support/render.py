@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from triptych.support.source import Span
 
 TAB_WIDTH = 4
-_PLACE = re.compile(r"^( +)--> ", re.MULTILINE)
+_STYLES = {"title": "1", "code": "1;31", "place": "36", "caret": "1;31", "write": "32", "name": "1"}
+"""What each part of a picture is in a terminal (codes of ECMA-48): bold, bold red, cyan, green."""
+
+Paint = Callable[[str, str], str]
+"""A text in the style of a part."""
 
 
 def render(
@@ -21,22 +24,30 @@ def render(
     instead: str = "",
     notes: Sequence[str] = (),
     related: Sequence[tuple[str, Span]] = (),
+    colours: bool = False,
 ) -> str:
-    """One error as text: the headline first, then the place, then what to do about it.
-
-    The headline may be a text that was rendered before: what is added lines up with it.
-    """
-    lines = [f"[{code}] {title}"]
-    rendered = _PLACE.search(title)
-    margin = rendered[1] if rendered else _margin(span, *(place for _, place in related))
+    """One error as text: the headline first, then the place, then what to do about it."""
+    paint = _coloured if colours else _plain
+    lines = [f"{paint('code', f'[{code}]')} {paint('title', title)}"]
+    margin = _margin(span, *(place for _, place in related))
     if span is not None:
-        lines += snippet(span, margin)
+        lines += snippet(span, margin, paint)
     for label, place in related:
         lines.append(f"{margin} = {label}:")
-        lines += snippet(place, margin)
-    lines += [f"{margin} = {name}: {text}" for name, text in _facts(found, expected, instead) if text]
-    lines += [f"{margin} = note: {note}" for note in notes]
+        lines += snippet(place, margin, paint)
+    for name, text in (("found", found), ("expected", expected), ("write", instead)):
+        if text:
+            lines.append(f"{margin} = {paint('name', name)}: {paint(name, text)}")
+    lines += [f"{margin} = {paint('name', 'note')}: {note}" for note in notes]
     return "\n".join(lines)
+
+
+def _plain(part: str, text: str) -> str:
+    return text
+
+
+def _coloured(part: str, text: str) -> str:
+    return f"\033[{_STYLES[part]}m{text}\033[0m" if part in _STYLES else text
 
 
 def _margin(*spans: Span | None) -> str:
@@ -45,14 +56,10 @@ def _margin(*spans: Span | None) -> str:
     return " " * len(str(max(lines, default=0)))
 
 
-def _facts(found: str, expected: str, instead: str) -> tuple[tuple[str, str], ...]:
-    return (("found", found), ("expected", expected), ("write", instead))
-
-
-def snippet(span: Span, margin: str = "") -> list[str]:
+def snippet(span: Span, margin: str = "", paint: Paint = _plain) -> list[str]:
     """`--> file:line:column` and, when the file is readable, the line with a caret under the construct."""
     where = f" in {span.function}" if span.function else ""
-    head = [f"{margin}--> {span}{where}"]
+    head = [f"{margin}{paint('place', f'--> {span}')}{where}"]
     text = span.text()
     if not text.strip():
         return head
@@ -64,7 +71,7 @@ def snippet(span: Span, margin: str = "") -> list[str]:
         *head,
         f"{margin} |",
         f"{span.line:>{len(margin)}} | {shown}",
-        f"{margin} | {' ' * start}{'^' * width}",
+        f"{margin} | {' ' * start}{paint('caret', '^' * width)}",
     ]
 
 

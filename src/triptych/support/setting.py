@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from triptych.support.errors import TriptychError
+from triptych.support.nearest import nearest
 
 PREFIX = "TRIPTYCH_"
 BOOLEANS = {"1": True, "true": True, "on": True, "0": False, "false": False, "off": False}
@@ -40,6 +42,10 @@ class Setting:
     low: float | None = None
     high: float | None = None
     aliases: tuple[Alias, ...] = ()
+    words: tuple[str, ...] = ()
+    """The words that a text is made of; empty: any text."""
+    form: str = ""
+    """How the words make a text, as a regular expression; empty: one of them is all."""
 
     @property
     def variable(self) -> str:
@@ -69,16 +75,31 @@ class Setting:
         fits = isinstance(value, accepted) and isinstance(value, bool) == isinstance(self.default, bool)
         if fits and isinstance(value, int | float):
             fits = (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+        if fits and isinstance(value, str) and self.words:
+            fits = value == "" or re.fullmatch(self.form or "|".join(self.words), value, re.IGNORECASE) is not None
         if not fits:
             raise self._refusal(name, value)
         return value
 
     def _refusal(self, name: str, found: Value) -> SettingError:
-        return SettingError(f"{name} has no usable value", found=repr(found), expected=self._expectation())
+        return SettingError(
+            f"{name} has no usable value", found=repr(found), expected=self._expectation(), instead=self._guess(found)
+        )
+
+    def _guess(self, found: Value) -> str:
+        """The text with each unknown word replaced by the one that it most resembles."""
+        unknown = [word for word in re.findall(r"[a-z_]+", str(found), re.IGNORECASE) if word not in self.words]
+        guesses = [(word, guess) for word in unknown if (guess := nearest(word, self.words)) is not None]
+        text = str(found)
+        for word, guess in guesses:
+            text = text.replace(word, guess)
+        return f"did you mean {text!r}?" if guesses and text != found else self.help
 
     def _expectation(self) -> str:
         if isinstance(self.default, bool):
             return f"one of {', '.join(BOOLEANS)}"
+        if self.words:
+            return f"nothing, or {'made of' if self.form else 'one of'}: {', '.join(self.words)}"
         kind = {int: "a whole number", float: "a number", str: "text"}[type(self.default)]
         bounds = [f"at least {self.low}"] if self.low is not None else []
         bounds += [f"at most {self.high}"] if self.high is not None else []

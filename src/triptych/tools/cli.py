@@ -1,6 +1,6 @@
 """`triptych` / `python -m triptych`: parses the command line and hands over to one file per command.
 
-Exit codes: 0 done, 1 the request failed (the error is printed), 2 wrong usage.
+Exit codes: 0 done, 1 an error in the user's program (shown at its line), 2 a request that cannot be met.
 """
 
 from __future__ import annotations
@@ -9,11 +9,16 @@ import argparse
 import dataclasses
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from types import TracebackType
 
 import triptych
+from triptych.metastage import places
+from triptych.support.config import has_colours
 from triptych.support.errors import TriptychError
+from triptych.support.tracebacks import caller, user_traceback
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
 from triptych.tools.layouts import LayoutRequest, show_layout
@@ -26,13 +31,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         print(_run(arguments))
         sys.stdout.flush()
-    except TriptychError as error:
-        print(error, file=sys.stderr)
-        return 1
     except BrokenPipeError:  # the reader (`| head`) has left: what is still buffered goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except TriptychError as error:
+        return _report(error, arguments.command)
+    except Exception as error:  # of the user's program, which is shown as Python would show it
+        traceback.print_exception(error.with_traceback(_frames_of_the_program(error)))
+        return 1
     return 0
+
+
+def _report(error: TriptychError, command: str) -> int:
+    """Print an error: of the program at its line, or of the request, which has no line."""
+    here = caller()
+    if error.span is not None and here is not None and error.span.file == here.file:
+        error.span = None
+    text = error.text(colours=has_colours(sys.stderr))
+    if error.span is not None:
+        print(text, file=sys.stderr)
+        return 1
+    print(f"triptych {command}: error: {text}", file=sys.stderr)
+    return 2
+
+
+def _frames_of_the_program(error: Exception) -> TracebackType | None:
+    """Below the command itself, which is where Python started."""
+    frames = user_traceback(error.__traceback__, places.root_of)
+    command = caller()
+    while frames is not None and command is not None and frames.tb_frame.f_code.co_filename == command.file:
+        frames = frames.tb_next
+    return frames
 
 
 def _run(arguments: argparse.Namespace) -> str:

@@ -8,6 +8,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import asdict
 from operator import attrgetter
 from pathlib import Path
@@ -50,8 +51,8 @@ def show(
 ) -> str:
     """The stages of the function at `FILE:FUNCTION`, and what its kernels take of a GPU, as text or JSON."""
     positional, named = example_arguments(arguments)
-    function = find(place)
-    compiled = triptych.compile(function, *positional, **named, target=target)
+    with redirect_stdout(sys.stderr):  # what the file prints is no part of what is asked for
+        compiled = triptych.compile(find(place), *positional, **named, target=target)
     wanted = STAGES if stage == ALL else (() if stage == RESOURCES else (stage,))
     used = compiled.usage if target.startswith(_WITH_RESOURCES) else {}
     if as_json:
@@ -101,6 +102,13 @@ def load(path: Path) -> ModuleType:
     sys.path.insert(0, str(path.parent.resolve()))
     try:
         spec.loader.exec_module(module)
+    except SystemExit as end:
+        raise ShowError(
+            f"{path} ends the program when it is imported",
+            found=f"SystemExit({end.code!r})",
+            expected="a file that defines functions",
+            instead='`if __name__ == "__main__":` around what is to run only as a script',
+        ) from None
     finally:
         sys.path.pop(0)
     return module

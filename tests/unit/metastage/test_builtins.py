@@ -42,6 +42,12 @@ EXPRESSIONS: list[Callable[[Any, Any, Any], Any]] = [
     lambda a, b, c: (b % 10, c % 10, 7)[a % 3],
     lambda a, b, c: [10, 20, 30][a % 3 - 3],
     lambda a, b, c: isinstance(len((a, b)), int),
+    lambda a, b, c: round(a),
+    lambda a, b, c: round(a, 2),
+    lambda a, b, c: pow(a % 10, 3),
+    lambda a, b, c: min(a, b, c, key=lambda v: -v),
+    lambda a, b, c: max([a, b, c], key=lambda v: v if v < 3 else -v),
+    lambda a, b, c: min([a, b], default=7),
 ]
 
 
@@ -111,9 +117,51 @@ def test_extremes_need_one_type() -> None:
         lambda a: list(range(a)),
         lambda a: math.sqrt(a),
         lambda a: hash(a),
-        lambda a: round(a),
+        lambda a: round(a / 3, 2),
+        lambda a: pow(a, 2, 7),
+        lambda a: len(range(tt.Int64(a))),
     ],
 )
 def test_what_needs_the_value_while_tracing_is_refused(expression: Callable[[Any], Any]) -> None:
     with pytest.raises((StaticRequiredError, TypeError)):
         tt.compile(expression, 1)
+
+
+@settings(max_examples=100)
+@given(st.integers(-60, 60), st.integers(-60, 60), st.integers(-7, 7).filter(bool))
+def test_length_of_a_run_time_range(start: int, stop: int, step: int) -> None:
+    native = compiled(lambda a, b, c: len(range(a, b, c)), "Int32", "Int32", "Int32")
+    assert native(start, stop, step) == len(range(start, stop, step))
+
+
+@pytest.mark.parametrize("bounds", [(-(2**31), 2**31 - 1, 1), (2**31 - 1, -(2**31), -1), (0, 2**31 - 1, 2**31 - 1)])
+def test_length_of_the_longest_ranges(bounds: tuple[int, int, int]) -> None:
+    native = compiled(lambda a, b, c: len(range(a, b, c)), "Int32", "Int32", "Int32")
+    assert native(*bounds) == len(range(*bounds))
+
+
+@tt.jit
+def _digits_backward(start: tt.Int32, stop: tt.Int32, step: tt.Int32) -> Any:
+    number = 0
+    for i in reversed(range(start, stop, step)):
+        number = number * 7 + i
+    for i in reversed(range(stop)):
+        number = number * 3 - i
+    return number
+
+
+@settings(max_examples=100)
+@given(st.integers(-60, 60), st.integers(-60, 60), st.integers(-7, 7).filter(bool))
+def test_reversed_run_time_range(start: int, stop: int, step: int) -> None:
+    expected = _digits_backward.function(start, stop, step)
+    wrapped = (expected + 2**31) % 2**32 - 2**31
+    assert _digits_backward(start, stop, step) == wrapped
+
+
+@settings(max_examples=200)
+@given(st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6).map(lambda n: n + 0.5))
+def test_round_of_a_float(x: float) -> None:
+    native = compiled(lambda a: round(a), "Float64")
+    found = native(x)
+    assert found == round(x)
+    assert type(found) is int

@@ -57,6 +57,12 @@ def test_spellings_of_a_switch(text: str, value: bool) -> None:
         ("TRIPTYCH_WORKERS", "0", "at least 1"),
         ("TRIPTYCH_WORKER_TIMEOUT", "soon", "a number at least 0.001"),
         ("TRIPTYCH_PRINT_IR", "maybe", "one of 1, true, on, 0, false, off"),
+        ("TRIPTYCH_DEBUG", "bound", "nothing, or one of: bounds"),
+        ("TRIPTYCH_DEBUG", "bound", "did you mean 'bounds'?"),
+        ("TRIPTYCH_ASSEMBLER", "masm", "nvjitlink, ptxas"),
+        ("TRIPTYCH_BLOCK_ORDER", "shufled:7", "did you mean 'shuffled:7'?"),
+        ("TRIPTYCH_LOG", "inf", "did you mean 'info'?"),
+        ("TRIPTYCH_LOG", "info,compile=debg", "did you mean 'info,compile=debug'?"),
     ],
 )
 def test_unusable_text_is_refused_with_the_variable_and_the_expectation(
@@ -66,6 +72,11 @@ def test_unusable_text_is_refused_with_the_variable_and_the_expectation(
         read({variable: text})
     assert variable in str(caught.value)
     assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["info", "INFO", "10", "info,compile=debug", "compile=debug,ir.worker=20"])
+def test_levels_of_the_log(text: str) -> None:
+    assert read({"TRIPTYCH_LOG": text}).log == text
 
 
 def test_nan_is_not_a_timeout() -> None:

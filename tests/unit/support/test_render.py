@@ -76,12 +76,6 @@ def test_related_places_are_labelled(file: str) -> None:
     assert text.count("-->") == 2
 
 
-def test_facts_added_to_a_rendered_text_line_up_with_it() -> None:
-    text = render("it broke", "TT9900", span=Span("<gone>", 123), found="a list", notes=["lists change"])
-    early = render("it broke", "TT9900", span=Span("<gone>", 123), found="a list").removeprefix("[TT9900] ")
-    assert render(early, "TT9900", notes=["lists change"]) == text
-
-
 def test_error_prints_its_code_once_and_keeps_its_facts(file: str) -> None:
     error = ExampleError("it broke", span=Span(file, 1), found="x", expected="y", instead="z")
     assert str(error).count("TT9901") == 1

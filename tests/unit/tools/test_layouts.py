@@ -60,7 +60,7 @@ def test_integers_known_later_and_swizzles_are_shown(text: str, capsys: pytest.C
 
 
 def test_a_mistake_is_explained_without_a_line_of_python(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["layout", "(8,8:(8,1)"]) == 1
+    assert main(["layout", "(8,8:(8,1)"]) == 2
     message = capsys.readouterr().err
-    assert message.startswith("[TT0801] ")
+    assert message.startswith("triptych layout: error: [TT0801] ")
     assert "-->" not in message

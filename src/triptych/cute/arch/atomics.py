@@ -143,7 +143,7 @@ def _place(ptr: Any, val: Any) -> tuple[Any, type[Numeric]]:
         span=place(),
         found=with_article(type(ptr).__name__),
         expected="a Pointer",
-        instead="`tensor.iterator + offset`" if hasattr(type(ptr), "iterator") else "",
+        instead="`x.iterator + i` in place of `x[i]`",
     )
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from triptych.cute.eager import eager
 from triptych.cute.runtime.described import DescribedTensor
-from triptych.cute.runtime.eager import eager
 from triptych.cute.runtime.errors import TensorMarkingError
 from triptych.cute.runtime.markings import (
     all_dynamic,
@@ -151,6 +151,7 @@ def from_dlpack(
             "the tensor is not aligned as assumed",
             found=f"the address {view.address:#x}, assumed_align={alignment}",
             expected="a power of two that divides the address",
+            instead="`assumed_align=` what divides its address, or a copy, which begins at an aligned address",
         )
     kind = tensor_kind(element, Layout(view.extents, view.strides), alignment)
     return RuntimeTensor(view, kind, narrow=use_32bit_stride)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.eager import eager
 from triptych.cute.runtime import markings
 from triptych.cute.runtime.described import DescribedTensor
-from triptych.cute.runtime.eager import eager
 from triptych.cute.runtime.errors import FakeTensorError
 from triptych.cute.runtime.tensor_kinds import TensorKind, natural_alignment, tensor_kind
 from triptych.layout import Int, Layout, SymInt, symbolic

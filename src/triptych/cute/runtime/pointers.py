@@ -8,9 +8,9 @@ from typing import Any
 
 from triptych.cute import pointers
 from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.eager import eager
 from triptych.cute.element_storage import storage_of
 from triptych.cute.runtime.argument_protocol import PublicArgument
-from triptych.cute.runtime.eager import eager
 from triptych.cute.runtime.errors import PointerArgumentError
 from triptych.metastage.argument_kinds import Received
 from triptych.metastage.scalars import NUMERIC_CLASSES, Int64, Numeric, numeric_class
@@ -108,6 +108,7 @@ def make_ptr(
             "the address is not aligned as assumed",
             found=f"the address {address:#x}, assumed_align={alignment}",
             expected="a power of two that divides the address",
+            instead="`assumed_align=` the alignment that the address has",
         )
     return RuntimePointer(address, PointerKind(kind.__name__, mem_space, alignment))
 

@@ -15,7 +15,6 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
-from triptych.support.render import render
 from triptych.support.runtime_errors import LaunchShapeError
 from triptych.targets.cpu.ffi_layout import LAUNCH, LAUNCH_DECLARATION, POLL, POLL_DECLARATION
 from triptych.targets.cpu.kernel_functions import (
@@ -193,10 +192,8 @@ def _total(code: _Code, grid: Sequence[Any], launch: Any) -> Any:
     low, high = code.operation("arith.mulsi_extended", (plane, z), ["i64"] * 2).results
     zero = code.constant(0, "i64")
     fits = code.value("arith.andi", (code.compare("eq", high, zero), code.compare("sge", low, zero)), "i1")
-    text = render(
-        "a grid has too many blocks", LaunchShapeError.code, span=place_of(launch), expected="fewer than 2**63 in all"
-    )
-    code.check(fits, LaunchShapeError.__name__, text)
+    facts = {"span": place_of(launch), "expected": "fewer than 2**63 in all", "instead": "a smaller grid"}
+    code.check(fits, LaunchShapeError, "a grid has too many blocks", **facts)
     return low
 
 

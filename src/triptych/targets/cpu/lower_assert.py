@@ -12,6 +12,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.checks import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, symbols, text_constant
@@ -20,7 +21,7 @@ from triptych.support.runtime_errors import CHECK_ERRORS, AssertionFailedError
 from triptych.targets.cpu.calling_python import FAILURE, RAISE, RAISE_TEXT, raising_function
 from triptych.targets.cpu.ffi_layout import FAIL, FORMATS, KERNEL_FAULT, KERNEL_FAULT_DECLARATION, STOPPING
 from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of
-from triptych.targets.cpu.plain_code import ERROR_ATTRIBUTE, PlainCode
+from triptych.targets.cpu.plain_code import PlainCode
 
 SUCCESS = 0
 _LIKELY = [2000, 1]
@@ -209,7 +210,9 @@ def _error_name(check: Any) -> str:
 
 
 def _message(check: Any) -> str:
-    return str(check.attributes["msg"].value)
+    """What the exception is made of: the facts, or just a title."""
+    name = FACTS_ATTRIBUTE if FACTS_ATTRIBUTE in check.attributes else "msg"
+    return str(check.attributes[name].value)
 
 
 def _refuse_checks(operation: Any) -> None:

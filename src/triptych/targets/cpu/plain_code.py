@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from triptych.ir.builder import Builder
+from triptych.ir.checks import ERROR_ATTRIBUTE, check_attributes
+from triptych.support.runtime_errors import CompiledCodeError
 from triptych.targets.cpu.ffi_layout import STOPPING
 
-ERROR_ATTRIBUTE = "triptych.error"
-"""On a `cf.assert`: the class of the error that it raises."""
 _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
 
 
@@ -65,15 +65,17 @@ class PlainCode:
         attributes = self.builder.call(len(operands), intrin=self.builder.string(name))
         return self.operation("llvm.call_intrinsic", operands, kinds, attributes)
 
-    def check(self, holds: Any, error: str, message: str) -> None:
-        """Raise `error`, the name of a class, when the program runs and the condition does not hold."""
-        attributes = {"msg": self.builder.string(message), ERROR_ATTRIBUTE: self.builder.string(error)}
-        self.operation("cf.assert", (holds,), attributes=attributes)
+    def check(self, holds: Any, error: type[CompiledCodeError], title: str, **facts: Any) -> None:
+        """Raise `error` when the program runs and the condition does not hold."""
+        self.operation("cf.assert", (holds,), attributes=check_attributes(self.builder, error, title, **facts))
 
     def check_status(self, callee: str, operands: Sequence[Any]) -> None:
         """Call a function that gives a status, and leave when it is not zero: the cause is kept already."""
         status = self.call(callee, operands, ["i32"]).result
-        self.check(self.compare("eq", status, self.constant(0, "i32")), STOPPING, "the cause is kept already")
+        holds = self.compare("eq", status, self.constant(0, "i32"))
+        ended = {"msg": "the cause is kept already", ERROR_ATTRIBUTE: STOPPING}
+        attributes = {name: self.builder.string(text) for name, text in ended.items()}
+        self.operation("cf.assert", (holds,), attributes=attributes)
 
     # regions ----------------------------------------------------------------------------------------------------
     def block(self, operation: Any, region: int, kinds: Sequence[str] = ()) -> Any:

@@ -20,7 +20,6 @@ from functools import cache
 from triptych.ir.loader import LoadedObject, load_object
 from triptych.ir.worker import Request, shared_pool
 from triptych.support.config import config
-from triptych.support.setting import SettingError
 from triptych.targets.cpu.calling_python import PYTHON_WRITER
 from triptych.targets.cpu.ffi_layout import KERNEL_FAULT, KERNEL_WRITE, LAUNCH, POLL
 from triptych.targets.cpu.pool_code import (
@@ -37,7 +36,6 @@ from triptych.targets.cpu.writing import write_text
 
 _STACK = 16 << 20
 """Bytes of a worker's stack: blocks keep shared memory and the state of their threads there."""
-_SHUFFLED = "shuffled"
 _OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, getattr(signal, "SIGBUS", signal.SIGSEGV)}
 _EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WRITE)
 
@@ -147,16 +145,9 @@ def _permutation(block_order: str) -> tuple[int, int]:
 
     A prime above the number of blocks is coprime to it, so every block runs once.
     """
-    name, _, seed = block_order.partition(":")
     if not block_order:
         return 0, 0
-    if name != _SHUFFLED or not (seed.isdecimal() or block_order == name):
-        raise SettingError(
-            "block_order has no usable value",
-            found=repr(block_order),
-            expected=f"nothing, {_SHUFFLED!r} or {_SHUFFLED + ':7'!r}, with a number of your choice",
-        )
-    source = random.Random(int(seed or 0))
+    source = random.Random(int(block_order.partition(":")[2] or 0))
     return _prime_from(source.randrange(2**31, 2**32 - 2**16)), source.randrange(2**31)
 
 

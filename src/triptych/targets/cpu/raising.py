@@ -10,6 +10,7 @@ import struct
 from collections.abc import Sequence
 
 from triptych.ir.signature import read_leaves
+from triptych.support.check_facts import unpack
 from triptych.support.dlpack import DLTensor
 from triptych.support.errors import TriptychError
 from triptych.support.runtime_errors import CHECK_ERRORS, ArgumentCountError, ArgumentRangeError, ArgumentTypeError
@@ -50,6 +51,9 @@ _TAG_NAMES = {
 """What the tags of the call path are in Python; any other object is just an object."""
 
 
+_PYTHON_TYPES = {"boolean": "bool", "signed": "int", "unsigned": "int", "float": "float"}
+
+
 class _Any(ctypes.Structure):
     """A packed value."""
 
@@ -82,14 +86,15 @@ def _refuse_count(given: int, wanted: int, name: bytes) -> BaseException:
         span=caller(),
         found=str(given),
         expected=str(wanted),
+        instead="the run-time arguments only: Constexpr ones are part of what was compiled",
     )
 
 
 def check_error(name: bytes, message: bytes, notes: Sequence[str] = ()) -> TriptychError:
     """The error of a failed check, by the name of its class and the text that its program was compiled with."""
-    cls = CHECK_ERRORS[name.decode()]
-    # The text was rendered when the program was compiled; the exception adds its code again.
-    return cls(message.decode(errors="replace").removeprefix(f"[{cls.code}] "), notes=notes)
+    error = CHECK_ERRORS[name.decode()](**unpack(message.decode()))
+    error.notes += notes
+    return error
 
 
 RAISING = {REFUSE: _refuse, REFUSE_TENSORS: _refuse_tensors, REFUSE_COUNT: _refuse_count, FAIL: check_error}
@@ -115,6 +120,7 @@ def _argument_error(tag: int, payload: int, scalar: Scalar, path: str) -> Tripty
         span=caller(),
         found=found,
         expected=f"{_accepted(scalar)} for {scalar.name}",
+        instead=f"`{_PYTHON_TYPES[scalar.kind]}({path})`, or another annotation of the parameter",
     )
 
 
@@ -132,6 +138,7 @@ def _range_error(found: str, scalar: Scalar, path: str) -> ArgumentRangeError:
         span=caller(),
         found=found,
         expected=f"an int from {scalar.low} to {scalar.high}",
+        instead=f"a parameter of a wider type, as `{path}: Int64`",
     )
 
 

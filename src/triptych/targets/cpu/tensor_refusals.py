@@ -54,6 +54,7 @@ def _alone(
             span=span,
             found=tensor,
             expected=f"a tensor of {leaf.dtype}: a NumPy array, a torch tensor, or another object with `__dlpack__`",
+            instead=f"`np.asarray({leaf.path})`, or a compilation of its own for other arguments",
         )
     rank = len(memory.shape)
     if element_of(tensor) != leaf.dtype or tensor.rank != rank:
@@ -62,18 +63,23 @@ def _alone(
             span=span,
             found=f"{_modes(tensor.rank)} of {element_text(tensor)}",
             expected=f"{_modes(rank)} of {leaf.dtype}",
+            instead=f"`{leaf.path}.astype(...)`, or a call of the `@jit` function, which compiles for every kind",
         )
     if tensor.device not in memory.devices:
         return _misplaced(leaf, memory, tensor, span)
     address = (tensor.data or 0) + int(tensor.offset)
     extents = tensor.shape[:rank] if rank else []
     if not address and 0 not in extents:
-        return _error(leaf, "has no memory", span, "a null address", "the address of its elements")
+        return _error(
+            leaf, "has no memory", span, "a null address", "the address of its elements", "an allocated array"
+        )
     if address % memory.alignment:
         found = f"the address {address:#x}, a multiple of {address & -address}"
-        return _error(leaf, "is not aligned", span, found, f"a multiple of {memory.alignment} bytes")
+        instead = f"`{leaf.path}.copy()`: a new array begins at an aligned address"
+        return _error(leaf, "is not aligned", span, found, f"a multiple of {memory.alignment} bytes", instead)
     if rank and not tensor.stride:
-        return _error(leaf, "has no strides", span, "a description without them", "the stride of each mode")
+        found, expected = "a description without them", "the stride of each mode"
+        return _error(leaf, "has no strides", span, found, expected, "an array with strides")
     unknowns = {unknown.name: unknown for unknown in memory.unknowns}
     for name, text, value, idle in _integers(memory, tensor):
         unknown = unknowns.pop(text, None)
@@ -83,17 +89,18 @@ def _alone(
         good = 0 <= value <= largest and value % unknown.divisor == 0
         if not good and not idle:
             multiple = f"a multiple of {unknown.divisor} " if unknown.divisor > 1 else ""
-            return _error(leaf, f"has an unfit {name}", span, str(value), f"{multiple}from 0 to {largest}")
+            instead = f"`{leaf.path}.copy()`, whose strides are positive" if value < 0 else "an array that fits"
+            return _error(leaf, f"has an unfit {name}", span, str(value), f"{multiple}from 0 to {largest}", instead)
         known[unknown.name] = value if good else 0
     return None
 
 
 def _misplaced(leaf: Leaf, memory: Memory, tensor: DLTensor, span: Span | None) -> TriptychError:
     if CPU in memory.devices:
-        return _error(leaf, "is not in memory of this machine's CPU", span, device_text(tensor), "the CPU")
-    error = _error(leaf, "is not in memory of a GPU", span, device_text(tensor), "a CUDA GPU")
-    error.instead = f"`{leaf.path}.cuda()`, or another way to copy it there"
-    return error
+        what, instead = "is not in memory of this machine's CPU", f"`{leaf.path}.cpu()`, or `target='nvptx'`"
+        return _error(leaf, what, span, device_text(tensor), "the CPU", instead)
+    instead = f"`{leaf.path}.cuda()`, or another way to copy it there"
+    return _error(leaf, "is not in memory of a GPU", span, device_text(tensor), "a CUDA GPU", instead)
 
 
 def _together(
@@ -115,7 +122,8 @@ def _together(
         expected = ", ".join(str(_evaluated(part, known)) for part in getattr(memory, kind))
         expected += "," if tensor.rank == 1 else ""
         what = f"has another {kind} than the function was compiled for"
-        return _error(leaf, what, span, f"{kind} {found}", f"{kind} ({expected}){reason}")
+        instead = "a call of the `@jit` function, which compiles for every layout, or `mark_layout_dynamic()`"
+        return _error(leaf, what, span, f"{kind} {found}", f"{kind} ({expected}){reason}", instead)
     return None
 
 
@@ -170,5 +178,6 @@ def _modes(rank: int) -> str:
     return f"{rank} mode{'' if rank == 1 else 's'}"
 
 
-def _error(leaf: Leaf, what: str, span: Span | None, found: str, expected: str) -> ArgumentTensorError:
-    return ArgumentTensorError(f"argument {leaf.path!r} {what}", span=span, found=found, expected=expected)
+def _error(leaf: Leaf, what: str, span: Span | None, found: str, expected: str, instead: str) -> ArgumentTensorError:
+    title = f"argument {leaf.path!r} {what}"
+    return ArgumentTensorError(title, span=span, found=found, expected=expected, instead=instead)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from triptych.support.config import config
-from triptych.support.setting import SettingError
 from triptych.targets.nvptx.assembler import Assembler
 from triptych.targets.nvptx.finding import missing
 from triptych.targets.nvptx.nvjitlink import NvJitLink
@@ -16,11 +15,7 @@ def find_assembler() -> Assembler:
     """The assembler to use now."""
     wanted = config().assembler
     known = {assembler.name: assembler for assembler in ASSEMBLERS}
-    if wanted and wanted not in known:
-        raise SettingError(
-            "assembler has no usable value", found=repr(wanted), expected=f"one of {', '.join(known)}, or nothing"
-        )
-    candidates = [known[wanted]] if wanted else list(ASSEMBLERS)
+    candidates = [known[wanted.lower()]] if wanted else list(ASSEMBLERS)
     for assembler in candidates:
         if assembler.version() is not None:
             return assembler

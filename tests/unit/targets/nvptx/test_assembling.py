@@ -11,7 +11,7 @@ import triptych as tt
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import INSTALLED, needs_assembler, needs_disassembler
 from triptych import cute
-from triptych.support.config import override
+from triptych.support.config import TABLE, override
 from triptych.support.setting import SettingError
 from triptych.targets.nvptx import assembling, finding, generating
 from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
@@ -98,8 +98,10 @@ def test_without_an_assembler_the_extra_is_named(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_unknown_assembler_is_refused() -> None:
-    with override(assembler="masm"), pytest.raises(SettingError, match="assembler has no usable value"):
-        assembling.find_assembler()
+    known = tuple(assembler.name for assembler in assembling.ASSEMBLERS)
+    assert next(row for row in TABLE if row.name == "assembler").words == known
+    with pytest.raises(SettingError, match="assembler has no usable value"), override(assembler="masm"):
+        pass
 
 
 @pytest.fixture

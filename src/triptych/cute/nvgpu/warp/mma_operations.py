@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
+from triptych.cute.eager import eager
 from triptych.cute.mma_errors import UnknownMatrixInstructionError
 from triptych.cute.static_expressions import StaticExpression
 from triptych.metastage.scalars import (
@@ -58,7 +59,14 @@ class WarpMmaOp(StaticExpression):
                 span=place(),
                 found=_described(self.a_dtype, self.b_dtype, self.acc_dtype, self.shape_mnk),
                 expected="one of " + "; ".join(map(_entry, known)),
+                instead=self._nearest(known),
             )
+
+    def _nearest(self, known: list[WarpMma]) -> str:
+        """The instruction that shares most with what was asked for."""
+        asked = {self.a_dtype, self.acc_dtype, self.shape_mnk}
+        shared = [len(asked & {_TYPES[one.a], _TYPES[one.accumulator], one.shape_mnk}) for one in known]
+        return _entry(known[shared.index(max(shared))])
 
     @property
     def ab_dtype(self) -> type[Numeric]:
@@ -87,6 +95,7 @@ class MmaF16BF16Op(WarpMmaOp):
     __slots__ = ()
     factors = (Float16, BFloat16)
 
+    @eager
     def __init__(self, ab_dtype: type[Numeric], acc_dtype: type[Numeric], shape_mnk: Shape3) -> None:
         super().__init__(ab_dtype, ab_dtype, acc_dtype, shape_mnk)
 
@@ -97,6 +106,7 @@ class MmaTF32Op(WarpMmaOp):
     __slots__ = ()
     factors = (TFloat32,)
 
+    @eager
     def __init__(self, shape_mnk: Shape3) -> None:
         super().__init__(TFloat32, TFloat32, Float32, shape_mnk)
 
@@ -106,6 +116,7 @@ class _MmaOfBytesOp(WarpMmaOp):
 
     __slots__ = ()
 
+    @eager
     def __init__(
         self,
         ab_dtype: type[Numeric],

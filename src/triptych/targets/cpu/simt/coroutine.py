@@ -13,7 +13,6 @@ from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
 from triptych.simt.operations import BARRIERS, body, walk
 from triptych.simt.spinning import spins
-from triptych.support.render import render
 from triptych.support.runtime_errors import DeadlockError
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
 from triptych.targets.cpu.simt.barrier_state import (
@@ -190,14 +189,15 @@ class CoroutineKernel:
     def _fail_if(self, fails: Any, site: Any, text: str) -> None:
         code = self._code
         holds = code.value("arith.xori", (fails, code.constant(1, "i1")), "i1")
-        message = render(
+        code.check(
+            holds,
+            DeadlockError,
             "threads wait here for others that never come",
-            DeadlockError.code,
             span=place_of(site),
             found=text,
             expected="every thread that is waited for to arrive",
+            instead="the number of threads that do arrive, or the missing `arrive` on the other path",
         )
-        code.check(holds, DeadlockError.__name__, message)
 
 
 def _reads_global(loop: Any) -> bool:

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, REGISTER_BITS, ROW_BITS, WARP, MatrixCopy
 from triptych.atoms.operations import MMA
 from triptych.atoms.warp_mma import WARP_MMAS
+from triptych.ir.checks import check_attributes
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
-from triptych.support.render import render
 from triptych.support.runtime_errors import PartialWarpError
 from triptych.targets.cpu.matrix_product import function_name, product_functions
-from triptych.targets.cpu.plain_code import ERROR_ATTRIBUTE
 from triptych.targets.cpu.simt.collectives import require
 from triptych.targets.cpu.simt.memory import joined, lane_address
 from triptych.targets.cpu.simt.values import Private, Rows, Wide
@@ -46,15 +45,15 @@ def require_whole_warp(warp: Warp, operation: Any) -> None:
         return
     code = warp.code
     every = code.compare("eq", code.bits(warp.mask), code.constant(-1, "i32"))
-    message = render(
+    attributes = check_attributes(
+        code.builder,
+        PartialWarpError,
         "only some threads of a warp execute an instruction of the whole warp",
-        PartialWarpError.code,
         span=place_of(operation),
         found=operation.name.partition(".")[2],
         expected="all 32 threads to come here together",
+        instead="the instruction outside the branch, or a condition that is the same for a whole warp",
     )
-    error = code.builder.string(PartialWarpError.__name__)
-    attributes = {"msg": code.builder.string(message), ERROR_ATTRIBUTE: error}
     missing = code.value("math.cttz", (code.bits(code.invert(warp.mask)),), "i32")
     require(warp, every, missing, attributes)
 

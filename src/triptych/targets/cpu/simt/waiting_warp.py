@@ -12,7 +12,6 @@ from triptych.simt.analysis import LaneAnalysis, Shape
 from triptych.simt.lanes import Level
 from triptych.simt.operations import BARRIERS, body, contains, element_size, is_pure, operations
 from triptych.simt.spinning import counts, spins, waits
-from triptych.support.render import render
 from triptych.support.runtime_errors import DivergentBarrierError
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.arrays import Arrays
@@ -227,15 +226,15 @@ class WaitingWarp(Arrays):
     def _refuse(self, warp: Warp, operation: Any, fails: Any, thread: Callable[[], Any], found: str) -> None:
         code = self._code
         when(code, fails, lambda: self.fault(warp, thread()))
-        message = render(
+        code.check(
+            code.value("arith.xori", (fails, code.constant(1, "i1")), "i1"),
+            DivergentBarrierError,
             "a barrier that not all threads of the block reach",
-            DivergentBarrierError.code,
             span=place_of(operation),
             found=f"{found}{self._parting(operation)}",
             expected="a barrier in control flow that all threads take, or that the others have left by `return`",
+            instead="the barrier before or after the branch, where all threads come",
         )
-        holds = code.value("arith.xori", (fails, code.constant(1, "i1")), "i1")
-        code.check(holds, DivergentBarrierError.__name__, message)
 
     def _parting(self, operation: Any) -> str:
         """Where threads that do not come have gone another way."""
@@ -254,15 +253,15 @@ class WaitingWarp(Arrays):
                 continue
             there = code.both(waiting, code.compare("eq", where, code.constant(j, "i32")), "i1")
             when(code, there, lambda: self.fault(warp, warp.first_thread()))
-            message = render(
+            code.check(
+                code.value("arith.xori", (there, code.constant(1, "i1")), "i1"),
+                DivergentBarrierError,
                 "threads of a block meet at different barriers",
-                DivergentBarrierError.code,
                 span=place_of(operation),
                 found=f"some threads come here while others wait at {line_of(other)}",
                 expected="all threads of the block at the same barrier",
+                instead="one barrier after the branch, in place of one on each side",
             )
-            holds = code.value("arith.xori", (there, code.constant(1, "i1")), "i1")
-            code.check(holds, DivergentBarrierError.__name__, message)
 
 
 def _others_have_ended(operation: Any, analysis: LaneAnalysis) -> bool:

@@ -1,0 +1,25 @@
+"""Meta-stage, parts of threads: a block with fewer threads than a tiling has leaves parts that nobody takes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from triptych.metastage.launch_shape import static_dimensions
+from triptych.metastage.tracing import active
+from triptych.metastage.truth import is_dynamic
+from triptych.metastage.user_warnings import warn_here
+
+
+def warn_of_missing_threads(what: str, wanted: Any, thread: Any) -> None:
+    """Warn when a thread of a block takes its part of something made for more threads than the block has."""
+    trace = active()
+    if trace is None or trace.kernel is None or not isinstance(wanted, int) or not is_dynamic(thread):
+        return
+    block = static_dimensions(trace.kernel.block)
+    if block is not None and math.prod(block) < wanted:
+        given = math.prod(block)
+        warn_here(
+            f"{what} has parts for {wanted} threads, and the block has {given}: nobody takes the other parts; "
+            f"write: a block of {wanted} threads, or a tiling for {given}"
+        )

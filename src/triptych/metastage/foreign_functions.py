@@ -1,0 +1,61 @@
+"""Functions of other libraries on traced values: `np.exp(x)`, `torch.relu(v)`, `math.sin(n)` say what to call instead.
+
+They would need to know now what only the run knows. NumPy and PyTorch ask an operand by protocols of theirs; functions
+of `math` are asked for by the hook of calls.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from triptych.metastage.mistake_errors import ForeignFunctionError
+from triptych.metastage.tracing import place
+from triptych.support.likely_mistakes import MATHEMATICS
+
+_ARITHMETIC = "add subtract multiply divide true_divide floor_divide remainder divmod power negative positive absolute"
+_BITS = "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"
+_COMPARISONS = "equal not_equal less less_equal greater greater_equal"
+_OPERATORS = frozenset(f"{_ARITHMETIC} {_BITS} {_COMPARISONS}".split())
+"""Ufuncs that are Python's operators: on arrays of objects they apply the operators of the elements."""
+
+
+class ForeignOperand:
+    """A traced value, as array libraries ask about it."""
+
+    __slots__ = ()
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__" or ufunc.__name__ not in _OPERATORS:
+            refuse_foreign(f"np.{ufunc.__name__}", ufunc.__name__, inputs)
+        return ufunc(*map(_as_object, inputs), **options)
+
+    def __array_function__(self, function: Any, types: Any, args: Sequence[Any], options: Any) -> NoReturn:
+        refuse_foreign(f"np.{function.__name__}", function.__name__, args)
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Sequence[Any] = (), options: Any = None) -> NoReturn:
+        name = getattr(function, "__name__", str(function))
+        refuse_foreign(f"torch.{name}", name, args)
+
+
+def _as_object(value: Any) -> Any:
+    """A traced value as an array of that one object; arrays and numbers as they are."""
+    if not isinstance(value, ForeignOperand):
+        return value
+    array = sys.modules["numpy"].empty((), dtype=object)
+    array[()] = value
+    return array
+
+
+def refuse_foreign(function: str, name: str, args: Sequence[Any]) -> NoReturn:
+    """Say what a function of another library is called here."""
+    kinds = [type(arg).__name__ for arg in args if isinstance(arg, ForeignOperand)]
+    raise ForeignFunctionError(
+        f"`{function}` cannot compute with a run-time {kinds[0] if kinds else 'value'}",
+        span=place(),
+        found=f"`{function}`, which would need the value while the function is traced",
+        expected="functions that are compiled: operators, Python's builtins, `cute.math`",
+        instead=MATHEMATICS.get(name, "the elements in a loop, or the call outside the compiled function"),
+    )

@@ -1,0 +1,40 @@
+"""The facts of an error that compiled code raises, as the text that the program carries to where it is raised.
+
+A check is made while tracing and fails when the program runs, maybe in another process: all that crosses is a text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from triptych.support.source import Span
+
+
+def pack(
+    title: str,
+    *,
+    span: Span | None = None,
+    found: str = "",
+    expected: str = "",
+    instead: str = "",
+    notes: Sequence[str] = (),
+    related: Sequence[tuple[str, Span]] = (),
+) -> str:
+    """The arguments of an error as one text."""
+    facts = {"found": found, "expected": expected, "instead": instead, "notes": list(notes)}
+    places = {"span": span and asdict(span), "related": [(label, asdict(place)) for label, place in related]}
+    return json.dumps({"title": title} | {name: fact for name, fact in (facts | places).items() if fact})
+
+
+def unpack(text: str) -> dict[str, Any]:
+    """The arguments of the error again; a text that says nothing more is its title."""
+    if not text.startswith("{"):
+        return {"title": text}
+    facts: dict[str, Any] = json.loads(text)
+    if "span" in facts:
+        facts["span"] = Span(**facts["span"])
+    facts["related"] = [(label, Span(**place)) for label, place in facts.get("related", ())]
+    return facts
