@@ -5,7 +5,7 @@ A tensor is memory; its elements become a value by `.load()`, and values have op
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from triptych.cute.tensor_ssa_errors import TensorTruthError
 from triptych.metastage.errors import OperandTypeError
@@ -64,10 +64,12 @@ class ArrayHabits(ForeignOperand, Operators):
             instead="`x is not None`, or a condition on an element, as `x[0] > 0`",
         )
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # a protocol asks
-            raise AttributeError(name)
-        raise missing_attribute("a tensor", name, TENSORS, dir(type(self)), span=place())
+    if not TYPE_CHECKING:  # to a type checker, an attribute that is not there is an error
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # a protocol asks
+                raise AttributeError(name)
+            raise missing_attribute("a tensor", name, TENSORS, dir(type(self)), span=place())
 
 
 def _computes(value: Any) -> bool:

@@ -125,10 +125,12 @@ class TensorSSA(ForeignOperand, Operators):
             instead="`v.size`, the number of elements, or `v.shape[0]`",
         )
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # a protocol asks
-            raise AttributeError(name)
-        raise missing_attribute("a tensor value", name, TENSOR_VALUES, dir(type(self)), span=place())
+    if not TYPE_CHECKING:  # to a type checker, an attribute that is not there is an error
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # a protocol asks
+                raise AttributeError(name)
+            raise missing_attribute("a tensor value", name, TENSOR_VALUES, dir(type(self)), span=place())
 
     # choosing elements ------------------------------------------------------------------------------------------
     def __getitem__(self, coord: Any) -> Any:

@@ -192,10 +192,12 @@ class Numeric(ForeignOperand, Operators):
             expected="a tuple, or `range(...)` around the number",
         )
 
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # a protocol asks
-            raise AttributeError(name)
-        raise missing_attribute(type(self).__name__, name, NUMBERS, dir(type(self)), span=place())
+    if not TYPE_CHECKING:  # to a type checker, an attribute that is not there is an error
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # a protocol asks
+                raise AttributeError(name)
+            raise missing_attribute(type(self).__name__, name, NUMBERS, dir(type(self)), span=place())
 
     def __copy__(self) -> Self:
         return self

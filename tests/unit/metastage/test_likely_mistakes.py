@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -161,3 +162,21 @@ def test_modules_know_what_people_look_for(module: Any) -> None:
         assert caught.value.span is not None
         assert caught.value.span.file == __file__
     assert not hasattr(module, "__no_such_protocol__")
+
+
+@dataclass
+class Point:
+    x: tt.Int32
+    y: tt.Int32
+
+
+def test_a_method_without_source_is_told_where_it_is_called() -> None:
+    @tt.jit
+    def same(p: Point, q: Point) -> Any:
+        return 1 if p == q else 0
+
+    with pytest.raises(StaticRequiredError) as caught:
+        same(Point(tt.Int32(1), tt.Int32(2)), Point(tt.Int32(1), tt.Int32(3)))
+    assert caught.value.span is not None
+    assert caught.value.span.file == __file__
+    assert "p == q" in caught.value.span.text()
