@@ -127,7 +127,8 @@ def _last_error(error: str) -> str | None:
 
 def _result(output: str) -> str:
     found = RESULT.search(output)
-    return "".join((found[1] if found else output).split())
+    text = re.sub(r"(\d)\.(?!\d)", r"\1", found[1] if found else output)  # NumPy writes 2.0 as `2.`
+    return "".join(text.split())
 
 
 def _values(script: dict[str, Any]) -> list[str]:

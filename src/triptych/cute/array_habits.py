@@ -64,7 +64,7 @@ class ArrayHabits(ForeignOperand, Operators):
             instead="`x is not None`, or a condition on an element, as `x[0] > 0`",
         )
 
-    if not TYPE_CHECKING:  # to a type checker, any attribute would be there
+    if not TYPE_CHECKING:  # to a type checker, an attribute that is not there is an error
 
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):  # a protocol asks

@@ -125,7 +125,7 @@ class TensorSSA(ForeignOperand, Operators):
             instead="`v.size`, the number of elements, or `v.shape[0]`",
         )
 
-    if not TYPE_CHECKING:  # to a type checker, any attribute would be there
+    if not TYPE_CHECKING:  # to a type checker, an attribute that is not there is an error
 
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):  # a protocol asks

@@ -69,7 +69,8 @@ class Range:
 
     def __repr__(self) -> str:
         hints = "".join(f", {name}={value}" for name, value in self.hints) + ", unroll_full=True" * self.unroll_full
-        return f"range({self.start}, {self.stop}, {self.step}{hints})"
+        shown = f"range({self.start}, {self.stop}, {self.step}{hints})"
+        return f"reversed({shown})" if self.is_backward else shown
 
     @property
     def is_static(self) -> bool:

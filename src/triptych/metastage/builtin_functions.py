@@ -26,17 +26,16 @@ def answer_to(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> C
         return None
     module = getattr(function, "__module__", "")
     if module == "math":
-        foreign = any(isinstance(arg, ForeignOperand) or is_dynamic(arg) for arg in args)
+        foreign = any(isinstance(arg, ForeignOperand) or is_dynamic(as_number(arg)) for arg in args)
         return partial(_mathematics, function.__name__) if foreign else None
     answer = BUILTINS.get(function) if module == "builtins" else None
     hinted = function is builtins.range and kwargs
-    return answer if answer is not None and (hinted or any(map(_involves_dynamic, args))) else None
+    return answer if answer is not None and (hinted or any(map(_is_asked, args))) else None
 
 
-def _involves_dynamic(value: Any) -> bool:
-    if isinstance(value, Range):
-        return not value.is_static
-    return involves_dynamic(value)
+def _is_asked(value: Any) -> bool:
+    """Whether a builtin cannot answer by itself for such an argument."""
+    return not value.is_static if isinstance(value, Range) else involves_dynamic(value)
 
 
 def _mathematics(name: str, *args: Any, **_: Any) -> Any:
@@ -83,7 +82,7 @@ def _extreme(symbol: str) -> Callable[..., Any]:
         values = [as_number(value) for value in (args[0] if len(args) == 1 else args)]
         trace = active()
         assert trace is not None
-        measures = values if key is None else [trace.hooks.call(key, value) for value in values]
+        measures = values if key is None else [as_number(trace.hooks.call(key, value)) for value in values]
         best, measure = values[0], measures[0]
         for value, other in zip(values[1:], measures[1:], strict=True):
             better = other < measure if symbol == "min" else other > measure
@@ -127,6 +126,7 @@ def _all(values: Any) -> Any:
 
 def _round(value: Any, digits: Any = None) -> Any:
     """To the nearest integer, of two equally near ones to the even one, as Python does."""
+    value = as_number(value)
     if not isinstance(value, Numeric):
         raise _unfit("round", "a number", value)
     if digits is not None and require_static(digits, "the number of digits of round()", "a Python int") >= 0:

@@ -179,6 +179,11 @@ class Inlining:
 
 def _tell_why(error: StaticRequiredError, function: FunctionType, refusal: TriptychError) -> None:
     """A run-time condition in a function that could not be rewritten: that is what has to change."""
+    if error.span is not None and not error.span.text():  # made by `exec`, as the methods of a dataclass
+        error.span = place()
+        error.found = f"a call of {function.__qualname__}, whose source nobody has"
+        error.instead = "the same written out at this line: an operation for each of the numbers"
+        return
     error.expected = f"{function.__name__} without what keeps it from being compiled: {refusal.found}"
     error.instead = refusal.instead
     if refusal.span is not None:

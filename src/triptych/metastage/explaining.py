@@ -15,13 +15,8 @@ from types import CodeType, ModuleType, TracebackType
 from typing import Any
 
 from triptych.metastage import places
-from triptych.metastage.errors import (
-    NotCallableError,
-    OperandTypeError,
-    StaticRequiredError,
-    UndefinedNameError,
-    UnpackingError,
-)
+from triptych.metastage.errors import OperandTypeError, StaticRequiredError
+from triptych.metastage.mistake_errors import NotCallableError, UndefinedNameError, UnpackingError
 from triptych.metastage.scalars import NUMERIC_CLASSES
 from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
@@ -30,6 +25,11 @@ from triptych.support.nearest import nearest
 from triptych.support.source import Span
 from triptych.support.tracebacks import is_framework
 
+_OPERATING = {
+    "triptych.hooks",
+    *(f"triptych.metastage.{name}" for name in ("tracing_hooks", "calls", "special_methods", "opaque_calls")),
+}
+"""Modules that do an operation of the program for it: what fails there is the operation."""
 _RAISE = opcode.opmap["RAISE_VARARGS"]
 _NOTHING = "an argument for it: it is None here, or test `is not None` first"
 _ONE_NUMBER = "`x[i, j]`: one coordinate for each mode (`x[i]` of two modes counts through all elements)"
@@ -41,8 +41,6 @@ _NOT_ASSIGNED = {
     "tuple": "a list, or a tuple that is rebuilt with the new item",
     **dict.fromkeys(NUMERIC_CLASSES, _ONE_NUMBER),
 }
-HOOK_FRAMES = 4
-"""Frames between an operation of the program and what Python does for it: a hook, the protocol it follows."""
 _COORDINATES = {"x": 0, "y": 1, "z": 2}
 
 
@@ -58,18 +56,19 @@ def explained(error: Exception) -> TriptychError | None:
 
 def _innermost(traceback: TracebackType | None) -> TracebackType | None:
     """Where the program failed, if by an operation of its own: in its code, or in the hook that does the operation."""
-    found, below = None, 0
+    found = None
+    below: list[str] = []
     while traceback is not None:
-        if places.is_registered(traceback.tb_frame.f_code):
-            found, below = traceback, 0
+        if places.is_program(traceback.tb_frame.f_code):
+            found, below = traceback, []
         elif not is_framework(traceback.tb_frame):
             found = None  # a library, which says what is wrong in its own words
         else:
-            below += 1
+            below.append(str(traceback.tb_frame.f_globals.get("__name__")))
         traceback = traceback.tb_next
-    if found is None or below > HOOK_FRAMES:
+    if found is None or not set(below) <= _OPERATING:
         return None
-    raising = below == 0 and found.tb_frame.f_code.co_code[found.tb_lasti] == _RAISE
+    raising = not below and found.tb_frame.f_code.co_code[found.tb_lasti] == _RAISE
     return None if raising else found
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from triptych.metastage.errors import ForeignFunctionError
+from triptych.metastage.mistake_errors import ForeignFunctionError
 from triptych.metastage.tracing import place
 from triptych.support.likely_mistakes import MATHEMATICS
 

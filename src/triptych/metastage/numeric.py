@@ -192,7 +192,7 @@ class Numeric(ForeignOperand, Operators):
             expected="a tuple, or `range(...)` around the number",
         )
 
-    if not TYPE_CHECKING:  # to a type checker, any attribute would be there
+    if not TYPE_CHECKING:  # to a type checker, an attribute that is not there is an error
 
         def __getattr__(self, name: str) -> Any:
             if name.startswith("__"):  # a protocol asks

@@ -78,6 +78,11 @@ def is_rewritten(code: CodeType) -> bool:
     return known is not None and known.rewritten
 
 
+def is_program(code: CodeType) -> bool:
+    """Whether code belongs to a program that is or was traced."""
+    return id(code) in _CODES
+
+
 def root_of(code: CodeType) -> int:
     """What a code object is a part of, as an identity: regions of one function have the same."""
     known = _CODES.get(id(code))

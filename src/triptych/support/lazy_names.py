@@ -38,7 +38,7 @@ class LazyNames:
         package = sys.modules[self.package]
         if name not in self.homes:
             try:
-                raise import_late(_MISTAKES).missing_name(self.package, name, package.__all__)
+                raise import_late(_MISTAKES).missing_name(self.package, name, list(self.homes))
             except AttributeError as error:  # a bare `raise` adds no entry for this frame, which is none of the user's
                 error.__traceback__ = None
                 raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -14,7 +15,8 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.metastage.errors import ForeignFunctionError, StaticRequiredError
+from triptych.metastage.errors import StaticRequiredError
+from triptych.metastage.mistake_errors import ForeignFunctionError
 from triptych.support import likely_mistakes
 from triptych.support.errors import TriptychError
 from triptych.support.likely_mistakes import (
@@ -126,7 +128,7 @@ def test_arrays_of_numpy_still_compute_with_numbers_by_operators() -> None:
     @tt.jit
     def f(x: tt.Float32) -> Any:
         scaled = np.array([1.0, 2.0]) * x
-        return scaled[1] + np.float64(2.0) * x + np.int64(3) * x - (x / np.float32(2.0))  # type: ignore[operator]
+        return scaled[1] + np.float64(2.0) * x + np.int64(3) * x - np.float32(0.5) * x
 
     assert f(1.5) == 3.0 + 3.0 + 4.5 - 0.75
 
@@ -160,3 +162,21 @@ def test_modules_know_what_people_look_for(module: Any) -> None:
         assert caught.value.span is not None
         assert caught.value.span.file == __file__
     assert not hasattr(module, "__no_such_protocol__")
+
+
+@dataclass
+class Point:
+    x: tt.Int32
+    y: tt.Int32
+
+
+def test_a_method_without_source_is_told_where_it_is_called() -> None:
+    @tt.jit
+    def same(p: Point, q: Point) -> Any:
+        return 1 if p == q else 0
+
+    with pytest.raises(StaticRequiredError) as caught:
+        same(Point(tt.Int32(1), tt.Int32(2)), Point(tt.Int32(1), tt.Int32(3)))
+    assert caught.value.span is not None
+    assert caught.value.span.file == __file__
+    assert "p == q" in caught.value.span.text()
