@@ -4,11 +4,13 @@ import pytest
 
 from tests.unit.targets.build import function, lowered
 from triptych.ir.errors import LoweringError
+from triptych.support.check_facts import pack
 from triptych.support.runtime_errors import (
     CHECK_ERRORS,
     AssertionFailedError,
     DivisionByZeroError,
 )
+from triptych.support.source import Span
 
 levels = pytest.mark.parametrize("opt_level", [0, 3])
 
@@ -33,11 +35,18 @@ def test_a_failed_check_raises_its_class(name: str, opt_level: int) -> None:
     assert call(True) == 7
 
 
-def test_a_rendered_text_shows_its_code_once() -> None:
-    call = function('func.func @f(%ok: i1) { cf.assert %ok, "[TT0605] already rendered: ü" return }', {"ok": "Boolean"})
+def test_facts_of_a_check_are_those_of_the_exception() -> None:
+    span = Span("program.py", 3, 4, function="f")
+    facts = pack("größer", span=span, found="2", instead="1", related=[("called from", span)])
+    text = facts.replace("\\", "\\\\").replace('"', '\\"')
+    attributes = f'{{triptych.error = "AssertionFailedError", triptych.facts = "{text}"}}'
+    call = function(
+        f'func.func @f(%ok: i1) {{ cf.assert %ok, "[TT0605] picture" {attributes} return }}', {"ok": "Boolean"}
+    )
     with pytest.raises(AssertionFailedError) as caught:
         call(False)
-    assert str(caught.value) == "[TT0605] already rendered: ü"
+    expected = AssertionFailedError("größer", span=span, found="2", instead="1", related=[("called from", span)])
+    assert caught.value.as_dict() == expected.as_dict()
 
 
 NESTED = """
