@@ -31,7 +31,8 @@ _GLOBAL_MEMORY = "!llvm.ptr<1>"
 
 def kernel_names(traced: Traced) -> tuple[str, ...]:
     """The kernels of a program, in the order in which host code counts them."""
-    return tuple(kernel.attributes["sym_name"].value for kernel in operations_named(traced.module.read(), "gpu.func"))
+    module = traced.module.read()  # it may be a new one: its operations live as long as it does
+    return tuple(kernel.attributes["sym_name"].value for kernel in operations_named(module, "gpu.func"))
 
 
 def host_program(traced: Traced) -> Traced:
