@@ -47,8 +47,14 @@ def operations(module: Any) -> list[Any]:
     return found
 
 
+KEPT: list[Any] = []
+"""Operations live as long as their module."""
+
+
 def traced_module(function: Any, *arguments: Any) -> Any:
-    return tt.compile(function, *arguments)._loaded.compiled.lowered.traced.module
+    module = tt.compile(function, *arguments)._loaded.compiled.lowered.traced.module.read()
+    KEPT.append(module)
+    return module
 
 
 def chain(operation: Any) -> list[tuple[str, int]]:
