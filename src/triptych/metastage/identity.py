@@ -16,6 +16,7 @@ from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 from triptych.metastage.truth import is_dynamic
+from triptych.metastage.user_code import is_own
 
 PYTHON_TYPES = (
     bool,
@@ -34,7 +35,8 @@ def involves_dynamic(value: Any) -> bool:
     """Whether a value is, or is made of, something that only the run knows."""
     if is_dynamic(value) or hasattr(type(value), "__as_number__"):
         return True
-    parts = take_apart(value)
+    # A layout shows itself, with `?` for what it does not know.
+    parts = None if is_own(type(value)) else take_apart(value)
     if parts is not None:
         return any(map(involves_dynamic, parts.values))
     return isinstance(value, list) and any(map(involves_dynamic, value))

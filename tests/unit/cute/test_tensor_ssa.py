@@ -353,7 +353,8 @@ def test_a_tensor_does_not_leave_its_trace() -> None:
     def leak() -> None:
         kept.append(full(2, 1.0, tt.Float32))
 
-    leak()
+    with pytest.raises(LeakedValueError, match="outlives the call"):
+        leak()
     with pytest.raises(LeakedValueError):
         kept[0].ir_value()
     with pytest.raises(LeakedValueError):
