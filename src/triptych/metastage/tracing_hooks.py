@@ -139,9 +139,10 @@ class TracingHooks(PythonHooks):
         get: Get = no_values,
         set: Set = ignore_values,
     ) -> None:
-        if isinstance(iterable, Range) and iterable.unroll_full:
-            iterable = iter(iterable.static())
-        if not isinstance(iterable, range | Range):
+        unrolled = isinstance(iterable, Range) and iterable.unroll_full
+        if unrolled:
+            iterable = iterable.static()
+        if unrolled or not isinstance(iterable, range | Range):
             self._unrolled(iterable, body, exits, names, get, set)
             return
         steps = steps_of(iterable, self.trace)
