@@ -5,7 +5,7 @@ A tensor is memory; its elements become a value by `.load()`, and values have op
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from triptych.cute.tensor_ssa_errors import TensorTruthError
 from triptych.metastage.errors import OperandTypeError
@@ -19,6 +19,9 @@ class ArrayHabits(ForeignOperand, Operators):
     """The refusals of a tensor."""
 
     __slots__ = ()
+
+    _called = "a tensor"
+    _looked_for = TENSORS
 
     @staticmethod
     def _operate(op: str, left: Any, right: Any) -> Any:
@@ -38,7 +41,7 @@ class ArrayHabits(ForeignOperand, Operators):
         return self._operate("-", 0, self)
 
     def __abs__(self) -> Any:
-        raise missing_attribute("a tensor", "abs", TENSORS, [], span=place())
+        raise missing_attribute(self._called, "abs", TENSORS, [], span=place())
 
     def __invert__(self) -> Any:
         return self._operate("^", self, -1)
@@ -63,13 +66,6 @@ class ArrayHabits(ForeignOperand, Operators):
             expected="one Boolean",
             instead="`x is not None`, or a condition on an element, as `x[0] > 0`",
         )
-
-    if not TYPE_CHECKING:  # to a type checker, an attribute that is not there is an error
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("__"):  # a protocol asks
-                raise AttributeError(name)
-            raise missing_attribute("a tensor", name, TENSORS, dir(type(self)), span=place())
 
 
 def _computes(value: Any) -> bool:

@@ -66,6 +66,20 @@ def apply(
     return each.wrap(flushed(each, each.emitter.value(operation, values, info.mlir, attributes), info), info)
 
 
+def apply_to(
+    operation: str,
+    python: Callable[..., Any],
+    x: X,
+    *,
+    fast: bool = False,
+    ftz: bool = False,
+    rounding: RoundingMode | None = None,
+) -> X:
+    """`apply` for one operand, whose type is the result's."""
+    result: X = apply(operation, python, x, fast=fast, ftz=ftz, rounding=rounding)
+    return result
+
+
 def is_traced(*operands: Any) -> bool:
     """Whether any operand is known only at run time."""
     return any(isinstance(operand, Numeric | TensorSSA) for operand in operands)

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from triptych.cute.math_emission import BOOLEAN, SMALLEST_NORMAL, MathOperand, X, apply, float_type, is_traced
+from triptych.cute.math_emission import BOOLEAN, SMALLEST_NORMAL, MathOperand, X, apply, apply_to, float_type, is_traced
 from triptych.cute.tensor_ssa import Elementwise, typed
 from triptych.metastage.arithmetic import comparison
 from triptych.metastage.conversion import constant
@@ -20,32 +20,27 @@ from triptych.metastage.tracing import Trace, place
 # whole numbers ----------------------------------------------------------------------------------------------------
 def floor(x: X, fastmath: bool = False) -> X:
     """The next whole number downwards, as a float."""
-    result: X = apply("math.floor", lambda number: float(math.floor(number)), x, fast=fastmath)
-    return result
+    return apply_to("math.floor", lambda number: float(math.floor(number)), x, fast=fastmath)
 
 
 def ceil(x: X, fastmath: bool = False) -> X:
     """The next whole number upwards, as a float."""
-    result: X = apply("math.ceil", lambda number: float(math.ceil(number)), x, fast=fastmath)
-    return result
+    return apply_to("math.ceil", lambda number: float(math.ceil(number)), x, fast=fastmath)
 
 
 def trunc(x: X, fastmath: bool = False) -> X:
     """The whole number toward zero, as a float."""
-    result: X = apply("math.trunc", lambda number: float(math.trunc(number)), x, fast=fastmath)
-    return result
+    return apply_to("math.trunc", lambda number: float(math.trunc(number)), x, fast=fastmath)
 
 
 def round(x: X, fastmath: bool = False) -> X:
     """The nearest whole number, of two the one away from zero (Python's `round` takes the even one)."""
-    result: X = apply("math.round", _round_half_away, x, fast=fastmath)
-    return result
+    return apply_to("math.round", _round_half_away, x, fast=fastmath)
 
 
 def roundeven(x: X, fastmath: bool = False) -> X:
     """The nearest whole number, of two the even one."""
-    result: X = apply("math.roundeven", lambda number: float(builtins.round(number)), x, fast=fastmath)
-    return result
+    return apply_to("math.roundeven", lambda number: float(builtins.round(number)), x, fast=fastmath)
 
 
 def _round_half_away(number: float) -> float:
@@ -64,8 +59,7 @@ def abs(x: X, fastmath: bool = False, ftz: bool = False) -> X:
 
 def absf(x: X, fastmath: bool = False, ftz: bool = False) -> X:
     """A float without its sign."""
-    result: X = apply("math.absf", math.fabs, x, fast=fastmath, ftz=ftz)
-    return result
+    return apply_to("math.absf", math.fabs, x, fast=fastmath, ftz=ftz)
 
 
 def absi(x: MathOperand) -> Any:
@@ -80,8 +74,7 @@ def absi(x: MathOperand) -> Any:
 
 def neg(x: X, fastmath: bool = False) -> X:
     """With the opposite sign."""
-    result: X = apply("arith.negf", lambda number: -number, x, fast=fastmath)
-    return result
+    return apply_to("arith.negf", lambda number: -number, x, fast=fastmath)
 
 
 def copysign(mag: MathOperand, sign: MathOperand, fastmath: bool = False) -> Any:

@@ -33,7 +33,7 @@ from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, Uint8, lift, numeric_class
 from triptych.metastage.tracing import Region, Trace, active, place
-from triptych.support.likely_mistakes import TENSOR_VALUES, missing_attribute
+from triptych.support.likely_mistakes import TENSOR_VALUES
 from triptych.support.runtime_errors import OutOfBoundsError
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -49,6 +49,9 @@ class TensorSSA(ForeignOperand, Operators):
 
     __module__ = "triptych.cute"
     __slots__ = ("_region", "_value", "dtype", "shape")
+
+    _called = "a tensor value"
+    _looked_for = TENSOR_VALUES
 
     def __init__(self, value: Any, shape: Shape, dtype: type[Numeric]) -> None:
         self._value = value
@@ -124,13 +127,6 @@ class TensorSSA(ForeignOperand, Operators):
             expected="a sequence",
             instead="`v.size`, the number of elements, or `v.shape[0]`",
         )
-
-    if not TYPE_CHECKING:  # to a type checker, an attribute that is not there is an error
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("__"):  # a protocol asks
-                raise AttributeError(name)
-            raise missing_attribute("a tensor value", name, TENSOR_VALUES, dir(type(self)), span=place())
 
     # choosing elements ------------------------------------------------------------------------------------------
     def __getitem__(self, coord: Any) -> Any:

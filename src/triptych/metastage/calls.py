@@ -214,7 +214,3 @@ def declared_arguments(
         elif isinstance(parameter.declared, type) and isinstance(value, bool | int | float):
             bound[parameter.name] = parameter.declared(value)
     return bound
-
-
-def _is_hashable_builtin(function: Any) -> bool:
-    return isinstance(function, BuiltinFunctionType | type) and getattr(function, "__module__", "") == "builtins"

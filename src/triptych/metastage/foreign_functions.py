@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
 from triptych.metastage.mistake_errors import ForeignFunctionError
 from triptych.metastage.tracing import place
-from triptych.support.likely_mistakes import MATHEMATICS
+from triptych.support.likely_mistakes import MATHEMATICS, missing_attribute
 
 _ARITHMETIC = "add subtract multiply divide true_divide floor_divide remainder divmod power negative positive absolute"
 _BITS = "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"
@@ -25,6 +25,19 @@ class ForeignOperand:
     """A traced value, as array libraries ask about it."""
 
     __slots__ = ()
+
+    _called: ClassVar[str] = ""
+    """How an error names such a value; empty for the name of its class."""
+    _looked_for: ClassVar[dict[str, str]]
+    """Attributes that people of array libraries look for, and what to write instead."""
+
+    if not TYPE_CHECKING:  # to a type checker, an attribute that is not there is an error
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):  # a protocol asks
+                raise AttributeError(name)
+            cls = type(self)
+            raise missing_attribute(cls._called or cls.__name__, name, cls._looked_for, dir(cls), span=place())
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         if method != "__call__" or ufunc.__name__ not in _OPERATORS:

@@ -43,6 +43,12 @@ def note_fresh(trace: Trace, made: Any) -> Any:
     return made
 
 
+def is_made_here(trace: Trace, value: Any) -> bool:
+    """Whether the region that is being traced made the object: nobody outside of it can see a change."""
+    made = trace.fresh.get(id(value))
+    return made is not None and made[1] is trace.region
+
+
 def check_mutable(trace: Trace, target: Any, action: str) -> None:
     """Refuse to change `target` where it depends on run-time conditions whether the change happens, or for whom."""
     if id(target) in trace.borrowed:
@@ -56,10 +62,7 @@ def check_mutable(trace: Trace, target: Any, action: str) -> None:
             if kind == "list"
             else "a new one: `own = dataclasses.replace(given, ...)`",
         )
-    if not trace.region.dynamic or _is_runtime_mutable(type(target)):
-        return
-    made = trace.fresh.get(id(target))
-    if made is None or made[1] is not trace.region:
+    if trace.region.dynamic and not _is_runtime_mutable(type(target)) and not is_made_here(trace, target):
         raise refusal(trace, target, action)
 
 

@@ -16,7 +16,7 @@ from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.tracing import Region, Trace, active, place
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.support.likely_mistakes import NUMBERS, missing_attribute
+from triptych.support.likely_mistakes import NUMBERS
 
 if TYPE_CHECKING:
     from triptych.metastage.scalars import Boolean, Float32, Int32
@@ -32,6 +32,7 @@ class Numeric(ForeignOperand, Operators):
 
     __slots__ = ("_region", "_value")
 
+    _looked_for = NUMBERS
     info: ClassVar[TypeInfo]
     width: ClassVar[int]
     is_integer: ClassVar[bool]
@@ -191,13 +192,6 @@ class Numeric(ForeignOperand, Operators):
             found=type(self).__name__,
             expected="a tuple, or `range(...)` around the number",
         )
-
-    if not TYPE_CHECKING:  # to a type checker, an attribute that is not there is an error
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("__"):  # a protocol asks
-                raise AttributeError(name)
-            raise missing_attribute(type(self).__name__, name, NUMBERS, dir(type(self)), span=place())
 
     def __copy__(self) -> Self:
         return self

@@ -110,8 +110,7 @@ def _watched(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[st
     except SystemExit:
         raise _world(trace.region, function, "a call that ends the process") from None
     for changed in watch.changed():
-        made = trace.fresh.get(id(changed))
-        if made is None or made[1] is not trace.region:
+        if not mutation.is_made_here(trace, changed):
             raise mutation.refusal(trace, changed, f"`{_name(function)}`", _instead(function))
     return result
 
@@ -151,8 +150,7 @@ def check_advance(trace: Trace, iterator: Any) -> None:
                 instead="a new iterator, or a loop over indices: `for i in range(len(items))`",
                 related=[("the loop that is left", left[1])] if left[1] is not None else [],
             )
-        made = trace.fresh.get(id(reached))
-        if trace.region.dynamic and (made is None or made[1] is not trace.region):
+        if trace.region.dynamic and not mutation.is_made_here(trace, reached):
             raise mutation.refusal(trace, reached, "advancing an iterator", "a run-time counter and `items[counter]`")
 
 
@@ -208,6 +206,6 @@ def _name(function: Any) -> str:
     if owner is not None and not isinstance(owner, ModuleType):
         return f"{owner.__name__ if isinstance(owner, type) else type(owner).__name__}.{name}"
     module = getattr(function, "__module__", None)
-    return (
-        name if module in (None, "builtins", "__main__") or isinstance(function, FunctionType) else f"{module}.{name}"
-    )
+    if module in (None, "builtins", "__main__") or isinstance(function, FunctionType):
+        return name
+    return f"{str(module).lstrip('_')}.{name}"  # `warnings.warn` is a function of `_warnings`

@@ -68,10 +68,6 @@ def _register(code: CodeType, root: int, function: str, rewritten: bool) -> None
             _register(const, id(const) if own else root, const.co_name if own else function, rewritten)
 
 
-def is_registered(code: CodeType) -> bool:
-    return id(code) in _CODES
-
-
 def is_rewritten(code: CodeType) -> bool:
     """Whether the code is rewritten, on its own or as a part of the function that defines it."""
     known = _CODES.get(id(code))

@@ -93,18 +93,11 @@ def is_settled(cls: type) -> bool:
 
 
 def _same(before: Any, now: Any) -> bool:
-    if type(before) is tuple and type(now) is tuple:
-        return len(before) == len(now) and all(map(_same_item, before, now))
-    return before is now
-
-
-def _same_item(before: Any, now: Any) -> bool:
     if before is now:
         return True
-    cls = type(before)
-    if cls is tuple and type(now) is tuple:
-        return _same(before, now)
-    return cls is type(now) and cls in SETTLED and bool(before == now)
+    if type(before) is tuple and type(now) is tuple:
+        return len(before) == len(now) and all(map(_same, before, now))
+    return type(before) is type(now) and type(before) in SETTLED and bool(before == now)
 
 
 def _state(value: Any) -> tuple[Any, Iterable[Any]]:
@@ -176,18 +169,14 @@ def _class(value: type) -> tuple[tuple[Any, ...], Iterable[Any]]:
 def _instance(value: Any) -> tuple[Any, Iterable[Any]]:
     cls = type(value)
     held = _attributes(value)
-    referents = () if _is_python_made(cls) else tuple(gc.get_referents(value))
-    if hides_state(cls) and not referents and not hasattr(cls, "__next__"):
-        described = _described(value)
-        return (described if described is UNSEEN else (*held, *described)), held
+    hidden = hides_state(cls)
+    referents = tuple(gc.get_referents(value)) if hidden else ()
     if hasattr(cls, "__next__"):
         return (), (*held, *referents)  # where an iterator stands is checked when it is advanced
+    if hidden and not referents:
+        described = _described(value)
+        return (described if described is UNSEEN else (*held, *described)), held
     return (*held, *referents), (*held, *referents)
-
-
-def _is_python_made(cls: type) -> bool:
-    """Whether attributes and slots are all that an instance holds."""
-    return not hides_state(cls)
 
 
 def _attributes(value: Any) -> tuple[Any, ...]:

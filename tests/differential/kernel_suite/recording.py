@@ -15,9 +15,9 @@ def compilations(run: Callable[[], None]) -> list[Job]:
     """Run a case; everything that it compiled, in order. What was compiled before it is not compiled again."""
     jobs: list[Job] = []
 
-    def compile_and_keep(job: Job) -> CompiledFunction:
+    def compile_and_keep(job: Job, likely: CompiledFunction | None = None) -> CompiledFunction:
         jobs.append(job)
-        return compiled_function(job)
+        return compiled_function(job, likely)
 
     with patch.object(jitting, "compiled_function", compile_and_keep):
         run()

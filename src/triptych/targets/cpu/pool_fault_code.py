@@ -75,19 +75,22 @@ _INSTALL = """
 
 _FAULT = """
 declare i64 @strlen(ptr)
-declare i64 @write(i32, ptr, i64)
+declare i64 @writev(i32, ptr, i32)
 declare i32 @sigaction(i32, ptr, ptr)
 declare i32 @pthread_kill(i64, i32)
 
-define internal void @say(ptr %text) {
+define internal void @put(ptr %part, ptr %text) {
+  store ptr %text, ptr %part
   %size = call i64 @strlen(ptr %text)
-  %written = call i64 @write(i32 2, ptr %text, i64 %size)
+  %size_place = getelementptr { ptr, i64 }, ptr %part, i64 0, i32 1
+  store i64 %size, ptr %size_place
   ret void
 }
 
 ; Runs on whatever thread has faulted, anywhere in its code: nothing here takes a lock or memory.
 define internal void @fault(i32 %signal, ptr %info, ptr %begin, ptr %previous) {
 entry:
+  %parts = alloca [3 x { ptr, i64 }], align 8
   %key = load i32, ptr @launch_key
   %launch = call ptr @pthread_getspecific(i32 %key)
   %elsewhere = icmp eq ptr %launch, null
@@ -95,9 +98,13 @@ entry:
 tell:
   %identity_place = getelementptr %launch, ptr %launch, i64 0, i32 14
   %identity = load ptr, ptr %identity_place
-  call void @say(ptr %begin)
-  call void @say(ptr %identity)
-  call void @say(ptr @advice)
+  ; One write of three parts: other threads that fault at the same time cannot write in between.
+  call void @put(ptr %parts, ptr %begin)
+  %second = getelementptr { ptr, i64 }, ptr %parts, i64 1
+  call void @put(ptr %second, ptr %identity)
+  %third = getelementptr { ptr, i64 }, ptr %parts, i64 2
+  call void @put(ptr %third, ptr @advice)
+  %written = call i64 @writev(i32 2, ptr %parts, i32 3)
   br label %restore
 restore:
   %restored = call i32 @sigaction(i32 %signal, ptr %previous, ptr null)
