@@ -30,9 +30,10 @@ def release(module: str) -> str | None:
     if is_framework(module):
         return FRAMEWORK
     loaded = sys.modules.get(module)
-    if module == "__main__" or (loaded is not None and _imports_framework(loaded)):
-        return None
-    return _release(module.partition(".")[0], _file_of(module))
+    package = module.partition(".")[0]
+    # A hook of ours in `sys` or `threading` does not make them a user's code.
+    is_reader = loaded is not None and package not in sys.stdlib_module_names and _imports_framework(loaded)
+    return None if module == "__main__" or is_reader else _release(package, _file_of(module))
 
 
 def named(value: object) -> tuple[str, str, str] | None:

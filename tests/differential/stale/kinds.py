@@ -213,7 +213,7 @@ def objects(v):
     return made
 
 def environment(v):
-    os.environ["TRIPTYCH_TEST_HELD"] = str(v)
+    os.environ["A_TEST_HOLDS"] = str(v)
     return os.environ
 """
 
@@ -317,6 +317,6 @@ NUMBERS: tuple[Kind, ...] = (
     Kind("range(#)", "len(@)"),
     Kind("Text(#)", "int(@)"),
     Kind("[0] * #", "len(@)", ("@.append(0)", "@.clear()")),
-    Kind("environment(#)", "int(@['TRIPTYCH_TEST_HELD'])", ("@['TRIPTYCH_TEST_HELD'] = str(#)",)),
-    Kind("environment(#) and 0", "int(os.getenv('TRIPTYCH_TEST_HELD'))", ("environment(#)",)),
+    Kind("environment(#)", "int(@['A_TEST_HOLDS'])", ("@['A_TEST_HOLDS'] = str(#)",)),
+    Kind("environment(#) and 0", "int(os.getenv('A_TEST_HOLDS'))", ("environment(#)",)),
 )

@@ -22,6 +22,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from triptych.objectstage import origins
 from triptych.objectstage.atoms import digest
 from triptych.objectstage.key_errors import UnstableConstexprError
 from triptych.objectstage.tokens import Walk, token
@@ -145,6 +146,14 @@ def test_different_values_have_different_tokens(values: list[object]) -> None:
     digests = [digest(token(value)) for value in values]
     assert len(set(digests)) == len(values)
     assert [digest(token(value)) for value in values] == digests
+
+
+
+def test_a_hook_of_ours_does_not_make_sys_a_users_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal `sys.excepthook` is Triptych's; reading all that `sys` holds would take minutes and gigabytes."""
+    origins._imports_framework.cache_clear()
+    monkeypatch.setattr(sys, "excepthook", origins.release)
+    assert origins.release("sys") == "python"
 
 
 SAME: list[Callable[[], object]] = [
