@@ -18,6 +18,7 @@ from typing import Any
 from triptych.ir.errors import MissingPackageError
 from triptych.support.forking import Brief, let_forks_wait_for
 from triptych.support.interrupts import arrive, held
+from triptych.support.stacks import on_large_stack
 
 _LOADING = Brief()
 
@@ -33,6 +34,10 @@ _PACKAGES = {"torch_mlir": "torch-mlir", "llvmlite": "llvmlite", "tvm_ffi": "apa
 @cache
 def mlir() -> Any:
     """`torch_mlir.ir`: contexts, modules, operations, types, attributes."""
+    return on_large_stack(_load_mlir)  # 256 KiB, which a caller's thread may have, are too few for the library
+
+
+def _load_mlir() -> Any:
     with _LOADING:
         name = "torch_mlir.ir"
         module = _import(name) if name in sys.modules else _import_without_numpy(name)

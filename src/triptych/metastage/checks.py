@@ -7,7 +7,7 @@ from typing import Any
 from triptych.ir.checks import check_attributes
 from triptych.metastage import places
 from triptych.metastage.tracing import Trace, place
-from triptych.support.runtime_errors import CHECK_ERRORS
+from triptych.support.check_errors import CHECK_ERRORS
 
 
 def check(

@@ -10,8 +10,8 @@ from triptych.metastage.call_errors import ArgumentBindingError
 from triptych.metastage.launch_shape import dimensions_of, static_dimensions
 from triptych.metastage.plans import describe
 from triptych.metastage.tracing import place
+from triptych.support.kernel_errors import LaunchShapeError
 from triptych.support.nearest import did_you_mean
-from triptych.support.runtime_errors import LaunchShapeError
 
 _EVENTS = ("programmatic_event", "launch_completion_event")
 _HINTS = ("min_blocks_per_mp", "max_number_threads")

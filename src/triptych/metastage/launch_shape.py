@@ -13,7 +13,7 @@ from triptych.metastage.checks import check
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Int32, Numeric
 from triptych.metastage.tracing import Trace, place
-from triptych.support.runtime_errors import LaunchShapeError
+from triptych.support.kernel_errors import LaunchShapeError
 
 MOST_THREADS = 1024
 """Threads of a block, as every NVIDIA GPU has it: a program that runs here is to run there."""

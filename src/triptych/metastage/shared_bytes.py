@@ -11,7 +11,7 @@ from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Int32, Numeric
 from triptych.metastage.tracing import Trace, place
 from triptych.metastage.user_warnings import warn_here
-from triptych.support.runtime_errors import LaunchShapeError
+from triptych.support.kernel_errors import LaunchShapeError
 
 _INSTEAD = "`smem=None`, which provides what the kernel allocates"
 _TITLE = "a block cannot have that much shared memory"

@@ -12,7 +12,8 @@ from tests.unit.cute.memory import aligned
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
 from triptych.metastage.call_errors import KernelCallError
-from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError, LaunchShapeError
+from triptych.support.kernel_errors import LaunchShapeError
+from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError
 from triptych.support.tensor_errors import (
     ArgumentTensorError,
     ArgumentTensorTypeError,

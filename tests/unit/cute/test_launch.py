@@ -19,7 +19,8 @@ from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError
 from triptych.metastage.errors import LeakedValueError
 from triptych.metastage.tracing import active
 from triptych.support.errors import TriptychError
-from triptych.support.runtime_errors import ArgumentTypeError, LaunchShapeError
+from triptych.support.kernel_errors import LaunchShapeError
+from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.streams import StreamError
 from triptych.support.warnings import TriptychWarning
 

@@ -16,7 +16,7 @@ from triptych import cute
 from triptych.cute.arch.errors import DeviceOnlyError
 from triptych.cute.errors import PointerError, StaticTensorError
 from triptych.metastage.kernel_body import KernelBody
-from triptych.support.runtime_errors import LaunchShapeError
+from triptych.support.kernel_errors import LaunchShapeError
 
 
 @given(st.lists(st.tuples(st.integers(0, 5000), st.sampled_from([1, 2, 4, 16, 128, 1024])), max_size=12))

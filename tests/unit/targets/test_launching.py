@@ -24,7 +24,8 @@ from tests.unit.targets.launches import (
     launcher,
     module,
 )
-from triptych.support.runtime_errors import IndexOutOfRangeError, LaunchShapeError
+from triptych.support.kernel_errors import LaunchShapeError
+from triptych.support.runtime_errors import IndexOutOfRangeError
 
 
 @cache

@@ -31,6 +31,7 @@ LAUNCH = "triptych_launch"
 POLL = "triptych_poll"
 KERNEL_FAULT = "triptych_kernel_fault"
 KERNEL_WRITE = "triptych_kernel_write"
+BLOCK_MEMORY = "triptych_block_memory"
 
 FORMATS = {
     REFUSE: "Kyy",  # a packed value, the name of the type it should have, and the path of its parameter
@@ -43,9 +44,13 @@ KERNEL_FAULT_DECLARATION = f"llvm.func @{KERNEL_FAULT}(!llvm.ptr, !llvm.ptr, !ll
 """The launch, the name of an error class, its text, and where: four i32, block x, y, z and the thread; or null."""
 KERNEL_WRITE_DECLARATION = f"llvm.func @{KERNEL_WRITE}(!llvm.ptr, !llvm.ptr, i64) -> i32\n"
 """The launch, text and its length; gives whether the launch is being stopped."""
-LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32, !llvm.ptr) -> i32\n"
-"""What runs a chunk of blocks, its packed arguments, the number of blocks, the first two dimensions of a block, and
-text that says which kernel this is and where it is launched."""
+LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32, !llvm.ptr, i64) -> i32\n"
+"""What runs a chunk of blocks, its packed arguments, the number of blocks, the first two dimensions of a block,
+text that says which kernel this is and where it is launched, and the bytes of memory that a block needs."""
+NO_ROOM = 1
+"""The status of a launch for whose blocks there is no memory."""
+BLOCK_MEMORY_DECLARATION = f"llvm.func @{BLOCK_MEMORY}(i64) -> (!llvm.ptr {{llvm.noalias}})\n"
+"""The address of a part of the memory that a launch has for the block that runs, by its offset."""
 POLL_DECLARATION = f"llvm.func @{POLL}(!llvm.ptr) -> i32\n"
 """Whether the launch is being stopped."""
 

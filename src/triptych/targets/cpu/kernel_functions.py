@@ -17,6 +17,8 @@ KERNEL_ATTRIBUTE = "triptych.kernel"
 FAULT_ATTRIBUTE = "triptych.fault"
 """Marks the `llvm.alloca` of `!llvm.array<4 x i32>` in its entry block that holds the place of a failing thread, stored
 before a check fails: block x, y, z and the thread's number in the block."""
+MEMORY_ATTRIBUTE = "triptych.block_bytes"
+"""Bytes of the thread's arena that the function uses beside shared memory, which comes first; none without it."""
 POLL_REQUEST = "triptych.poll"
 """Called without arguments or results where the function may run for long: the place to notice an interrupt."""
 

@@ -7,7 +7,7 @@ Input: the launches in the host function, and for every kernel `k` the function 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,12 +15,13 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
-from triptych.support.runtime_errors import LaunchShapeError
-from triptych.targets.cpu.ffi_layout import LAUNCH, LAUNCH_DECLARATION, POLL, POLL_DECLARATION
+from triptych.support.kernel_errors import BlockMemoryError, LaunchShapeError
+from triptych.targets.cpu.ffi_layout import LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
 from triptych.targets.cpu.kernel_functions import (
     BLOCKS,
     KERNEL_ATTRIBUTE,
     LAUNCH_REQUEST,
+    MEMORY_ATTRIBUTE,
     POLL_REQUEST,
     enclosing_function,
 )
@@ -32,6 +33,8 @@ _POLL_PERIOD = 64
 """Passes of a place between two looks: a look takes 30 ns, and 64 passes of a loop should not take long."""
 _DESCRIPTION = 7
 """Numbers that follow the kernel's own arguments: six dimensions and the bytes of shared memory."""
+MOST_BYTES = 256 << 20
+"""Memory of one block; every thread of the pool has as much."""
 
 
 def lower_launch(module: Any) -> None:
@@ -145,7 +148,14 @@ def _lower(module: Any, launch: Any) -> None:
     symbol = code.builder.attribute(f'@"{kernel}{_CHUNK}"')
     chunk = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": symbol})
     total = _total(code, given.grid, launch)
-    code.check_status(LAUNCH, (chunk, packed, total, *given.block[:2], _identity(module, kernel, launch, code)))
+    identity = _identity(module, kernel, launch, code)
+    own = int(blocks.attributes[MEMORY_ATTRIBUTE].value) if MEMORY_ATTRIBUTE in blocks.attributes else 0
+    facts = _memory_facts(launch, own)
+    memory = _memory(code, own, numbers[-1], facts)
+    status = code.call(LAUNCH, (chunk, packed, total, *given.block[:2], identity, memory), ["i32"]).result
+    has_room = code.compare("ne", status, code.constant(NO_ROOM, "i32"))
+    code.check(has_room, BlockMemoryError, "the system has no memory for a block of this kernel", **facts)
+    code.check_zero(status)
     launch.erase()
 
 
@@ -195,6 +205,26 @@ def _total(code: _Code, grid: Sequence[Any], launch: Any) -> Any:
     facts = {"span": place_of(launch), "expected": "fewer than 2**63 in all", "instead": "a smaller grid"}
     code.check(fits, LaunchShapeError, "a grid has too many blocks", **facts)
     return low
+
+
+def _memory(code: _Code, own: int, shared: Any, facts: Mapping[str, Any]) -> Any:
+    """The bytes that a block needs, shared memory and its own; more than the limit is refused."""
+    more = code.value("arith.addi", (code.value("arith.extui", (shared,), "i64"), code.constant(63, "i64")), "i64")
+    whole = code.value("arith.andi", (more, code.constant(-64, "i64")), "i64")
+    memory = code.value("arith.addi", (whole, code.constant(own, "i64")), "i64")
+    fits = code.compare("ule", memory, code.constant(MOST_BYTES, "i64"))
+    title = f"a block of this kernel needs more than {MOST_BYTES >> 20} MiB of memory"
+    code.check(fits, BlockMemoryError, title, **facts)
+    return memory
+
+
+def _memory_facts(launch: Any, own: int) -> dict[str, Any]:
+    return {
+        "span": place_of(launch),
+        "found": f"{own / (1 << 20):.1f} MiB of register tensors and values that are live across barriers",
+        "expected": f"at most {MOST_BYTES >> 20} MiB for a block, shared memory included",
+        "instead": "smaller register tensors, or fewer threads in a block",
+    }
 
 
 def _chunk_text(kernel: str, types: Sequence[str], record: str) -> str:

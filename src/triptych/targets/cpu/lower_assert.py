@@ -17,7 +17,8 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, symbols, text_constant
 from triptych.ir.signature import signature_of
-from triptych.support.runtime_errors import CHECK_ERRORS, AssertionFailedError
+from triptych.support.check_errors import CHECK_ERRORS
+from triptych.support.runtime_errors import AssertionFailedError
 from triptych.targets.cpu.calling_python import FAILURE, RAISE, RAISE_TEXT, raising_function
 from triptych.targets.cpu.ffi_layout import FAIL, FORMATS, KERNEL_FAULT, KERNEL_FAULT_DECLARATION, STOPPING
 from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of

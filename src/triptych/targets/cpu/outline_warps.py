@@ -10,9 +10,10 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
-from triptych.ir.modules import operations_named, symbols
+from triptych.ir.modules import callee, operations_named, symbols
 from triptych.simt.loop_hints import CARRIED
 from triptych.simt.operations import maker
+from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY
 from triptych.targets.cpu.kernel_functions import BLOCKS, WARPS
 from triptych.targets.cpu.plain_code import PlainCode
 
@@ -36,7 +37,9 @@ def outline_warps(module: Any) -> None:
 def _apart(function: Any, loops: list[Any]) -> set[Any]:
     """Memory that has no name but its own: addresses in it are made in the loops alone."""
     inside = {operation for loop in loops for operation in _with_contents(loop)}
-    memory = [alloca.results[0] for alloca in operations_named(function, "llvm.alloca")]
+    made = operations_named(function, "llvm.alloca")
+    made += [call for call in operations_named(function, "llvm.call") if callee(call) == BLOCK_MEMORY]
+    memory = [operation.results[0] for operation in made]
     return {value for value in memory if all(use.owner.operation in inside for use in value.uses)}
 
 

@@ -10,6 +10,7 @@ from triptych.stages import PassSpec
 from triptych.targets.cpu.check_launch import check_launch
 from triptych.targets.cpu.copy_at_once import COPIES, copy_at_once
 from triptych.targets.cpu.entry import check_signature, write_entry
+from triptych.targets.cpu.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
 from triptych.targets.cpu.launching import lower_launch
 from triptych.targets.cpu.libm_calls import INEXACT, call_libm
 from triptych.targets.cpu.lower_assert import lower_assert
@@ -51,6 +52,7 @@ PIPELINE = (
     ),
     PassSpec("vectorise-kernels", "A warp is a vector, and a block a loop over warps.", vectorise_kernels),
     PassSpec("vectorise-math", "A call of the C library for each lane takes 14 times as long.", vectorise_math),
+    PassSpec("allocate-host-arrays", "The stack of whoever calls may be small.", allocate_host_arrays, ARRAYS),
     PassSpec("lower-launch", "A launch is a call of the pool of threads, which runs the blocks.", lower_launch),
     PassSpec("lower-print", "Printing goes through Python's own standard output.", lower_print),
     PassSpec("poll-loops", "Ctrl-C ends a host function that would not end by itself.", poll_loops, LOOPS_OF_HOSTS),
@@ -59,6 +61,12 @@ PIPELINE = (
     PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops),
     PassSpec("convert-scf-to-cf", "Checks that leave the function need a flat control-flow graph."),
     PassSpec("lower-assert", "A failed check returns a status that the entry point turns into an error.", lower_assert),
+    PassSpec(
+        "free-host-arrays",
+        "Every way out of a function is a return by now.",
+        free_host_arrays,
+        frozenset({"llvm.call"}),
+    ),
     PassSpec("call-libm", "Upstream's formulas for expm1 and log1p lose every digit near zero.", call_libm, INEXACT),
     PassSpec("lower-waits", "Warps that wait for each other are coroutines.", lower_waits),
     PassSpec("convert-math-to-llvm", "LLVM's own intrinsics first: they vectorise and fold."),

@@ -71,7 +71,10 @@ class PlainCode:
 
     def check_status(self, callee: str, operands: Sequence[Any]) -> None:
         """Call a function that gives a status, and leave when it is not zero: the cause is kept already."""
-        status = self.call(callee, operands, ["i32"]).result
+        self.check_zero(self.call(callee, operands, ["i32"]).result)
+
+    def check_zero(self, status: Any) -> None:
+        """Leave when a status is not zero."""
         holds = self.compare("eq", status, self.constant(0, "i32"))
         stopping = {"msg": "the cause is kept already", ERROR_ATTRIBUTE: STOPPING}
         attributes = {name: self.builder.string(text) for name, text in stopping.items()}

@@ -13,15 +13,15 @@ import os
 import random
 import signal
 import sys
-import threading
 from collections.abc import Mapping
 from functools import cache
 
 from triptych.ir.loader import LoadedObject, load_object
 from triptych.ir.worker import Request, shared_pool
 from triptych.support.config import config
+from triptych.support.stacks import start_thread
 from triptych.targets.cpu.calling_python import PYTHON_WRITER
-from triptych.targets.cpu.ffi_layout import KERNEL_FAULT, KERNEL_WRITE, LAUNCH, POLL
+from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY, KERNEL_FAULT, KERNEL_WRITE, LAUNCH, POLL
 from triptych.targets.cpu.pool_code import (
     CONFIGURE,
     POOL_PYTHON_FUNCTIONS,
@@ -34,10 +34,10 @@ from triptych.targets.cpu.pool_fault_code import FAULT_FUNCTIONS, MAKE_KEY, USE_
 from triptych.targets.cpu.stopped_launch import stop_cause
 from triptych.targets.cpu.writing import write_text
 
-_STACK = 16 << 20
-"""Bytes of a worker's stack: blocks keep shared memory and the state of their threads there."""
+_STACK = 1 << 20
+"""Bytes of a worker's stack. What is large in a block lies in the thread's arena (`pool_memory_code`)."""
 _OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, getattr(signal, "SIGBUS", signal.SIGSEGV)}
-_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WRITE)
+_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WRITE, BLOCK_MEMORY)
 
 
 _KEYS: list[int] = []
@@ -86,15 +86,12 @@ class BlockPool:
 
         An interrupt may end it anywhere; the next launch then starts the rest.
         """
-        previous = threading.stack_size(_STACK)
         try:
             while self._started < self._settings[0] - 1 and not sys.is_finalizing():
                 self._started += 1
-                _thread.start_new_thread(_work, (self._code,))
+                start_thread(_STACK, lambda: _thread.start_new_thread(_work, (self._code,)))
         except RuntimeError:  # the system has no more threads, or the interpreter is ending
             self._started -= 1
-        finally:
-            threading.stack_size(previous)
         return self._started
 
 

@@ -14,6 +14,7 @@ import time
 
 from triptych.targets.cpu.pool_fault_code import fault_code
 from triptych.targets.cpu.pool_launch_code import LAUNCH_CODE
+from triptych.targets.cpu.pool_memory_code import MEMORY_CODE
 from triptych.targets.cpu.pool_stop_code import STOP_CODE
 from triptych.targets.cpu.pool_worker_code import WORKER_CODE
 
@@ -44,6 +45,7 @@ def pool_code() -> str:
         f"define internal void @relax() {{\n  {relax}\n  ret void\n}}\n"
         + _STATE
         + LAUNCH_CODE
+        + MEMORY_CODE
         + STOP_CODE
         + WORKER_CODE
         + fault_code()
@@ -51,10 +53,11 @@ def pool_code() -> str:
 
 
 _STATE = """
-%launch = type { ptr, ptr, i64, i64, i64, ptr, ptr, ptr, [4 x i32], i32, i32, i32, [64 x i8], i64, ptr, [48 x i8] }
+%launch = type { ptr, ptr, i64, i64, i64, ptr, ptr, ptr, [4 x i32], i32, i32, i32, [64 x i8], i64, ptr, i64, [40 x i8] }
 ; 0 chunk function, 1 packed arguments, 2 number of blocks, 3 calling thread, 4 time of the next look at signals,
 ; 5 Python exception, 6 name of the error, 7 its text, 8 where it was, 9 and 10 block dimensions, 11 stopped,
-; 13 next block (the padding keeps it apart from what every thread reads), 14 which kernel, launched where
+; 13 next block (the padding keeps it apart from what every thread reads), 14 which kernel, launched where,
+; 15 bytes of memory that a block needs
 
 declare i32 @clock_gettime(i32, ptr)
 declare i64 @pthread_self()
@@ -113,6 +116,7 @@ define void @triptych_pool_configure(i64 %threads, i64 %multiplier, i64 %offset)
   store i32 0, ptr @busy
   store i32 0, ptr @active
   store ptr null, ptr @current
+  call void @make_memory_key()
   %mutex = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
   %work = call i32 @pthread_cond_init(ptr @work, ptr null)
   %done = call i32 @pthread_cond_init(ptr @done, ptr null)

@@ -16,7 +16,7 @@ WATCH_FAULTS = "triptych_pool_watch_faults"
 FAULT_FUNCTIONS = (MAKE_KEY, USE_KEY, WATCH_FAULTS)
 
 _ADVICE = """
-  Accesses outside a tensor or to memory that is gone fault like this, and arrays too large for the stack.
+  Accesses outside a tensor or to memory that is gone fault like this.
   With TRIPTYCH_DEBUG=bounds in the environment, an access outside its tensor is an error at its line.
 """
 _ROOM = 1 << 16

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 LAUNCH_CODE = """
-define i32 @triptych_launch(ptr %chunk, ptr %packed, i64 %total, i32 %block_x, i32 %block_y, ptr %identity) {
+; Gives 0; 1 when there is no memory for a block; -1 when something ended the launch early and is raised.
+define i32 @triptych_launch(ptr %chunk, ptr %packed, i64 %total, i32 %block_x, i32 %block_y, ptr %identity,
+                            i64 %bytes) {
 entry:
   %launch = alloca %launch, align 64
   %nothing = icmp slt i64 %total, 1
@@ -31,7 +33,17 @@ fill:
   store i64 0, ptr %next_place
   %identity_place = getelementptr %launch, ptr %launch, i64 0, i32 14
   store ptr %identity, ptr %identity_place
+  %bytes_place = getelementptr %launch, ptr %launch, i64 0, i32 15
+  store i64 %bytes, ptr %bytes_place
   %key = load i32, ptr @launch_key
+  %outer = call ptr @pthread_getspecific(i32 %key) ; not null when a kernel of this thread has called Python code
+  %aside = call ptr @set_memory_aside(ptr %outer)
+  %room = call i1 @reserve_memory(ptr %launch)
+  br i1 %room, label %begin, label %no_room
+no_room:
+  call void @take_memory_back(ptr %outer, ptr %aside)
+  ret i32 1
+begin:
   %known = call i32 @pthread_setspecific(i32 %key, ptr %launch)
   %single = icmp eq i64 %total, 1
   br i1 %single, label %one, label %several
@@ -53,7 +65,9 @@ inline:
   call void @run(ptr %launch)
   br label %finish
 finish:
-  %left = call i32 @pthread_setspecific(i32 %key, ptr null)
+  call void @release_memory(ptr %launch)
+  call void @take_memory_back(ptr %outer, ptr %aside)
+  %left = call i32 @pthread_setspecific(i32 %key, ptr %outer)
   %stopped = load atomic i32, ptr %stopped_place acquire, align 4
   %whole = icmp eq i32 %stopped, 0
   br i1 %whole, label %succeeded, label %failed

@@ -20,7 +20,13 @@ join:
   call void @wake_workers()
   %key = load i32, ptr @launch_key
   %known = call i32 @pthread_setspecific(i32 %key, ptr %launch)
+  %room = call i1 @reserve_memory(ptr %launch)
+  br i1 %room, label %run, label %leave
+run:
   call void @run(ptr %launch)
+  call void @release_memory(ptr %launch)
+  br label %leave
+leave:
   %left = call i32 @pthread_setspecific(i32 %key, ptr null)
   br label %rest
 rest:

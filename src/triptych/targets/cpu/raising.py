@@ -10,10 +10,11 @@ import struct
 from collections.abc import Sequence
 
 from triptych.ir.signature import read_leaves
+from triptych.support.check_errors import CHECK_ERRORS
 from triptych.support.check_facts import unpack
 from triptych.support.dlpack import DLTensor
 from triptych.support.errors import TriptychError
-from triptych.support.runtime_errors import CHECK_ERRORS, ArgumentCountError, ArgumentRangeError, ArgumentTypeError
+from triptych.support.runtime_errors import ArgumentCountError, ArgumentRangeError, ArgumentTypeError
 from triptych.support.tracebacks import caller
 from triptych.targets.cpu.ffi_layout import (
     BIG_INT_TAG,

@@ -16,7 +16,8 @@ from triptych.cute.runtime import make_fake_stream
 from triptych.ir.errors import LoweringError
 from triptych.support.config import override
 from triptych.support.dlpack import tensor_view
-from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError, LaunchShapeError
+from triptych.support.kernel_errors import LaunchShapeError
+from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError
 from triptych.support.streams import StreamError
 from triptych.support.tensor_errors import ArgumentTensorError
 from triptych.targets.nvptx.errors import ArchitectureError, DriverError, NoGpuError

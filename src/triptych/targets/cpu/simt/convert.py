@@ -6,6 +6,7 @@ from typing import Any
 
 from triptych.ir.modules import graft, operations_named
 from triptych.simt.operations import COLLECTIVES, contains
+from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY_DECLARATION
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.blocks import BlockFunction
 from triptych.targets.cpu.simt.collectives import CLOCK
@@ -22,7 +23,7 @@ func.func private @{POLL_REQUEST}()
 func.func private @{SUSPEND_REQUEST}()
 func.func private @{LAUNCH_REQUEST}() -> !llvm.ptr
 func.func private @{CLOCK}(i32, !llvm.ptr) -> i32
-"""
+{BLOCK_MEMORY_DECLARATION}"""
 
 
 def vectorise_kernels(module: Any) -> None:

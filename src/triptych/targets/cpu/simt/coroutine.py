@@ -13,7 +13,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
 from triptych.simt.operations import BARRIERS, body, walk
 from triptych.simt.spinning import spins
-from triptych.support.runtime_errors import DeadlockError
+from triptych.support.kernel_errors import DeadlockError
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
 from triptych.targets.cpu.simt.barrier_state import (
     ENDED,

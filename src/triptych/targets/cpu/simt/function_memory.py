@@ -12,15 +12,19 @@ from triptych.targets.cpu.simt.code import Code
 ALIGNMENT = 64
 
 
+def insert_here(code: Code) -> Any:
+    """The insertion point where `code` writes now, for later."""
+    return bindings.mlir().InsertionPoint(code.constant(0, "i64").owner)
+
+
 class FunctionMemory:
-    """Allocates at the start of a function, so that no loop makes its stack grow."""
+    """Allocates on the stack, at the start of a function, so that no loop makes it grow."""
 
     def __init__(self, code: Code) -> None:
         self._code = code
-        ir = bindings.mlir()
-        first = code.constant(0, "i64")
-        self._point = ir.InsertionPoint(first.owner)
-        self.fault_record = self.allocate("!llvm.array<4 x i32>", 1, {FAULT_ATTRIBUTE: ir.UnitAttr.get(first.context)})
+        self._point = insert_here(code)
+        unit = bindings.mlir().UnitAttr.get(code.builder.context)
+        self.fault_record = self.allocate("!llvm.array<4 x i32>", 1, {FAULT_ATTRIBUTE: unit})
 
     def allocate(self, kind: str, count: int, attributes: dict[str, Any] | None = None) -> Any:
         """Room for `count` values, for as long as the function runs."""

@@ -7,13 +7,13 @@ from math import prod
 from typing import Any
 
 from triptych.simt.operations import body, contains
+from triptych.targets.cpu.kernel_functions import MEMORY_ATTRIBUTE
+from triptych.targets.cpu.simt.block_memory import BlockMemory
 from triptych.targets.cpu.simt.code import Code
-from triptych.targets.cpu.simt.function_memory import FunctionMemory
 from triptych.targets.cpu.simt.values import plain_pointer
 from triptych.targets.cpu.simt.warp import Position
 
 MOST_THREADS = 1024
-_SHARED_ALIGNMENT = 1024
 
 
 def known_block(kernel: Any) -> tuple[int, int, int] | None:
@@ -40,11 +40,12 @@ class LaunchFrame:
         self.arguments = values[:-9]
         self._grid, self._block = values[-9:-6], values[-6:-3]
         self._begin, self._end = values[-2:]
-        self.memory = FunctionMemory(code)
         size = known_block(kernel)
         if size is not None:
             self._block = [code.constant(n, "i32") for n in size]
-        self.shared = self._shared_memory(values[-3]) if contains(kernel, frozenset({"llvm.mlir.addressof"})) else None
+        has_shared = contains(kernel, frozenset({"llvm.mlir.addressof"}))
+        self.memory = BlockMemory(code, values[-3] if has_shared else None)
+        self.shared = self.memory.shared
         known = prod(size) if size is not None else None
         self.most_warps = -(-(known or MOST_THREADS) // code.width)
         self.whole_warps = known is not None and known % code.width == 0
@@ -61,6 +62,7 @@ class LaunchFrame:
         code.operation("scf.yield")
         code.leave(before)
         code.operation("func.return")
+        self.function.attributes[MEMORY_ATTRIBUTE] = code.builder.integer("i64", self.memory.arena_bytes)
 
     def _counts(self, known: int | None) -> tuple[Any, Any]:
         """Threads and warps of a block (i32)."""
@@ -81,10 +83,3 @@ class LaunchFrame:
             code.value("arith.divui", (rest, wide[1]), "i64"),
         ]
         return [code.value("arith.trunci", (one,), "i32") for one in ids]
-
-    def _shared_memory(self, size: Any) -> Any:
-        code = self._code
-        count = code.value("arith.extui", (size,), "i64")
-        alignment = code.builder.integer("i64", _SHARED_ALIGNMENT)
-        attributes = {"elem_type": code.attribute("i8"), "alignment": alignment}
-        return code.value("llvm.alloca", (count,), "!llvm.ptr", attributes)

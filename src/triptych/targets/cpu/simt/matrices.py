@@ -18,7 +18,7 @@ from triptych.atoms.warp_mma import WARP_MMAS
 from triptych.ir.checks import check_attributes
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
-from triptych.support.runtime_errors import PartialWarpError
+from triptych.support.kernel_errors import PartialWarpError
 from triptych.targets.cpu.matrix_product import function_name, product_functions
 from triptych.targets.cpu.simt.collectives import require
 from triptych.targets.cpu.simt.memory import joined, lane_address

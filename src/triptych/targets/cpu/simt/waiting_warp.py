@@ -12,7 +12,7 @@ from triptych.simt.analysis import LaneAnalysis, Shape
 from triptych.simt.lanes import Level
 from triptych.simt.operations import BARRIERS, body, contains, element_size, is_pure, operations
 from triptych.simt.spinning import counts, spins, waits
-from triptych.support.runtime_errors import DivergentBarrierError
+from triptych.support.kernel_errors import DivergentBarrierError
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.arrays import Arrays
 from triptych.targets.cpu.simt.barrier_state import (

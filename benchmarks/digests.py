@@ -1,0 +1,129 @@
+"""The machine code of every example and kernel of the suite, as digests: what did a change of the compiler change?
+
+    python -m benchmarks.digests --write before.json     digest and instruction count of every program and target
+    python -m benchmarks.digests --against before.json   compare: same or different, and the instructions of both
+    python -m benchmarks.digests --only example          rows whose name has this text
+
+Targets are the CPU (its assembly) and PTX for sm_80, sm_90a and sm_120a. A dash: the architecture lacks an instruction.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import triptych as tt
+from tests.differential.kernel_suite.catalogue import CASES
+from tests.differential.kernel_suite.recording import compilations, compiled_for
+from tests.unit.targets.nvptx.programs import EXAMPLES, MATRICES
+from triptych.compiling import compiled_function
+from triptych.support.warnings import TriptychWarning
+from triptych.targets.nvptx.errors import ArchitectureError
+
+TARGETS = ("cpu", "sm_80", "sm_90a", "sm_120a")
+_LABEL_OR_DIRECTIVE = re.compile(r"^\s*([.@{}()/#]|$)|:\s*$|^\S+:")
+_FILE_NAMES = re.compile(r'"[^"\n]*"|//.*$|#.*$', re.MULTILINE)
+
+Record = dict[str, dict[str, tuple[str, int]]]
+"""By row and target: a digest and the number of instructions."""
+
+
+def _example(make: Callable[[], tuple[Any, tuple[Any, ...]]]) -> list[Callable[[str], Any]]:
+    function, arguments = make()
+
+    def compiled(target: str) -> Any:
+        return tt.compile(function, *arguments, target=target if target == "cpu" else f"nvptx:{target}")
+
+    return [compiled]
+
+
+def _case(run: Callable[[], None]) -> list[Callable[[str], Any]]:
+    def compiled(job: Any, target: str) -> Any:
+        return compiled_function(job) if target == "cpu" else compiled_for(job, target)
+
+    return [partial(compiled, job) for job in compilations(run)]
+
+
+ROWS: dict[str, Callable[[], list[Callable[[str], Any]]]] = {
+    **{f"example: {name}": partial(_example, make) for name, make in {**EXAMPLES, **MATRICES}.items()},
+    **{f"suite: {name}": partial(_case, run) for name, run in CASES.items()},
+}
+
+
+def instructions(text: str) -> int:
+    """Lines of assembly that are neither labels nor directives."""
+    return sum(not _LABEL_OR_DIRECTIVE.search(line) for line in text.splitlines())
+
+
+def measured(programs: list[Callable[[str], Any]], target: str) -> tuple[str, int]:
+    """Of all programs of a row: names of files and places in them do not count."""
+    digest, count = hashlib.sha256(), 0
+    for program in programs:
+        try:
+            made = program(target)
+        except ArchitectureError:
+            return "-", 0
+        text = made.asm if target == "cpu" else made.__ptx__
+        digest.update(_FILE_NAMES.sub("", text).encode())
+        count += instructions(text)
+    return digest.hexdigest()[:12], count
+
+
+def measure(only: str) -> Record:
+    """Every row that has this text in its name."""
+    rows = {name: make for name, make in ROWS.items() if only in name}
+    record: Record = {}
+    for number, (name, make) in enumerate(rows.items(), start=1):
+        if sys.stderr.isatty():
+            print(f"\r{number}/{len(rows)} {name:60.60}", end="", file=sys.stderr, flush=True)
+        with redirect_stdout(StringIO()), warnings.catch_warnings():
+            warnings.simplefilter("ignore", TriptychWarning)
+            programs = make()
+            record[name] = {target: measured(programs, target) for target in TARGETS}
+    return record
+
+
+def compare(before: Record, after: Record) -> None:
+    """One line for every difference, then the counts."""
+    same = different = 0
+    for name, targets in after.items():
+        for target, (digest, count) in targets.items():
+            if name not in before:
+                continue
+            old_digest, old_count = before[name][target]
+            if digest == old_digest:
+                same += 1
+            else:
+                different += 1
+                change = 100 * (count - old_count) / max(old_count, 1)
+                print(f"{name:58} {target:8} {old_count:7} -> {count:7} instructions ({change:+.1f} %)")
+    print(f"{same} same, {different} different")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", type=Path)
+    parser.add_argument("--against", type=Path)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    record = measure(options.only)
+    if options.write:
+        options.write.write_text(json.dumps(record, indent=1))
+    if options.against:
+        compare(json.loads(options.against.read_text()), record)
+    if not options.write and not options.against:
+        print(json.dumps(record, indent=1))
+
+
+if __name__ == "__main__":
+    main()

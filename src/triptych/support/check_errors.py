@@ -1,0 +1,46 @@
+"""The errors that a run-time check may raise, by the name that they have in MLIR."""
+
+from __future__ import annotations
+
+from triptych.support.kernel_errors import (
+    BlockMemoryError,
+    DeadlockError,
+    DivergentBarrierError,
+    LaunchShapeError,
+    PartialWarpError,
+)
+from triptych.support.runtime_errors import (
+    AssertionFailedError,
+    CompiledCodeError,
+    DivisionByZeroError,
+    IndexOutOfRangeError,
+    LayoutRequirementError,
+    MisalignedAccessError,
+    NanMembershipError,
+    NegativeShiftError,
+    NullPointerError,
+    OutOfBoundsError,
+    ZeroStepError,
+)
+
+CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
+    cls.__name__: cls
+    for cls in (
+        DivisionByZeroError,
+        AssertionFailedError,
+        IndexOutOfRangeError,
+        NegativeShiftError,
+        ZeroStepError,
+        LayoutRequirementError,
+        OutOfBoundsError,
+        MisalignedAccessError,
+        NullPointerError,
+        NanMembershipError,
+        LaunchShapeError,
+        DivergentBarrierError,
+        DeadlockError,
+        PartialWarpError,
+        BlockMemoryError,
+    )
+}
+"""What a run-time check may raise, by the name it has in MLIR."""

@@ -1,0 +1,49 @@
+"""Memory of the function that runs blocks: on the stack what LLVM may turn into registers, in an arena what is large.
+
+The thread that runs a block has an arena that the launch has made large enough (`pool_memory_code`): shared memory at
+its start, then what is too large for a stack. One block's part is one stretch, so that several fit side by side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.simt.operations import element_size
+from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY
+from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.function_memory import ALIGNMENT, FunctionMemory, insert_here
+
+STACK_BYTES = 1 << 16
+"""What a block may keep on the stack of whoever calls: threads may have 256 KiB."""
+
+
+class BlockMemory(FunctionMemory):
+    """Allocates for one block at a time."""
+
+    def __init__(self, code: Code, shared_bytes: Any | None) -> None:
+        self.arena_bytes = 0
+        self._stack_bytes = 0
+        super().__init__(code)
+        self.shared: Any | None = None
+        self._arena_start = code.constant(0, "i64")
+        if shared_bytes is not None:
+            wide = code.value("arith.extui", (shared_bytes,), "i64")
+            more = code.value("arith.addi", (wide, code.constant(ALIGNMENT - 1, "i64")), "i64")
+            self.shared = self._part(self._arena_start)
+            self._arena_start = code.value("arith.andi", (more, code.constant(-ALIGNMENT, "i64")), "i64")
+        self._after_start = insert_here(code)
+
+    def allocate(self, kind: str, count: int, attributes: dict[str, Any] | None = None) -> Any:
+        size = -(-element_size(kind) * count // ALIGNMENT) * ALIGNMENT
+        if self._stack_bytes + size <= STACK_BYTES:
+            self._stack_bytes += size
+            return super().allocate(kind, count, attributes)
+        code = self._code
+        offset, self.arena_bytes = self.arena_bytes, self.arena_bytes + size
+        before, code.builder.insertion = code.builder.insertion, self._after_start
+        made = self._part(code.value("arith.addi", (self._arena_start, code.constant(offset, "i64")), "i64"))
+        code.builder.insertion = before
+        return made
+
+    def _part(self, offset: Any) -> Any:
+        return self._code.call(BLOCK_MEMORY, (offset,), ["!llvm.ptr"]).result
