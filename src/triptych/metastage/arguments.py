@@ -19,6 +19,7 @@ from triptych.metastage.aggregates import Parts, list_parts, take_apart
 from triptych.metastage.argument_kinds import ArgumentKind, Received, kind_of
 from triptych.metastage.binding_time import Constexpr
 from triptych.metastage.call_errors import ArgumentBindingError, ArgumentKindError
+from triptych.metastage.part_annotations import is_annotation_of_parts, part_annotations
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, numeric_class
 from triptych.metastage.static_parts import Static, attributes, static_part
@@ -75,7 +76,7 @@ def register_jit_arg_adapter(kind: type) -> Callable[[T], T]:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter as declared: static, or dynamic and annotated as a numeric class or a stream (if at all)."""
+    """A parameter as declared: static, or dynamic and annotated as a numeric class, items of such, or a stream."""
 
     name: str
     static: bool
@@ -197,7 +198,7 @@ def _parameter(name: str, annotation: Any, first: bool) -> Parameter:
     if annotation is None and first and name in ("self", "cls"):
         static = True
     if not isinstance(annotation, type):
-        return Parameter(name, static, None)
+        return Parameter(name, static, annotation if is_annotation_of_parts(annotation) else None)
     numeric = issubclass(annotation, Numeric) or annotation in PYTHON_NUMBERS
     otherwise = STREAM if is_stream_class(annotation) else None
     return Parameter(name, static, numeric_class(annotation) if numeric else otherwise)
@@ -276,6 +277,8 @@ def arrange(function: Any, bound: dict[str, Any]) -> tuple[list[Any], dict[str, 
 
 def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape:
     """What `value` is at run time."""
+    if declared is Constexpr:
+        raise _static_part(value, path, caller)
     value = adapted(value)
     check_untraced(value)
     if declared is STREAM and value is not None and not hasattr(type(value), "__argument_kind__"):
@@ -296,8 +299,16 @@ def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape
     parts = argument_parts(value)
     if parts is None:
         raise _not_an_argument(value, path, caller)
-    shapes = tuple(shape_of(p, None, path + label, caller) for p, label in zip(parts.values, parts.labels, strict=True))
+    said = part_annotations(value, declared, parts.labels)
+    of_parts = zip(parts.values, map(_of_number, parts.values, said), parts.labels, strict=True)
+    shapes = tuple(shape_of(part, annotation, path + label, caller) for part, annotation, label in of_parts)
     return Shape(path, parts=parts, shapes=shapes)
+
+
+def _of_number(part: Any, annotation: Any) -> Any:
+    """What is said of a part that is a Python number, or has parts; everything else knows its type itself."""
+    speaks = annotation is Constexpr or type(part) in PYTHON_NUMBERS or not isinstance(annotation, type)
+    return annotation if speaks else None
 
 
 def _declared(value: Any, declared: type[Numeric], path: str, caller: Span | None) -> Shape:
@@ -311,6 +322,17 @@ def _declared(value: Any, declared: type[Numeric], path: str, caller: Span | Non
         instead=f"{declared.__name__}(...) around the argument"
         if isinstance(value, Numeric | str)
         else f"a number, or a parameter without the annotation {declared.__name__}",
+    )
+
+
+def _static_part(value: Any, path: str, caller: Span | None) -> ArgumentKindError:
+    name = path.partition(".")[0].partition("[")[0]
+    return ArgumentKindError(
+        f"`{path}` is declared Constexpr, but `{name}` is a run-time argument",
+        span=caller,
+        found=f"{value!r}, of type {type(value).__name__}",
+        expected="an argument that is known as a whole, or at run time as a whole",
+        instead=f"`{name}: Constexpr`, or a Constexpr parameter of its own for `{path}`",
     )
 
 

@@ -1,0 +1,108 @@
+"""Annotations of parts: items of tuples and lists, fields of dataclasses and NamedTuples have the type that is said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+import triptych as tt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LARGE = 10**9 + 7
+
+
+@dataclass
+class Plain:
+    wide: tt.Int64
+    free: Any
+    pair: tuple[tt.Int64, tt.Int8]
+    unknown: Sequence[int] | None = None
+
+
+@dataclass
+class Inherited(Plain):
+    more: tt.Float64 = 1  # type: ignore[assignment]
+
+
+class Named(NamedTuple):
+    wide: tt.Int64
+    free: int = 3
+
+
+@tt.jit
+def of_dataclass(a: Plain) -> Any:
+    return a.wide * a.wide, a.free, a.pair[0] * a.pair[0]
+
+
+@tt.jit
+def inherited(a: Inherited) -> Any:
+    return a.wide * a.wide, a.more * 0.1
+
+
+@tt.jit
+def of_named(n: Named) -> Any:
+    return n.wide * n.wide, n.free * n.free
+
+
+@tt.jit
+def of_items(t: tuple[tt.Int64, tt.Float64], items: list[tt.Int64], many: tuple[tt.Int64, ...]) -> Any:
+    return t[0] * t[0], t[1] * 0.1, items[0] * items[1], many[2] * many[2]
+
+
+def test_fields_have_the_type_that_is_said() -> None:
+    number: Any = LARGE
+    assert of_dataclass(Plain(number, 2, (number, number % 100))) == (LARGE**2, 2, LARGE**2)
+    assert of_dataclass(Plain(number, 2.5, (number, number % 100))) == (LARGE**2, 2.5, LARGE**2)
+    assert inherited(Inherited(number, 2, (number, number % 100))) == (LARGE**2, 0.1)
+
+
+def test_named_tuples() -> None:
+    number: Any = LARGE
+    assert of_named(Named(number)) == (LARGE**2, 9)
+
+
+def test_items_of_tuples_and_lists() -> None:
+    assert of_items((LARGE, 1), [LARGE, LARGE], (1, 2, LARGE)) == (LARGE**2, 0.1, LARGE**2, LARGE**2)
+
+
+def test_a_number_of_another_type_is_refused() -> None:
+    with pytest.raises(TypeError, match=r"argument 't\[0\]' must be an int"):
+        of_items((1.5, 1), [1, 1], (1, 2, 3))
+
+
+def test_typed_numbers_keep_their_type() -> None:
+    @tt.jit
+    def kinds(t: tuple[tt.Int64, tt.Int64]) -> Any:
+        return type(t[0]).width
+
+    assert kinds((tt.Int16(1), 2)) == 16
+    assert kinds((1, 2)) == 64
+
+
+def test_an_annotation_of_another_length_says_nothing() -> None:
+    @tt.jit
+    def first(t: tuple[tt.Int64, tt.Int64]) -> Any:
+        return type(t[0]).width
+
+    assert first((1, 2, 3)) == 32
+
+
+@dataclass
+class WithStaticField:
+    x: Any
+    mode: tt.Constexpr[int]
+
+
+def test_a_constexpr_field_of_a_run_time_argument_is_refused() -> None:
+    """It would be a run-time number without a word."""
+
+    @tt.jit
+    def f(a: WithStaticField) -> Any:
+        return a.x
+
+    with pytest.raises(TypeError, match=r"`a.mode` is declared Constexpr"):
+        f(WithStaticField(1, 2))
