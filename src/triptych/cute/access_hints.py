@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from triptych.cute.address_spaces import AddressSpace
 from triptych.cute.element_storage import storage_of
-from triptych.cute.nvgpu.copy_operations import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
+from triptych.cute.memory_orders import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.tracing import Trace, place
 

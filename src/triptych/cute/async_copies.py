@@ -7,14 +7,12 @@ from triptych.cute.arch.device import device_function
 from triptych.cute.copy_atoms import CopyAtom
 from triptych.cute.copy_operands import require_memory, row_address
 from triptych.cute.current_trace import tracing
-from triptych.cute.nvgpu.cpasync import CopyG2SOp
 from triptych.cute.tensors import Tensor
 
 
 @device_function
-def copy_asynchronously(atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+def copy_asynchronously(modifier: str, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
     """Instruction `index` of tensors (values of an instruction, instructions)."""
-    assert isinstance(atom.op, CopyG2SOp)
     require_memory(atom, "source", src, AddressSpace.gmem)
     require_memory(atom, "destination", dst, AddressSpace.smem)
     in_bytes, trace = atom.num_bits_per_copy // 8, tracing()
@@ -22,6 +20,6 @@ def copy_asynchronously(atom: CopyAtom, src: Tensor, dst: Tensor, index: int) ->
     target = row_address(atom, "destination", dst, index, in_bytes)
     attributes = {
         "size": trace.builder.integer("i32", in_bytes),
-        "modifier": trace.builder.attribute(f"#nvvm<load_cache_modifier {atom.op.modifier}>"),
+        "modifier": trace.builder.attribute(f"#nvvm<load_cache_modifier {modifier}>"),
     }
     trace.operation("nvvm.cp.async.shared.global", (target, source), attributes=attributes)

@@ -1,17 +1,59 @@
-"""Meta-stage, copy atoms: a copy instruction for elements of a type, and which of them it moves at once."""
+"""Meta-stage, copy atoms: a copy instruction for elements of a type, and which of them it moves at once.
+
+An instruction is a class that says what it moves and emits itself (`CopyOperation`); nobody else knows which exist.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 from triptych.cute.eager import eager
 from triptych.cute.errors import TensorShapeError
-from triptych.cute.nvgpu.copy_operations import CopyLayouts, CopyOperation, MemoryOrder, MemoryScope
+from triptych.cute.memory_orders import LoadCacheMode, MemoryOrder, MemoryScope
 from triptych.cute.static_expressions import StaticExpression
+from triptych.cute.tensors import Tensor
 from triptych.layout import Layout, size
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Numeric, numeric_class
 from triptych.metastage.tracing import place
+
+
+@dataclass(frozen=True, slots=True)
+class CopyLayouts:
+    """What an instruction moves: layouts (thread, value) -> number of an element, equal numbers being one element."""
+
+    threads: Layout
+    """The threads that execute it together."""
+    source: Layout
+    destination: Layout
+    reference: Layout
+    """The side whose threads and values a tiled copy deals out: that of the registers, where there are some."""
+
+
+class CopyOperation(ABC):
+    """A kind of copy instruction: its layouts, what may be said of it, and how it is emitted."""
+
+    __slots__ = ()
+    is_ordered: ClassVar[bool] = False
+    """Whether a program may say how it is ordered with other accesses."""
+    is_divisible: ClassVar[bool] = False
+    """Whether it may move any number of elements, one by one or joined, in the place of what it says."""
+
+    def layouts(self, dtype: type[Numeric], num_bits_per_copy: int) -> CopyLayouts:
+        """What it moves of elements of a type: one thread moves the given bits, or one element."""
+        values = Layout((1, max(1, num_bits_per_copy // dtype.width)), (0, 1))
+        return CopyLayouts(Layout(1, 0), values, values, values)
+
+    @property
+    def load_cache_mode(self) -> LoadCacheMode:
+        """Which caches keep what its plain loads read."""
+        return LoadCacheMode.ALWAYS
+
+    @abstractmethod
+    def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+        """Emit instruction `index` of tensors (values of an instruction, instructions), in operations of any target."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,25 +6,13 @@ instruction after the other; a predicate guards an instruction as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from triptych.cute.access_hints import Hints, hinted
-from triptych.cute.async_copies import copy_asynchronously
 from triptych.cute.copy_atoms import CopyAtom
 from triptych.cute.errors import TensorShapeError
-from triptych.cute.matrix_copies import load_matrices, store_matrices
-from triptych.cute.nvgpu.copy_operations import (
-    CacheEvictionPriority,
-    CopyG2ROp,
-    CopyOperation,
-    CopyR2GOp,
-    CopyUniversalOp,
-    LoadCacheMode,
-)
-from triptych.cute.nvgpu.cpasync import CopyG2SOp
-from triptych.cute.nvgpu.warp.copy_operations import LdMatrixOp, StMatrixOp
+from triptych.cute.memory_orders import CacheEvictionPriority
 from triptych.cute.plain_copies import autovec_copy, only_if, require_same_size
 from triptych.cute.tensors import Tensor, static_size
 from triptych.cute.tiled_copies import TiledCopy
@@ -52,23 +40,22 @@ def copy(
 
 
 def _hints(atom: CopyAtom, priority: CacheEvictionPriority | None) -> Hints:
-    mode = atom.op.cache_mode if isinstance(atom.op, CopyG2ROp) else LoadCacheMode.ALWAYS
-    return Hints(priority, mode, atom.memory_order, atom.memory_scope, atom.num_bits_per_copy)
+    return Hints(priority, atom.op.load_cache_mode, atom.memory_order, atom.memory_scope, atom.num_bits_per_copy)
 
 
 def _copy(used: CopyAtom, src: Tensor, dst: Tensor, pred: Tensor | None) -> None:
-    if used.num_bits_per_copy == 0 and _is_plain(used) and pred is None:
+    if used.num_bits_per_copy == 0 and used.op.is_divisible and pred is None:
         autovec_copy(src, dst)
         return
     read, written = used.values_read, used.values_written
-    if pred is not None and _is_plain(used) and size(pred.layout) == size(src.layout):
+    if pred is not None and used.op.is_divisible and size(pred.layout) == size(src.layout):
         read = written = 1
     count = _count(src, dst, read, written, used)
     if pred is not None:
         _require_predicates(pred, src, count, read)
     source, target = _arranged(src, read, count), _arranged(dst, written, count)
     for index in range(count):
-        emit = partial(_emission(used.op), used, source, target, index)
+        emit = partial(used.op.emit, used, source, target, index)
         emit() if pred is None else only_if(pred[index], emit)
 
 
@@ -87,28 +74,6 @@ def copy_atom_call(atom: CopyAtom, src: Tensor, dst: Tensor, *, pred: Tensor | N
 
 
 # instructions -----------------------------------------------------------------------------------------------------
-def _plain(atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
-    autovec_copy(src.part((None, index)), dst.part((None, index)))
-
-
-_PLAIN = (CopyUniversalOp, CopyG2ROp, CopyR2GOp)
-_EMISSIONS: dict[type[CopyOperation], Callable[[CopyAtom, Tensor, Tensor, int], None]] = {
-    **dict.fromkeys(_PLAIN, _plain),
-    CopyG2SOp: copy_asynchronously,
-    LdMatrixOp: load_matrices,
-    StMatrixOp: store_matrices,
-}
-"""What emits instruction `index` of tensors (values of an instruction, instructions)."""
-
-
-def _emission(op: CopyOperation) -> Callable[[CopyAtom, Tensor, Tensor, int], None]:
-    return next(_EMISSIONS[kind] for kind in type(op).__mro__ if kind in _EMISSIONS)
-
-
-def _is_plain(atom: CopyAtom) -> bool:
-    return isinstance(atom.op, _PLAIN)
-
-
 def _count(src: Tensor, dst: Tensor, read: int, written: int, atom: CopyAtom) -> int:
     """How many instructions a copy is."""
     if read == written:

@@ -15,7 +15,6 @@ from triptych.cute.copy_operands import require_memory, row_address, word_offset
 from triptych.cute.current_trace import tracing
 from triptych.cute.element_storage import storage_of
 from triptych.cute.memory_access import accessed
-from triptych.cute.nvgpu.warp.copy_operations import MatrixCopyOp
 from triptych.cute.tensors import Tensor
 from triptych.layout import Int
 from triptych.metastage.tracing import Trace
@@ -24,9 +23,10 @@ _WORD, _ROW = REGISTER_BITS // 8, ROW_BITS // 8
 
 
 @device_function
-def load_matrices(atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+def load_matrices(instruction: MatrixCopy, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
     """Instruction `index` of tensors (values of an instruction, instructions)."""
-    instruction = _instruction(atom, memory=src, registers=dst, roles=("source", "destination"))
+    require_memory(atom, "source", src, AddressSpace.smem)
+    require_memory(atom, "destination", dst, AddressSpace.rmem)
     starts = word_offsets(atom, "destination", dst, index, _WORD)
     row = row_address(atom, "source", src, index, _ROW)
     words = _loaded(tracing(), instruction, row)
@@ -35,20 +35,14 @@ def load_matrices(atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
 
 
 @device_function
-def store_matrices(atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+def store_matrices(instruction: MatrixCopy, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
     """Instruction `index` of tensors (values of an instruction, instructions)."""
-    instruction = _instruction(atom, memory=dst, registers=src, roles=("destination", "source"))
+    require_memory(atom, "destination", dst, AddressSpace.smem)
+    require_memory(atom, "source", src, AddressSpace.rmem)
     words = [_read_word(src, start) for start in word_offsets(atom, "source", src, index, _WORD)]
     row = row_address(atom, "destination", dst, index, _ROW)
     trace = tracing()
     trace.operation("nvvm.stmatrix", (row, *words), attributes=_words_of(trace, instruction))
-
-
-def _instruction(atom: CopyAtom, memory: Tensor, registers: Tensor, roles: tuple[str, str]) -> MatrixCopy:
-    assert isinstance(atom.op, MatrixCopyOp)
-    require_memory(atom, roles[0], memory, AddressSpace.smem)
-    require_memory(atom, roles[1], registers, AddressSpace.rmem)
-    return atom.op.instruction
 
 
 def _loaded(trace: Trace, instruction: MatrixCopy, row: Any) -> list[Any]:

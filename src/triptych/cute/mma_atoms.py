@@ -1,12 +1,17 @@
-"""Meta-stage, matrix atoms: a product on a small tile, and how the tile is dealt out to the threads that compute it."""
+"""Meta-stage, matrix atoms: a product on a small tile, and how the tile is distributed over its threads.
+
+An operation is a class that says its threads, layouts and operands, and emits itself (`MmaOperation`). Nobody else
+knows which operations exist, so a new one adds files and edits none.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.cute.nvgpu.universal_mma import MmaUniversalOp
-from triptych.cute.nvgpu.warp.mma_operations import WarpMmaOp
+from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.product_operands import Product
 from triptych.cute.static_expressions import StaticExpression
 from triptych.cute.tensor_makers import make_fragment_like, make_rmem_tensor
 from triptych.cute.tensors import Tensor
@@ -15,43 +20,83 @@ from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Float32, Numeric, TFloat32
 from triptych.metastage.tracing import place
 
-MmaOp = MmaUniversalOp | WarpMmaOp
 
-_WARP = Layout(32, 1)
-_ALONE = Layout(1, 0)
-_ONE_VALUE = Layout((1, 1), (0, 0))
+class MmaOperation(StaticExpression, ABC):
+    """One product D = A * B + C on a tile: what it takes, who computes it, and how it is emitted."""
+
+    __slots__ = ()
+
+    a_dtype: Any
+    b_dtype: Any
+    acc_dtype: Any
+    """The element types of A, of B, and of C and D: attributes or properties."""
+    shape_mnk: Any
+    """The extents M, N and K, a tuple of ints."""
+
+    @property
+    @abstractmethod
+    def threads(self) -> Layout:
+        """The threads that compute it together."""
+
+    @property
+    @abstractmethod
+    def tv_layout_A(self) -> Layout:
+        """(thread, value) -> m + M * k."""
+
+    @property
+    @abstractmethod
+    def tv_layout_B(self) -> Layout:
+        """(thread, value) -> n + N * k."""
+
+    @property
+    @abstractmethod
+    def tv_layout_C(self) -> Layout:
+        """(thread, value) -> m + M * n."""
+
+    @property
+    def operand_space(self) -> AddressSpace | None:
+        """The memory that all operands must lie in; None for any."""
+        return None
+
+    def require(self, threads: int) -> None:
+        """Refuse a kernel in which `threads` threads cannot compute it. Called before `emit`."""
+
+    @abstractmethod
+    def emit(self, product: Product) -> None:
+        """Emit all instructions of a product whose operands have been checked, in operations of any target."""
 
 
 @dataclass(frozen=True, slots=True)
 class MmaAtom(StaticExpression):
     """One product D = A * B + C on tiles A (m, k), B (n, k), C and D (m, n)."""
 
-    op: MmaOp
+    op: MmaOperation
 
     @property
     def shape_mnk(self) -> tuple[int, int, int]:
         """The extents M, N and K of one product."""
-        return self.op.shape_mnk
+        extents: tuple[int, int, int] = self.op.shape_mnk
+        return extents
 
     @property
     def thr_id(self) -> Layout:
         """The threads that compute it together."""
-        return _WARP if isinstance(self.op, WarpMmaOp) else _ALONE
+        return self.op.threads
 
     @property
     def tv_layout_A(self) -> Layout:
         """(thread, value) -> m + M * k."""
-        return self.op.instruction.tv_a if isinstance(self.op, WarpMmaOp) else _ONE_VALUE
+        return self.op.tv_layout_A
 
     @property
     def tv_layout_B(self) -> Layout:
         """(thread, value) -> n + N * k."""
-        return self.op.instruction.tv_b if isinstance(self.op, WarpMmaOp) else _ONE_VALUE
+        return self.op.tv_layout_B
 
     @property
     def tv_layout_C(self) -> Layout:
         """(thread, value) -> m + M * n."""
-        return self.op.instruction.tv_c if isinstance(self.op, WarpMmaOp) else _ONE_VALUE
+        return self.op.tv_layout_C
 
     def make_fragment_A(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
         """Registers for a part of A: like a partition of it, or of the shape of one."""
@@ -71,9 +116,9 @@ class MmaAtom(StaticExpression):
     __repr__ = __str__
 
 
-def make_mma_atom(op: MmaOp) -> MmaAtom:
+def make_mma_atom(op: MmaOperation) -> MmaAtom:
     """The atom of an operation."""
-    if not isinstance(op, MmaUniversalOp | WarpMmaOp):
+    if not isinstance(op, MmaOperation):
         raise OperandTypeError(
             "this is no matrix operation",
             span=place(),

@@ -13,7 +13,7 @@ from triptych.cute.current_trace import tracing
 from triptych.cute.element_storage import storage_of
 from triptych.cute.errors import TensorShapeError
 from triptych.cute.integers import numbers
-from triptych.cute.nvgpu.copy_operations import CacheEvictionPriority
+from triptych.cute.memory_orders import CacheEvictionPriority
 from triptych.cute.tensors import Tensor, static_size
 from triptych.hooks import ignore_values, no_values
 from triptych.layout import size, text

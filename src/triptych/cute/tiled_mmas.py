@@ -11,7 +11,7 @@ from typing import Any
 
 from triptych.cute.eager import eager
 from triptych.cute.integers import ints
-from triptych.cute.mma_atoms import MmaAtom, MmaOp, make_mma_atom
+from triptych.cute.mma_atoms import MmaAtom, MmaOperation, make_mma_atom
 from triptych.cute.mma_errors import MatrixTilingError
 from triptych.cute.static_expressions import StaticExpression
 from triptych.cute.tensors import Tensor
@@ -39,7 +39,7 @@ class TiledMma(StaticExpression):
 
     # what it is -------------------------------------------------------------------------------------------------
     @property
-    def op(self) -> MmaOp:
+    def op(self) -> MmaOperation:
         """The operation of its atom."""
         return self.atom.op
 
@@ -197,7 +197,7 @@ class ThrMma:
 
 @eager
 def make_tiled_mma(
-    op_or_atom: MmaOp | MmaAtom,
+    op_or_atom: MmaOperation | MmaAtom,
     atom_layout_mnk: Layout | tuple[int, ...] = (1, 1, 1),
     permutation_mnk: tuple[Permutation, ...] | None = None,
 ) -> TiledMma:

@@ -1,103 +1,58 @@
-"""Copies that every GPU has, as objects: what moves, and what a program knows of caches and of other readers.
-
-Hints for caches are for code generators of GPUs; orders hold on every target. On the CPU the three copies are the same.
-"""
+"""Copies that every GPU has, as objects. On the CPU the three of them are the same."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import ClassVar
 
-from triptych.layout import Layout
-from triptych.metastage.scalars import Numeric
+from triptych.cute.copy_atoms import CopyAtom, CopyLayouts, CopyOperation
+from triptych.cute.memory_orders import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
+from triptych.cute.plain_copies import autovec_copy
+from triptych.cute.tensors import Tensor
+
+__all__ = [
+    "CacheEvictionPriority",
+    "CopyG2ROp",
+    "CopyLayouts",
+    "CopyOperation",
+    "CopyR2GOp",
+    "CopyUniversalOp",
+    "LoadCacheMode",
+    "MemoryOrder",
+    "MemoryScope",
+    "PlainCopyOp",
+]
 
 
-class MemoryOrder(Enum):
-    """How an access is ordered with the other accesses of its thread, by the word of the instruction set."""
-
-    WEAK = "weak"
-    RELAXED = "relaxed"
-    ACQUIRE = "acquire"
-    RELEASE = "release"
-    ACQ_REL = "acq_rel"
-    SC = "sc"
-    MMIO = "mmio"
-    CONSTANT = "constant"
-    VOLATILE = "volatile"
-
-
-class MemoryScope(Enum):
-    """Which threads see accesses in their order, by the word of the instruction set."""
-
-    CTA = "cta"
-    CLUSTER = "cluster"
-    GPU = "gpu"
-    SYS = "sys"
-
-
-class LoadCacheMode(Enum):
-    """Which caches keep what is loaded."""
-
-    ALWAYS = "always"
-    GLOBAL = "global"
-    STREAMING = "streaming"
-    LAST_USE = "last_use"
-    NONE = "none"
-
-
-class CacheEvictionPriority(Enum):
-    """How soon a cache may forget what is accessed."""
-
-    EVICT_NORMAL = "evict_normal"
-    EVICT_FIRST = "evict_first"
-    EVICT_LAST = "evict_last"
-    EVICT_UNCHANGED = "evict_unchanged"
-    NO_ALLOCATE = "no_allocate"
-
-
-@dataclass(frozen=True, slots=True)
-class CopyLayouts:
-    """What an instruction moves: layouts (thread, value) -> number of an element, equal numbers being one element."""
-
-    threads: Layout
-    """The threads that execute it together."""
-    source: Layout
-    destination: Layout
-    reference: Layout
-    """The side whose threads and values a tiled copy deals out: that of the registers, where there are some."""
-
-
-class CopyOperation:
-    """A kind of copy instruction."""
+class PlainCopyOp(CopyOperation):
+    """A copy by loads and stores."""
 
     __slots__ = ()
-    is_ordered: ClassVar[bool] = False
-    """Whether a program may say how it is ordered with other accesses."""
+    is_ordered: ClassVar[bool] = True
+    is_divisible: ClassVar[bool] = True
 
-    def layouts(self, dtype: type[Numeric], num_bits_per_copy: int) -> CopyLayouts:
-        """What it moves of elements of a type: one thread moves the given bits, or one element."""
-        values = Layout((1, max(1, num_bits_per_copy // dtype.width)), (0, 1))
-        return CopyLayouts(Layout(1, 0), values, values, values)
+    def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+        """Loads and stores as wide as layouts and alignments allow."""
+        autovec_copy(src.part((None, index)), dst.part((None, index)))
 
 
 @dataclass(frozen=True, slots=True)
-class CopyUniversalOp(CopyOperation):
+class CopyUniversalOp(PlainCopyOp):
     """An assignment between any two memories."""
 
-    is_ordered: ClassVar[bool] = True
-
 
 @dataclass(frozen=True, slots=True)
-class CopyG2ROp(CopyOperation):
+class CopyG2ROp(PlainCopyOp):
     """A load from global memory into registers."""
 
-    is_ordered: ClassVar[bool] = True
     cache_mode: LoadCacheMode = LoadCacheMode.ALWAYS
+
+    @property
+    def load_cache_mode(self) -> LoadCacheMode:
+        """As the program says."""
+        return self.cache_mode
 
 
 @dataclass(frozen=True, slots=True)
-class CopyR2GOp(CopyOperation):
+class CopyR2GOp(PlainCopyOp):
     """A store from registers into global memory."""
-
-    is_ordered: ClassVar[bool] = True

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from triptych.cute.static_expressions import StaticExpression
-from triptych.metastage.scalars import Numeric
+from triptych.cute.current_trace import tracing
+from triptych.cute.memory_access import read, write
+from triptych.cute.mma_atoms import MmaOperation
+from triptych.cute.product_operands import Operand, Product
+from triptych.layout import Layout
+from triptych.metastage.scalars import Float32, Float64, Numeric
+
+_ONE_THREAD = Layout(1, 0)
+_ONE_VALUE = Layout((1, 1), (0, 0))
 
 
 @dataclass(frozen=True, slots=True)
-class MmaUniversalOp(StaticExpression):
+class MmaUniversalOp(MmaOperation):
     """d = a * b + c of numbers of one type; Float32 and Float64 are rounded once."""
 
     abacc_dtype: type[Numeric]
@@ -34,7 +42,58 @@ class MmaUniversalOp(StaticExpression):
         """The extents M, N and K: one number of each."""
         return 1, 1, 1
 
+    @property
+    def threads(self) -> Layout:
+        """A thread alone."""
+        return _ONE_THREAD
+
+    @property
+    def tv_layout_A(self) -> Layout:
+        """One value."""
+        return _ONE_VALUE
+
+    @property
+    def tv_layout_B(self) -> Layout:
+        """One value."""
+        return _ONE_VALUE
+
+    @property
+    def tv_layout_C(self) -> Layout:
+        """One value."""
+        return _ONE_VALUE
+
+    def emit(self, product: Product) -> None:
+        """A multiply-add for each number."""
+        _multiply_numbers(self.abacc_dtype, product)
+
     def __str__(self) -> str:
         return f"MmaUniversalOp<{self.abacc_dtype.__name__}>"
 
     __repr__ = __str__
+
+
+def _multiply_numbers(dtype: type[Numeric], product: Product) -> None:
+    """k is outermost; each sum is read once and written once."""
+    rows, columns, depth = product.tiles
+    where = [(m, n) for n in range(columns) for m in range(rows)]
+    sums = {(m, n): _read(product.c, m, n) for m, n in where}
+    for k in range(depth):
+        a = [_read(product.a, m, k) for m in range(rows)]
+        b = [_read(product.b, n, k) for n in range(columns)]
+        for m, n in where:
+            sums[m, n] = _multiply_add(dtype, a[m], b[n], sums[m, n])
+    for (m, n), value in sums.items():
+        write(product.d.tensor.pointer, product.d.offset(m, n), value.ir_value(), product.d.tensor)
+
+
+def _read(operand: Operand, first: int, second: int) -> Numeric:
+    value = read(operand.tensor.pointer, operand.offset(first, second), operand.tensor)
+    return operand.dtype.of(value, tracing().region)
+
+
+def _multiply_add(dtype: type[Numeric], a: Any, b: Any, c: Any) -> Any:
+    if dtype not in (Float32, Float64):
+        return (a * b + c).to(dtype)
+    trace = tracing()
+    value = trace.value("math.fma", (a.ir_value(), b.ir_value(), c.ir_value()), dtype.info.mlir)
+    return dtype.of(value, trace.region)

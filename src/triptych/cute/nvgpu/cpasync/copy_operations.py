@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from triptych.cute.async_copies import copy_asynchronously
+from triptych.cute.copy_atoms import CopyAtom, CopyLayouts, CopyOperation
 from triptych.cute.copy_errors import CopyInstructionError
-from triptych.cute.nvgpu.copy_operations import CopyLayouts, CopyOperation, LoadCacheMode
+from triptych.cute.memory_orders import LoadCacheMode
+from triptych.cute.tensors import Tensor
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 
@@ -46,3 +49,7 @@ class CopyG2SOp(CopyOperation):
                 instead="" if num_bits_per_copy not in (32, 64) else "LoadCacheMode.ALWAYS",
             )
         return CopyOperation.layouts(self, dtype, num_bits_per_copy)
+
+    def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+        """One asynchronous copy."""
+        copy_asynchronously(self.modifier, atom, src, dst, index)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, WARP, Form, MatrixCopy
+from triptych.cute.copy_atoms import CopyAtom, CopyLayouts, CopyOperation
 from triptych.cute.copy_errors import CopyInstructionError
-from triptych.cute.nvgpu.copy_operations import CopyLayouts, CopyOperation
+from triptych.cute.matrix_copies import load_matrices, store_matrices
+from triptych.cute.tensors import Tensor
 from triptych.layout import Layout, recast_layout, size
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
@@ -71,12 +73,20 @@ class LdMatrixOp(MatrixCopyOp):
     __slots__ = ()
     forms = MATRIX_LOADS
 
+    def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+        """One load of matrices."""
+        load_matrices(self.instruction, atom, src, dst, index)
+
 
 class StMatrixOp(MatrixCopyOp):
     """A store of matrices from registers into shared memory."""
 
     __slots__ = ()
     forms = MATRIX_STORES
+
+    def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+        """One store of matrices."""
+        store_matrices(self.instruction, atom, src, dst, index)
 
 
 class LdMatrix8x8x16bOp(LdMatrixOp):

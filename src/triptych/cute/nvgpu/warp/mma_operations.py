@@ -6,9 +6,13 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
+from triptych.cute.address_spaces import AddressSpace
 from triptych.cute.eager import eager
+from triptych.cute.mma_atoms import MmaOperation
 from triptych.cute.mma_errors import UnknownMatrixInstructionError
-from triptych.cute.static_expressions import StaticExpression
+from triptych.cute.nvgpu.warp.mma_emission import emit_tile_mma, require_threads
+from triptych.cute.product_operands import Product
+from triptych.layout import Layout
 from triptych.metastage.scalars import (
     BFloat16,
     Float8E4M3FN,
@@ -24,6 +28,7 @@ from triptych.metastage.scalars import (
 from triptych.metastage.tracing import place
 
 Shape3 = tuple[int, int, int]
+_WARP = Layout(32, 1)
 
 _WORDS: dict[type[Numeric], str] = {
     Float16: "f16",
@@ -41,7 +46,7 @@ _TYPES = {word: dtype for dtype, word in _WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class WarpMmaOp(StaticExpression):
+class WarpMmaOp(MmaOperation):
     """A product that the 32 threads of a warp compute together."""
 
     a_dtype: type[Numeric]
@@ -77,6 +82,39 @@ class WarpMmaOp(StaticExpression):
     def instruction(self) -> WarpMma:
         """Its entry among the instructions."""
         return WARP_MMAS[self._name()]
+
+    @property
+    def threads(self) -> Layout:
+        """A warp."""
+        return _WARP
+
+    @property
+    def tv_layout_A(self) -> Layout:
+        """As the instruction distributes A."""
+        return self.instruction.tv_a
+
+    @property
+    def tv_layout_B(self) -> Layout:
+        """As the instruction distributes B."""
+        return self.instruction.tv_b
+
+    @property
+    def tv_layout_C(self) -> Layout:
+        """As the instruction distributes C and D."""
+        return self.instruction.tv_c
+
+    @property
+    def operand_space(self) -> AddressSpace:
+        """Registers."""
+        return AddressSpace.rmem
+
+    def require(self, threads: int) -> None:
+        """Whole warps, in a kernel."""
+        require_threads(self, threads)
+
+    def emit(self, product: Product) -> None:
+        """All instructions as one operation."""
+        emit_tile_mma(self.instruction.name, product)
 
     def _name(self) -> str:
         a, b, accumulator = (_WORDS.get(dtype, "") for dtype in (self.a_dtype, self.b_dtype, self.acc_dtype))

@@ -1,0 +1,57 @@
+"""Meta-stage, products by whole warps: one `tile.mma` stands for all instructions, until a target writes them out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from triptych.atoms.operations import MMA, TILE
+from triptych.cute.arch.errors import DeviceOnlyError
+from triptych.cute.current_trace import tracing
+from triptych.cute.mma_atoms import MmaOperation
+from triptych.cute.mma_errors import MatrixTilingError
+from triptych.cute.product_operands import Product
+from triptych.cute.register_arrays import array_of, register_offsets
+from triptych.metastage.tracing import place
+
+_WARP = 32
+
+
+def emit_tile_mma(instruction: str, product: Product) -> None:
+    """One `tile.mma` for all instructions of a product."""
+    trace = tracing()
+    builder = trace.builder
+    TILE.load(builder.context)
+    operands = [product.d, product.a, product.b, product.c]
+    arrays = [array_of(operand.tensor, operand.name) for operand in operands]
+    attributes = {"instruction": builder.string(instruction), "tiles": _integers(product.tiles)}
+    for operand, (_, start) in zip(operands, arrays, strict=True):
+        offsets = register_offsets(operand.tensor, start, operand.modes, operand.name, operand.extents)
+        attributes[operand.name.lower()] = _integers(offsets)
+    trace.operation(MMA, [array for array, _ in arrays], attributes=attributes)
+
+
+def _integers(values: Any) -> Any:
+    return tracing().builder.attribute(f"array<i64: {', '.join(map(str, values))}>")
+
+
+def require_threads(op: MmaOperation, needed: int) -> None:
+    """A block must have the threads of all atoms, and warps that are whole."""
+    kernel = tracing().kernel
+    if kernel is None:
+        raise DeviceOnlyError(
+            "a matrix instruction exists only inside a kernel",
+            span=place(),
+            found=f"a product by {op} in host code",
+            expected="a call in a `@kernel` function, or in one that it calls",
+        )
+    if not all(isinstance(extent, int) for extent in kernel.block):
+        return
+    threads = math.prod(kernel.block)
+    if threads < needed or threads % _WARP:
+        raise MatrixTilingError(
+            "the block has too few threads" if threads < needed else "the last warp of the block is not whole",
+            span=place(),
+            found=f"a block of {threads} threads for a product by {needed}",
+            expected=f"a multiple of {_WARP} threads, {needed} or more",
+        )
