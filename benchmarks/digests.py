@@ -32,7 +32,7 @@ from triptych.targets.nvptx.errors import ArchitectureError
 
 TARGETS = ("cpu", "sm_80", "sm_90a", "sm_120a")
 _LABEL_OR_DIRECTIVE = re.compile(r"^\s*([.@{}()/#]|$)|:\s*$|^\S+:")
-_FILE_NAMES = re.compile(r'"[^"\n]*"|//.*$|#.*$', re.MULTILINE)
+_FILE_NAMES = re.compile(r'"[^"\n]*"|//.*$|#.*$|^\s*\.size.*$', re.MULTILINE)
 
 Record = dict[str, dict[str, tuple[str, int]]]
 """By row and target: a digest and the number of instructions."""
