@@ -1,4 +1,4 @@
-"""Meta-stage, asynchronous copies from global into shared memory: one `nvvm.cp.async.shared.global` each."""
+"""Meta-stage, asynchronous copies from global into shared memory: one `simt.async_copy` each."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from triptych.cute.copy_operands import require_memory, row_address
 from triptych.cute.current_trace import tracing
 from triptych.cute.nvgpu.cpasync import CopyG2SOp
 from triptych.cute.tensors import Tensor
+from triptych.simt.dialect import ASYNC_COPY
 
 
 @device_function
@@ -22,6 +23,6 @@ def copy_asynchronously(atom: CopyAtom, src: Tensor, dst: Tensor, index: int) ->
     target = row_address(atom, "destination", dst, index, in_bytes)
     attributes = {
         "size": trace.builder.integer("i32", in_bytes),
-        "modifier": trace.builder.attribute(f"#nvvm<load_cache_modifier {atom.op.modifier}>"),
+        "cache": trace.builder.string(atom.op.cached_in),
     }
-    trace.operation("nvvm.cp.async.shared.global", (target, source), attributes=attributes)
+    trace.operation(ASYNC_COPY, (target, source), attributes=attributes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from triptych.atoms.operations import MMA, TILE
+from triptych.atoms.operations import MMA
 from triptych.cute.arch.errors import DeviceOnlyError
 from triptych.cute.current_trace import tracing
 from triptych.cute.memory_access import read, write
@@ -60,7 +60,6 @@ def mma_atom_call(atom: MmaAtom | TiledMma, d: Tensor, a: Tensor, b: Tensor, c: 
 def _multiply_by_warps(op: WarpMmaOp, product: Product) -> None:
     trace = tracing()
     builder = trace.builder
-    TILE.load(builder.context)
     operands = [product.d, product.a, product.b, product.c]
     arrays = [array_of(operand.tensor, operand.name) for operand in operands]
     attributes = {"instruction": builder.string(op.instruction.name), "tiles": _integers(product.tiles)}

@@ -13,6 +13,7 @@ from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Float32, Int32, Uint32
 from triptych.metastage.tracing import place
+from triptych.simt.dialect import REDUCE
 
 _WARP = 32
 _KINDS = {
@@ -82,6 +83,6 @@ def warp_redux_sync(
             found=f"kind={kind!r} and {type(own).__name__}",
             expected="; ".join(f"{cls.__name__}: {', '.join(kinds)}" for cls, kinds in _KINDS.items()),
         )
-    attributes = {"kind": f"#nvvm<reduction_kind {chosen}>"}
+    attributes = {"kind": f'"{chosen}"'}
     attributes |= {name: "true" for name, wanted in (("abs", abs), ("nan", nan)) if wanted}
-    return emit_as(type(own), "nvvm.redux.sync", (own.ir_value(), bits32(mask_and_clamp)), attributes)
+    return emit_as(type(own), REDUCE, (own.ir_value(), bits32(mask_and_clamp)), attributes)

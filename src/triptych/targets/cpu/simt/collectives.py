@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
+from triptych.simt import dialect
 from triptych.simt.operations import element_size
 from triptych.targets.cpu.simt.lanes_in_turn import each_active
 from triptych.targets.cpu.simt.memory import gather
@@ -29,11 +30,11 @@ _REDUCTIONS = {
     "or": ("or", "0"),
     "xor": ("xor", "0"),
 }
-"""PTX reductions: the vector reduction and its neutral number."""
+"""By kind: the vector reduction and its neutral number."""
 
 
 def source_lane(kind: str, lane: int, offset: int, mask_and_clamp: int) -> int:
-    """The lane that a shuffle reads from, by the PTX definition."""
+    """The lane that a shuffle reads from, by what the dialect says of its operands."""
     segment, clamp = mask_and_clamp >> 8 & 31, mask_and_clamp & 31
     offset &= 31
     last = lane & segment | clamp & ~segment
@@ -49,7 +50,7 @@ def source_lane(kind: str, lane: int, offset: int, mask_and_clamp: int) -> int:
 
 
 def _kind(operation: Any) -> str:
-    return str(operation.attributes["kind"]).rpartition(" ")[2].rstrip(">")
+    return str(operation.attributes["kind"].value)
 
 
 def shuffle(warp: Warp, operation: Any) -> None:
@@ -147,7 +148,7 @@ def vote(warp: Warp, operation: Any) -> None:
     warp.set(result, Scalar(code.value("arith.ori", (none_fails, none_holds), "i1")))
 
 
-def redux(warp: Warp, operation: Any) -> None:
+def reduce(warp: Warp, operation: Any) -> None:
     value, members = operation.operands
     code, result = warp.code, operation.results[0]
     kind = str(result.type)
@@ -167,8 +168,6 @@ def match(warp: Warp, operation: Any) -> None:
     """For each lane the lanes that hold its value: one comparison for each lane."""
     members, value = operation.operands
     code, result = warp.code, operation.results[0]
-    if _kind(operation) != "any":
-        raise LoweringError("the CPU target has only match.any", span=place_of(operation))
     lanes = participants(warp, operation, members)
     vector, kind = warp.vector(value), str(value.type)
     found = code.constants([0] * WARP, "i32")
@@ -278,20 +277,20 @@ def barrier(warp: Warp, operation: Any) -> None:
 
 
 HANDLERS: dict[str, Callable[[Any, Any], None]] = {
-    "nvvm.shfl.sync": shuffle,
-    "nvvm.vote.sync": vote,
-    "nvvm.redux.sync": redux,
-    "nvvm.match.sync": match,
-    "nvvm.elect.sync": elect,
-    "nvvm.bar.warp.sync": nothing,
-    "nvvm.nanosleep": nothing,
-    "nvvm.griddepcontrol": nothing,  # the launch before this one has ended
+    dialect.SHUFFLE: shuffle,
+    dialect.VOTE: vote,
+    dialect.REDUCE: reduce,
+    dialect.MATCH: match,
+    dialect.ELECT: elect,
+    dialect.SYNC_WARP: nothing,
+    dialect.SLEEP: nothing,
+    dialect.AWAIT_PREVIOUS_GRID: nothing,  # it has ended
+    dialect.LAUNCH_DEPENDENTS: nothing,
     "gpu.barrier": barrier,
-    "nvvm.barrier": barrier,
-    "nvvm.barrier.arrive": barrier,
+    dialect.BARRIER: barrier,
+    dialect.BARRIER_ARRIVE: barrier,
     "cf.assert": check,
     "gpu.printf": say,
-    "nvvm.read.ptx.sreg.clock": clock,
-    "nvvm.read.ptx.sreg.clock64": clock,
-    "nvvm.read.ptx.sreg.globaltimer": nanoseconds,
+    dialect.CLOCK: clock,
+    dialect.GLOBAL_TIMER: nanoseconds,
 }

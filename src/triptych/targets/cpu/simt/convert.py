@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir.modules import graft, operations_named
-from triptych.simt.operations import COLLECTIVES, contains
+from triptych.simt.operations import contains
+from triptych.simt.traits import COLLECTIVES
 from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY_DECLARATION
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.blocks import BlockFunction

@@ -11,8 +11,9 @@ from typing import Any
 
 from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
-from triptych.simt.operations import BARRIERS, body, walk
+from triptych.simt.operations import body, walk
 from triptych.simt.spinning import spins
+from triptych.simt.traits import BARRIERS
 from triptych.support.kernel_errors import DeadlockError
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
 from triptych.targets.cpu.simt.barrier_state import (

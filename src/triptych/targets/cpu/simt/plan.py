@@ -12,22 +12,10 @@ from math import prod
 from typing import Any, TypeAlias
 
 from triptych.simt.analysis import LaneAnalysis
+from triptych.simt.dialect import BARRIER
 from triptych.simt.lanes import Level
-from triptych.simt.operations import (
-    BARRIERS,
-    COLLECTIVES,
-    CONTROL,
-    WRITES,
-    body,
-    contains,
-    inner,
-    is_pure,
-    operations,
-    writes,
-)
-
-_READS = frozenset({"llvm.load"})
-_UNSCALAR = BARRIERS | COLLECTIVES | WRITES | {"llvm.alloca", "cf.assert"}
+from triptych.simt.operations import body, contains, has, inner, is_pure, operations, writes
+from triptych.simt.traits import BARRIERS, CONTROL
 
 
 class NotTogether(Exception):
@@ -120,7 +108,7 @@ class _Planner:
                 pending.clear()
                 items.append(self._together(operation))
             elif self._is_once(operation):
-                if contains(operation, _READS) and pending and _writes(pending[0]):
+                if has(operation, lambda traits: traits.reads) and pending and _writes(pending[0]):
                     pending.clear()
                 elif pending:
                     # What the block computes comes before the warps' loop that is still open.
@@ -140,7 +128,7 @@ class _Planner:
             return True
         counts = [self._analysis.at(operand).constant for operand in list(barrier.operands)[1:]]
         block = self._analysis.block
-        return barrier.name == "nvvm.barrier" and block is not None and counts in ([], [prod(block)])
+        return barrier.name == BARRIER and block is not None and counts in ([], [prod(block)])
 
     def _copy(self, segment: Any, values: Sequence[Any], places: Sequence[Any]) -> None:
         for value, place in zip(values, places, strict=True):
@@ -185,8 +173,8 @@ class _Planner:
         if name == "cf.assert":
             return self._uniform(operation.operands[0])
         if name in CONTROL:
-            return not contains(operation, _UNSCALAR) and self._all_uniform(operation)
-        if not (is_pure(name) or name == "llvm.load"):
+            return not has(operation, lambda traits: traits.is_of_each_thread) and self._all_uniform(operation)
+        if not (is_pure(operation) or name == "llvm.load"):
             return False
         return all(is_block(self._analysis, result) for result in operation.results)
 

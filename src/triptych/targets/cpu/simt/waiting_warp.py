@@ -9,9 +9,11 @@ from triptych.ir import bindings
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft
 from triptych.simt.analysis import LaneAnalysis, Shape
+from triptych.simt.dialect import BARRIER_ARRIVE
 from triptych.simt.lanes import Level
-from triptych.simt.operations import BARRIERS, body, contains, element_size, is_pure, operations
+from triptych.simt.operations import body, contains, element_size, is_pure, operations
 from triptych.simt.spinning import counts, spins, waits
+from triptych.simt.traits import BARRIERS
 from triptych.support.kernel_errors import DivergentBarrierError
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.arrays import Arrays
@@ -155,7 +157,7 @@ class WaitingWarp(Arrays):
         state.add(PROGRESS, 1)
         complete = code.compare("uge", arrived, expected)
         when(code, complete, lambda: self._release(first))
-        if operation.name == "nvvm.barrier.arrive":
+        if operation.name == BARRIER_ARRIVE:
             return
         self._wait_at(warp.number, site)
         waiting = code.operation("scf.while", regions=2)
@@ -292,4 +294,4 @@ def _goes_on(branch: Any, taken: Any) -> bool:
 
 
 def _idle(operation: Any) -> bool:
-    return is_pure(operation.name) or operation.name in ("scf.yield", "gpu.return")
+    return operation.name in ("scf.yield", "gpu.return") or is_pure(operation)

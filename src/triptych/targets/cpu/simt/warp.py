@@ -150,11 +150,11 @@ class Warp:
             self._index(operation, name)
         elif name == "llvm.getelementptr":
             self._address(operation)
-        elif name == "arith.constant" or (is_pure(name) and not len(operation.operands)):
+        elif name == "arith.constant" or (is_pure(operation) and not len(operation.operands)):
             self._copy_constant(operation)
         elif name == "arith.select":
             self._select(operation)
-        elif is_pure(name):
+        elif is_pure(operation):
             self.elementwise(operation)
         else:
             raise LoweringError(
@@ -168,7 +168,7 @@ class Warp:
 
     def _is_number(self, operation: Any, name: str) -> bool:
         """Whether the analysis knows the number of lane 0, so that nothing need be computed."""
-        if not is_pure(name) or len(operation.results) != 1:
+        if not is_pure(operation) or len(operation.results) != 1:
             return False
         result = operation.results[0]
         number, kind = self.analysis.at(result).constant, str(result.type)
