@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from triptych.layout import Layout, coalesce
 from triptych.support.forking import lazy
+from triptych.support.warps import WARP
 
-WARP = 32
 ROW_BITS = 128
 REGISTER_BITS = 32
 

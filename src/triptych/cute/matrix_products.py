@@ -24,8 +24,7 @@ from triptych.layout import rank, text
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Float32, Float64, Numeric
 from triptych.metastage.tracing import place
-
-_WARP = 32
+from triptych.support.warps import WARP
 
 
 def gemm(atom: MmaAtom | TiledMma | ThrMma, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -> None:
@@ -41,7 +40,7 @@ def gemm(atom: MmaAtom | TiledMma | ThrMma, d: Tensor, a: Tensor, b: Tensor, c: 
         )
     product = checked_product(used, d, a, b, c)
     if isinstance(used.op, WarpMmaOp):
-        threads = tiled.size if isinstance(tiled, TiledMma) else _WARP
+        threads = tiled.size if isinstance(tiled, TiledMma) else WARP
         _require_threads(used, threads)
         _multiply_by_warps(used.op, product)
     else:
@@ -86,12 +85,12 @@ def _require_threads(atom: MmaAtom, needed: int) -> None:
     if not all(isinstance(extent, int) for extent in kernel.block):
         return
     threads = math.prod(kernel.block)
-    if threads < needed or threads % _WARP:
+    if threads < needed or threads % WARP:
         raise MatrixTilingError(
             "the block has too few threads" if threads < needed else "the last warp of the block is not whole",
             span=place(),
             found=f"a block of {threads} threads for a product by {needed}",
-            expected=f"a multiple of {_WARP} threads, {needed} or more",
+            expected=f"a multiple of {WARP} threads, {needed} or more",
         )
 
 

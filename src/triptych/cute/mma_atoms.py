@@ -14,10 +14,11 @@ from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Float32, Numeric, TFloat32
 from triptych.metastage.tracing import place
+from triptych.support.warps import WARP
 
 MmaOp = MmaUniversalOp | WarpMmaOp
 
-_WARP = Layout(32, 1)
+_WARP = Layout(WARP, 1)
 _ALONE = Layout(1, 0)
 _ONE_VALUE = Layout((1, 1), (0, 0))
 

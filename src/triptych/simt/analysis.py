@@ -29,6 +29,7 @@ from triptych.simt.operations import (
 )
 from triptych.simt.signs import was_signed
 from triptych.simt.traits import BARRIERS, CONTROL, Result, traits
+from triptych.support.warps import WARP
 
 _TWO_OPERANDS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
     "arith.addi": lattice.add,
@@ -273,7 +274,7 @@ class LaneAnalysis:
         width, shape = self._width, self._shape.block
         numbers = tuple(range(width))
         if name == "gpu.lane_id":
-            return known(Level.BLOCK, numbers, constant=0) if width == 32 else known(Level.WARP, numbers, width)
+            return known(Level.BLOCK, numbers, constant=0) if width == WARP else known(Level.WARP, numbers, width)
         axis = dimension(operation)
         if shape is None:
             return VARYING

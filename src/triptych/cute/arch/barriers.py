@@ -9,9 +9,9 @@ from triptych.cute.arch.shuffles import FULL_MASK
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.tracing import place
 from triptych.simt.dialect import BARRIER, BARRIER_ARRIVE, SYNC_WARP
+from triptych.support.warps import WARP
 
 _BARRIERS = 16
-_WARP = 32
 
 
 @device_function
@@ -58,7 +58,7 @@ def _check(barrier_id: Any, number_of_threads: Any) -> None:
         raise OperandTypeError(
             "a block has 16 barriers", span=place(), found=f"barrier_id={barrier_id}", expected="0 to 15"
         )
-    if isinstance(number_of_threads, int) and (number_of_threads <= 0 or number_of_threads % _WARP):
+    if isinstance(number_of_threads, int) and (number_of_threads <= 0 or number_of_threads % WARP):
         raise OperandTypeError(
             "whole warps come to a barrier",
             span=place(),

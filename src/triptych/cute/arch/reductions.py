@@ -14,8 +14,8 @@ from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Float32, Int32, Uint32
 from triptych.metastage.tracing import place
 from triptych.simt.dialect import REDUCE
+from triptych.support.warps import WARP
 
-_WARP = 32
 _KINDS = {
     Int32: ("add", "max", "min", "and", "or", "xor"),
     Uint32: ("add", "umax", "umin", "and", "or", "xor"),
@@ -24,7 +24,7 @@ _KINDS = {
 
 
 @device_function
-def warp_reduction(val: L, op: Callable[[Any, Any], Any], *, threads_in_group: int = _WARP) -> L:
+def warp_reduction(val: L, op: Callable[[Any, Any], Any], *, threads_in_group: int = WARP) -> L:
     """Combine the values of each group of neighbouring lanes by `op`; every lane of a group gets the result.
 
     Lanes meet their neighbours first, then pairs, then fours, and nothing is contracted: a sum is the same on every
@@ -47,19 +47,19 @@ def warp_reduction(val: L, op: Callable[[Any, Any], Any], *, threads_in_group: i
 
 
 @device_function
-def warp_reduction_sum(val: L, *, threads_in_group: int = _WARP) -> L:
+def warp_reduction_sum(val: L, *, threads_in_group: int = WARP) -> L:
     """The sum over each group of lanes."""
     return warp_reduction(val, operator.add, threads_in_group=threads_in_group)
 
 
 @device_function
-def warp_reduction_max(val: L, *, threads_in_group: int = _WARP) -> L:
+def warp_reduction_max(val: L, *, threads_in_group: int = WARP) -> L:
     """The largest value of each group of lanes."""
     return warp_reduction(val, fmax, threads_in_group=threads_in_group)
 
 
 @device_function
-def warp_reduction_min(val: L, *, threads_in_group: int = _WARP) -> L:
+def warp_reduction_min(val: L, *, threads_in_group: int = WARP) -> L:
     """The smallest value of each group of lanes."""
     return warp_reduction(val, fmin, threads_in_group=threads_in_group)
 

@@ -11,10 +11,11 @@ from typing import Any, Literal, cast
 from triptych.cute.arch.device import L, bits32, device_function, device_trace, emit_as, number
 from triptych.metastage.scalars import Float32, Int32, Numeric, TFloat32
 from triptych.simt.dialect import SHUFFLE
+from triptych.support.warps import ALL_LANES, WARP
 
 Kind = Literal["idx", "up", "down", "bfly"]
-FULL_MASK = 0xFFFFFFFF
-_LAST_LANE = 31
+FULL_MASK = ALL_LANES
+_LAST_LANE = WARP - 1
 
 
 @device_function

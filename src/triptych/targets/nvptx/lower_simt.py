@@ -17,6 +17,8 @@ from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
 from triptych.simt import dialect
 
+_DIALECT = "nvvm"
+"""Known from here on: every pass behind this one may meet its operations."""
 Attributes = dict[str, Any]
 """By name: MLIR text, or an attribute of the operation as it is."""
 
@@ -92,12 +94,12 @@ ROWS = {
     LOAD_MATRIX: Row("nvvm.ldmatrix", _matrices),
     STORE_MATRIX: Row("nvvm.stmatrix", _matrices),
 }
-LOWERED = frozenset(ROWS)
 
 
 def lower_simt(module: Any) -> None:
     """Replace all of them."""
     ir, builder = bindings.mlir(), Builder(module.context)
+    bindings.mark_dialect_loaded(_DIALECT)
     for operation in operations_named(module, *ROWS):
         builder.insertion = ir.InsertionPoint(operation)
         _replace(operation, ROWS[operation.name], builder)

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, WARP, Form, MatrixCopy
+from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, Form, MatrixCopy
 from triptych.cute.copy_errors import CopyInstructionError
 from triptych.cute.nvgpu.copy_operations import CopyLayouts, CopyOperation
 from triptych.layout import Layout, recast_layout, size
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
+from triptych.support.warps import WARP
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.simt import dialect
 from triptych.simt.operations import element_size
+from triptych.support.warps import ALL_LANES, WARP
 from triptych.targets.cpu.simt.lanes_in_turn import each_active
 from triptych.targets.cpu.simt.memory import gather
 from triptych.targets.cpu.simt.values import Scalar, Wide
@@ -16,7 +17,7 @@ from triptych.targets.cpu.simt.values import Scalar, Wide
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
 
-WARP = 32
+_LAST = WARP - 1
 CLOCK = "clock_gettime"
 """Of the C library."""
 
@@ -35,8 +36,8 @@ _REDUCTIONS = {
 
 def source_lane(kind: str, lane: int, offset: int, mask_and_clamp: int) -> int:
     """The lane that a shuffle reads from, by what the dialect says of its operands."""
-    segment, clamp = mask_and_clamp >> 8 & 31, mask_and_clamp & 31
-    offset &= 31
+    segment, clamp = mask_and_clamp >> 8 & _LAST, mask_and_clamp & _LAST
+    offset &= _LAST
     last = lane & segment | clamp & ~segment
     first = lane & segment
     source = {
@@ -84,11 +85,11 @@ def _source_lanes(warp: Warp, form: str, offset: Any, clamp: Any) -> Any:
         return code.value("arith.andi", (left, right), kind)
 
     given = warp.vector(clamp)
-    segment = both(code.value("arith.shrui", (given, number(8)), kind), number(31))
+    segment = both(code.value("arith.shrui", (given, number(8)), kind), number(_LAST))
     outside = code.value("arith.xori", (segment, number(-1)), kind)
     first = both(lanes, segment)
-    last = code.value("arith.ori", (first, both(both(given, number(31)), outside)), kind)
-    amount = both(warp.vector(offset), number(31))
+    last = code.value("arith.ori", (first, both(both(given, number(_LAST)), outside)), kind)
+    amount = both(warp.vector(offset), number(_LAST))
     if form == "idx":
         source = code.value("arith.ori", (first, both(amount, outside)), kind)
     else:
@@ -119,7 +120,7 @@ def participants(warp: Warp, operation: Any, members: Any) -> Any:
             span=place_of(operation),
             expected="one mask for all lanes that take part",
         )
-    if known.constant is not None and known.constant & 0xFFFFFFFF == 0xFFFFFFFF:
+    if known.constant is not None and known.constant & ALL_LANES == ALL_LANES:
         return warp.mask
     code = warp.code
     bits = code.value("vector.broadcast", (warp.scalar(members),), "vector<1xi32>")

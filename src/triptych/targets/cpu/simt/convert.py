@@ -7,6 +7,7 @@ from typing import Any
 from triptych.ir.modules import graft, operations_named
 from triptych.simt.operations import contains
 from triptych.simt.traits import COLLECTIVES
+from triptych.support.warps import WARP
 from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY_DECLARATION
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.blocks import BlockFunction
@@ -15,8 +16,7 @@ from triptych.targets.cpu.simt.coroutine import CoroutineKernel
 from triptych.targets.cpu.simt.plan import NotTogether
 from triptych.targets.cpu.simt.private_arrays import private_arrays
 
-WARP = 32
-HALF_WARP = 16
+HALF_WARP = WARP // 2
 _MANY_BYTES = 48
 """Kept by each thread: as vectors of 32 lanes more than the 32 registers of AVX-512 hold beside their operands."""
 _REQUESTS = f"""

@@ -15,6 +15,7 @@ from triptych.simt.operations import body, walk
 from triptych.simt.spinning import spins
 from triptych.simt.traits import BARRIERS
 from triptych.support.kernel_errors import DeadlockError
+from triptych.support.warps import WARP
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
 from triptych.targets.cpu.simt.barrier_state import (
     ENDED,
@@ -25,7 +26,6 @@ from triptych.targets.cpu.simt.barrier_state import (
     RUNNING,
     STATE_WORDS,
     WAITING,
-    WARP,
     State,
     line_of,
     loop,

@@ -11,13 +11,14 @@ from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from triptych.atoms.matrix_copies import MATRIX_COPIES, REGISTER_BITS, ROW_BITS, WARP, MatrixCopy
+from triptych.atoms.matrix_copies import MATRIX_COPIES, REGISTER_BITS, ROW_BITS, MatrixCopy
 from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
 from triptych.atoms.warp_mma import WARP_MMAS
 from triptych.ir.checks import check_attributes
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.support.kernel_errors import PartialWarpError
+from triptych.support.warps import WARP
 from triptych.targets.cpu.matrix_product import function_name, product_functions
 from triptych.targets.cpu.simt.collectives import require
 from triptych.targets.cpu.simt.memory import joined, lane_address

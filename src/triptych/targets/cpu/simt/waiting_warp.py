@@ -15,6 +15,7 @@ from triptych.simt.operations import body, contains, element_size, is_pure, oper
 from triptych.simt.spinning import counts, spins, waits
 from triptych.simt.traits import BARRIERS
 from triptych.support.kernel_errors import DivergentBarrierError
+from triptych.support.warps import WARP
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.arrays import Arrays
 from triptych.targets.cpu.simt.barrier_state import (
@@ -28,7 +29,6 @@ from triptych.targets.cpu.simt.barrier_state import (
     RUNNING,
     SITE,
     WAITING,
-    WARP,
     State,
     line_of,
     when,

@@ -14,6 +14,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.simt.analysis import LaneAnalysis
 from triptych.simt.operations import dimension, element_indices, element_size, is_pure
+from triptych.support.warps import WARP
 from triptych.targets.cpu.simt import (
     atomics,
     branching,
@@ -242,9 +243,9 @@ class Warp:
         self.set(result, Scalar(self.code.value("arith.index_castui", (value,), "index")))
 
     def _lane_id(self) -> Emitted:
-        if self.code.width == 32:
+        if self.code.width == WARP:
             return Scalar(self.code.constant(0, "index"))
-        inside = self.code.value("arith.andi", (self.first_thread(), self.code.constant(31, "i32")), "i32")
+        inside = self.code.value("arith.andi", (self.first_thread(), self.code.constant(WARP - 1, "i32")), "i32")
         return Scalar(self.code.value("arith.index_castui", (inside,), "index"))
 
     def first_thread(self) -> Any:
