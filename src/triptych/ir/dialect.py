@@ -33,9 +33,9 @@ class OperationSpec:
     name: str
     operands: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
-    attributes: tuple[AttributeSpec, ...] = ()
     pure: bool = False
     """Without effects: MLIR may drop it, move it and merge it with an equal one."""
+    attributes: tuple[AttributeSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

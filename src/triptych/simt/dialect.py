@@ -52,7 +52,7 @@ def _words(name: str, *values: str) -> tuple[AttributeSpec, ...]:
 def _operation(
     name: str, *operands: str, result: str = "", attributes: tuple[AttributeSpec, ...] = ()
 ) -> OperationSpec:
-    return OperationSpec(name.partition(".")[2], operands, (result,) if result else (), attributes)
+    return OperationSpec(name.partition(".")[2], operands, (result,) if result else (), attributes=attributes)
 
 
 _REDUCTIONS = ("add", "min", "max", "umin", "umax", "and", "or", "xor", "fmin", "fmax")

@@ -21,8 +21,8 @@ TOY = Dialect(
         OperationSpec("pick", ("i1", "T", "T"), ("T",), pure=True),
         OperationSpec("send", ("f32",)),
         OperationSpec("now", (), ("i64",)),
-        OperationSpec("shift", ("i32", "i32?"), ("i32",), (AttributeSpec("way", ('"left"', '"right"')),)),
-        OperationSpec("split", ("i32",), ("i32*",), (AttributeSpec("parts"),)),
+        OperationSpec("shift", ("i32", "i32?"), ("i32",), attributes=(AttributeSpec("way", ('"left"', '"right"')),)),
+        OperationSpec("split", ("i32",), ("i32*",), attributes=(AttributeSpec("parts"),)),
     ),
 )
 
