@@ -18,17 +18,17 @@ from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
 from triptych.simt.operations import (
     array_size,
     body,
-    contains,
     dimension,
     element_indices,
     element_size,
+    has,
     integer_constant,
     is_ordered,
     operations,
     writes,
 )
 from triptych.simt.signs import was_signed
-from triptych.simt.traits import BARRIERS, CONTROL, Result, traits
+from triptych.simt.traits import Result, Traits, traits
 from triptych.support.warps import WARP
 
 _TWO_OPERANDS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
@@ -112,9 +112,9 @@ class LaneAnalysis:
 
     def _operation(self, operation: Any, reads: Level) -> None:
         name = operation.name
-        if name in CONTROL:
+        if traits(operation).encloses:
             inside = reads
-            if not contains(operation, BARRIERS) and writes(operation):
+            if not has(operation, Traits.is_barrier) and writes(operation):
                 inside = Level.WARP  # warps run it one after the other, and one may see what another has written
             {"scf.if": self._if, "scf.for": self._for, "scf.while": self._while}[name](operation, inside)
             self._demote(operation)

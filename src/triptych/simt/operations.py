@@ -13,7 +13,7 @@ _NOT_ATOMIC = 0
 
 def is_pure(operation: Any) -> bool:
     """Whether an operation only computes: it may run once for many threads, again, or not at all."""
-    return traits(operation).is_pure
+    return traits(operation).is_pure()
 
 
 def body(operation: Any, region: int = 0) -> Any:

@@ -56,15 +56,21 @@ class Traits:
     repeatable: bool = True
     """As far as the above allows, it may run again, or not at all."""
 
-    @property
+    def is_barrier(self) -> bool:
+        """Whether threads of a block wait for each other there, or are counted."""
+        return self.collective and self.scope is Scope.BLOCK
+
+    def is_of_a_warp(self) -> bool:
+        """Whether the lanes of a warp do it together."""
+        return self.collective and self.scope is Scope.WARP
+
     def is_of_each_thread(self) -> bool:
         """Whether nobody can do it for other threads, even where all have the same operands."""
         return self.collective or self.writes or self.allocates or self.stops
 
-    @property
     def is_pure(self) -> bool:
         """Whether an operation only computes: it may run once for many threads, again, or not at all."""
-        return self.repeatable and not (self.is_of_each_thread or self.suspends or self.reads or self.encloses)
+        return self.repeatable and not (self.is_of_each_thread() or self.suspends or self.reads or self.encloses)
 
 
 _COMPUTES = Traits()
@@ -144,17 +150,6 @@ TRAITS: dict[str, Traits] = {
 }
 _COMPUTING_DIALECTS = frozenset({"arith", "math", "vector"})
 """All their other operations only compute."""
-
-
-def _meeting_in(scope: Scope) -> frozenset[str]:
-    return frozenset(name for name, row in TRAITS.items() if row.collective and row.scope is scope)
-
-
-BARRIERS = _meeting_in(Scope.BLOCK)
-"""Where the threads of a block wait for each other, or are counted."""
-COLLECTIVES = _meeting_in(Scope.WARP)
-"""What the lanes of a warp do together."""
-CONTROL = frozenset(name for name, row in TRAITS.items() if row.encloses)
 
 
 def traits(operation: Any) -> Traits:

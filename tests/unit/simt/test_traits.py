@@ -17,7 +17,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.modules import operations_named
 from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.simt.operations import has, is_pure, walk, writes
-from triptych.simt.traits import BARRIERS, COLLECTIVES, CONTROL, TRAITS, Result, Scope, traits
+from triptych.simt.traits import TRAITS, Result, Scope, Traits, traits
 from triptych.targets.nvptx.lower_simt import ROWS
 
 PACKAGE = Path(__file__).resolve().parents[3] / "src" / "triptych"
@@ -68,12 +68,16 @@ def test_an_operation_without_an_entry_inside_another_is_an_error() -> None:
 
 
 def test_names_of_the_meetings() -> None:
-    assert {"gpu.barrier", "simt.barrier", "simt.barrier_arrive"} == BARRIERS
-    assert {
+    barriers, of_a_warp, enclosing = (
+        {name for name, row in TRAITS.items() if holds(row)}
+        for holds in (Traits.is_barrier, Traits.is_of_a_warp, lambda row: row.encloses)
+    )
+    assert barriers == {"gpu.barrier", "simt.barrier", "simt.barrier_arrive"}
+    assert of_a_warp == {
         *(f"simt.{name}" for name in ("shuffle", "vote", "reduce", "match", "elect", "sync_warp")),
         *("tile.mma", "tile.load_matrix", "tile.store_matrix"),
-    } == COLLECTIVES
-    assert {"scf.for", "scf.if", "scf.while"} == CONTROL
+    }
+    assert enclosing == {"scf.for", "scf.if", "scf.while"}
 
 
 @pytest.mark.parametrize("name", TRAITS)
@@ -81,10 +85,10 @@ def test_rows_make_sense(name: str) -> None:
     row = TRAITS[name]
     if row.collective:
         assert row.scope in (Scope.WARP, Scope.BLOCK)
-        assert not row.is_pure
+        assert not row.is_pure()
     if row.writes:
-        assert row.is_of_each_thread
-    if row.is_pure:
+        assert row.is_of_each_thread()
+    if row.is_pure():
         assert row.scope is Scope.THREAD
         assert row.result is not Result.UNIFORM
 

@@ -13,7 +13,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
 from triptych.simt.operations import body, walk
 from triptych.simt.spinning import spins
-from triptych.simt.traits import BARRIERS
+from triptych.simt.traits import traits
 from triptych.support.kernel_errors import DeadlockError
 from triptych.support.warps import WARP
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
@@ -47,7 +47,7 @@ class CoroutineKernel:
         self._code = Code(Builder(module.context), WARP)
         self._name = kernel.attributes["sym_name"].value
         self._arguments = list(body(kernel).arguments)
-        self._sites = [found for found in walk(kernel) if found.name in BARRIERS or spins(found)]
+        self._sites = [found for found in walk(kernel) if traits(found).is_barrier() or spins(found)]
 
     def build(self) -> None:
         warp = WaitingWarp(self._kernel, self._module, self._code, self._name, self._sites)

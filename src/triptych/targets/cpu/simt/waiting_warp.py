@@ -11,9 +11,9 @@ from triptych.ir.modules import graft
 from triptych.simt.analysis import LaneAnalysis, Shape
 from triptych.simt.dialect import BARRIER_ARRIVE
 from triptych.simt.lanes import Level
-from triptych.simt.operations import body, contains, element_size, is_pure, operations
+from triptych.simt.operations import body, element_size, has, is_pure, operations
 from triptych.simt.spinning import counts, spins, waits
-from triptych.simt.traits import BARRIERS
+from triptych.simt.traits import Traits
 from triptych.support.kernel_errors import DivergentBarrierError
 from triptych.support.warps import WARP
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
@@ -289,7 +289,7 @@ def _goes_on(branch: Any, taken: Any) -> bool:
     """Whether a thread on the other side of a branch meets others there, or has something to do behind it."""
     inside, siblings = operations(taken.block), operations(branch.block)
     other = [found for side in range(2) for found in operations(body(branch, side)) if found not in inside]
-    meets = any(contains(found, BARRIERS) or waits(found) for found in other)
+    meets = any(has(found, Traits.is_barrier) or waits(found) for found in other)
     return meets or not all(_idle(found) for found in siblings[siblings.index(branch) + 1 :])
 
 
