@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from triptych.hooks import Hooks
 from triptych.ir.context import context
-from triptych.ir.dialect import Dialect, OperationSpec
+from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
 from triptych.ir.location import place_of
 from triptych.ir.rewriting import Replacement, Rule, replacing
 from triptych.metastage.branches import BranchForm
@@ -24,6 +24,7 @@ from triptych.stages import PassSpec
 __all__ = [
     "BASE",
     "DSL",
+    "AttributeSpec",
     "BranchForm",
     "Dialect",
     "Hooks",

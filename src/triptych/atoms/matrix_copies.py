@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from triptych.layout import Layout, coalesce
 from triptych.support.forking import lazy
+from triptych.support.warps import WARP
 
-WARP = 32
 ROW_BITS = 128
 REGISTER_BITS = 32
 
@@ -157,3 +157,10 @@ def _stores() -> dict[Form, MatrixCopy]:
 
 MATRIX_LOADS = _loads()
 MATRIX_STORES = _stores()
+
+MATRIX_COPIES = {
+    copy.name: copy
+    for copy in (*MATRIX_LOADS.values(), *MATRIX_STORES.values())
+    if not copy.exchanges_halves  # which is done after the same instruction
+}
+"""By name."""

@@ -1,4 +1,4 @@
-"""Meta-stage, asynchronous copies from global into shared memory: one `nvvm.cp.async.shared.global` each."""
+"""Meta-stage, asynchronous copies from global into shared memory: one `simt.async_copy` each."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from triptych.cute.copy_atoms import CopyAtom
 from triptych.cute.copy_operands import require_memory, row_address
 from triptych.cute.current_trace import tracing
 from triptych.cute.tensors import Tensor
+from triptych.simt.dialect import ASYNC_COPY
 
 
 @device_function
-def copy_asynchronously(modifier: str, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+def copy_asynchronously(cached_in: str, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
     """Instruction `index` of tensors (values of an instruction, instructions)."""
     require_memory(atom, "source", src, AddressSpace.gmem)
     require_memory(atom, "destination", dst, AddressSpace.smem)
@@ -20,6 +21,6 @@ def copy_asynchronously(modifier: str, atom: CopyAtom, src: Tensor, dst: Tensor,
     target = row_address(atom, "destination", dst, index, in_bytes)
     attributes = {
         "size": trace.builder.integer("i32", in_bytes),
-        "modifier": trace.builder.attribute(f"#nvvm<load_cache_modifier {modifier}>"),
+        "cache": trace.builder.string(cached_in),
     }
-    trace.operation("nvvm.cp.async.shared.global", (target, source), attributes=attributes)
+    trace.operation(ASYNC_COPY, (target, source), attributes=attributes)

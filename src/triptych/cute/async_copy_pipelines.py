@@ -18,6 +18,7 @@ from triptych.cute.pipeline_errors import PipelineError
 from triptych.cute.pipeline_states import PipelineState, RunTimeInt
 from triptych.metastage.scalars import Boolean
 from triptych.metastage.tracing import place
+from triptych.support.warps import WARP
 
 _LAST_BARRIER = 15
 
@@ -40,7 +41,7 @@ class CooperativeGroup:
     @property
     def threads(self) -> int:
         """How many threads it has."""
-        return self.size * (32 if self.agent is Agent.Warp else 1)
+        return self.size * (WARP if self.agent is Agent.Warp else 1)
 
 
 class Synchronisation(Protocol):

@@ -1,4 +1,4 @@
-"""Meta-stage, copies of matrices by a warp: one `nvvm.ldmatrix` or `nvvm.stmatrix` each.
+"""Meta-stage, copies of matrices by a warp: one `tile.load_matrix` or `tile.store_matrix` each.
 
 Registers are words of 32 bits in the fragment of a thread, whatever its element type.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.atoms.matrix_copies import REGISTER_BITS, ROW_BITS, MatrixCopy
+from triptych.atoms.operations import LOAD_MATRIX, STORE_MATRIX
 from triptych.cute.address_spaces import AddressSpace
 from triptych.cute.arch.device import device_function
 from triptych.cute.copy_atoms import CopyAtom
@@ -42,24 +43,16 @@ def store_matrices(instruction: MatrixCopy, atom: CopyAtom, src: Tensor, dst: Te
     words = [_read_word(src, start) for start in word_offsets(atom, "source", src, index, _WORD)]
     row = row_address(atom, "destination", dst, index, _ROW)
     trace = tracing()
-    trace.operation("nvvm.stmatrix", (row, *words), attributes=_words_of(trace, instruction))
+    trace.operation(STORE_MATRIX, (row, *words), attributes=_named(trace, instruction))
 
 
 def _loaded(trace: Trace, instruction: MatrixCopy, row: Any) -> list[Any]:
     """The registers that a load fills."""
-    count = instruction.registers
-    result = "i32" if count == 1 else f"!llvm.struct<({', '.join(['i32'] * count)})>"
-    attributes = {**_words_of(trace, instruction), "num": trace.builder.integer("i32", instruction.count)}
-    loaded = trace.value("nvvm.ldmatrix", (row,), result, attributes)
-    if count == 1:
-        return [loaded]
-    words = [
-        trace.value("llvm.extractvalue", (loaded,), "i32", {"position": trace.builder.attribute(f"array<i64: {i}>")})
-        for i in range(count)
-    ]
+    registers = [trace.builder.type("i32")] * instruction.registers
+    words = list(trace.operation(LOAD_MATRIX, (row,), registers, _named(trace, instruction)).results)
     if not instruction.exchanges_halves:
         return words
-    return [word for i in range(0, count, 2) for word in _halves_exchanged(trace, *words[i : i + 2])]
+    return [word for i in range(0, len(words), 2) for word in _halves_exchanged(trace, *words[i : i + 2])]
 
 
 def _halves_exchanged(trace: Trace, first: Any, second: Any) -> tuple[Any, Any]:
@@ -77,16 +70,8 @@ def _halves_exchanged(trace: Trace, first: Any, second: Any) -> tuple[Any, Any]:
     return lows, highs
 
 
-def _words_of(trace: Trace, instruction: MatrixCopy) -> dict[str, Any]:
-    """The attributes of the operation, from the words of PTX."""
-    m, n = instruction.shape
-    order = "col" if instruction.transposed else "row"
-    texts = {
-        "layout": f"#nvvm.mma_layout<{order}>",
-        "shape": f"#nvvm.ld_st_matrix_shape<m = {m}, n = {n}>",
-        "eltType": f"#nvvm.ld_st_matrix_elt_type<{instruction.element}>",
-    }
-    return {name: trace.builder.attribute(text) for name, text in texts.items()}
+def _named(trace: Trace, instruction: MatrixCopy) -> dict[str, Any]:
+    return {"instruction": trace.builder.string(instruction.name)}
 
 
 def _write_word(registers: Tensor, start: Int, word: Any) -> None:

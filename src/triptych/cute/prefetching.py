@@ -1,4 +1,4 @@
-"""Meta-stage, prefetching: cache lines that a copy will read are asked for ahead of it, one `nvvm.prefetch` for each.
+"""Meta-stage, prefetching: cache lines that a copy will read are asked for ahead of it, one `simt.prefetch` for each.
 
 Input: what a thread will copy. Output: instructions that bring it into the cache that all of a GPU shares.
 """
@@ -15,6 +15,7 @@ from triptych.cute.current_trace import tracing
 from triptych.cute.tensors import Tensor, static_size
 from triptych.cute.tiled_copies import TiledCopy
 from triptych.layout import Int, divisibility
+from triptych.simt.dialect import PREFETCH
 
 LINE = 128
 """Bytes of a cache line."""
@@ -30,10 +31,9 @@ def prefetch(atom: CopyAtom | TiledCopy, src: Tensor) -> None:
     pointer, trace = src.pointer, tracing()
     if trace.kernel is None or pointer.memspace not in _CACHED:
         return
-    level = {"cacheLevel": trace.builder.attribute("#nvvm<prefetch_cache_level L2>")}
     for offset in _first_of_lines(src):
         address = reached(trace, pointer, offset, pointer.dtype)
-        trace.operation("nvvm.prefetch", (address,), attributes=level)
+        trace.operation(PREFETCH, (address,))
 
 
 def _first_of_lines(src: Tensor) -> Iterator[Int]:

@@ -23,10 +23,13 @@ from triptych.support.stacks import on_large_stack
 _LOADING = Brief()
 
 _STUBBED_DIALECTS = (
-    *("affine", "amdgpu", "arith", "builtin", "cf", "complex", "func", "gpu", "index", "llvm", "math", "memref"),
-    *("nvgpu", "nvvm", "rocdl", "scf", "spirv", "ub", "vector"),
+    *("affine", "arith", "builtin", "cf", "complex", "func", "gpu", "index", "llvm", "math", "memref"),
+    *("scf", "ub", "vector"),
 )
-"""Dialects whose operations are created by name only, so their 0.3 to 1.4 MB of generated classes stay unloaded."""
+"""Dialects whose operations are created by name only, so their 0.3 to 1.4 MB of generated classes stay unloaded.
+
+A target adds those of its machine.
+"""
 
 _PACKAGES = {"torch_mlir": "torch-mlir", "llvmlite": "llvmlite", "tvm_ffi": "apache-tvm-ffi"}
 
@@ -157,6 +160,7 @@ def _mark_dialects_loaded() -> None:
         mark_dialect_loaded(dialect)
 
 
+@cache
 def mark_dialect_loaded(dialect: str) -> None:
     """Let the bindings find an empty module for the dialect once; they remember, so a real module stays importable.
 

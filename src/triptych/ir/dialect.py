@@ -14,10 +14,20 @@ from triptych.ir import bindings
 
 
 @dataclass(frozen=True, slots=True)
+class AttributeSpec:
+    """An attribute that an operation must have."""
+
+    name: str
+    values: tuple[str, ...] = ()
+    """The attributes that it may be, as MLIR text; with none, any."""
+
+
+@dataclass(frozen=True, slots=True)
 class OperationSpec:
     """An operation by its operands and results, each the text of an MLIR type or a type variable (`T`).
 
-    A type variable stands for one type, whichever it is, everywhere in the operation.
+    A type variable stands for one type, whichever it is, everywhere in the operation. The last operand, or the last
+    result, may be left out (`i32?`) or be any number of values (`i32*`).
     """
 
     name: str
@@ -25,6 +35,7 @@ class OperationSpec:
     results: tuple[str, ...] = ()
     pure: bool = False
     """Without effects: MLIR may drop it, move it and merge it with an equal one."""
+    attributes: tuple[AttributeSpec, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +47,7 @@ class Dialect:
 
     def load(self, context: Any) -> None:
         """Make the operations known to `context`; once is enough."""
+        _LOADED[self.name] = self
         if context.is_dialect_loaded(self.name):
             return
         ir = bindings.mlir()
@@ -51,15 +63,40 @@ class Dialect:
         return "\n".join([f"irdl.dialect @{self.name} {{", *map(_irdl, self.operations), "}"])
 
 
+_LOADED: dict[str, Dialect] = {}
+"""Every dialect that some thread has loaded, by name."""
+
+
+def load_all(context: Any) -> None:
+    """Make every dialect known that has been loaded anywhere: a module may be read by another thread than its own."""
+    for dialect in list(_LOADED.values()):
+        dialect.load(context)
+
+
+_COUNTS = {"?": "optional ", "*": "variadic "}
+
+
 def _irdl(operation: OperationSpec) -> str:
-    types = list(dict.fromkeys((*operation.operands, *operation.results)))
-    constraints = [f"    %t{i} = {_constraint(text)}" for i, text in enumerate(types)]
-    values = [
-        f"    irdl.{kind}s({', '.join(f'{kind}{i}: %t{types.index(text)}' for i, text in enumerate(texts))})"
-        for kind, texts in (("operand", operation.operands), ("result", operation.results))
-        if texts
-    ]
-    return "\n".join([f"  irdl.operation @{operation.name} {{", *constraints, *values, "  }"])
+    types = list(dict.fromkeys(text.rstrip("?*") for text in (*operation.operands, *operation.results)))
+    lines = [f"    %t{i} = {_constraint(text)}" for i, text in enumerate(types)]
+    for kind, texts in (("operand", operation.operands), ("result", operation.results)):
+        named = [
+            f"{kind}{i}: {_COUNTS.get(text[-1], '')}%t{types.index(text.rstrip('?*'))}" for i, text in enumerate(texts)
+        ]
+        lines += [f"    irdl.{kind}s({', '.join(named)})"] if named else []
+    lines += [line for i, attribute in enumerate(operation.attributes) for line in _choice(attribute, f"%a{i}")]
+    listed = ", ".join(f'"{attribute.name}" = %a{i}' for i, attribute in enumerate(operation.attributes))
+    lines += [f"    irdl.attributes {{ {listed} }}"] if listed else []
+    return "\n".join([f"  irdl.operation @{operation.name} {{", *lines, "  }"])
+
+
+def _choice(attribute: AttributeSpec, name: str) -> list[str]:
+    """The lines that define a constraint: one of the values."""
+    if not attribute.values:
+        return [f"    {name} = irdl.any"]
+    parts = [f"{name}_{i}" for i in range(len(attribute.values))]
+    each = [f"    {part} = irdl.is {value}" for part, value in zip(parts, attribute.values, strict=True)]
+    return [*each, f"    {name} = irdl.any_of({', '.join(parts)})"]
 
 
 def _constraint(text: str) -> str:

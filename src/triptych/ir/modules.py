@@ -8,6 +8,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.context import context
+from triptych.ir.dialect import load_all
 from triptych.ir.errors import LoweringError
 
 
@@ -27,6 +28,7 @@ class KeptModule:
         """The module itself, or a new one like it."""
         if self._module is not None:
             return self._module
+        load_all(context())
         with context():
             return bindings.mlir().Module.parse(zlib.decompress(self._bytes))
 

@@ -29,6 +29,7 @@ from triptych.metastage.scalars import Int32, lift
 from triptych.metastage.shared_bytes import launch_bytes
 from triptych.metastage.streams import launch_stream
 from triptych.metastage.tracing import Region, Trace, place
+from triptych.simt.dialect import KERNEL_DIALECTS
 
 
 class KernelLaunch:
@@ -155,6 +156,8 @@ def _new_kernel(
     builder, location = trace.builder, trace.location()
     if trace.device is None:
         trace.device = DeviceModule(builder, trace.module, location)
+        for dialect in KERNEL_DIALECTS:
+            dialect.load(builder.context)
     attributes = {f"triptych.{hint}": builder.integer("i32", value) for hint, value in options.hints.items()}
     for attribute, dimensions in (("known_block_size", shape.block), ("known_grid_size", shape.grid)):
         known = static_dimensions(dimensions)

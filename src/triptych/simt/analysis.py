@@ -13,22 +13,23 @@ from math import gcd
 from typing import Any
 
 from triptych.simt import lanes as lattice
+from triptych.simt.dialect import SHUFFLE
 from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
 from triptych.simt.operations import (
-    BARRIERS,
-    CONTROL,
     array_size,
     body,
-    contains,
     dimension,
     element_indices,
     element_size,
+    has,
     integer_constant,
     is_ordered,
     operations,
     writes,
 )
 from triptych.simt.signs import was_signed
+from triptych.simt.traits import Result, Traits, traits
+from triptych.support.warps import WARP
 
 _TWO_OPERANDS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
     "arith.addi": lattice.add,
@@ -48,13 +49,6 @@ _CASTS = frozenset(
         *("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast"),
     }
 )
-_MEETINGS = frozenset(
-    {
-        *("nvvm.shfl.sync", "nvvm.match.sync", "nvvm.elect.sync", "nvvm.ldmatrix"),
-        *("llvm.atomicrmw", "llvm.cmpxchg"),
-    }
-)
-"""What gives each lane something of its own, although all may give the same."""
 _INDEX_ARITHMETIC = frozenset({"arith.addi", "arith.subi", "arith.muli"})
 
 
@@ -118,9 +112,9 @@ class LaneAnalysis:
 
     def _operation(self, operation: Any, reads: Level) -> None:
         name = operation.name
-        if name in CONTROL:
+        if traits(operation).encloses:
             inside = reads
-            if not contains(operation, BARRIERS) and writes(operation):
+            if not has(operation, Traits.is_barrier) and writes(operation):
                 inside = Level.WARP  # warps run it one after the other, and one may see what another has written
             {"scf.if": self._if, "scf.for": self._for, "scf.while": self._while}[name](operation, inside)
             self._demote(operation)
@@ -218,12 +212,13 @@ class LaneAnalysis:
             return self._array(operation)
         if name in ("gpu.thread_id", "gpu.lane_id"):
             return self._thread(operation, name)
-        if name in ("nvvm.vote.sync", "nvvm.redux.sync"):
+        if name == SHUFFLE:
+            return self._shuffle(operation, operands)
+        kind = traits(operation).result
+        if kind is Result.UNIFORM:
             return uniform(Level.WARP, self._width)
-        if name in _MEETINGS:
-            return self._collective(operation, name, operands)
-        if name.startswith("nvvm.read.ptx"):
-            return uniform(Level.WARP, self._width)
+        if kind is Result.DIVERGENT:
+            return VARYING
         if not operands:
             return self._uniform()
         return lattice.elementwise(operands)
@@ -244,15 +239,13 @@ class LaneAnalysis:
         first, second = operation.operands
         return lattice.rows(right, left, first) if left.uniform else lattice.rows(left, right, second)
 
-    def _collective(self, operation: Any, name: str, operands: tuple[Lanes, ...]) -> Lanes:
-        """A shuffle that reads one and the same lane of the whole warp gives every lane the same value."""
-        if name != "nvvm.shfl.sync" or len(list(operation.results)) != 1:
-            return VARYING
+    def _shuffle(self, operation: Any, operands: tuple[Lanes, ...]) -> Lanes:
+        """One that reads the same lane of the whole warp gives every lane the same value."""
         _, value, source, clamp = operands
         if value.uniform:
             return _at_level(value, Level.WARP)
         whole = clamp.uniform and clamp.constant == self._width - 1
-        reads_one = "idx" in str(operation.attributes["kind"]) and source.uniform and whole
+        reads_one = operation.attributes["kind"].value == "idx" and source.uniform and whole
         return uniform(Level.WARP, self._width) if reads_one else VARYING
 
     def _select(self, condition: Lanes, chosen: Lanes, other: Lanes) -> Lanes:
@@ -281,7 +274,7 @@ class LaneAnalysis:
         width, shape = self._width, self._shape.block
         numbers = tuple(range(width))
         if name == "gpu.lane_id":
-            return known(Level.BLOCK, numbers, constant=0) if width == 32 else known(Level.WARP, numbers, width)
+            return known(Level.BLOCK, numbers, constant=0) if width == WARP else known(Level.WARP, numbers, width)
         axis = dimension(operation)
         if shape is None:
             return VARYING

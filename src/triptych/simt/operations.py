@@ -1,54 +1,19 @@
-"""Reading kernel operations: kinds of operations and the attributes that an analysis or a target asks for."""
+"""Reading kernel operations: what is inside them, and the attributes that an analysis or a target asks for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from triptych.atoms.operations import MMA
+from triptych.simt.traits import Traits, traits
 
-BARRIERS = frozenset({"gpu.barrier", "nvvm.barrier", "nvvm.barrier.arrive"})
-COLLECTIVES = frozenset(
-    {
-        *("nvvm.shfl.sync", "nvvm.vote.sync", "nvvm.redux.sync", "nvvm.match.sync", "nvvm.elect.sync"),
-        *("nvvm.bar.warp.sync", "nvvm.ldmatrix", "nvvm.stmatrix", MMA),
-    }
-)
-WRITES = frozenset(
-    {
-        *("llvm.store", "llvm.atomicrmw", "llvm.cmpxchg", "gpu.printf", "llvm.inline_asm", "llvm.fence"),
-        *("nvvm.stmatrix", MMA),
-    }
-)
-CONTROL = frozenset({"scf.for", "scf.if", "scf.while"})
-_PURE_DIALECTS = ("arith.", "math.", "vector.")
-_PURE = frozenset(
-    {
-        "llvm.getelementptr",
-        "llvm.mlir.addressof",
-        "llvm.inttoptr",
-        "llvm.ptrtoint",
-        "llvm.addrspacecast",
-        "llvm.bitcast",
-        "llvm.mlir.poison",
-        "llvm.mlir.undef",
-        "llvm.mlir.zero",
-        "llvm.mlir.constant",
-        "ub.poison",
-        "gpu.thread_id",
-        "gpu.block_id",
-        "gpu.block_dim",
-        "gpu.grid_dim",
-        "gpu.lane_id",
-    }
-)
 _DYNAMIC = -(2**31)
 _NOT_ATOMIC = 0
 
 
-def is_pure(name: str) -> bool:
+def is_pure(operation: Any) -> bool:
     """Whether an operation only computes: it may run once for many threads, again, or not at all."""
-    return name.startswith(_PURE_DIALECTS) or name in _PURE
+    return traits(operation).is_pure()
 
 
 def body(operation: Any, region: int = 0) -> Any:
@@ -81,12 +46,17 @@ def is_ordered(operation: Any) -> bool:
 def writes(operation: Any) -> bool:
     """Whether the operation, or anything inside it, changes what others read, or decides when they do."""
     found = (operation, *walk(operation))
-    return any(each.name in WRITES or (each.name == "llvm.load" and is_ordered(each)) for each in found)
+    return any(traits(each).writes or (traits(each).reads and is_ordered(each)) for each in found)
 
 
 def contains(operation: Any, names: frozenset[str]) -> bool:
     """Whether the operation is, or has anywhere inside, one of `names`."""
     return operation.name in names or any(child.name in names for child in walk(operation))
+
+
+def has(operation: Any, trait: Callable[[Traits], bool]) -> bool:
+    """Whether a trait holds of the operation, or of anything inside it."""
+    return trait(traits(operation)) or any(trait(traits(child)) for child in walk(operation))
 
 
 def all_operands(operation: Any) -> list[Any]:

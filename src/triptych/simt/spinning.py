@@ -106,7 +106,7 @@ def _varies(value: Any, loop: Any) -> bool:
         maker = owner.owner.operation if carried else owner.operation
         if maker != loop and not _is_inside(maker, loop):
             continue
-        if carried or not is_pure(maker.name):
+        if carried or not is_pure(maker):
             return True
         pending += [operand for operand in maker.operands if operand not in seen]
         seen.update(maker.operands)

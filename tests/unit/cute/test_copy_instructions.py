@@ -231,10 +231,10 @@ def test_rows_that_exist_are_filled(dtype: Any, bits: int, mode: LoadCacheMode, 
 @device_function
 def copy_first_bytes(source: cute.Tensor, target: cute.Tensor, size: int, count: Any) -> None:
     """The form of the instruction that takes a number of bytes, which no atom has."""
-    attributes = {"size": f"{size} : i32", "modifier": "#nvvm<load_cache_modifier ca>"}
+    attributes = {"size": f"{size} : i32", "cache": '"all"'}
     trace = device_trace()
     trace.operation(
-        "nvvm.cp.async.shared.global",
+        "simt.async_copy",
         (target.iterator.llvm_ptr, source.iterator.llvm_ptr, tt.Int32(count).ir_value()),
         attributes={name: trace.builder.attribute(text) for name, text in attributes.items()},
     )
@@ -287,9 +287,9 @@ def operations(text: str, name: str) -> list[str]:
 def test_asynchronous_copy_is_one_operation(bits: int, mode: LoadCacheMode) -> None:
     source, target = tensor(16, 32, tt.Float16), tensor(16, 32, tt.Float16, filled=False)
     text = traced_ir(fill, given(source), given(target), bits, mode, None)
-    found = re.findall(r"nvvm\.cp\.async\.shared\.global %\S+, %\S+, (\d+), cache = *(\w+)", text)
-    word = "ca" if mode is LoadCacheMode.ALWAYS else "cg"
-    assert found == [(str(bits // 8), word)] * (16 // (bits // 16))
+    found = re.findall(r'"simt\.async_copy"\(%\S+, %\S+\) \{cache = "(\w+)", size = (\d+) : i32\}', text)
+    word = "all" if mode is LoadCacheMode.ALWAYS else "global"
+    assert found == [(word, str(bits // 8))] * (16 // (bits // 16))
     assert text.count("scf.if") == len(found) + 1
 
 
@@ -314,13 +314,11 @@ def test_matrix_copies_are_one_operation_each() -> None:
     halves = [warp.LdMatrix8x8x16bOp(transposed, count) for transposed in (False, True) for count in (1, 2, 4)]
     stores = [warp.StMatrix8x8x16bOp(transposed, count) for transposed in (False, True) for count in (1, 2, 4)]
     text = traced_ir(both, tuple(halves), tuple(stores), tt.Float16)
-    layouts = ["row"] * 3 + ["col"] * 3
-    loaded = re.findall(r"nvvm\.ldmatrix .*layout = #nvvm\.mma_layout<(\w+)>, num = (\d)", text)
-    stored = re.findall(r"nvvm\.stmatrix %\S+, (.*) \{.*layout = #nvvm\.mma_layout<(\w+)>", text)
-    assert loaded == list(zip(layouts, ["1", "2", "4"] * 2, strict=True))
-    assert [(order, words.count("%")) for words, order in stored] == list(zip(layouts, [1, 2, 4] * 2, strict=True))
-    assert text.count("m = 8, n = 8") == 12
-    assert text.count("<b16>") == 12
+    forms = [f"m8n8.x{count}{transposed}.b16" for transposed in ("", ".trans") for count in (1, 2, 4)]
+    loaded = re.findall(r'"tile\.load_matrix"\(%\S+\) \{instruction = "ldmatrix\.(.*)"\} .* -> (.*)$', text, re.M)
+    stored = re.findall(r'"tile\.store_matrix"\(%\S+, (.*)\) \{instruction = "stmatrix\.(.*)"\}', text)
+    assert [(form, words.count("i32")) for form, words in loaded] == list(zip(forms, [1, 2, 4] * 2, strict=True))
+    assert [(form, words.count("%")) for words, form in stored] == list(zip(forms, [1, 2, 4] * 2, strict=True))
     assert len(re.findall(r"llvm\.store %\S+, %\S+ \{alignment = 4 : i64\} : i32, !llvm\.ptr$", text, re.M)) == 14
 
 
@@ -332,13 +330,12 @@ def test_matrices_of_bytes_are_the_instructions_of_newer_machines() -> None:
         warp.LdMatrix16x8x8bOp(True, 4),
     )
     text = traced_ir(both, loads, (warp.StMatrix16x8x8bOp(True, 2),), tt.Int8)
-    shapes = re.findall(r"(nvvm\.\w+matrix) .*elt_type<([\w.]+)>.*m = (\d+), n = (\d+)", text)
-    assert shapes == [
-        ("nvvm.ldmatrix", "b8x16.b4x16_p64", "8", "16"),
-        ("nvvm.ldmatrix", "b8x16.b6x16_p32", "8", "16"),
-        ("nvvm.ldmatrix", "b8", "16", "16"),
-        ("nvvm.ldmatrix", "b8", "16", "16"),
-        ("nvvm.stmatrix", "b8", "16", "8"),
+    assert re.findall(r'"tile\.(\w+)_matrix".*instruction = "(.*)"', text) == [
+        ("load", "ldmatrix.m8n16.x4.b8x16.b4x16_p64"),
+        ("load", "ldmatrix.m8n16.x2.b8x16.b6x16_p32"),
+        ("load", "ldmatrix.m16n16.x2.trans.b8"),
+        ("load", "ldmatrix.m16n16.x2.trans.b8"),
+        ("store", "stmatrix.m16n8.x2.trans.b8"),
     ]
     assert text.count("arith.shli") == text.count("arith.shrui") == 2
 

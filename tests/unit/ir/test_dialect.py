@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from triptych.ir import bindings
-from triptych.ir.dialect import Dialect, OperationSpec
+from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
 from triptych.ir.errors import LoweringError
 from triptych.ir.modules import operations_named
 from triptych.ir.passes import run_passes, verify
@@ -21,6 +21,8 @@ TOY = Dialect(
         OperationSpec("pick", ("i1", "T", "T"), ("T",), pure=True),
         OperationSpec("send", ("f32",)),
         OperationSpec("now", (), ("i64",)),
+        OperationSpec("shift", ("i32", "i32?"), ("i32",), attributes=(AttributeSpec("way", ('"left"', '"right"')),)),
+        OperationSpec("split", ("i32",), ("i32*",), attributes=(AttributeSpec("parts"),)),
     ),
 )
 
@@ -53,6 +55,11 @@ def test_operations_are_verified_and_printed(context: Any) -> None:
         '%0 = "toy.pick"(%b, %i, %x) : (i1, i32, f32) -> i32',
         '%0 = "toy.pick"(%b, %x, %x) : (i1, f32, f32) -> i32',
         '"toy.unknown"() : () -> ()',
+        '%0 = "toy.shift"(%i) : (i32) -> i32',
+        '%0 = "toy.shift"(%i) {way = "up"} : (i32) -> i32',
+        '%0 = "toy.shift"(%i, %i, %i) {way = "left"} : (i32, i32, i32) -> i32',
+        '%0 = "toy.shift"(%i, %x) {way = "left"} : (i32, f32) -> i32',
+        '%0, %1 = "toy.split"(%i) {parts = 2} : (i32) -> (i32, f32)',
     ],
 )
 def test_malformed_operations_are_refused(context: Any, line: str) -> None:
@@ -63,6 +70,16 @@ def test_malformed_operations_are_refused(context: Any, line: str) -> None:
 def test_a_type_variable_is_any_one_type(context: Any) -> None:
     lines = [f'%{t} = "toy.pick"(%b, %{v}, %{v}) : (i1, {t}, {t}) -> {t}' for v, t in (("i", "i32"), ("x", "f32"))]
     verify(parsed(context, "\n".join([*lines, "return %i32 : i32"])))
+
+
+def test_operands_that_may_be_left_out_and_any_number_of_results(context: Any) -> None:
+    lines = [
+        '%0 = "toy.shift"(%i) {way = "left"} : (i32) -> i32',
+        '%1 = "toy.shift"(%i, %0) {way = "right"} : (i32, i32) -> i32',
+        '%2:3 = "toy.split"(%i) {parts = 3} : (i32) -> (i32, i32, i32)',
+        '"toy.split"(%i) {parts = 0} : (i32) -> ()',
+    ]
+    verify(parsed(context, "\n".join([*lines, "return %2#2 : i32"])))
 
 
 def test_pure_operations_are_dropped_and_others_stay(context: Any) -> None:

@@ -20,7 +20,8 @@ from triptych.ir.passes import run_passes
 from triptych.ir.worker import Request, shared_pool
 from triptych.layout import Layout
 from triptych.stages import PassSpec
-from triptych.targets.cpu.matrix_product import LANES, function_name, product_functions, values
+from triptych.support.warps import WARP
+from triptych.targets.cpu.matrix_product import function_name, product_functions, values
 
 TYPES: dict[str, Any] = {
     "f16": np.float16,
@@ -59,7 +60,7 @@ class Operand:
         self._tv, self._extents, self._together = tv, extents, elements_per_register(kind)
         count = len(self.tiles) * values(tv) // self._together
         self.registers = (random.permutation(count) * self._together).astype(np.int32)
-        self.rows = np.zeros((count * self._together, LANES), TYPES[kind])
+        self.rows = np.zeros((count * self._together, WARP), TYPES[kind])
         for row, lane, place in self._places():
             self.rows[row, lane] = matrix[place]
 
@@ -69,7 +70,7 @@ class Operand:
             for value in range(values(self._tv)):
                 register, part = divmod(value, self._together)
                 row = self.registers[number * per_tile + register] + part
-                for lane in range(LANES):
+                for lane in range(WARP):
                     at: Any = self._tv((lane, value))
                     column, line = divmod(at, self._extents[0])
                     yield row, lane, (i * self._extents[0] + line, j * self._extents[1] + column)

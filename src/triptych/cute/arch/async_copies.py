@@ -7,12 +7,13 @@ from typing import Any
 from triptych.cute.arch.device import device_function, device_trace
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.tracing import place
+from triptych.simt.dialect import ASYNC_COMMIT, ASYNC_WAIT
 
 
 @device_function
 def cp_async_commit_group() -> None:
     """The copies that this thread has started since the last commit are a group; there may be none."""
-    device_trace().operation("nvvm.cp.async.commit.group")
+    device_trace().operation(ASYNC_COMMIT)
 
 
 @device_function
@@ -29,4 +30,4 @@ def cp_async_wait_group(n: Any) -> None:
             expected="a number that is known while tracing, 0 or more",
         )
     trace = device_trace()
-    trace.operation("nvvm.cp.async.wait.group", attributes={"n": trace.builder.integer("i32", n)})
+    trace.operation(ASYNC_WAIT, attributes={"groups": trace.builder.integer("i32", n)})

@@ -8,9 +8,10 @@ from triptych.cute.arch.device import bits32, device_function, device_trace
 from triptych.cute.arch.shuffles import FULL_MASK
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.tracing import place
+from triptych.simt.dialect import BARRIER, BARRIER_ARRIVE, SYNC_WARP
+from triptych.support.warps import WARP
 
 _BARRIERS = 16
-_WARP = 32
 
 
 @device_function
@@ -29,9 +30,7 @@ def barrier(*, barrier_id: Any = None, number_of_threads: Any = None) -> None:
     _check(barrier_id, number_of_threads)
     operands = [bits32(0 if barrier_id is None else barrier_id)]
     operands += [] if number_of_threads is None else [bits32(number_of_threads)]
-    segments = f"array<i32: 1, {len(operands) - 1}>"
-    trace = device_trace()
-    trace.operation("nvvm.barrier", operands, attributes={"operandSegmentSizes": trace.builder.attribute(segments)})
+    device_trace().operation(BARRIER, operands)
 
 
 @device_function
@@ -45,13 +44,13 @@ def barrier_arrive(*, barrier_id: Any = None, number_of_threads: Any = None) -> 
         )
     _check(barrier_id, number_of_threads)
     operands = [bits32(0 if barrier_id is None else barrier_id), bits32(number_of_threads)]
-    device_trace().operation("nvvm.barrier.arrive", operands)
+    device_trace().operation(BARRIER_ARRIVE, operands)
 
 
 @device_function
 def sync_warp(mask: Any = FULL_MASK) -> None:
     """Wait until the lanes of `mask` are here."""
-    device_trace().operation("nvvm.bar.warp.sync", (bits32(mask),))
+    device_trace().operation(SYNC_WARP, (bits32(mask),))
 
 
 def _check(barrier_id: Any, number_of_threads: Any) -> None:
@@ -59,7 +58,7 @@ def _check(barrier_id: Any, number_of_threads: Any) -> None:
         raise OperandTypeError(
             "a block has 16 barriers", span=place(), found=f"barrier_id={barrier_id}", expected="0 to 15"
         )
-    if isinstance(number_of_threads, int) and (number_of_threads <= 0 or number_of_threads % _WARP):
+    if isinstance(number_of_threads, int) and (number_of_threads <= 0 or number_of_threads % WARP):
         raise OperandTypeError(
             "whole warps come to a barrier",
             span=place(),

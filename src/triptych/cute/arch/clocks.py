@@ -6,27 +6,28 @@ from typing import Any
 
 from triptych.cute.arch.device import bits32, device_function, device_trace, emit_as
 from triptych.metastage.scalars import Uint32, Uint64
+from triptych.simt.dialect import CLOCK, GLOBAL_TIMER, SLEEP
 
 
 @device_function
 def clock() -> Uint32:
     """The low half of a counter of cycles."""
-    return emit_as(Uint32, "nvvm.read.ptx.sreg.clock")
+    return emit_as(Uint32, CLOCK)
 
 
 @device_function
 def clock64() -> Uint64:
     """A counter of cycles."""
-    return emit_as(Uint64, "nvvm.read.ptx.sreg.clock64")
+    return emit_as(Uint64, CLOCK)
 
 
 @device_function
 def globaltimer() -> Uint64:
     """Nanoseconds since some moment, the same for all threads."""
-    return emit_as(Uint64, "nvvm.read.ptx.sreg.globaltimer")
+    return emit_as(Uint64, GLOBAL_TIMER)
 
 
 @device_function
 def nanosleep(sleep_time: Any) -> None:
     """Let others work for about that many nanoseconds."""
-    device_trace().operation("nvvm.nanosleep", (bits32(sleep_time),))
+    device_trace().operation(SLEEP, (bits32(sleep_time),))

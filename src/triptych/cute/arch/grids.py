@@ -7,21 +7,16 @@ nothing to do.
 from __future__ import annotations
 
 from triptych.cute.arch.device import device_function, device_trace
+from triptych.simt.dialect import AWAIT_PREVIOUS_GRID, LAUNCH_DEPENDENTS
 
 
 @device_function
 def griddepcontrol_wait() -> None:
     """Wait until the kernel in front has ended; what it has written is then there to be read."""
-    _control("wait")
+    device_trace().operation(AWAIT_PREVIOUS_GRID)
 
 
 @device_function
 def griddepcontrol_launch_dependents() -> None:
     """Say that the kernel behind may begin, once every block has said so or ended."""
-    _control("launch_dependents")
-
-
-def _control(action: str) -> None:
-    trace = device_trace()
-    kind = trace.builder.attribute(f"#nvvm<grid_dep_action {action}>")
-    trace.operation("nvvm.griddepcontrol", attributes={"kind": kind})
+    device_trace().operation(LAUNCH_DEPENDENTS)

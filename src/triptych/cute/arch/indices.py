@@ -8,8 +8,9 @@ from triptych.cute.arch.device import device_function, device_trace, kernel_body
 from triptych.cute.arch.shuffles import shuffle_sync
 from triptych.cute.traced_integers import trusted_int
 from triptych.metastage.scalars import Int32, Uint32
+from triptych.support.warps import WARP
 
-WARP_SIZE = 32
+WARP_SIZE = WARP
 Three = tuple[Int32, Int32, Int32]
 
 

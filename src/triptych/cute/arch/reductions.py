@@ -13,8 +13,9 @@ from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Float32, Int32, Uint32
 from triptych.metastage.tracing import place
+from triptych.simt.dialect import REDUCE
+from triptych.support.warps import WARP
 
-_WARP = 32
 _KINDS = {
     Int32: ("add", "max", "min", "and", "or", "xor"),
     Uint32: ("add", "umax", "umin", "and", "or", "xor"),
@@ -23,7 +24,7 @@ _KINDS = {
 
 
 @device_function
-def warp_reduction(val: L, op: Callable[[Any, Any], Any], *, threads_in_group: int = _WARP) -> L:
+def warp_reduction(val: L, op: Callable[[Any, Any], Any], *, threads_in_group: int = WARP) -> L:
     """Combine the values of each group of neighbouring lanes by `op`; every lane of a group gets the result.
 
     Lanes meet their neighbours first, then pairs, then fours, and nothing is contracted: a sum is the same on every
@@ -46,19 +47,19 @@ def warp_reduction(val: L, op: Callable[[Any, Any], Any], *, threads_in_group: i
 
 
 @device_function
-def warp_reduction_sum(val: L, *, threads_in_group: int = _WARP) -> L:
+def warp_reduction_sum(val: L, *, threads_in_group: int = WARP) -> L:
     """The sum over each group of lanes."""
     return warp_reduction(val, operator.add, threads_in_group=threads_in_group)
 
 
 @device_function
-def warp_reduction_max(val: L, *, threads_in_group: int = _WARP) -> L:
+def warp_reduction_max(val: L, *, threads_in_group: int = WARP) -> L:
     """The largest value of each group of lanes."""
     return warp_reduction(val, fmax, threads_in_group=threads_in_group)
 
 
 @device_function
-def warp_reduction_min(val: L, *, threads_in_group: int = _WARP) -> L:
+def warp_reduction_min(val: L, *, threads_in_group: int = WARP) -> L:
     """The smallest value of each group of lanes."""
     return warp_reduction(val, fmin, threads_in_group=threads_in_group)
 
@@ -82,6 +83,6 @@ def warp_redux_sync(
             found=f"kind={kind!r} and {type(own).__name__}",
             expected="; ".join(f"{cls.__name__}: {', '.join(kinds)}" for cls, kinds in _KINDS.items()),
         )
-    attributes = {"kind": f"#nvvm<reduction_kind {chosen}>"}
+    attributes = {"kind": f'"{chosen}"'}
     attributes |= {name: "true" for name, wanted in (("abs", abs), ("nan", nan)) if wanted}
-    return emit_as(type(own), "nvvm.redux.sync", (own.ir_value(), bits32(mask_and_clamp)), attributes)
+    return emit_as(type(own), REDUCE, (own.ir_value(), bits32(mask_and_clamp)), attributes)

@@ -10,10 +10,12 @@ from typing import Any, Literal, cast
 
 from triptych.cute.arch.device import L, bits32, device_function, device_trace, emit_as, number
 from triptych.metastage.scalars import Float32, Int32, Numeric, TFloat32
+from triptych.simt.dialect import SHUFFLE
+from triptych.support.warps import ALL_LANES, WARP
 
 Kind = Literal["idx", "up", "down", "bfly"]
-FULL_MASK = 0xFFFFFFFF
-_LAST_LANE = 31
+FULL_MASK = ALL_LANES
+_LAST_LANE = WARP - 1
 
 
 @device_function
@@ -57,8 +59,7 @@ def shuffle_sync_bfly(value: L, offset: Any, mask: Any = FULL_MASK, mask_and_cla
 def _shuffle(word: Any, control: tuple[Any, Any, Any], kind: Kind) -> Any:
     mask, offset, clamp = control
     result = Float32 if str(word.type) == "f32" else Int32
-    attributes = {"kind": f"#nvvm<shfl_kind {kind}>"}
-    return emit_as(result, "nvvm.shfl.sync", (mask, word, offset, clamp), attributes).ir_value()
+    return emit_as(result, SHUFFLE, (mask, word, offset, clamp), {"kind": f'"{kind}"'}).ir_value()
 
 
 def _words(value: Numeric) -> list[Any]:

@@ -10,6 +10,7 @@ from triptych.cute.arch.device import N, bits32, device_function, device_trace, 
 from triptych.cute.arch.shuffles import FULL_MASK
 from triptych.metastage.scalars import Boolean, Int32, Int64
 from triptych.metastage.truth import truth
+from triptych.simt.dialect import ELECT, MATCH, VOTE
 
 
 @device_function
@@ -42,7 +43,7 @@ def match_any_sync(value: Any, mask: Any = FULL_MASK) -> Int32:
     own = number(value)
     require_integer("match_any_sync", own)
     wide = own.to(Int64 if own.info.width > 32 else Int32)
-    return emit_as(Int32, "nvvm.match.sync", (bits32(mask), wide.ir_value()), {"kind": "#nvvm<match_sync_kind any>"})
+    return emit_as(Int32, MATCH, (bits32(mask), wide.ir_value()))
 
 
 @device_function
@@ -65,7 +66,7 @@ def elect_one() -> AbstractContextManager[None]:
 @contextmanager
 def _elected() -> Iterator[None]:
     trace = device_trace()
-    elected = emit_as(Boolean, "nvvm.elect.sync")
+    elected = emit_as(Boolean, ELECT)
     branch = trace.operation("scf.if", (elected.ir_value(),), regions=2)
     block = trace.builder.append_block(branch, 0, (), trace.location())
     with trace.inside(block, "branch"):
@@ -75,4 +76,4 @@ def _elected() -> Iterator[None]:
 
 def _vote(result: type[N], kind: str, pred: Any, mask: Any) -> N:
     operands = (bits32(mask), truth(pred).ir_value())
-    return emit_as(result, "nvvm.vote.sync", operands, {"kind": f"#nvvm<vote_sync_kind {kind}>"})
+    return emit_as(result, VOTE, operands, {"kind": f'"{kind}"'})

@@ -13,17 +13,17 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
+from triptych.simt.dialect import ASYNC_COMMIT, ASYNC_COPY, ASYNC_WAIT, PREFETCH
 from triptych.targets.cpu.plain_code import PlainCode
 
-_COPY = "nvvm.cp.async.shared.global"
-_NOTHING_TO_DO = ("nvvm.cp.async.commit.group", "nvvm.cp.async.wait.group", "nvvm.prefetch")
-COPIES = frozenset({_COPY, *_NOTHING_TO_DO})
+_NOTHING_TO_DO = (ASYNC_COMMIT, ASYNC_WAIT, PREFETCH)
+COPIES = frozenset({ASYNC_COPY, *_NOTHING_TO_DO})
 """All that asynchronous copies are written with, and what asks for memory ahead of a copy."""
 
 
 def copy_at_once(module: Any) -> None:
     """Rewrite the copies and drop what waits for them and what comes before them."""
-    for operation in operations_named(module, _COPY):
+    for operation in operations_named(module, ASYNC_COPY):
         _copy(operation)
     for operation in operations_named(module, *_NOTHING_TO_DO):
         operation.erase()

@@ -111,7 +111,7 @@ def _work(operation: Any) -> int:
 
 
 def _is_repeatable(operation: Any) -> bool:
-    return is_pure(operation.name) or operation.name in _REPEATABLE
+    return operation.name in _REPEATABLE or is_pure(operation)
 
 
 def _variable(host: Any) -> Any:

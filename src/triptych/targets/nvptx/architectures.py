@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-WARP = 32
 NEWEST_PTX = 90
 """The newest version of PTX, times ten, that LLVM writes."""
 REGISTERS = 65536

@@ -1,7 +1,7 @@
 """The operations of kernels that are one instruction: how each is written, its name in PTX, which GPUs have it.
 
-One row for each operation of the dialects `nvvm`, `gpu` and `llvm` that kernels are made of, and a further one for each
-of its forms that only newer GPUs have.
+One row for each operation of the dialects `simt`, `tile`, `gpu` and `llvm` that kernels are made of, and a further one
+for each of its forms that only newer GPUs have.
 
 Loads and stores are of LLVM where nothing is said of them but `volatile`; with hints for caches or an order they are
 inline PTX (`hint_accesses`).
@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from triptych.atoms.operations import MMA
+from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
 from triptych.atoms.warp_mma import WARP_MMAS
+from triptych.simt import dialect
 
 
 class Emission(StrEnum):
@@ -55,10 +56,14 @@ def _attribute(name: str, *values: str) -> Callable[[Any], bool]:
 _cluster = _attribute("syncscope", '"cluster"')
 _of_a_cluster = _attribute("triptych.order", ".cluster")
 _of_floats = _attribute("kind", "fmin", "fmax")
-_of_bytes = _attribute("eltType", "b8")
+_of_bytes = _attribute("instruction", ".b8")
 _O, _I, _P, _C, _N = Emission
 CACHE, ORDER = "triptych.cache", "triptych.order"
 """What accesses to global memory may say of caches and of other threads."""
+
+
+def _of_64_bits(operation: Any) -> bool:
+    return str(operation.results[0].type) == "i64"
 
 
 def _hinted(operation: Any) -> bool:
@@ -97,35 +102,36 @@ INSTRUCTIONS = (
     Instruction("gpu.return", _O, "ret"),
     # barriers
     Instruction("gpu.barrier", _I, "bar.sync"),
-    Instruction("nvvm.bar.warp.sync", _I, "bar.warp.sync", since=70),
-    Instruction("nvvm.barrier", _I, "bar"),
-    Instruction("nvvm.barrier.arrive", _I, "bar.arrive"),
+    Instruction(dialect.SYNC_WARP, _I, "bar.warp.sync", since=70),
+    Instruction(dialect.BARRIER, _I, "bar"),
+    Instruction(dialect.BARRIER_ARRIVE, _I, "bar.arrive"),
     # launches that overlap
-    Instruction("nvvm.griddepcontrol", _I, "griddepcontrol", since=90),
+    Instruction(dialect.AWAIT_PREVIOUS_GRID, _I, "griddepcontrol.wait", since=90),
+    Instruction(dialect.LAUNCH_DEPENDENTS, _I, "griddepcontrol.launch_dependents", since=90),
     # the threads of a warp together
-    Instruction("nvvm.elect.sync", _I, "elect.sync", since=90),
-    Instruction("nvvm.match.sync", _I, "match.any.sync", since=70),
-    Instruction("nvvm.redux.sync", _I, "redux.sync", since=80),
-    Instruction("nvvm.redux.sync", _I, "redux.sync", since=100, specific=True, when=_of_floats),
-    Instruction("nvvm.shfl.sync", _I, "shfl.sync", since=70),
-    Instruction("nvvm.vote.sync", _I, "vote.sync", since=70),
+    Instruction(dialect.ELECT, _I, "elect.sync", since=90),
+    Instruction(dialect.MATCH, _I, "match.any.sync", since=70),
+    Instruction(dialect.REDUCE, _I, "redux.sync", since=80),
+    Instruction(dialect.REDUCE, _I, "redux.sync", since=100, specific=True, when=_of_floats),
+    Instruction(dialect.SHUFFLE, _I, "shfl.sync", since=70),
+    Instruction(dialect.VOTE, _I, "vote.sync", since=70),
     # matrices in the registers of a warp
-    Instruction("nvvm.ldmatrix", _I, "ldmatrix", since=75),
-    Instruction("nvvm.ldmatrix", _I, "ldmatrix", since=100, specific=True, when=_of_bytes),
-    Instruction("nvvm.stmatrix", _I, "stmatrix", since=90),
-    Instruction("nvvm.stmatrix", _I, "stmatrix", since=100, specific=True, when=_of_bytes),
+    Instruction(LOAD_MATRIX, _I, "ldmatrix", since=75),
+    Instruction(LOAD_MATRIX, _I, "ldmatrix", since=100, specific=True, when=_of_bytes),
+    Instruction(STORE_MATRIX, _I, "stmatrix", since=90),
+    Instruction(STORE_MATRIX, _I, "stmatrix", since=100, specific=True, when=_of_bytes),
     Instruction(MMA, _I, "mma.sync", since=MATRICES_SINCE),
     *_newer_matrices(),
     # copies that go on by themselves
-    Instruction("nvvm.cp.async.commit.group", _I, "cp.async.commit_group", since=80),
-    Instruction("nvvm.cp.async.shared.global", _I, "cp.async", since=80),
-    Instruction("nvvm.cp.async.wait.group", _I, "cp.async.wait_group", since=80),
-    Instruction("nvvm.prefetch", _P, "prefetch", since=20),
+    Instruction(dialect.ASYNC_COMMIT, _I, "cp.async.commit_group", since=80),
+    Instruction(dialect.ASYNC_COPY, _I, "cp.async", since=80),
+    Instruction(dialect.ASYNC_WAIT, _I, "cp.async.wait_group", since=80),
+    Instruction(dialect.PREFETCH, _P, "prefetch", since=20),
     # time
-    Instruction("nvvm.nanosleep", _I, "nanosleep", since=70),
-    Instruction("nvvm.read.ptx.sreg.clock", _I, "%clock"),
-    Instruction("nvvm.read.ptx.sreg.clock64", _I, "%clock64", since=20),
-    Instruction("nvvm.read.ptx.sreg.globaltimer", _I, "%globaltimer", since=30),
+    Instruction(dialect.SLEEP, _I, "nanosleep", since=70),
+    Instruction(dialect.CLOCK, _I, "%clock"),
+    Instruction(dialect.CLOCK, _I, "%clock64", since=20, when=_of_64_bits),
+    Instruction(dialect.GLOBAL_TIMER, _I, "%globaltimer", since=30),
     # memory
     Instruction("llvm.alloca", _O, ".local"),
     Instruction("llvm.atomicrmw", _O, "atom", since=20),

@@ -115,7 +115,7 @@ def _pairs(kernel: Any, forms: AddressForms) -> Iterator[tuple[_Access, _Access]
                     before = None
                 else:
                     before = access
-            elif not is_pure(operation.name) and (access is None or private_place(access.pointer) is None):
+            elif not is_pure(operation) and (access is None or private_place(access.pointer) is None):
                 before = None
 
 

@@ -17,6 +17,7 @@ from triptych.targets.nvptx.expand_tile_mma import expanding_mma
 from triptych.targets.nvptx.gather_allocas import gather_allocas
 from triptych.targets.nvptx.hint_accesses import hint_accesses
 from triptych.targets.nvptx.join_hinted_accesses import joining
+from triptych.targets.nvptx.lower_simt import lower_simt
 from triptych.targets.nvptx.narrow_floats import expanding
 from triptych.targets.nvptx.order_atomics import UPDATES, ordering
 from triptych.targets.nvptx.reciprocals import DIVISIONS, multiply_reciprocals
@@ -46,6 +47,7 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
             "keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting, LOOPS
         ),
         PassSpec("join-hinted-accesses", "Newer GPUs move 32 bytes at once.", joining(architecture)),
+        PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt),
         PassSpec("hint-accesses", "LLVM has no words for caches and for ordered accesses of vectors.", hint_accesses),
         PassSpec(
             "order-atomics", "LLVM forgets the order and the scope of atomic updates.", ordering(architecture), UPDATES

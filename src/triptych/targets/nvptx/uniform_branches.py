@@ -15,12 +15,12 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
 from triptych.simt.operations import constant_of, maker
+from triptych.support.warps import WARP
 from triptych.targets.nvptx.kernels import kernels
 
 TOGETHER = frozenset({f"nvvm.{name}.sync" for name in ("shfl", "vote", "redux", "match", "bar.warp")})
 _OF_THE_BLOCK = frozenset({"gpu.block_id", "gpu.block_dim", "gpu.grid_dim"})
 _CASTS = frozenset(f"arith.{name}" for name in ("index_cast", "index_castui", "extui", "extsi", "trunci"))
-_WARP = 32
 _MARK = "// the same for the warp"
 _END = "\n}\n"
 _MARKED = re.compile(rf"mov\.pred\s+(%p\d+), %p\d+;\s*{_MARK}")
@@ -86,7 +86,7 @@ def _same_for_a_warp(kernel: Any) -> Callable[[Any], bool]:
 
 def _in_lines(x: int, y: int, z: int) -> bool:
     """Whether a warp is 32 threads that differ in x only, the first a multiple of 32."""
-    return x % _WARP == 0 or (y, z) == (1, 1)
+    return x % WARP == 0 or (y, z) == (1, 1)
 
 
 def _is_thread(value: Any) -> bool:
@@ -99,7 +99,7 @@ def _is_thread(value: Any) -> bool:
 
 def _multiple_of_warp(division: Any) -> bool:
     number = constant_of(division.operands[1])
-    return number is not None and (number if division.name == "arith.divui" else 1 << number) % _WARP == 0
+    return number is not None and (number if division.name == "arith.divui" else 1 << number) % WARP == 0
 
 
 def _mark(condition: Any) -> None:

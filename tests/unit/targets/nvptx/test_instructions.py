@@ -12,31 +12,29 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.targets.nvptx.instructions import INSTRUCTIONS, Emission
 
 PACKAGE = Path(__file__).resolve().parents[4] / "src" / "triptych"
-EMITTING = ("cute/**/*.py", "metastage/**/*.py", "ir/device_module.py", "atoms/operations.py")
-NAME = re.compile(r'"((?:nvvm|gpu|llvm|tile)\.[a-z][\w.]*)"')
+EMITTING = ("cute/**/*.py", "metastage/**/*.py", "ir/device_module.py", "atoms/operations.py", "simt/dialect.py")
+NAME = re.compile(r'"((?:simt|tile|gpu|llvm)\.[a-z][\w.]*)"')
 NO_INSTRUCTIONS = {
     "gpu.container_module",  # an attribute
     "gpu.launch_func",  # the host's
     "gpu.module",  # the file
-    "nvvm.read.ptx",  # how the names of some operations begin
 }
 
+MASK = "%m = arith.constant -1 : i32 "
+NUMBERED = "%i = arith.constant 1 : i32 %n = arith.constant 64 : i32 "
 BODIES = {
     "gpu.barrier": "gpu.barrier",
-    "nvvm.bar.warp.sync": "%m = arith.constant -1 : i32 nvvm.bar.warp.sync %m : i32",
-    "nvvm.barrier": "%i = arith.constant 1 : i32 %n = arith.constant 64 : i32 "
-    "nvvm.barrier id = %i number_of_threads = %n",
-    "nvvm.barrier.arrive": "%i = arith.constant 1 : i32 %n = arith.constant 64 : i32 "
-    "nvvm.barrier.arrive id = %i number_of_threads = %n",
-    "nvvm.match.sync": "%m = arith.constant -1 : i32 %r = nvvm.match.sync any %m, %m : i32 -> i32 USE",
-    "nvvm.redux.sync": "%m = arith.constant -1 : i32 %r = nvvm.redux.sync add %m, %m : i32 -> i32 USE",
-    "nvvm.shfl.sync": "%m = arith.constant -1 : i32 %v = nvvm.read.ptx.sreg.clock : i32 "
-    "%r = nvvm.shfl.sync bfly %m, %v, %m, %m : i32 -> i32 USE",
-    "nvvm.vote.sync": "%m = arith.constant -1 : i32 %t = arith.constant true "
-    "%r = nvvm.vote.sync ballot %m, %t -> i32 USE",
-    "nvvm.prefetch": "nvvm.prefetch level = L2, %p : !llvm.ptr<1>",
-    "nvvm.nanosleep": "%m = arith.constant 100 : i32 nvvm.nanosleep %m",
-    "nvvm.read.ptx.sreg.clock": "%r = nvvm.read.ptx.sreg.clock : i32 USE",
+    "simt.sync_warp": MASK + '"simt.sync_warp"(%m) : (i32) -> ()',
+    "simt.barrier": NUMBERED + '"simt.barrier"(%i, %n) : (i32, i32) -> ()',
+    "simt.barrier_arrive": NUMBERED + '"simt.barrier_arrive"(%i, %n) : (i32, i32) -> ()',
+    "simt.match": MASK + '%r = "simt.match"(%m, %m) : (i32, i32) -> i32 USE',
+    "simt.reduce": MASK + '%r = "simt.reduce"(%m, %m) {kind = "add"} : (i32, i32) -> i32 USE',
+    "simt.shuffle": MASK + '%v = "simt.clock"() : () -> i32 '
+    '%r = "simt.shuffle"(%m, %v, %m, %m) {kind = "bfly"} : (i32, i32, i32, i32) -> i32 USE',
+    "simt.vote": MASK + '%t = arith.constant true %r = "simt.vote"(%m, %t) {kind = "ballot"} : (i32, i1) -> i32 USE',
+    "simt.prefetch": '"simt.prefetch"(%p) : (!llvm.ptr<1>) -> ()',
+    "simt.sleep": '%m = arith.constant 100 : i32 "simt.sleep"(%m) : (i32) -> ()',
+    "simt.clock": '%r = "simt.clock"() : () -> i32 USE',
     "llvm.fence": 'llvm.fence syncscope("device") acq_rel',
 }
 STORE = "llvm.store %r, %p : i32, !llvm.ptr<1>"

@@ -10,7 +10,6 @@ from collections.abc import Iterable
 import pytest
 
 from tests.unit.targets.nvptx.tools import needs_assembler
-from triptych.atoms.operations import TILE
 from triptych.atoms.warp_mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.ir import bindings
 from triptych.ir.context import context
@@ -18,6 +17,7 @@ from triptych.ir.modules import KeptModule
 from triptych.layout import Layout, size
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
+from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.stages import Compiled, Traced
 from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
 from triptych.targets.nvptx.errors import ArchitectureError
@@ -33,7 +33,8 @@ NEWEST = {mma.name: mma for mma in WARP_MMAS.values() if mma.since > 80}
 
 def compiled(kernels: str, architecture: str) -> Compiled:
     """Kernels written as MLIR."""
-    TILE.load(context())
+    for dialect in KERNEL_DIALECTS:
+        dialect.load(context())
     smem = "llvm.mlir.global external @__smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>"
     text = f"module attributes {{gpu.container_module}} {{ gpu.module @kernels {{ {smem}\n{kernels} }} }}"
     traced = Traced("k", KeptModule(bindings.mlir().Module.parse(text, context=context())), (), ())
@@ -172,62 +173,62 @@ def test_older_gpus_refuse_newer_matrix_instructions(name: str) -> None:
     assert "sm_89 or newer" in str(caught.value)
 
 
-def matrix_load(number: int, layout: str, registers: int, shape: str = "m = 8, n = 8", element: str = "b16") -> str:
-    together = "i32" if registers == 1 else f"!llvm.struct<({', '.join(['i32'] * registers)})>"
-    attributes = (
-        f"num = {number} : i32, layout = #nvvm.mma_layout<{layout}>, shape = #nvvm.ld_st_matrix_shape<{shape}>, "
-        f"eltType = #nvvm.ld_st_matrix_elt_type<{element}>"
-    )
-    load = f"%l = nvvm.ldmatrix %s {{{attributes}}} : (!llvm.ptr<3>) -> {together}"
-    if registers == 1:
-        return f"{load} llvm.store %l, %p : i32, !llvm.ptr<1>"
-    last = f"%r = llvm.extractvalue %l[{registers - 1}] : {together}"
-    return f"{load} {last} llvm.store %r, %p : i32, !llvm.ptr<1>"
+def matrix_load(name: str, registers: int) -> str:
+    types = ", ".join(["i32"] * registers)
+    load = f'%l:{registers} = "tile.load_matrix"(%s) {{instruction = "{name}"}} : (!llvm.ptr<3>) -> ({types})'
+    return f"{load} llvm.store %l#{registers - 1}, %p : i32, !llvm.ptr<1>"
 
 
-def matrix_store(number: int, layout: str, shape: str = "m = 8, n = 8", element: str = "b16") -> str:
-    values, types = ", ".join(["%v"] * number), ", ".join(["i32"] * number)
-    return (
-        f"%v = nvvm.read.ptx.sreg.clock : i32 nvvm.stmatrix %s, {values} {{layout = #nvvm.mma_layout<{layout}>, "
-        f"shape = #nvvm.ld_st_matrix_shape<{shape}>, eltType = #nvvm.ld_st_matrix_elt_type<{element}>}} "
-        f": !llvm.ptr<3>, {types}"
-    )
+def matrix_store(name: str, registers: int) -> str:
+    values, types = ", ".join(["%v"] * registers), ", ".join(["i32"] * registers)
+    store = f'"tile.store_matrix"(%s, {values}) {{instruction = "{name}"}} : (!llvm.ptr<3>, {types}) -> ()'
+    return f"{CLOCK.format('v')} {store}"
+
+
+CLOCK = '%{} = "simt.clock"() : () -> i32'
 
 
 def copy(size: int, cache: str, *, partly: bool) -> str:
+    attributes = f'{{size = {size} : i32, cache = "{cache}"}}'
     if partly:
-        return (
-            "%n = nvvm.read.ptx.sreg.clock : i32 "
-            f"nvvm.cp.async.shared.global %s, %p, {size}, cache = {cache}, %n : !llvm.ptr<3>, !llvm.ptr<1>, i32"
-        )
-    return f"nvvm.cp.async.shared.global %s, %p, {size}, cache = {cache} : !llvm.ptr<3>, !llvm.ptr<1>"
+        types = "(!llvm.ptr<3>, !llvm.ptr<1>, i32) -> ()"
+        return f'{CLOCK.format("n")} "simt.async_copy"(%s, %p, %n) {attributes} : {types}'
+    return f'"simt.async_copy"(%s, %p) {attributes} : (!llvm.ptr<3>, !llvm.ptr<1>) -> ()'
 
 
 FORMS = {
     **{
-        f"ldmatrix.sync.aligned.m8n8.x{number}{trans}.shared.b16": (matrix_load(number, layout, number), 80, False)
+        f"ldmatrix.sync.aligned.m8n8.x{number}{trans}.shared.b16": (
+            matrix_load(f"ldmatrix.m8n8.x{number}{trans}.b16", number),
+            80,
+            False,
+        )
         for number in (1, 2, 4)
-        for layout, trans in (("row", ""), ("col", ".trans"))
+        for trans in ("", ".trans")
     },
     **{
         f"ldmatrix.sync.aligned.m16n16.x{number}.trans.shared.b8": (
-            matrix_load(number, "col", 2 * number, "m = 16, n = 16", "b8"),
+            matrix_load(f"ldmatrix.m16n16.x{number}.trans.b8", 2 * number),
             100,
             True,
         )
         for number in (1, 2)
     },
     **{
-        f"stmatrix.sync.aligned.m8n8.x{number}{trans}.shared.b16": (matrix_store(number, layout), 90, False)
+        f"stmatrix.sync.aligned.m8n8.x{number}{trans}.shared.b16": (
+            matrix_store(f"stmatrix.m8n8.x{number}{trans}.b16", number),
+            90,
+            False,
+        )
         for number in (1, 2, 4)
-        for layout, trans in (("row", ""), ("col", ".trans"))
+        for trans in ("", ".trans")
     },
-    "stmatrix.sync.aligned.m16n8.x4.trans.shared.b8": (matrix_store(4, "col", "m = 16, n = 8", "b8"), 100, True),
-    **{f"cp.async.ca.shared.global [__smem], [%rd1], {n};": (copy(n, "ca", partly=False), 80, False) for n in (4, 8)},
-    "cp.async.cg.shared.global [__smem], [%rd1], 16;": (copy(16, "cg", partly=False), 80, False),
-    "cp.async.cg.shared.global [__smem], [%rd1], 16, %r1;": (copy(16, "cg", partly=True), 80, False),
-    "cp.async.commit_group": ("nvvm.cp.async.commit.group", 80, False),
-    "cp.async.wait_group": ("nvvm.cp.async.wait.group 2", 80, False),
+    "stmatrix.sync.aligned.m16n8.x4.trans.shared.b8": (matrix_store("stmatrix.m16n8.x4.trans.b8", 4), 100, True),
+    **{f"cp.async.ca.shared.global [__smem], [%rd1], {n};": (copy(n, "all", partly=False), 80, False) for n in (4, 8)},
+    "cp.async.cg.shared.global [__smem], [%rd1], 16;": (copy(16, "global", partly=False), 80, False),
+    "cp.async.cg.shared.global [__smem], [%rd1], 16, %r1;": (copy(16, "global", partly=True), 80, False),
+    "cp.async.commit_group": ('"simt.async_commit"() : () -> ()', 80, False),
+    "cp.async.wait_group": ('"simt.async_wait"() {groups = 2 : i32} : () -> ()', 80, False),
 }
 """What PTX has, the operation it comes from, and the first GPUs that know it (only those with an `a`)."""
 

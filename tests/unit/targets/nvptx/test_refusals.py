@@ -12,6 +12,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.modules import KeptModule
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
+from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.stages import Compiled, Traced
 from triptych.targets.nvptx.errors import AssemblerError
 
@@ -24,6 +25,8 @@ def compiled(body: str) -> Compiled:
         "module attributes {gpu.container_module} { gpu.module @kernels {"
         f"gpu.func @k(%p: !llvm.ptr<1>) kernel {{ {body} gpu.return }} }} }}"
     )
+    for dialect in KERNEL_DIALECTS:
+        dialect.load(context())
     traced = Traced("k", KeptModule(bindings.mlir().Module.parse(text, context=context())), (), ())
     return SM_80.codegen(lower(traced, SM_80), CompileOptions())
 

@@ -12,7 +12,7 @@ from triptych.cute.tensors import Tensor
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 
-_MODIFIERS = {LoadCacheMode.ALWAYS: "ca", LoadCacheMode.GLOBAL: "cg"}
+_CACHES = {LoadCacheMode.ALWAYS: "all", LoadCacheMode.GLOBAL: "global"}
 _SIZES = {LoadCacheMode.ALWAYS: (32, 64, 128), LoadCacheMode.GLOBAL: (128,)}
 """Bits of the instructions. What only the common cache keeps moves as its widest accesses."""
 
@@ -24,18 +24,18 @@ class CopyG2SOp(CopyOperation):
     cache_mode: LoadCacheMode = LoadCacheMode.ALWAYS
 
     def __post_init__(self) -> None:
-        if self.cache_mode not in _MODIFIERS:
+        if self.cache_mode not in _CACHES:
             raise CopyInstructionError(
                 "no such cache mode of an asynchronous copy",
                 span=place(),
                 found=str(self.cache_mode),
-                expected=" or ".join(map(str, _MODIFIERS)),
+                expected=" or ".join(map(str, _CACHES)),
             )
 
     @property
-    def modifier(self) -> str:
-        """The cache mode in the word of the instruction set."""
-        return _MODIFIERS[self.cache_mode]
+    def cached_in(self) -> str:
+        """The cache mode in the word of the operation."""
+        return _CACHES[self.cache_mode]
 
     def layouts(self, dtype: type[Numeric], num_bits_per_copy: int) -> CopyLayouts:
         """What it moves of elements of a type: 4, 8 or 16 bytes for each thread."""
@@ -52,4 +52,4 @@ class CopyG2SOp(CopyOperation):
 
     def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
         """One asynchronous copy."""
-        copy_asynchronously(self.modifier, atom, src, dst, index)
+        copy_asynchronously(self.cached_in, atom, src, dst, index)

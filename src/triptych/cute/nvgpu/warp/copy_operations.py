@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, WARP, Form, MatrixCopy
+from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, Form, MatrixCopy
 from triptych.cute.copy_atoms import CopyAtom, CopyLayouts, CopyOperation
 from triptych.cute.copy_errors import CopyInstructionError
 from triptych.cute.matrix_copies import load_matrices, store_matrices
@@ -14,6 +14,7 @@ from triptych.cute.tensors import Tensor
 from triptych.layout import Layout, recast_layout, size
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
+from triptych.support.warps import WARP
 
 
 @dataclass(frozen=True, slots=True)

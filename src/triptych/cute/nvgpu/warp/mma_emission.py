@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from triptych.atoms.operations import MMA, TILE
+from triptych.atoms.operations import MMA
 from triptych.cute.arch.errors import DeviceOnlyError
 from triptych.cute.current_trace import tracing
 from triptych.cute.mma_atoms import MmaOperation
@@ -13,15 +13,13 @@ from triptych.cute.mma_errors import MatrixTilingError
 from triptych.cute.product_operands import Product
 from triptych.cute.register_arrays import array_of, register_offsets
 from triptych.metastage.tracing import place
-
-_WARP = 32
+from triptych.support.warps import WARP
 
 
 def emit_tile_mma(instruction: str, product: Product) -> None:
     """One `tile.mma` for all instructions of a product."""
     trace = tracing()
     builder = trace.builder
-    TILE.load(builder.context)
     operands = [product.d, product.a, product.b, product.c]
     arrays = [array_of(operand.tensor, operand.name) for operand in operands]
     attributes = {"instruction": builder.string(instruction), "tiles": _integers(product.tiles)}
@@ -48,10 +46,10 @@ def require_threads(op: MmaOperation, needed: int) -> None:
     if not all(isinstance(extent, int) for extent in kernel.block):
         return
     threads = math.prod(kernel.block)
-    if threads < needed or threads % _WARP:
+    if threads < needed or threads % WARP:
         raise MatrixTilingError(
             "the block has too few threads" if threads < needed else "the last warp of the block is not whole",
             span=place(),
             found=f"a block of {threads} threads for a product by {needed}",
-            expected=f"a multiple of {_WARP} threads, {needed} or more",
+            expected=f"a multiple of {WARP} threads, {needed} or more",
         )

@@ -26,9 +26,10 @@ from triptych.metastage.scalars import (
     Uint8,
 )
 from triptych.metastage.tracing import place
+from triptych.support.warps import WARP
 
 Shape3 = tuple[int, int, int]
-_WARP = Layout(32, 1)
+_WARP = Layout(WARP, 1)
 
 _WORDS: dict[type[Numeric], str] = {
     Float16: "f16",

@@ -10,7 +10,6 @@ from triptych.targets.cpu.simt.code import Code
 
 BARRIER_COUNT = 16
 MOST_WARPS = 32
-WARP = 32
 ARRIVED, GENERATION, SITE = 0, 1, 2
 PROGRESS, LIVE_THREADS, LIVE_WARPS = (4 * BARRIER_COUNT + i for i in range(3))
 WAITING = LIVE_WARPS + 1

@@ -86,7 +86,7 @@ def _side(warp: Warp, operation: Any, side: int, mask: Any, results: Sequence[An
 
 def _only_computes(found: Sequence[Any]) -> bool:
     """Whether a side is a few operations without effects that may as well run for nothing."""
-    return len(found) <= _CHEAP and all(is_pure(o.name) and not inner(o) and o.name not in DIVISIONS for o in found)
+    return len(found) <= _CHEAP and all(is_pure(o) and not inner(o) and o.name not in DIVISIONS for o in found)
 
 
 HANDLERS: dict[str, Callable[[Any, Any], None]] = {"scf.if": _if}

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
+from triptych.simt import dialect
 from triptych.simt.operations import element_size
+from triptych.support.warps import ALL_LANES, WARP
 from triptych.targets.cpu.simt.lanes_in_turn import each_active
 from triptych.targets.cpu.simt.memory import gather
 from triptych.targets.cpu.simt.values import Scalar, Wide
@@ -15,7 +17,7 @@ from triptych.targets.cpu.simt.values import Scalar, Wide
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
 
-WARP = 32
+_LAST = WARP - 1
 CLOCK = "clock_gettime"
 """Of the C library."""
 
@@ -29,13 +31,13 @@ _REDUCTIONS = {
     "or": ("or", "0"),
     "xor": ("xor", "0"),
 }
-"""PTX reductions: the vector reduction and its neutral number."""
+"""By kind: the vector reduction and its neutral number."""
 
 
 def source_lane(kind: str, lane: int, offset: int, mask_and_clamp: int) -> int:
-    """The lane that a shuffle reads from, by the PTX definition."""
-    segment, clamp = mask_and_clamp >> 8 & 31, mask_and_clamp & 31
-    offset &= 31
+    """The lane that a shuffle reads from, by what the dialect says of its operands."""
+    segment, clamp = mask_and_clamp >> 8 & _LAST, mask_and_clamp & _LAST
+    offset &= _LAST
     last = lane & segment | clamp & ~segment
     first = lane & segment
     source = {
@@ -49,7 +51,7 @@ def source_lane(kind: str, lane: int, offset: int, mask_and_clamp: int) -> int:
 
 
 def _kind(operation: Any) -> str:
-    return str(operation.attributes["kind"]).rpartition(" ")[2].rstrip(">")
+    return str(operation.attributes["kind"].value)
 
 
 def shuffle(warp: Warp, operation: Any) -> None:
@@ -83,11 +85,11 @@ def _source_lanes(warp: Warp, form: str, offset: Any, clamp: Any) -> Any:
         return code.value("arith.andi", (left, right), kind)
 
     given = warp.vector(clamp)
-    segment = both(code.value("arith.shrui", (given, number(8)), kind), number(31))
+    segment = both(code.value("arith.shrui", (given, number(8)), kind), number(_LAST))
     outside = code.value("arith.xori", (segment, number(-1)), kind)
     first = both(lanes, segment)
-    last = code.value("arith.ori", (first, both(both(given, number(31)), outside)), kind)
-    amount = both(warp.vector(offset), number(31))
+    last = code.value("arith.ori", (first, both(both(given, number(_LAST)), outside)), kind)
+    amount = both(warp.vector(offset), number(_LAST))
     if form == "idx":
         source = code.value("arith.ori", (first, both(amount, outside)), kind)
     else:
@@ -118,7 +120,7 @@ def participants(warp: Warp, operation: Any, members: Any) -> Any:
             span=place_of(operation),
             expected="one mask for all lanes that take part",
         )
-    if known.constant is not None and known.constant & 0xFFFFFFFF == 0xFFFFFFFF:
+    if known.constant is not None and known.constant & ALL_LANES == ALL_LANES:
         return warp.mask
     code = warp.code
     bits = code.value("vector.broadcast", (warp.scalar(members),), "vector<1xi32>")
@@ -147,7 +149,7 @@ def vote(warp: Warp, operation: Any) -> None:
     warp.set(result, Scalar(code.value("arith.ori", (none_fails, none_holds), "i1")))
 
 
-def redux(warp: Warp, operation: Any) -> None:
+def reduce(warp: Warp, operation: Any) -> None:
     value, members = operation.operands
     code, result = warp.code, operation.results[0]
     kind = str(result.type)
@@ -167,8 +169,6 @@ def match(warp: Warp, operation: Any) -> None:
     """For each lane the lanes that hold its value: one comparison for each lane."""
     members, value = operation.operands
     code, result = warp.code, operation.results[0]
-    if _kind(operation) != "any":
-        raise LoweringError("the CPU target has only match.any", span=place_of(operation))
     lanes = participants(warp, operation, members)
     vector, kind = warp.vector(value), str(value.type)
     found = code.constants([0] * WARP, "i32")
@@ -278,20 +278,20 @@ def barrier(warp: Warp, operation: Any) -> None:
 
 
 HANDLERS: dict[str, Callable[[Any, Any], None]] = {
-    "nvvm.shfl.sync": shuffle,
-    "nvvm.vote.sync": vote,
-    "nvvm.redux.sync": redux,
-    "nvvm.match.sync": match,
-    "nvvm.elect.sync": elect,
-    "nvvm.bar.warp.sync": nothing,
-    "nvvm.nanosleep": nothing,
-    "nvvm.griddepcontrol": nothing,  # the launch before this one has ended
+    dialect.SHUFFLE: shuffle,
+    dialect.VOTE: vote,
+    dialect.REDUCE: reduce,
+    dialect.MATCH: match,
+    dialect.ELECT: elect,
+    dialect.SYNC_WARP: nothing,
+    dialect.SLEEP: nothing,
+    dialect.AWAIT_PREVIOUS_GRID: nothing,  # it has ended
+    dialect.LAUNCH_DEPENDENTS: nothing,
     "gpu.barrier": barrier,
-    "nvvm.barrier": barrier,
-    "nvvm.barrier.arrive": barrier,
+    dialect.BARRIER: barrier,
+    dialect.BARRIER_ARRIVE: barrier,
     "cf.assert": check,
     "gpu.printf": say,
-    "nvvm.read.ptx.sreg.clock": clock,
-    "nvvm.read.ptx.sreg.clock64": clock,
-    "nvvm.read.ptx.sreg.globaltimer": nanoseconds,
+    dialect.CLOCK: clock,
+    dialect.GLOBAL_TIMER: nanoseconds,
 }

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir.modules import graft, operations_named
-from triptych.simt.operations import COLLECTIVES, contains
+from triptych.simt.operations import walk
+from triptych.simt.traits import traits
+from triptych.support.warps import WARP
 from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY_DECLARATION
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.blocks import BlockFunction
@@ -14,8 +16,7 @@ from triptych.targets.cpu.simt.coroutine import CoroutineKernel
 from triptych.targets.cpu.simt.plan import NotTogether
 from triptych.targets.cpu.simt.private_arrays import private_arrays
 
-WARP = 32
-HALF_WARP = 16
+HALF_WARP = WARP // 2
 _MANY_BYTES = 48
 """Kept by each thread: as vectors of 32 lanes more than the 32 registers of AVX-512 hold beside their operands."""
 _REQUESTS = f"""
@@ -47,7 +48,7 @@ def _convert(kernel: Any, module: Any) -> None:
 
 def _width(kernel: Any) -> int:
     """Lanes of a vector: a warp, or half of one where threads keep so much that the machine's registers run out."""
-    if contains(kernel, COLLECTIVES):
+    if any(traits(found).is_of_a_warp() for found in walk(kernel)):
         return WARP
     kept = sum(array.size for array in private_arrays(kernel).values() if array.by_element)
     return HALF_WARP if kept >= _MANY_BYTES else WARP

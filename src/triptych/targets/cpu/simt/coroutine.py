@@ -11,9 +11,11 @@ from typing import Any
 
 from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
-from triptych.simt.operations import BARRIERS, body, walk
+from triptych.simt.operations import body, walk
 from triptych.simt.spinning import spins
+from triptych.simt.traits import traits
 from triptych.support.kernel_errors import DeadlockError
+from triptych.support.warps import WARP
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
 from triptych.targets.cpu.simt.barrier_state import (
     ENDED,
@@ -24,7 +26,6 @@ from triptych.targets.cpu.simt.barrier_state import (
     RUNNING,
     STATE_WORDS,
     WAITING,
-    WARP,
     State,
     line_of,
     loop,
@@ -46,7 +47,7 @@ class CoroutineKernel:
         self._code = Code(Builder(module.context), WARP)
         self._name = kernel.attributes["sym_name"].value
         self._arguments = list(body(kernel).arguments)
-        self._sites = [found for found in walk(kernel) if found.name in BARRIERS or spins(found)]
+        self._sites = [found for found in walk(kernel) if traits(found).is_barrier() or spins(found)]
 
     def build(self) -> None:
         warp = WaitingWarp(self._kernel, self._module, self._code, self._name, self._sites)

@@ -73,7 +73,7 @@ class Crossings:
     def _cost_of(self, operation: Any, kind: str) -> int | None:
         if is_private(operation):  # an address that is no number: memory cannot hold it
             return 1
-        if not is_pure(operation.name) or inner(operation):
+        if not is_pure(operation) or inner(operation):
             return None
         if kind not in _CHEAP_TYPES and not kind.startswith("!llvm.ptr"):
             return None

@@ -1,4 +1,4 @@
-"""Matrices that a warp moves and multiplies: `ldmatrix`, `stmatrix`, and tiles of `mma`.
+"""Matrices that a warp moves and multiplies: the operations of `tile`.
 
 A row of a matrix is 16 bytes at the address of one lane: a matrix is loaded and stored row by row, whole. Which of its
 bytes are whose the entries of `triptych.atoms` say; here that becomes shuffles of vectors.
@@ -6,23 +6,23 @@ bytes are whose the entries of `triptych.atoms` say; here that becomes shuffles 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, REGISTER_BITS, ROW_BITS, WARP, MatrixCopy
-from triptych.atoms.operations import MMA
+from triptych.atoms.matrix_copies import MATRIX_COPIES, REGISTER_BITS, ROW_BITS, MatrixCopy
+from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
 from triptych.atoms.warp_mma import WARP_MMAS
 from triptych.ir.checks import check_attributes
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.support.kernel_errors import PartialWarpError
+from triptych.support.warps import WARP
 from triptych.targets.cpu.matrix_product import function_name, product_functions
 from triptych.targets.cpu.simt.collectives import require
 from triptych.targets.cpu.simt.memory import joined, lane_address
-from triptych.targets.cpu.simt.values import Private, Rows, Wide
+from triptych.targets.cpu.simt.values import Private, Wide
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
 ROW_BYTES = ROW_BITS // 8
 ROW_WORDS = ROW_BITS // REGISTER_BITS
 ROW = f"vector<{ROW_WORDS}xi32>"
-_MOVED = {
-    (copy.shape, copy.element, copy.count, copy.transposed, copy.is_load): copy
-    for copy in (*MATRIX_LOADS.values(), *MATRIX_STORES.values())
-    if not copy.exchanges_halves  # which is done after the same instruction
-}
 _REGISTER_BYTES = REGISTER_BITS // 8
 _WHOLE_ELEMENTS = ("b8", "b16")
 
@@ -61,10 +56,11 @@ def require_whole_warp(warp: Warp, operation: Any) -> None:
 # moving ---------------------------------------------------------------------------------------------------------
 def load_matrices(warp: Warp, operation: Any) -> None:
     require_whole_warp(warp, operation)
-    pointer, result = operation.operands[0], operation.results[0]
-    copy = _instruction(operation, int(operation.attributes["num"].value), is_load=True)
+    (pointer,) = operation.operands
+    copy = _instruction(operation)
     registers = [register for matrix in range(copy.count) for register in _load_matrix(warp, copy, pointer, matrix)]
-    warp.set(result, Rows(registers) if len(registers) > 1 else Wide(registers[0]))
+    for result, register in zip(operation.results, registers, strict=True):
+        warp.set(result, Wide(register))
 
 
 def _load_matrix(warp: Warp, copy: MatrixCopy, pointer: Any, matrix: int) -> list[Any]:
@@ -79,7 +75,7 @@ def _load_matrix(warp: Warp, copy: MatrixCopy, pointer: Any, matrix: int) -> lis
 def store_matrices(warp: Warp, operation: Any) -> None:
     require_whole_warp(warp, operation)
     pointer, *values = operation.operands
-    copy = _instruction(operation, len(values), is_load=False)
+    copy = _instruction(operation)
     places = _places(copy)
     inverse = sorted(range(len(places)), key=places.__getitem__)
     each = len(values) // copy.count
@@ -90,18 +86,16 @@ def store_matrices(warp: Warp, operation: Any) -> None:
             warp.code.store(part, lane_address(warp, pointer, matrix * copy.rows + row), ROW_BYTES)
 
 
-def _instruction(operation: Any, count: int, *, is_load: bool) -> MatrixCopy:
+def _instruction(operation: Any) -> MatrixCopy:
     """The entry that an operation is made from."""
-    words = {name: str(operation.attributes[name]) for name in ("layout", "shape", "eltType")}
-    m, n = (int(number) for number in re.findall(r"= (\d+)", words["shape"]))
-    element = words["eltType"].partition("<")[2].rstrip(">")
-    if element not in _WHOLE_ELEMENTS:
+    copy = MATRIX_COPIES[operation.attributes["instruction"].value]
+    if copy.element not in _WHOLE_ELEMENTS:
         raise LoweringError(
             "the CPU target moves matrices of elements of 8 and 16 bits that stay as they are",
             span=place_of(operation),
-            found=f"{operation.name} of {element}",
+            found=copy.name,
         )
-    return _MOVED[(m, n), element, count, "col" in words["layout"], is_load]
+    return copy
 
 
 @cache
@@ -173,7 +167,7 @@ def _table(warp: Warp, places: Sequence[int]) -> Any:
 
 
 HANDLERS: dict[str, Callable[[Any, Any], None]] = {
-    "nvvm.ldmatrix": load_matrices,
-    "nvvm.stmatrix": store_matrices,
+    LOAD_MATRIX: load_matrices,
+    STORE_MATRIX: store_matrices,
     MMA: multiply,
 }

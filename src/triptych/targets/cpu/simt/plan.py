@@ -12,22 +12,10 @@ from math import prod
 from typing import Any, TypeAlias
 
 from triptych.simt.analysis import LaneAnalysis
+from triptych.simt.dialect import BARRIER
 from triptych.simt.lanes import Level
-from triptych.simt.operations import (
-    BARRIERS,
-    COLLECTIVES,
-    CONTROL,
-    WRITES,
-    body,
-    contains,
-    inner,
-    is_pure,
-    operations,
-    writes,
-)
-
-_READS = frozenset({"llvm.load"})
-_UNSCALAR = BARRIERS | COLLECTIVES | WRITES | {"llvm.alloca", "cf.assert"}
+from triptych.simt.operations import body, has, inner, is_pure, operations, writes
+from triptych.simt.traits import Traits, traits
 
 
 class NotTogether(Exception):
@@ -111,16 +99,16 @@ class _Planner:
             return pending[0]
 
         for operation in found:
-            if operation.name in BARRIERS:
+            if traits(operation).is_barrier():
                 if not self._is_of_the_block(operation):
                     raise NotTogether(operation)
                 pending.clear()
-            elif operation.name in CONTROL and contains(operation, BARRIERS):
+            elif traits(operation).encloses and has(operation, Traits.is_barrier):
                 self._copy(segment, *_entering(operation))
                 pending.clear()
                 items.append(self._together(operation))
             elif self._is_once(operation):
-                if contains(operation, _READS) and pending and _writes(pending[0]):
+                if has(operation, lambda row: row.reads) and pending and _writes(pending[0]):
                     pending.clear()
                 elif pending:
                     # What the block computes comes before the warps' loop that is still open.
@@ -140,7 +128,7 @@ class _Planner:
             return True
         counts = [self._analysis.at(operand).constant for operand in list(barrier.operands)[1:]]
         block = self._analysis.block
-        return barrier.name == "nvvm.barrier" and block is not None and counts in ([], [prod(block)])
+        return barrier.name == BARRIER and block is not None and counts in ([], [prod(block)])
 
     def _copy(self, segment: Any, values: Sequence[Any], places: Sequence[Any]) -> None:
         for value, place in zip(values, places, strict=True):
@@ -184,9 +172,9 @@ class _Planner:
         name = operation.name
         if name == "cf.assert":
             return self._uniform(operation.operands[0])
-        if name in CONTROL:
-            return not contains(operation, _UNSCALAR) and self._all_uniform(operation)
-        if not (is_pure(name) or name == "llvm.load"):
+        if traits(operation).encloses:
+            return not has(operation, Traits.is_of_each_thread) and self._all_uniform(operation)
+        if not (is_pure(operation) or name == "llvm.load"):
             return False
         return all(is_block(self._analysis, result) for result in operation.results)
 

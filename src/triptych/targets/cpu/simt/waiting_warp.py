@@ -9,10 +9,13 @@ from triptych.ir import bindings
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft
 from triptych.simt.analysis import LaneAnalysis, Shape
+from triptych.simt.dialect import BARRIER_ARRIVE
 from triptych.simt.lanes import Level
-from triptych.simt.operations import BARRIERS, body, contains, element_size, is_pure, operations
+from triptych.simt.operations import body, element_size, has, is_pure, operations
 from triptych.simt.spinning import counts, spins, waits
+from triptych.simt.traits import Traits
 from triptych.support.kernel_errors import DivergentBarrierError
+from triptych.support.warps import WARP
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.arrays import Arrays
 from triptych.targets.cpu.simt.barrier_state import (
@@ -26,7 +29,6 @@ from triptych.targets.cpu.simt.barrier_state import (
     RUNNING,
     SITE,
     WAITING,
-    WARP,
     State,
     line_of,
     when,
@@ -155,7 +157,7 @@ class WaitingWarp(Arrays):
         state.add(PROGRESS, 1)
         complete = code.compare("uge", arrived, expected)
         when(code, complete, lambda: self._release(first))
-        if operation.name == "nvvm.barrier.arrive":
+        if operation.name == BARRIER_ARRIVE:
             return
         self._wait_at(warp.number, site)
         waiting = code.operation("scf.while", regions=2)
@@ -287,9 +289,9 @@ def _goes_on(branch: Any, taken: Any) -> bool:
     """Whether a thread on the other side of a branch meets others there, or has something to do behind it."""
     inside, siblings = operations(taken.block), operations(branch.block)
     other = [found for side in range(2) for found in operations(body(branch, side)) if found not in inside]
-    meets = any(contains(found, BARRIERS) or waits(found) for found in other)
+    meets = any(has(found, Traits.is_barrier) or waits(found) for found in other)
     return meets or not all(_idle(found) for found in siblings[siblings.index(branch) + 1 :])
 
 
 def _idle(operation: Any) -> bool:
-    return is_pure(operation.name) or operation.name in ("scf.yield", "gpu.return")
+    return operation.name in ("scf.yield", "gpu.return") or is_pure(operation)

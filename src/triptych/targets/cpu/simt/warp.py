@@ -14,6 +14,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
 from triptych.simt.analysis import LaneAnalysis
 from triptych.simt.operations import dimension, element_indices, element_size, is_pure
+from triptych.support.warps import WARP
 from triptych.targets.cpu.simt import (
     atomics,
     branching,
@@ -150,11 +151,11 @@ class Warp:
             self._index(operation, name)
         elif name == "llvm.getelementptr":
             self._address(operation)
-        elif name == "arith.constant" or (is_pure(name) and not len(operation.operands)):
+        elif name == "arith.constant" or (is_pure(operation) and not len(operation.operands)):
             self._copy_constant(operation)
         elif name == "arith.select":
             self._select(operation)
-        elif is_pure(name):
+        elif is_pure(operation):
             self.elementwise(operation)
         else:
             raise LoweringError(
@@ -168,7 +169,7 @@ class Warp:
 
     def _is_number(self, operation: Any, name: str) -> bool:
         """Whether the analysis knows the number of lane 0, so that nothing need be computed."""
-        if not is_pure(name) or len(operation.results) != 1:
+        if not is_pure(operation) or len(operation.results) != 1:
             return False
         result = operation.results[0]
         number, kind = self.analysis.at(result).constant, str(result.type)
@@ -242,9 +243,9 @@ class Warp:
         self.set(result, Scalar(self.code.value("arith.index_castui", (value,), "index")))
 
     def _lane_id(self) -> Emitted:
-        if self.code.width == 32:
+        if self.code.width == WARP:
             return Scalar(self.code.constant(0, "index"))
-        inside = self.code.value("arith.andi", (self.first_thread(), self.code.constant(31, "i32")), "i32")
+        inside = self.code.value("arith.andi", (self.first_thread(), self.code.constant(WARP - 1, "i32")), "i32")
         return Scalar(self.code.value("arith.index_castui", (inside,), "index"))
 
     def first_thread(self) -> Any:

@@ -1,0 +1,168 @@
+"""What every operation of a kernel does to other threads: the one table that analyses and targets ask.
+
+Input: the name of an operation. Output: its `Traits`. An operation without an entry is an error where it is asked
+about: to take it for one that does nothing would be wrong code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
+from triptych.ir.errors import LoweringError
+from triptych.ir.location import place_of
+from triptych.simt import dialect
+
+
+class Scope(StrEnum):
+    """Whom an operation concerns beside the thread that executes it."""
+
+    THREAD = "the thread alone"
+    WARP = "the lanes of its warp"
+    BLOCK = "the threads of its block"
+    GRID = "everybody"
+
+
+class Result(StrEnum):
+    """How alike the results of the lanes of a warp are."""
+
+    OF_OPERANDS = "as alike as the operands"
+    UNIFORM = "one for the warp, whatever the operands are"
+    DIVERGENT = "a lane's own, whatever the operands are"
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """One row of the table."""
+
+    scope: Scope = Scope.THREAD
+    collective: bool = False
+    """Threads of the scope execute it together, or count each other there."""
+    suspends: bool = False
+    """A thread may wait there for others."""
+    reads: bool = False
+    """Memory that others may write."""
+    writes: bool = False
+    """What others read, or it decides when they do."""
+    result: Result = Result.OF_OPERANDS
+    allocates: bool = False
+    """Memory that each thread has for itself."""
+    stops: bool = False
+    """It may end the kernel."""
+    encloses: bool = False
+    """Control flow: it does what is inside it."""
+    repeatable: bool = True
+    """As far as the above allows, it may run again, or not at all."""
+
+    def is_barrier(self) -> bool:
+        """Whether threads of a block wait for each other there, or are counted."""
+        return self.collective and self.scope is Scope.BLOCK
+
+    def is_of_a_warp(self) -> bool:
+        """Whether the lanes of a warp do it together."""
+        return self.collective and self.scope is Scope.WARP
+
+    def is_of_each_thread(self) -> bool:
+        """Whether nobody can do it for other threads, even where all have the same operands."""
+        return self.collective or self.writes or self.allocates or self.stops
+
+    def is_pure(self) -> bool:
+        """Whether an operation only computes: it may run once for many threads, again, or not at all."""
+        return self.repeatable and not (self.is_of_each_thread() or self.suspends or self.reads or self.encloses)
+
+
+_COMPUTES = Traits()
+_IDENTITY = Traits(result=Result.DIVERGENT)
+_MEETING = Traits(Scope.WARP, collective=True, suspends=True, result=Result.DIVERGENT)
+_AGREEMENT = Traits(Scope.WARP, collective=True, suspends=True, result=Result.UNIFORM)
+_BARRIER = Traits(Scope.BLOCK, collective=True, suspends=True)
+_LOAD = Traits(Scope.GRID, reads=True)
+_STORE = Traits(Scope.GRID, writes=True)
+_UPDATE = Traits(Scope.GRID, reads=True, writes=True, result=Result.DIVERGENT)
+_ANYTHING = Traits(Scope.GRID, reads=True, writes=True, result=Result.DIVERGENT, repeatable=False)
+_MOMENT = Traits(result=Result.UNIFORM, repeatable=False)
+_ONCE = Traits(repeatable=False)
+_CONTROL = Traits(encloses=True)
+
+TRAITS: dict[str, Traits] = {
+    # lanes of a warp
+    dialect.SHUFFLE: _MEETING,
+    dialect.MATCH: _MEETING,
+    dialect.ELECT: _MEETING,
+    dialect.VOTE: _AGREEMENT,
+    dialect.REDUCE: _AGREEMENT,
+    dialect.SYNC_WARP: Traits(Scope.WARP, collective=True, suspends=True),
+    MMA: Traits(Scope.WARP, collective=True, reads=True, writes=True),
+    LOAD_MATRIX: Traits(Scope.WARP, collective=True, reads=True, result=Result.DIVERGENT),
+    STORE_MATRIX: Traits(Scope.WARP, collective=True, writes=True),
+    # threads of a block
+    "gpu.barrier": _BARRIER,
+    dialect.BARRIER: _BARRIER,
+    dialect.BARRIER_ARRIVE: Traits(Scope.BLOCK, collective=True),
+    # grids
+    dialect.AWAIT_PREVIOUS_GRID: Traits(Scope.GRID, suspends=True),
+    dialect.LAUNCH_DEPENDENTS: Traits(Scope.GRID, repeatable=False),
+    # copies that go on by themselves
+    dialect.ASYNC_COPY: Traits(Scope.BLOCK, reads=True, writes=True),
+    dialect.ASYNC_COMMIT: _ONCE,
+    dialect.ASYNC_WAIT: Traits(suspends=True),
+    dialect.PREFETCH: _ONCE,
+    # time
+    dialect.CLOCK: _MOMENT,
+    dialect.GLOBAL_TIMER: _MOMENT,
+    dialect.SLEEP: _ONCE,
+    # which thread this is
+    "gpu.thread_id": _IDENTITY,
+    "gpu.lane_id": _IDENTITY,
+    **dict.fromkeys(("gpu.block_id", "gpu.block_dim", "gpu.grid_dim"), _COMPUTES),
+    # memory
+    "llvm.load": _LOAD,
+    "llvm.store": _STORE,
+    "llvm.atomicrmw": _UPDATE,
+    "llvm.cmpxchg": _UPDATE,
+    "llvm.fence": _STORE,
+    "llvm.alloca": Traits(allocates=True, result=Result.DIVERGENT),
+    # calls of what is not ours
+    "gpu.printf": _STORE,
+    "llvm.inline_asm": _ANYTHING,
+    "llvm.call": _ANYTHING,
+    "func.call": _ANYTHING,
+    "llvm.call_intrinsic": _ONCE,  # only those that compute; which one it is an attribute says
+    # control flow
+    **dict.fromkeys(("scf.for", "scf.if", "scf.while"), _CONTROL),
+    **dict.fromkeys(("scf.yield", "scf.condition", "gpu.return"), _ONCE),
+    "cf.assert": Traits(stops=True),
+    # numbers and addresses
+    **dict.fromkeys(
+        (
+            *("llvm.getelementptr", "llvm.mlir.addressof", "llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast"),
+            *("llvm.bitcast", "llvm.mlir.poison", "llvm.mlir.undef", "llvm.mlir.zero", "llvm.mlir.constant"),
+            *("llvm.extractvalue", "ub.poison"),
+        ),
+        _COMPUTES,
+    ),
+    # the operations of `vector` that do not only compute
+    **dict.fromkeys(("vector.load", "vector.maskedload", "vector.expandload", "vector.gather"), _LOAD),
+    **dict.fromkeys(("vector.store", "vector.maskedstore", "vector.compressstore", "vector.scatter"), _STORE),
+    **dict.fromkeys(("vector.transfer_read", "vector.transfer_write", "vector.print"), _ANYTHING),
+}
+_COMPUTING_DIALECTS = frozenset({"arith", "math", "vector"})
+"""All their other operations only compute."""
+
+
+def traits(operation: Any) -> Traits:
+    """The row of an operation."""
+    name = operation.name
+    found = TRAITS.get(name)
+    if found is None and name.partition(".")[0] in _COMPUTING_DIALECTS:
+        found = _COMPUTES
+    if found is None:
+        raise LoweringError(
+            f"nobody has said what {name} does to other threads",
+            span=place_of(operation),
+            found=str(operation)[:200],
+            expected="an operation with an entry in `triptych.simt.traits`",
+        )
+    return found
