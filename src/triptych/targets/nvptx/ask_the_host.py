@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from triptych.ir.launch import launches
 from triptych.ir.modules import operations_named
 from triptych.ir.signature import Signature, signature_of
 from triptych.targets.nvptx.extents import extents_given
 from triptych.targets.nvptx.floor_divisions import LAST_OF_FLOOR
 from triptych.targets.nvptx.host_values import HostSide
 from triptych.targets.nvptx.kernels import kernels
-from triptych.targets.nvptx.launches import launched, launches
 from triptych.targets.nvptx.leading_checks import CHECK, check_on_the_host
 from triptych.targets.nvptx.reciprocals import DIVISIONS, ask_for_reciprocals
 
@@ -29,7 +29,7 @@ def ask_with(module: Any, signature: Signature) -> None:
     found = {kernel.attributes["sym_name"].value: kernel for kernel in kernels(module)}
     with module.context:
         for launch in launches(module):
-            kernel = found[launched(launch)]
+            kernel = found[launch.kernel]
             operations = operations_named(kernel, CHECK, LAST_OF_FLOOR, *DIVISIONS)
             if operations:
                 side = HostSide(kernel, launch, extents_given(module, signature, launch))

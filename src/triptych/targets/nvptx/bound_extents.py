@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.launch import launches
 from triptych.ir.signature import signature_of
 from triptych.targets.nvptx.extents import extents_given
 from triptych.targets.nvptx.kernels import kernels
-from triptych.targets.nvptx.launches import launched, launches
 
 
 def bound_extents(module: Any) -> None:
     """State the range of every argument that a launch takes over from the host function's tensors."""
-    of_kernels = {launched(launch): launch for launch in launches(module)}
+    of_kernels = {launch.kernel: launch for launch in launches(module)}
     if not of_kernels:
         return
     signature = signature_of(module)

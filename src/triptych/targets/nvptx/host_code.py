@@ -12,6 +12,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
+from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import KeptModule, copy_module, function, graft, operations_named
 from triptych.ir.signature import Signature
@@ -22,10 +23,6 @@ from triptych.targets.nvptx.ask_the_host import ask_with
 from triptych.targets.nvptx.launch_code import LaunchCode, launch_function
 
 _CONTAINER = "gpu.container_module"
-_CLUSTER_X, _ARGUMENTS, _STREAM = 7, 11, 12
-"""Places among the segments of a launch's operands: nothing, six dimensions, a cluster, shared memory, arguments, a
-stream."""
-_COOPERATIVE, _OVERLAPPING = "triptych.cooperative", "triptych.use_pdl"
 _GLOBAL_MEMORY = "!llvm.ptr<1>"
 
 
@@ -44,7 +41,7 @@ def host_program(traced: Traced) -> Traced:
     with module.context:
         record = _take_record(host)
         numbers = {name: i for i, name in enumerate(kernel_names(traced))}
-        for i, launch in enumerate(operations_named(host, "gpu.launch_func")):
+        for i, launch in enumerate(launches(module)):
             _call_driver(module, launch, f"{traced.name}.launch{i}", numbers, record)
         for device in operations_named(module, "gpu.module"):
             device.erase()
@@ -79,23 +76,21 @@ def _take_record(host: Any) -> Any:
     return record
 
 
-def _call_driver(module: Any, launch: Any, symbol: str, numbers: dict[str, int], record: Any) -> None:
+def _call_driver(module: Any, launch: Launch, symbol: str, numbers: dict[str, int], record: Any) -> None:
     ir = bindings.mlir()
-    segments = list(ir.DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))
-    operands = list(launch.operands)[segments[0] :]
-    arguments = operands[sum(segments[1:_ARGUMENTS]) :][: segments[_ARGUMENTS]]
+    operation, operands = launch.operation, launch.values
     code = LaunchCode(
         symbol,
-        numbers[ir.SymbolRefAttr(launch.attributes["kernel"]).value[-1]],
-        [stored_type(str(argument.type)) for argument in arguments],
-        clustered=bool(segments[_CLUSTER_X]),
-        cooperative=_COOPERATIVE in launch.attributes,
-        overlapping=_OVERLAPPING in launch.attributes,
-        streamed=bool(segments[_STREAM]),
+        numbers[launch.kernel],
+        [stored_type(str(argument.type)) for argument in launch.arguments],
+        clustered=bool(launch.cluster),
+        cooperative=launch.cooperative,
+        overlapping=launch.overlapping,
+        streamed=launch.stream is not None,
     )
     graft(module, launch_function(code))
     builder = Builder(module.context)
-    builder.insertion = ir.InsertionPoint(launch)
+    builder.insertion = ir.InsertionPoint(operation)
     attributes = builder.call(len(operands) + 1, callee=builder.attribute(f'@"{symbol}"'))
-    builder.operation("llvm.call", [record, *operands], (), launch.location, attributes)
-    launch.erase()
+    builder.operation("llvm.call", [record, *operands], (), operation.location, attributes)
+    operation.erase()
