@@ -22,7 +22,7 @@ def compiled(body: str) -> Compiled:
     """A kernel of one pointer, written as MLIR."""
     text = (
         "module attributes {gpu.container_module} { gpu.module @kernels {"
-        f"gpu.func @k(%p: !llvm.ptr<1>) kernel {{ {body} gpu.return }} }} }}"
+        f"gpu.func @k(%p: !llvm.ptr<1>) kernel {{ {body} gpu.return }} }} func.func @k() {{ return }} }}"
     )
     traced = Traced("k", KeptModule(bindings.mlir().Module.parse(text, context=context())), (), ())
     return SM_80.codegen(lower(traced, SM_80), CompileOptions())
