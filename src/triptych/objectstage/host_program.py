@@ -41,7 +41,7 @@ def _take_record(host: Any) -> Any:
 
 
 def _call(module: Any, launch: Launch, symbol: str, kernel: int, record: Any) -> None:
-    operation, operands = launch.operation, launch.values
+    operation = launch.operation
     code = LaunchCode(
         symbol,
         kernel,
@@ -54,9 +54,18 @@ def _call(module: Any, launch: Launch, symbol: str, kernel: int, record: Any) ->
     graft(module, launch_function(code))
     builder = Builder(module.context)
     builder.insertion = bindings.mlir().InsertionPoint(operation)
+    operands = [_as_stored(value, builder, operation.location) for value in launch.values]
     attributes = builder.call(len(operands) + 1, callee=builder.attribute(f'@"{symbol}"'))
     builder.operation("llvm.call", [record, *operands], (), operation.location, attributes)
     operation.erase()
+
+
+def _as_stored(value: Any, builder: Builder, location: Any) -> Any:
+    """A narrow float as a type that functions of LLVM can take. What the cast does, the host's target knows."""
+    kind = stored_type(str(value.type))
+    if kind == str(value.type):
+        return value
+    return builder.value("builtin.unrealized_conversion_cast", (value,), builder.type(kind), location)
 
 
 def _refuse_tensor_accesses(module: Any) -> None:

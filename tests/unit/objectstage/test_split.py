@@ -10,7 +10,7 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.ir.errors import LoweringError
 from triptych.ir.modules import operation_names
-from triptych.ir.passes import run_passes
+from triptych.ir.passes import run_passes, verify
 from triptych.objectstage.host_program import HOST_CHECKS
 from triptych.objectstage.lower import lower
 from triptych.objectstage.split import split
@@ -51,6 +51,23 @@ def test_passes_in_front_see_both_parts_once() -> None:
     split(traced("relu"), [PassSpec("look", "A test looks.", lambda module: seen.append(operation_names(module)))])
     (names,) = seen
     assert names.issuperset({"gpu.launch_func", "gpu.func", "func.func"})
+
+
+@tt.kernel
+def fill(x: cute.Tensor, small: tt.Float8E4M3FN, wide: tt.TFloat32) -> None:
+    x[0] = small.to(tt.Float32) + wide.to(tt.Float32)
+
+
+@tt.jit
+def filled(x: cute.Tensor, small: tt.Float8E4M3FN, wide: tt.TFloat32) -> None:
+    fill(x, small, wide).launch(grid=1, block=1)
+
+
+def test_host_programs_are_well_formed_with_narrow_floats() -> None:
+    program = tt.compile(filled, vector(), 1.0, 1.0, target="cpu")._loaded.compiled.lowered.traced
+    host = split(program, ()).host
+    verify(host.module.read())
+    assert "unrealized_conversion_cast" not in lower(host, find_target(HOST)).mlir
 
 
 @tt.jit
