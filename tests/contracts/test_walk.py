@@ -16,7 +16,9 @@ WALK = ROW.findall((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
 
 def test_walks_have_all_their_hops() -> None:
     call, launch, gpu = [*"123456678"], [*"123456677899"], [*"12345678"]
-    assert [hop for hop, _, _ in WALK] == call + launch + gpu, "some hops have two names, as a pass list and what runs it"
+    assert [hop for hop, _, _ in WALK] == call + launch + gpu, (
+        "some hops have two names, as a pass list and what runs it"
+    )
 
 
 @pytest.mark.parametrize(("module", "name"), [(module, name) for _, module, name in WALK])
