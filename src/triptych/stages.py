@@ -1,13 +1,14 @@
 """The nouns of the three stages: what each stage hands to the next, frozen and printable.
 
-`Source -> Rewritten` (pre-stage) `-> Traced` (meta-stage) `-> Lowered -> Compiled -> Loaded` (object-stage).
+`Source -> Rewritten` (pre-stage) `-> Traced` (meta-stage) `-> Lowered -> Compiled -> Loaded` (object-stage). For a
+target that runs kernels only the object-stage begins with `Traced -> Split`.
 MLIR modules inside them are opaque handles, so this file needs no MLIR.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any
 
@@ -83,6 +84,10 @@ class Leaf:
     dtype: str
     memory: Memory | None = None
 
+    def on_devices(self, devices: tuple[int, ...]) -> Leaf:
+        """The same with a tensor, if it is one, that is in memory of these kinds."""
+        return self if self.memory is None else replace(self, memory=replace(self.memory, devices=devices))
+
     @property
     def type_text(self) -> str:
         """The type as a person reads it; what a call will tell of a tensor is `?`."""
@@ -133,6 +138,18 @@ class Traced:
 
 
 @dataclass(frozen=True, slots=True)
+class Split:
+    """A traced program as two: one for the machine of the caller, one for a device that runs kernels only."""
+
+    host: Traced
+    """Its launches call a driver. It takes one argument more, the address of a `LaunchRecord`."""
+    device: Traced
+    """The kernels, without the function that launches them."""
+    kernels: tuple[str, ...]
+    """Their names, in the order in which the host counts them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Lowered:
     """The target's dialect of LLVM, and its text after the pass list ran (`mlir`) and as LLVM IR (`llvm`)."""
 
@@ -142,6 +159,10 @@ class Lowered:
     text: KeptText
     entry: str
     """Symbol of the packed entry point."""
+    host: Traced | None = None
+    """The host program, where this is the device's."""
+    kernels: tuple[str, ...] = ()
+    """The device's, in the order in which the host program counts them."""
 
     @property
     def mlir(self) -> str:
@@ -163,6 +184,8 @@ class Compiled:
     options: Mapping[str, Any] = field(default_factory=dict)
     views: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
     """Other forms that the target can show, by name: `ptx`, `cubin`, `sass`, `resources`."""
+    host: Callable[[], Compiled] | None = None
+    """The host program, compiled when someone first calls it: code for a GPU that is not here needs none."""
 
     @property
     def assembly(self) -> str:

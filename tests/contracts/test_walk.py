@@ -1,4 +1,4 @@
-"""The walks in ARCHITECTURE.md, from a call and from a launch to running code, name things that exist."""
+"""The walks in ARCHITECTURE.md, from a call and from a launch to running code and to a GPU, name things that exist."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ WALK = ROW.findall((ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8"))
 
 
 def test_walks_have_all_their_hops() -> None:
-    call, launch = [*"123456678"], [*"123456677899"]
-    assert [hop for hop, _, _ in WALK] == call + launch, "some hops have two names, as a pass list and what runs it"
+    call, launch, gpu = [*"123456678"], [*"123456677899"], [*"12345678"]
+    assert [hop for hop, _, _ in WALK] == call + launch + gpu, (
+        "some hops have two names, as a pass list and what runs it"
+    )
 
 
 @pytest.mark.parametrize(("module", "name"), [(module, name) for _, module, name in WALK])

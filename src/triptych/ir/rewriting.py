@@ -1,44 +1,69 @@
-"""Lowering by rules: a pass that replaces every operation of a name by what a Python function builds in its place."""
+"""Lowering by rules: operations are replaced by what a Python function builds in their place.
+
+`replacing` makes a pass of rules by name. A pass that finds its operations in another way hands them to `replace_each`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.expressions import Place
 from triptych.ir.modules import operations_named
 
 
 class Replacement:
     """One operation that is being replaced. What is built goes before it and keeps its place in the user's source."""
 
-    def __init__(self, operation: Any) -> None:
-        self._operation = operation
-        self._builder = Builder(operation.context)
-        self._builder.insertion = bindings.mlir().InsertionPoint(operation)
-        self.operands: tuple[Any, ...] = tuple(operation.operands)
+    def __init__(self, operation: Any, builder: Builder, attribute: Callable[[str], Any]) -> None:
+        builder.insertion = bindings.mlir().InsertionPoint(operation)
+        self.operation = operation
+        self.builder = builder
+        self.attribute = attribute
+        """Any attribute by its text, which is read once for all operations of a pass."""
+
+    @property
+    def operands(self) -> tuple[Any, ...]:
+        return tuple(self.operation.operands)
+
+    @property
+    def place(self) -> Place:
+        """Where a formula is built that stands for the operation."""
+        return Place(self.builder, self.operation.location)
 
     def value(
         self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None
     ) -> Any:
         """Build an operation with one result of the MLIR type written `result`."""
-        kind, place = self._builder.type(result), self._operation.location
-        return self._builder.value(name, operands, kind, place, attributes)
+        kind, place = self.builder.type(result), self.operation.location
+        return self.builder.value(name, operands, kind, place, attributes)
+
+    def effect(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> None:
+        """Build an operation without results."""
+        self.builder.operation(name, operands, (), self.operation.location, attributes)
 
     def integer(self, type_text: str, value: int) -> Any:
         """Build an integer constant."""
-        return self.value("arith.constant", (), type_text, {"value": self._builder.integer(type_text, value)})
+        return self.value("arith.constant", (), type_text, {"value": self.builder.integer(type_text, value)})
+
+    def element(self, vector: Any, place: int, kind: str) -> Any:
+        """Build the extraction of one element of a vector."""
+        return self.value(
+            "vector.extract", (vector,), kind, {"static_position": self.attribute(f"array<i64: {place}>")}
+        )
 
     def finish(self, values: Sequence[Any]) -> None:
         """Let `values` stand for the operation's results and erase it."""
-        for result, value in zip(list(self._operation.results), values, strict=True):
+        for result, value in zip(list(self.operation.results), values, strict=True):
             result.replace_all_uses_with(value)
-        self._operation.erase()
+        self.operation.erase()
 
 
-Rule = Callable[[Replacement], Sequence[Any]]
-"""Builds what replaces an operation and returns the values that stand for its results."""
+Rule = Callable[[Replacement], Sequence[Any] | None]
+"""Builds what replaces an operation and returns the values that stand for its results; None leaves it as it is."""
 
 
 def replacing(rules: Mapping[str, Rule]) -> Callable[[Any], None]:
@@ -46,8 +71,19 @@ def replacing(rules: Mapping[str, Rule]) -> Callable[[Any], None]:
 
     def run(module: Any) -> None:
         for name, rule in rules.items():
-            for operation in operations_named(module, name):
-                replacement = Replacement(operation)
-                replacement.finish(rule(replacement))
+            replace_each(operations_named(module, name), rule)
 
     return run
+
+
+def replace_each(operations: Iterable[Any], rule: Rule) -> None:
+    """Apply a rule to operations that were collected before: nothing may be changed during a walk."""
+    builder: Builder | None = None
+    for operation in operations:
+        if builder is None:
+            builder = Builder(operation.context)
+            attribute = cache(builder.attribute)
+        replacement = Replacement(operation, builder, attribute)
+        values = rule(replacement)
+        if values is not None:
+            replacement.finish(values)

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.ir import bindings
+from triptych.ir.launch import LAUNCH, Launch
 from triptych.ir.modules import operations_named
 from triptych.support.forking import lazy
 
 _READS = frozenset({"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"})
 _DERIVES = frozenset({"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast", "arith.select", "llvm.select"})
-_LAUNCH = "gpu.launch_func"
 _TO_INTEGER = "llvm.ptrtoint"
 
 
@@ -43,12 +42,11 @@ class WrittenMemory:
         """The pointer that an operation makes of the one it is given; None when it does something else with it."""
         if user.name in _DERIVES:
             return user.results[0]
-        kernel = self._kernels.get(str(user.attributes["kernel"]).rpartition("@")[2]) if user.name == _LAUNCH else None
-        if kernel is None:
+        if user.name != LAUNCH:
             return None
-        arguments = list(kernel.regions[0].blocks[0].arguments)
-        place = operand - (len(user.operands) - _streams(user) - len(arguments))
-        return arguments[place] if place >= 0 else None
+        launch = Launch(user)
+        kernel, place = self._kernels.get(launch.kernel), launch.argument_of_operand(operand)
+        return None if kernel is None or place is None else kernel.regions[0].blocks[0].arguments[place]
 
     @lazy
     def _kernels(self) -> dict[str, Any]:
@@ -61,8 +59,3 @@ class WrittenMemory:
 
     def _all(self, name: str) -> list[Any]:
         return operations_named(self._module.operation, name)
-
-
-def _streams(launch: Any) -> int:
-    """How many operands follow the kernel's arguments."""
-    return int(list(bindings.mlir().DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"]))[-1])

@@ -14,6 +14,7 @@ from typing import Any, Unpack
 from triptych.ir.device_module import NAME as MODULE
 from triptych.ir.device_module import DeviceModule
 from triptych.ir.errors import LoweringError
+from triptych.ir.launch import LAUNCH, launch_parts
 from triptych.ir.passes import verify
 from triptych.metastage import places
 from triptych.metastage.arguments import Parameter, arrange
@@ -213,20 +214,26 @@ def _emit_launch(
     trace: Trace, kernel: KernelBody, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any]
 ) -> None:
     builder = trace.builder
-    dimensions = [lift(n, Int32.info, trace) for n in (*shape.grid, *shape.block)]
+    grid, block = ([lift(n, Int32.info, trace) for n in dimensions] for dimensions in (shape.grid, shape.block))
     cluster = [lift(n, Int32.info, trace) for n in options.cluster] if options.cluster != (1, 1, 1) else []
     size = lift(launch_bytes(trace, kernel, options.smem), Int32.info, trace)
     if kernel.size_argument is not None:
         values = [*values, size]
     stream = launch_stream(options.stream, trace)
-    segments = [0, *[1] * 6, *[1 if cluster else 0] * 3, 1, len(values), len(stream)]
-    attributes = {
-        "kernel": builder.attribute(f"@{MODULE}::@{kernel.name}"),
-        "operandSegmentSizes": builder.attribute(f"array<i32: {', '.join(map(str, segments))}>"),
-    }
-    asked = {"cooperative": options.cooperative, "use_pdl": options.use_pdl, "event": options.event}
-    attributes |= {f"triptych.{name}": builder.attribute("unit") for name, wanted in asked.items() if wanted}
-    trace.operation("gpu.launch_func", [*dimensions, *cluster, size, *values, *stream], (), attributes)
+    operands, attributes = launch_parts(
+        builder,
+        f"@{MODULE}::@{kernel.name}",
+        grid=grid,
+        block=block,
+        cluster=cluster,
+        shared_bytes=size,
+        arguments=values,
+        stream=stream,
+        cooperative=options.cooperative,
+        overlapping=options.use_pdl,
+        records_event=options.event,
+    )
+    trace.operation(LAUNCH, operands, (), attributes)
 
 
 def _returns(function: FunctionType, returned: Any) -> ReturnValueError:

@@ -20,7 +20,7 @@ from triptych.narrow_floats.operations import RULES, Kind, Task, expand
 from triptych.narrow_floats.storage import stored_type
 from triptych.support.float_formats import FLOAT_FORMATS
 
-_MOVES = ("scf.", "cf.", "func.", "gpu.", "vector.", "llvm.", "ub.")
+_MOVES = ("scf.", "cf.", "func.", "gpu.", "vector.", "llvm.", "ub.", "builtin.")
 """Dialects whose operations only move values, where `RULES` does not name them: a new type is all they need."""
 
 _HALVES = frozenset({"f16", "bf16"})

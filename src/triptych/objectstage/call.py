@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from triptych.objectstage.target import Target
+from triptych.objectstage.target import HOST, Target, find_target
 from triptych.stages import Compiled, Loaded
 
 
 def load(compiled: Compiled, target: Target) -> Loaded:
     """Load for a target. `Loaded.call` is the native entry point itself: no Python stands between."""
     return target.load(compiled)
+
+
+def load_host(compiled: Compiled) -> Loaded:
+    """The host program of a target that runs kernels only."""
+    assert compiled.host is not None, "the object-stage has split the program"
+    return load(compiled.host(), find_target(HOST))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from triptych.ir.llvm_bridge import to_llvm_ir
 from triptych.ir.modules import KeptModule, copy_module
 from triptych.ir.passes import PassRecord, run_passes, verify
 from triptych.ir.signature import Signature, attach_signature
+from triptych.objectstage.split import split
 from triptych.objectstage.target import CompileOptions, Target
 from triptych.stages import Lowered, PassSpec, Traced
 from triptych.support.kept_text import KeptText
@@ -20,16 +22,26 @@ def lower(
     observe: Callable[[PassRecord], None] | None = None,
     options: CompileOptions | None = None,
 ) -> Lowered:
-    """Lower for a target: the language's own passes, then the target's.
+    """Lower for a target: the language's own passes, then the target's. Of a split program, the device's part.
 
     `traced.module` stays as it is, so it can be lowered again.
     """
     if language_passes:
         verify(traced.module.read())  # a language emits operations of its own, and its passes may rely on their form
+    tables = target.line_tables if options is not None and options.line_info else ()
+    passes = (*target.pipeline, *tables)
+    if target.before_split is None:
+        return _lower(traced, target, (*language_passes, *passes), observe)
+    parts = split(traced, (*language_passes, *target.before_split), observe)
+    return replace(_lower(parts.device, target, passes, observe), traced=traced, host=parts.host, kernels=parts.kernels)
+
+
+def _lower(
+    traced: Traced, target: Target, passes: Sequence[PassSpec], observe: Callable[[PassRecord], None] | None
+) -> Lowered:
     module = copy_module(traced.module.read())
     attach_signature(module, Signature(traced.name, traced.parameters, traced.results))
-    tables = target.line_tables if options is not None and options.line_info else ()
-    run_passes(module, (*language_passes, *target.pipeline, *tables), observe)
+    run_passes(module, passes, observe)
     llvm = to_llvm_ir(module)
     return Lowered(
         traced=traced,

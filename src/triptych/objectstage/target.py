@@ -68,6 +68,9 @@ class Target:
     """Begin, without waiting, what can run while Python still traces."""
     info: Callable[[], Mapping[str, str]]
     """What else decides the generated code: the machine and the versions of the tools."""
+    before_split: tuple[PassSpec, ...] | None = None
+    """What runs before the pipeline on launches and kernels together, for a target that runs kernels only: its pipeline
+    sees no host function, which `HOST` compiles. None for a target that runs both."""
     line_tables: tuple[PassSpec, ...] = ()
     """What runs after the pipeline when the user asks for the Python lines of instructions."""
 
@@ -86,6 +89,10 @@ TARGETS: Registry[Target | TargetFamily] = Registry(
     "triptych.targets",
     builtin={"cpu": "triptych.targets.cpu:TARGET", "nvptx": "triptych.targets.nvptx:TARGET"},
 )
+
+
+HOST = "cpu"
+"""The target that compiles the host functions of others."""
 
 
 def find_target(name: str) -> Target:

@@ -6,13 +6,11 @@ conversions. LLVM calls functions of a C compiler's runtime library for them; a 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from triptych.ir import bindings
-from triptych.ir.builder import Builder
-from triptych.ir.expressions import Expression, Place, element_and_lanes, select, vector_type
+from triptych.ir.expressions import Expression, element_and_lanes, select, vector_type
 from triptych.ir.modules import operations_named
+from triptych.ir.rewriting import Replacement, replace_each
 
 _WIDE, _HALF = "i128", "i64"
 _HALF_BITS = 64
@@ -28,11 +26,19 @@ WIDE_CONVERSIONS = frozenset({*_FROM_INTEGERS, _CALL})
 def convert_wide_integers(module: Any) -> None:
     """Replace the conversions, in kernels and around them."""
     with module.context:
-        for operation in operations_named(module, *WIDE_CONVERSIONS):
-            if operation.name in _FROM_INTEGERS and _element(operation.operands[0]) == _WIDE:
-                _replace(operation, _to_float)
-            elif _is_saturating(operation) and _element(operation.results[0]) == _WIDE:
-                _replace(operation, _to_integer)
+        replace_each(operations_named(module, *WIDE_CONVERSIONS), _converted)
+
+
+def _converted(op: Replacement) -> list[Any] | None:
+    operation = op.operation
+    if operation.name in _FROM_INTEGERS and _element(op.operands[0]) == _WIDE:
+        formula = _to_float
+    elif _is_saturating(operation) and _element(operation.results[0]) == _WIDE:
+        formula = _to_integer
+    else:
+        return None
+    (operand,) = op.operands
+    return [formula(Expression(op.place, operand, *element_and_lanes(str(operand.type))), operation).value]
 
 
 def _is_saturating(operation: Any) -> bool:
@@ -41,15 +47,6 @@ def _is_saturating(operation: Any) -> bool:
 
 def _element(value: Any) -> str:
     return element_and_lanes(str(value.type))[0]
-
-
-def _replace(operation: Any, formula: Callable[[Expression, Any], Expression]) -> None:
-    builder = Builder(operation.context)
-    builder.insertion = bindings.mlir().InsertionPoint(operation)
-    (operand,) = operation.operands
-    given = Expression(Place(builder, operation.location), operand, *element_and_lanes(str(operand.type)))
-    operation.results[0].replace_all_uses_with(formula(given, operation).value)
-    operation.erase()
 
 
 def _to_float(given: Expression, operation: Any) -> Expression:

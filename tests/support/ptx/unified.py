@@ -14,10 +14,11 @@ import numpy as np
 from tests.support.ptx.driver import NumpyDriver
 from tests.support.ptx.installed import installed
 from tests.support.ptx.memory import Room
+from triptych.objectstage import split
 from triptych.support.config import override
 from triptych.support.dlpack import CPU, ELEMENT_CODES, GPU_DEVICES, passing_view
 from triptych.support.warnings import PerformanceWarning
-from triptych.targets.nvptx import host_code, loading
+from triptych.targets.nvptx import loading
 
 _WHOLE = 1 << 12, (1 << 47) - (1 << 13)
 """The first address and the number of bytes."""
@@ -43,7 +44,7 @@ def numpy_gpu(architecture: str = "sm_80", *, whole_memory: bool = False) -> Ite
         warnings.catch_warnings(),
         mock.patch.object(loading, "_Program", Program),
         installed(library),
-        mock.patch.object(host_code, "GPU_DEVICES", (CPU, *GPU_DEVICES)),
+        mock.patch.object(split, "GPU_DEVICES", (CPU, *GPU_DEVICES)),
         override(target=f"nvptx:{architecture}"),
     ):
         warnings.simplefilter("ignore", PerformanceWarning)

@@ -9,7 +9,7 @@ from triptych.ir import bindings
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.ir.passes import verify
-from triptych.ir.rewriting import Replacement, replacing
+from triptych.ir.rewriting import Replacement, replace_each, replacing
 
 PROGRAM = """
 func.func @f(%a: i32, %c: i1) -> i32 {
@@ -68,3 +68,27 @@ def test_an_operation_without_results_may_vanish() -> None:
     replacing({"cf.assert": lambda op: ()})(module)
     verify(module)
     assert not operations_named(module, "cf.assert")
+
+
+def test_a_rule_may_leave_an_operation_as_it_is() -> None:
+    module = parsed()
+    replacing({"arith.muli": lambda op: add_one(op) if op.operation.parent.name == "scf.if" else None})(module)
+    verify(module)
+    assert len(operations_named(module, "arith.muli")) == 1
+    assert len(operations_named(module, "arith.addi")) == 2
+
+
+def test_stores_of_elements_instead_of_a_vector() -> None:
+    with bindings.mlir().Context():
+        text = "func.func @h(%v: vector<2xf32>, %p: !llvm.ptr) { llvm.store %v, %p : vector<2xf32>, !llvm.ptr return }"
+        module = bindings.mlir().Module.parse(text)
+
+    def by_elements(op: Replacement) -> Sequence[Any]:
+        vector, pointer = op.operands
+        for i in range(2):
+            op.effect("llvm.store", (op.element(vector, i, "f32"), pointer), {"ordering": op.attribute("0 : i64")})
+        return ()
+
+    replace_each(operations_named(module, "llvm.store"), by_elements)
+    verify(module)
+    assert [str(store.operands[0].type) for store in operations_named(module, "llvm.store")] == ["f32", "f32"]

@@ -7,28 +7,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.ir import bindings
 from triptych.ir.errors import LoweringError
+from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
-from triptych.ir.modules import operations_named
-
-_CLUSTER_X = 7
-"""The place of the cluster's first dimension among the segments of a launch's operands."""
 
 
 def check_launch(module: Any) -> None:
     """Raise at the first launch in clusters, or of blocks that synchronise as one grid."""
-    for launch in operations_named(module, "gpu.launch_func"):
-        if bindings.mlir().DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"])[_CLUSTER_X]:
+    for launch in launches(module):
+        if launch.cluster:
             raise _refused(launch, "clusters of several blocks", "no `cluster`, or cluster=(1, 1, 1)")
-        if "triptych.cooperative" in launch.attributes:
+        if launch.cooperative:
             raise _refused(launch, "cooperative launches", "one launch for each stretch between two grid barriers")
 
 
-def _refused(launch: Any, what: str, instead: str) -> LoweringError:
+def _refused(launch: Launch, what: str, instead: str) -> LoweringError:
     return LoweringError(
         f"the CPU target has no {what}",
-        span=place_of(launch),
+        span=place_of(launch.operation),
         found="a launch whose blocks wait for each other",
         expected="blocks that do not depend on each other",
         instead=instead,

@@ -8,11 +8,11 @@ Input: the launches in the host function, and for every kernel `k` the function 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
 from triptych.support.kernel_errors import BlockMemoryError, LaunchShapeError
@@ -45,7 +45,7 @@ def lower_launch(module: Any) -> None:
         for name, operation in symbols(module).items():
             if name.endswith(BLOCKS):
                 _BlocksFunction(operation).take_launch()
-        for launch in operations_named(module, "gpu.launch_func"):
+        for launch in launches(module):
             _lower(module, launch)
         graft(module, LAUNCH_DECLARATION + POLL_DECLARATION)
         _drop_kernels(module)
@@ -124,21 +124,10 @@ def _poll(request: Any, counter: Any, launch: Any) -> None:
 
 
 # the host function ----------------------------------------------------------------------------------------------
-@dataclass(frozen=True, slots=True)
-class _Operands:
-    """What a launch is given."""
-
-    grid: tuple[Any, ...]
-    block: tuple[Any, ...]
-    shared_bytes: Any | None
-    arguments: tuple[Any, ...]
-
-
-def _lower(module: Any, launch: Any) -> None:
+def _lower(module: Any, given: Launch) -> None:
     ir = bindings.mlir()
-    kernel = ir.SymbolRefAttr(launch.attributes["kernel"]).value[-1]
+    kernel, launch = given.kernel, given.operation
     blocks = function(module, kernel + BLOCKS)
-    given = _operands(launch)
     code = _Code(module.context, launch.location, ir.InsertionPoint(launch))
     numbers = (*given.grid, *given.block, given.shared_bytes or code.constant(0, "i32"))
     types = [str(kind) for kind in ir.FunctionType(blocks.attributes["function_type"].value).inputs]
@@ -166,16 +155,6 @@ def _identity(module: Any, kernel: str, launch: Any, code: _Code) -> Any:
     name = f"triptych.identity{sum(found.startswith('triptych.identity') for found in symbols(module))}"
     graft(module, text_constant(name, f"the kernel {kernel}{where}"))
     return code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.builder.attribute(f"@{name}")})
-
-
-def _operands(launch: Any) -> _Operands:
-    """By the segments of the operation: 0 dependencies, 1-6 dimensions, 7-9 cluster, 10 shared memory, 11 arguments."""
-    operands = iter(launch.operands)
-    sizes = bindings.mlir().DenseI32ArrayAttr(launch.attributes["operandSegmentSizes"])
-    segments = [tuple(next(operands) for _ in range(size)) for size in sizes]
-    dimensions = [value for segment in segments[1:7] for value in segment]
-    shared_bytes = segments[10][0] if segments[10] else None
-    return _Operands(tuple(dimensions[:3]), tuple(dimensions[3:]), shared_bytes, segments[11])
 
 
 def _pack(launch: Any, record: str, values: Sequence[Any], code: _Code) -> Any:

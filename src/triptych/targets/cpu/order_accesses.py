@@ -7,12 +7,10 @@ in: LLVM leaves open what the names of other scopes mean.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from triptych.ir import bindings
-from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
+from triptych.ir.rewriting import Replacement, replace_each
 from triptych.simt.operations import element_size, maker
 from triptych.simt.private_places import is_private
 from triptych.targets.cpu.simt.values import vector_type
@@ -33,66 +31,43 @@ def order_accesses(module: Any) -> None:
     for operation in operations_named(module, *_SCOPED):
         if _SCOPE in operation.attributes:
             del operation.attributes[_SCOPE]
-    for access in operations_named(module, "llvm.load", "llvm.store"):
-        order = access.attributes[_ORDER].value.partition(".")[0] if _ORDER in access.attributes else ""
-        if order in _ORDERINGS:
-            _make_atomic(access, _ORDERINGS[order], order in _NEVER_LEFT_OUT or _VOLATILE in access.attributes)
-        elif _VOLATILE in access.attributes and not is_private(maker(access.operands[-1])):
-            _make_atomic(access, _RELAXED, volatile=True)
+    replace_each(operations_named(module, "llvm.load", "llvm.store"), _ordered)
 
 
-def _make_atomic(access: Any, ordering: int, volatile: bool) -> None:
-    builder = Builder(access.context)
-    builder.insertion = bindings.mlir().InsertionPoint(access)
-    attributes = {"ordering": builder.integer("i64", ordering)}
-    attributes |= {_VOLATILE: builder.attribute("unit")} if volatile else {}
+def _ordered(op: Replacement) -> list[Any] | None:
+    attributes = op.operation.attributes
+    order = attributes[_ORDER].value.partition(".")[0] if _ORDER in attributes else ""
+    if order in _ORDERINGS:
+        return _atomic(op, _ORDERINGS[order], order in _NEVER_LEFT_OUT or _VOLATILE in attributes)
+    if _VOLATILE in attributes and not is_private(maker(op.operands[-1])):
+        return _atomic(op, _RELAXED, volatile=True)
+    return None
+
+
+def _atomic(op: Replacement, ordering: int, volatile: bool) -> list[Any] | None:
+    access = op.operation
+    attributes = {"ordering": op.builder.integer("i64", ordering)}
+    attributes |= {_VOLATILE: op.attribute("unit")} if volatile else {}
     is_load = access.name == "llvm.load"
-    value = access.results[0] if is_load else access.operands[0]
-    counted = vector_type(str(value.type))
+    kind = str((access.results[0] if is_load else op.operands[0]).type)
+    counted = vector_type(kind)
+    element = kind if counted is None else counted[1]
+    attributes["alignment"] = op.builder.integer("i64", element_size(element))
     if counted is None:
-        access.attributes["alignment"] = builder.integer("i64", element_size(str(value.type)))
         for name, attribute in attributes.items():
             access.attributes[name] = attribute
-        return
-    parts = _Elements(builder, access, counted, attributes)
+        return None
+    places = _element_addresses(op, *counted)
     if is_load:
-        value.replace_all_uses_with(parts.loaded(value.type))
-    else:
-        parts.store(value)
-    access.erase()
+        elements = [op.value("llvm.load", (place,), element, attributes) for place in places]
+        return [op.value("vector.from_elements", elements, kind)]
+    for i, place in enumerate(places):
+        op.effect("llvm.store", (op.element(op.operands[0], i, element), place), attributes)
+    return []
 
 
-class _Elements:
-    """An access of a vector as accesses of its elements."""
-
-    def __init__(self, builder: Builder, access: Any, counted: tuple[int, str], attributes: dict[str, Any]) -> None:
-        self._builder = builder
-        self._location = access.location
-        self._address = access.operands[-1]
-        self._count, self._element = counted
-        self._attributes = {"alignment": builder.integer("i64", element_size(self._element)), **attributes}
-
-    def loaded(self, vector: Any) -> Any:
-        elements = [self._value("llvm.load", (place,), self._kind, self._attributes) for place in self._places()]
-        return self._value("vector.from_elements", elements, vector)
-
-    def store(self, vector: Any) -> None:
-        for i, place in enumerate(self._places()):
-            position = {"static_position": self._builder.attribute(f"array<i64: {i}>")}
-            element = self._value("vector.extract", (vector,), self._kind, position)
-            self._builder.operation("llvm.store", (element, place), (), self._location, self._attributes)
-
-    @property
-    def _kind(self) -> Any:
-        return self._builder.type(self._element)
-
-    def _places(self) -> list[Any]:
-        places = []
-        for i in range(self._count):
-            indices = self._builder.attribute(f"array<i32: {i}>")
-            facts = {"rawConstantIndices": indices, "elem_type": self._builder.type_attribute(self._element)}
-            places.append(self._value("llvm.getelementptr", (self._address,), self._address.type, facts))
-        return places
-
-    def _value(self, name: str, operands: Sequence[Any], kind: Any, attributes: dict[str, Any] | None = None) -> Any:
-        return self._builder.value(name, operands, kind, self._location, attributes)
+def _element_addresses(op: Replacement, count: int, element: str) -> list[Any]:
+    address = op.operands[-1]
+    facts = {"elem_type": op.builder.type_attribute(element)}
+    indices = [{"rawConstantIndices": op.attribute(f"array<i32: {i}>")} for i in range(count)]
+    return [op.value("llvm.getelementptr", (address,), str(address.type), facts | index) for index in indices]

@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.ir import bindings
-from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, Place
+from triptych.ir.modules import operations_named
+from triptych.ir.rewriting import Replacement, replace_each
 from triptych.narrow_floats.rounding import narrow
 from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.targets.cpu.mathematics import (
@@ -79,35 +79,22 @@ _APPROXIMATE = re.compile(r"\b(afn|fast)\b")
 
 def vectorise_math(module: Any) -> None:
     """Replace every operation that has a formula."""
-    builder = Builder(module.context)
-    for operation in _candidates(module):
-        shape = _VECTOR.fullmatch(str(operation.results[0].type))
-        if shape is not None:
-            builder.insertion = bindings.mlir().InsertionPoint(operation)
-            _replace(operation, Place(builder, operation.location, module), shape[2], int(shape[1]))
+
+    def rule(op: Replacement) -> list[Any] | None:
+        shape = _VECTOR.fullmatch(str(op.operation.results[0].type))
+        if shape is None:
+            return None
+        place = Place(op.builder, op.operation.location, module)
+        return _computed(op, place, shape[2], int(shape[1]))
+
+    replace_each(operations_named(module, *FORMULAS), rule)
 
 
-def _candidates(module: Any) -> list[Any]:
-    """Collected first: nothing may be changed during a walk."""
-    advance = bindings.mlir().WalkResult.ADVANCE
-    found: list[Any] = []
-
-    def visit(operation: Any) -> Any:
-        if operation.name in FORMULAS:
-            found.append(operation.operation)
-        return advance
-
-    module.operation.walk(visit)
-    return found
-
-
-def _replace(operation: Any, place: Place, element: str, lanes: int) -> None:
-    operands = [Expression(place, operand, element, lanes) for operand in operation.operands]
-    built = _chosen(operation)(*(operand.convert("extf", "f32") for operand in operands))
+def _computed(op: Replacement, place: Place, element: str, lanes: int) -> list[Any]:
+    operands = [Expression(place, operand, element, lanes) for operand in op.operands]
+    built = _chosen(op.operation)(*(operand.convert("extf", "f32") for operand in operands))
     results = [built] if isinstance(built, Expression) else built
-    for old, new in zip(list(operation.results), results, strict=True):
-        old.replace_all_uses_with(_narrowed(new, element).value)
-    operation.erase()
+    return [_narrowed(result, element).value for result in results]
 
 
 def _chosen(operation: Any) -> Build:

@@ -8,7 +8,7 @@ from triptych.objectstage.target import Target, TargetFamily
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.targets.nvptx.generating import codegen, start, toolchain
 from triptych.targets.nvptx.loading import load
-from triptych.targets.nvptx.pipeline import LINE_TABLES, pipeline
+from triptych.targets.nvptx.pipeline import LINE_TABLES, before_split, pipeline
 
 
 @cache
@@ -17,6 +17,7 @@ def _for(name: str) -> Target:
     return Target(
         name=f"nvptx:{name}",
         pipeline=pipeline(architecture),
+        before_split=before_split(architecture),
         entry_symbol=lambda function: function,
         codegen=lambda lowered, options: codegen(lowered, options, architecture),
         load=load,

@@ -1,35 +1,31 @@
 """Pass `ask-the-host`: what all threads would compute alike of their kernel's arguments, the host computes for them.
 
 That is whether the kernel may run at all, as far as its first operations check that, and the reciprocals of what it
-divides by. Both sides of a launch change, so the host's code and the kernels' must come from the same traced program.
+divides by. Both sides of a launch change, so it runs before they part.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from triptych.ir.launch import launches
 from triptych.ir.modules import operations_named
-from triptych.ir.signature import Signature, signature_of
+from triptych.ir.signature import signature_of
 from triptych.targets.nvptx.extents import extents_given
 from triptych.targets.nvptx.floor_divisions import LAST_OF_FLOOR
 from triptych.targets.nvptx.host_values import HostSide
 from triptych.targets.nvptx.kernels import kernels
-from triptych.targets.nvptx.launches import launched, launches
 from triptych.targets.nvptx.leading_checks import CHECK, check_on_the_host
 from triptych.targets.nvptx.reciprocals import DIVISIONS, ask_for_reciprocals
 
 
 def ask_the_host(module: Any) -> None:
-    """Change the kernels and the launches of a program that carries its signature."""
-    ask_with(module, signature_of(module))
-
-
-def ask_with(module: Any, signature: Signature) -> None:
     """Change the kernels and the launches of a program."""
+    signature = signature_of(module)
     found = {kernel.attributes["sym_name"].value: kernel for kernel in kernels(module)}
     with module.context:
         for launch in launches(module):
-            kernel = found[launched(launch)]
+            kernel = found[launch.kernel]
             operations = operations_named(kernel, CHECK, LAST_OF_FLOOR, *DIVISIONS)
             if operations:
                 side = HostSide(kernel, launch, extents_given(module, signature, launch))

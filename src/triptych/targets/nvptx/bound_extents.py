@@ -1,7 +1,8 @@
-"""Pass `bound-extents`: LLVM learns which arguments of kernels are never negative.
+"""Passes `mark-extents`, `bound-extents`: LLVM learns which arguments of kernels are never negative.
 
 Extents and strides of tensors are checked when the host function is called; so a division by one of them needs no
-correction of signs. MLIR integers have no sign of their own to say so.
+correction of signs. MLIR integers have no sign of their own to say so. Only launches tell what an argument is, and only
+functions of LLVM can say it: the kernel carries it in between.
 """
 
 from __future__ import annotations
@@ -9,22 +10,30 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.launch import launches
 from triptych.ir.signature import signature_of
 from triptych.targets.nvptx.extents import extents_given
 from triptych.targets.nvptx.kernels import kernels
-from triptych.targets.nvptx.launches import launched, launches
+
+_EXTENTS = "triptych.extents"
+"""On a kernel: for each argument, whether it is the extent or the stride of a tensor."""
+
+
+def mark_extents(module: Any) -> None:
+    """Mark the arguments of each kernel that its launch takes over from the host function's tensors."""
+    signature = signature_of(module)
+    found = {kernel.attributes["sym_name"].value: kernel for kernel in kernels(module)}
+    for launch in launches(module):
+        extents = extents_given(module, signature, launch)
+        found[launch.kernel].attributes[_EXTENTS] = bindings.mlir().DenseBoolArrayAttr.get(extents)
 
 
 def bound_extents(module: Any) -> None:
-    """State the range of every argument that a launch takes over from the host function's tensors."""
-    of_kernels = {launched(launch): launch for launch in launches(module)}
-    if not of_kernels:
-        return
-    signature = signature_of(module)
+    """State the range of every marked argument."""
     for kernel in kernels(module, "llvm.func"):
-        launch = of_kernels.get(kernel.attributes["sym_name"].value)
-        if launch is not None:
-            _state(kernel, extents_given(module, signature, launch))
+        if _EXTENTS in kernel.attributes:
+            _state(kernel, list(bindings.mlir().DenseBoolArrayAttr(kernel.attributes[_EXTENTS])))
+            del kernel.attributes[_EXTENTS]
 
 
 def _state(kernel: Any, bounded: list[bool]) -> None:

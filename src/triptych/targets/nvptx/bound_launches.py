@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.launch import launches
 from triptych.ir.modules import operations_named
+from triptych.simt.operations import constant_of
 from triptych.targets.nvptx.kernels import kernels
-from triptych.targets.nvptx.launches import cluster, launched, launches
 
 _MOST_THREADS, _FEWEST_BLOCKS = "triptych.max_number_threads", "triptych.min_blocks_per_mp"
 _MOST_BLOCKS = {"x": 2**31 - 1, "y": 2**16 - 1, "z": 2**16 - 1}
@@ -21,7 +22,7 @@ _MOST_BLOCKS = {"x": 2**31 - 1, "y": 2**16 - 1, "z": 2**16 - 1}
 def bound_launches(module: Any) -> None:
     """Turn the hints of kernels into attributes that become PTX directives."""
     ir = bindings.mlir()
-    clusters = {launched(launch): cluster(launch) for launch in launches(module)}
+    clusters = {launch.kernel: [constant_of(n) for n in launch.cluster] for launch in launches(module)}
     for kernel in kernels(module):
         attributes = kernel.attributes
         if _MOST_THREADS in attributes and "known_block_size" not in attributes:

@@ -9,17 +9,17 @@ from collections.abc import Callable
 from typing import Any
 
 from triptych.ir.errors import LoweringError
+from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
+from triptych.simt.operations import constant_of
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.errors import ArchitectureError
 from triptych.targets.nvptx.instructions import INSTRUCTIONS, Instruction
 from triptych.targets.nvptx.kernels import kernels
-from triptych.targets.nvptx.launches import cluster, launches, shared_bytes
 
 CLUSTERS_SINCE = 90
 """The generation that brought clusters of blocks, and launches that overlap."""
-_OVERLAPPING, _EVENT = "triptych.use_pdl", "triptych.event"
 
 
 def checking(architecture: Architecture) -> Callable[[Any], None]:
@@ -52,31 +52,31 @@ def _too_old(architecture: Architecture, row: Instruction, operation: Any) -> Ar
     )
 
 
-def _check_launch(architecture: Architecture, launch: Any) -> None:
-    if cluster(launch) and architecture.generation < CLUSTERS_SINCE:
+def _check_launch(architecture: Architecture, launch: Launch) -> None:
+    if launch.cluster and architecture.generation < CLUSTERS_SINCE:
         raise ArchitectureError(
             f"{architecture.name} has no clusters of blocks",
-            span=place_of(launch),
+            span=place_of(launch.operation),
             expected=f"sm_{CLUSTERS_SINCE} or newer, or a launch without `cluster`",
         )
-    if _OVERLAPPING in launch.attributes and architecture.generation < CLUSTERS_SINCE:
+    if launch.overlapping and architecture.generation < CLUSTERS_SINCE:
         raise ArchitectureError(
             f"{architecture.name} has no programmatic dependent launch",
-            span=place_of(launch),
+            span=place_of(launch.operation),
             expected=f"sm_{CLUSTERS_SINCE} or newer, or a launch without `use_pdl`",
         )
-    if _EVENT in launch.attributes:
+    if launch.records_event:
         raise LoweringError(
             "launches do not record events yet",
-            span=place_of(launch),
+            span=place_of(launch.operation),
             found="programmatic_event or launch_completion_event",
             instead="an event that your library records in the stream after the call",
         )
-    asked = shared_bytes(launch)  # None: the host function knows it when it runs
+    asked = constant_of(launch.shared_bytes)  # None: the host function knows it when it runs
     if asked is not None and asked > architecture.shared_of_a_block:
         raise ArchitectureError(
             f"a block on {architecture.name} cannot have that much shared memory",
-            span=place_of(launch),
+            span=place_of(launch.operation),
             found=f"{asked} bytes",
             expected=f"at most {architecture.shared_of_a_block} bytes",
         )

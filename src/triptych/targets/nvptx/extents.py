@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.launch import Launch
 from triptych.ir.modules import function
 from triptych.ir.signature import Signature
-from triptych.targets.nvptx.launches import arguments
 
 
-def extents_given(module: Any, signature: Signature, launch: Any) -> list[bool]:
+def extents_given(module: Any, signature: Signature, launch: Launch) -> list[bool]:
     """For each argument of a launch, whether the host function takes it over from one of its tensors."""
     extents = set(_extents(signature.parameters))
     entry = function(module, signature.name).regions[0].blocks[0]
-    return [_place(value, entry) in extents for value in arguments(launch)]
+    return [_place(value, entry) in extents for value in launch.arguments]
 
 
 def _extents(parameters: tuple[Any, ...]) -> Iterator[int]:

@@ -12,9 +12,9 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.launch import Launch
 from triptych.simt.bottom_up import fact
 from triptych.simt.operations import maker
-from triptych.targets.nvptx.launches import arguments, grid, with_arguments
 
 _TOTAL = frozenset(
     f"arith.{name}"
@@ -57,7 +57,7 @@ ARGUMENT = "argument"
 class HostSide:
     """A launch and the kernel that it starts: what the kernel asks for is computed there and becomes an argument."""
 
-    def __init__(self, kernel: Any, launch: Any, extents: Sequence[bool]) -> None:
+    def __init__(self, kernel: Any, launch: Launch, extents: Sequence[bool]) -> None:
         self.kernel = kernel
         self._launch = launch
         self._entry = kernel.regions[0].blocks[0]
@@ -67,16 +67,16 @@ class HostSide:
         self._computed: dict[Expression, Any] = {}
         self._asked: list[Any] = []
         self.builder = Builder(kernel.context)
-        self.builder.insertion = bindings.mlir().InsertionPoint(launch)
+        self.builder.insertion = bindings.mlir().InsertionPoint(launch.operation)
 
     @property
-    def grid(self) -> list[Any]:
+    def grid(self) -> tuple[Any, ...]:
         """The number of blocks along x, y, z, on the host."""
-        return grid(self._launch)
+        return self._launch.grid
 
     @property
     def location(self) -> Any:
-        return self._launch.location
+        return self._launch.operation.location
 
     # what the kernel computes -----------------------------------------------------------------------------------
     def expression(self, value: Any) -> Expression | None:
@@ -122,7 +122,7 @@ class HostSide:
 
     def _emitted(self, expression: Expression) -> Any:
         if expression.name == ARGUMENT:
-            return arguments(self._launch)[expression.number]
+            return self._launch.arguments[expression.number]
         kind = f"i{expression.width}"
         operands = [self.compute(operand) for operand in expression.operands]
         attributes = {}
@@ -156,7 +156,7 @@ class HostSide:
         ir = bindings.mlir()
         types = [argument.type for argument in self._entry.arguments]
         self.kernel.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, []))
-        with_arguments(self._launch, self._asked)
+        self._launch.add_arguments(self._asked)
 
 
 def _number(attributes: Any) -> int:

@@ -1,7 +1,7 @@
 """The NVIDIA target's loader: a program that launches its kernels through the driver, once it is called.
 
-Compiling needs no GPU, so nothing here happens before the first call: then the host function is compiled for the CPU,
-and the cubin is loaded into the context of the GPU that the tensors are on. Without a driver the call is an error.
+Compiling needs no GPU, so nothing here happens before the first call: then the host program is loaded, and the cubin
+into the context of the GPU that the tensors are on. Without a driver the call is an error.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from functools import cache
 from typing import Any
 
 from triptych.boundary import for_user
-from triptych.objectstage.call import load as load_for
-from triptych.objectstage.codegen import codegen
-from triptych.objectstage.lower import lower
-from triptych.objectstage.target import CompileOptions, find_target
+from triptych.objectstage.call import load_host
+from triptych.objectstage.launch_code import LaunchRecord
 from triptych.stages import Compiled, Leaf, Loaded
 from triptych.support.dlpack import GPU
 from triptych.support.runtime_errors import ArgumentCountError
@@ -23,11 +21,6 @@ from triptych.support.streams import current_stream, stream_handle
 from triptych.support.tensor_errors import ArgumentTensorError
 from triptych.targets.nvptx.driver import Driver, find_driver
 from triptych.targets.nvptx.errors import NoGpuError
-from triptych.targets.nvptx.host_code import host_program, kernel_names
-from triptych.targets.nvptx.launch_code import LaunchRecord
-
-_HOST = "cpu"
-"""The target that compiles host functions."""
 
 
 def load(compiled: Compiled) -> Loaded:
@@ -65,10 +58,10 @@ class _Program:
         self._name = traced.name
         self._parameters = traced.parameters
         self._cubin = compiled.artifact
-        self._kernels = kernel_names(traced)
+        self._kernels = compiled.lowered.kernels
         self._driver = driver
         self._launch = driver.launch_address()
-        self._host = _host_function(compiled)
+        self._host = load_host(compiled)
         self._loaded: dict[int, ctypes.Array[ctypes.c_void_p]] = {}
 
     def call(self, args: Sequence[Any], stream: Any) -> Any:
@@ -99,13 +92,6 @@ class _Program:
             functions = self._driver.load(self._cubin, self._kernels)
             self._loaded[context] = (ctypes.c_void_p * max(len(functions), 1))(*functions)
         return self._loaded[context]
-
-
-def _host_function(compiled: Compiled) -> Loaded:
-    target = find_target(_HOST)
-    options = CompileOptions(opt_level=compiled.options["opt_level"])
-    lowered = lower(host_program(compiled.lowered.traced), target, options=options)
-    return load_for(codegen(lowered, target, options), target)
 
 
 def _device(parameters: Sequence[Leaf], args: Sequence[Any]) -> int | None:

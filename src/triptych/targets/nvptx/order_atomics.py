@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from triptych.ir import bindings
-from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
+from triptych.ir.rewriting import Replacement, replace_each
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.kernels import kernels
 
@@ -35,12 +34,13 @@ def ordering(architecture: Architecture) -> Callable[[Any], None]:
     """The pass for one architecture: updates of BFloat16 are instructions since sm_90."""
     elements = _REGISTERS.keys() - (set() if architecture.generation >= _BFLOAT16_SINCE else {"bf16"})
 
+    def rule(op: Replacement) -> list[Any] | None:
+        instruction = _instruction(op.operation) if str(op.operation.results[0].type) in elements else ""
+        return [_inline(op, instruction)] if instruction else None
+
     def order_atomics(module: Any) -> None:
         for kernel in kernels(module):
-            for operation in operations_named(kernel, *UPDATES):
-                instruction = _instruction(operation) if str(operation.results[0].type) in elements else ""
-                if instruction:
-                    _replace(operation, instruction)
+            replace_each(operations_named(kernel, *UPDATES), rule)
 
     return order_atomics
 
@@ -60,16 +60,12 @@ def _instruction(operation: Any) -> str:
     return f"atom.{'.'.join(order)}{space}.{name}.{type_}"
 
 
-def _replace(operation: Any, instruction: str) -> None:
-    builder = Builder(operation.context)
-    builder.insertion = bindings.mlir().InsertionPoint(operation)
-    kind = operation.results[0].type
-    letter = _REGISTERS[str(kind)]
+def _inline(op: Replacement, instruction: str) -> Any:
+    kind = str(op.operation.results[0].type)
+    letter = _REGISTERS[kind]
     attributes = {
-        "asm_string": builder.string(f"{instruction} $0, [$1], $2;"),
-        "constraints": builder.string(f"={letter},l,{letter},~{{memory}}"),
-        "has_side_effects": builder.attribute("unit"),
+        "asm_string": op.builder.string(f"{instruction} $0, [$1], $2;"),
+        "constraints": op.builder.string(f"={letter},l,{letter},~{{memory}}"),
+        "has_side_effects": op.attribute("unit"),
     }
-    value = builder.value("llvm.inline_asm", tuple(operation.operands), kind, operation.location, attributes)
-    operation.results[0].replace_all_uses_with(value)
-    operation.erase()
+    return op.value("llvm.inline_asm", op.operands, kind, attributes)

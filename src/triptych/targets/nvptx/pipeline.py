@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from triptych.atoms.operations import MMA
+from triptych.ir.launch import LAUNCH
 from triptych.simt.loop_hints import COUNTED, annotate_loops, hint_loops
 from triptych.simt.waiting import LOOPS, keep_waiting
 from triptych.simt.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.ask_the_host import ask_the_host
-from triptych.targets.nvptx.bound_extents import bound_extents
+from triptych.targets.nvptx.bound_extents import bound_extents, mark_extents
 from triptych.targets.nvptx.bound_launches import bound_launches
 from triptych.targets.nvptx.check_architecture import checking
 from triptych.targets.nvptx.check_inline_ptx import INLINE, check_inline_ptx
@@ -29,12 +30,20 @@ from triptych.targets.nvptx.uniform_branches import TOGETHER, mark_uniform_branc
 from triptych.targets.nvptx.unroll_array_loops import ARRAYS, unroll_array_loops
 
 
-def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
-    """The passes for one architecture."""
+def before_split(architecture: Architecture) -> tuple[PassSpec, ...]:
+    """The passes for one architecture that see launches and kernels together."""
     return (
         PassSpec("check-architecture", "LLVM would abort on an instruction that is missing.", checking(architecture)),
         PassSpec("check-inline-ptx", "LLVM ends the process for constraints it cannot read.", check_inline_ptx, INLINE),
         PassSpec("ask-the-host", "All threads would compute the same of the arguments.", ask_the_host),
+        PassSpec("mark-extents", "Only the launch knows what an argument is.", mark_extents, frozenset({LAUNCH})),
+        PassSpec("bound-launches", "The threads of a block bound the registers of each.", bound_launches),
+    )
+
+
+def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
+    """The passes for the kernels of one architecture."""
+    return (
         PassSpec("expand-narrow-floats", "GPUs convert them and compute in 16 bits or more.", expanding(architecture)),
         PassSpec(
             "convert-wide-integers",
@@ -42,7 +51,6 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
             convert_wide_integers,
             WIDE_CONVERSIONS,
         ),
-        PassSpec("bound-launches", "The threads of a block bound the registers of each.", bound_launches),
         PassSpec(
             "keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting, LOOPS
         ),
@@ -85,7 +93,7 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
             expanding_mma(architecture),
             frozenset({MMA}),
         ),
-        PassSpec("take-device-code", "The host function runs on another machine.", take_device_code),
+        PassSpec("take-device-code", "LLVM has no modules in modules.", take_device_code),
     )
 
 

@@ -9,11 +9,13 @@ is the high half of a product, shifted by l: three instructions, and 32 bits to 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
+from triptych.ir.rewriting import Replacement, replace_each
 from triptych.targets.nvptx.floor_divisions import FloorDivision, floor_division
 from triptych.targets.nvptx.host_values import ARGUMENT, Expression, HostSide
 from triptych.targets.nvptx.kernels import kernels
@@ -88,30 +90,25 @@ def _divide_downwards(kernel: Any, division: FloorDivision, reciprocal: Any) -> 
 def multiply_reciprocals(module: Any) -> None:
     """Pass `multiply-reciprocals`: divisions whose divisor has a reciprocal become multiplications."""
     for kernel in kernels(module):
-        for division in operations_named(kernel, *DIVISIONS):
-            if _RECIPROCAL in division.attributes:
-                _multiply(kernel, division)
+        arguments = list(kernel.regions[0].blocks[0].arguments)
+        replace_each(operations_named(kernel, *DIVISIONS), partial(_multiplied, arguments))
 
 
-def _multiply(kernel: Any, division: Any) -> None:
-    ir = bindings.mlir()
-    arguments = list(kernel.regions[0].blocks[0].arguments)
-    places = ir.DenseI32ArrayAttr(division.attributes[_RECIPROCAL])
+def _multiplied(arguments: Sequence[Any], op: Replacement) -> list[Any] | None:
+    division = op.operation
+    if _RECIPROCAL not in division.attributes:
+        return None
+    places = bindings.mlir().DenseI32ArrayAttr(division.attributes[_RECIPROCAL])
     divisor, multiplier, shift = (arguments[place] for place in places)
-    builder = Builder(kernel.context)
-    builder.insertion = ir.InsertionPoint(division)
-    narrow, wide = builder.type("i32"), builder.type("i64")
+    dividend = op.operands[0]
 
-    def emit(name: str, kind: Any, *operands: Any) -> Any:
-        return builder.value(f"arith.{name}", operands, kind, division.location)
+    def emit(name: str, kind: str, *operands: Any) -> Any:
+        return op.value(f"arith.{name}", operands, kind)
 
-    dividend = division.operands[0]
-    twice = emit("addi", narrow, dividend, dividend)
-    product = emit("muli", wide, emit("extui", wide, twice), emit("extui", wide, multiplier))
-    half = {"value": builder.integer("i64", _WIDTH)}
-    high = emit("shrui", wide, product, builder.value("arith.constant", (), wide, division.location, half))
-    result = emit("shrui", narrow, emit("trunci", narrow, high), shift)
+    twice = emit("addi", "i32", dividend, dividend)
+    product = emit("muli", "i64", emit("extui", "i64", twice), emit("extui", "i64", multiplier))
+    high = emit("shrui", "i64", product, op.integer("i64", _WIDTH))
+    result = emit("shrui", "i32", emit("trunci", "i32", high), shift)
     if division.name == "arith.remui":
-        result = emit("subi", narrow, dividend, emit("muli", narrow, result, divisor))
-    division.result.replace_all_uses_with(result)
-    division.erase()
+        result = emit("subi", "i32", dividend, emit("muli", "i32", result, divisor))
+    return [result]

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from triptych.ir import bindings
-from triptych.ir.builder import Builder
 from triptych.ir.modules import operations_named
+from triptych.ir.rewriting import Replacement, replace_each
 from triptych.targets.nvptx.kernels import kernels
 
 _EXACT = {
@@ -37,23 +36,25 @@ _BITS: dict[str, tuple[str, dict[str, str]]] = {
     "math.cttz": ("llvm.intr.cttz", {"is_zero_poison": "false"}),
 }
 _VECTOR = re.compile(r"vector<(\d+)x(\w+)>")
-_APPROXIMATE = "#llvm.fastmath<afn>"
+_APPROXIMATE, _EXACTLY = "#llvm.fastmath<afn>", "#llvm.fastmath<none>"
 _WIDENED = frozenset({"f16", "bf16"})
 
 
 def select_math(module: Any) -> None:
     """Replace the operations of every kernel."""
     for kernel in kernels(module):
-        for operation in operations_named(kernel, *SELECTED):
-            name = operation.name
-            if name in _EXACT:
-                _Replacement(operation).by_intrinsic(_EXACT[name])
-            elif name in _BITS:
-                _Replacement(operation).by_operation(*_BITS[name])
-            elif _may_approximate(operation):
-                _Replacement(operation).by_lanes(_FORMULAS[name])
-            elif name in _SAME_IN_LIBDEVICE:
-                _Replacement(operation).by_lanes(_SAME_IN_LIBDEVICE[name])
+        replace_each(operations_named(kernel, *SELECTED), _selected)
+
+
+def _selected(op: Replacement) -> list[Any] | None:
+    name, kind = op.operation.name, str(op.operation.results[0].type)
+    if name in _EXACT:
+        return [_by_intrinsic(op, _EXACT[name], kind)]
+    if name in _BITS:
+        operation, attributes = _BITS[name]
+        return [op.value(operation, op.operands, kind, {key: op.attribute(text) for key, text in attributes.items()})]
+    formula = (_FORMULAS if _may_approximate(op.operation) else _SAME_IN_LIBDEVICE).get(name)
+    return None if formula is None else _by_lanes(op, formula, kind)
 
 
 def _may_approximate(operation: Any) -> bool:
@@ -61,93 +62,69 @@ def _may_approximate(operation: Any) -> bool:
     return re.search(r"\b(afn|fast)\b", flags) is not None
 
 
-class _Replacement:
-    """Builds what stands for an operation, in front of it and at its place in the source."""
-
-    def __init__(self, operation: Any) -> None:
-        self._operation = operation
-        self._builder = Builder(operation.context)
-        self._builder.insertion = bindings.mlir().InsertionPoint(operation)
-        self._type = str(operation.results[0].type)
-
-    def by_intrinsic(self, function: str) -> None:
-        """The same operands go to an intrinsic, with the liberties that the program allows."""
-        vector = _VECTOR.fullmatch(self._type)
-        suffix = f"v{vector[1]}{vector[2]}" if vector else self._type
-        flags = "#llvm.fastmath<none>"
-        if "fastmath" in self._operation.attributes:
-            flags = str(self._operation.attributes["fastmath"]).replace("#arith", "#llvm")
-        self._finish(self.call(f"llvm.{function}.{suffix}", tuple(self._operation.operands), self._type, flags))
-
-    def by_operation(self, name: str, attributes: Mapping[str, str]) -> None:
-        """The same operands go to an operation of the LLVM dialect."""
-        given = {attribute: self._builder.attribute(text) for attribute, text in attributes.items()}
-        self._finish(self.value(name, tuple(self._operation.operands), self._type, given))
-
-    def by_lanes(self, formula: _Formula) -> None:
-        """A formula over numbers of 32 bits goes to each lane; other types keep the function of libdevice."""
-        vector = _VECTOR.fullmatch(self._type)
-        element = vector[2] if vector else self._type
-        if element not in (*_WIDENED, "f32"):
-            return
-        operand = self._operation.operands[0]
-        if vector is None:
-            self._finish(self._lane(formula, operand, element))
-            return
-        places = [self._builder.attribute(f"array<i64: {i}>") for i in range(int(vector[1]))]
-        lanes = [self.value("vector.extract", (operand,), element, {"static_position": at}) for at in places]
-        made = [self._lane(formula, lane, element) for lane in lanes]
-        self._finish(self.value("vector.from_elements", made, self._type))
-
-    def _lane(self, formula: _Formula, lane: Any, element: str) -> Any:
-        if element not in _WIDENED:
-            return formula(self, lane)
-        wide = self.value("arith.extf", (lane,), "f32")
-        return self.value("arith.truncf", (formula(self, wide),), element)
-
-    # what formulas are made of ----------------------------------------------------------------------------------
-    def approximate(self, intrinsic: str, operand: Any) -> Any:
-        return self.call(intrinsic, (operand,), "f32", _APPROXIMATE)
-
-    def times(self, operand: Any, factor: float) -> Any:
-        constant = self.value("arith.constant", (), "f32", {"value": self._builder.float("f32", factor)})
-        return self.value("arith.mulf", (operand, constant), "f32")
-
-    def call(self, intrinsic: str, operands: Sequence[Any], result: str, flags: str) -> Any:
-        attributes = self._builder.call(
-            len(operands), intrin=self._builder.string(intrinsic), fastmathFlags=self._builder.attribute(flags)
-        )
-        return self.value("llvm.call_intrinsic", operands, result, attributes)
-
-    def value(
-        self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None
-    ) -> Any:
-        builder = self._builder
-        return builder.value(name, operands, builder.type(result), self._operation.location, attributes)
-
-    def _finish(self, value: Any) -> None:
-        self._operation.results[0].replace_all_uses_with(value)
-        self._operation.erase()
+def _by_intrinsic(op: Replacement, function: str, kind: str) -> Any:
+    """The same operands go to an intrinsic, with the liberties that the program allows."""
+    vector = _VECTOR.fullmatch(kind)
+    suffix = f"v{vector[1]}{vector[2]}" if vector else kind
+    attributes = op.operation.attributes
+    flags = str(attributes["fastmath"]).replace("#arith", "#llvm") if "fastmath" in attributes else _EXACTLY
+    return _call(op, f"llvm.{function}.{suffix}", op.operands, kind, flags)
 
 
-_Formula = Callable[[_Replacement, Any], Any]
+def _by_lanes(op: Replacement, formula: _Formula, kind: str) -> list[Any] | None:
+    """A formula over numbers of 32 bits goes to each lane; other types keep the function of libdevice."""
+    vector = _VECTOR.fullmatch(kind)
+    element = vector[2] if vector else kind
+    if element not in (*_WIDENED, "f32"):
+        return None
+    operand = op.operands[0]
+    if vector is None:
+        return [_lane(op, formula, operand, element)]
+    lanes = [op.element(operand, i, element) for i in range(int(vector[1]))]
+    return [op.value("vector.from_elements", [_lane(op, formula, lane, element) for lane in lanes], kind)]
+
+
+def _lane(op: Replacement, formula: _Formula, lane: Any, element: str) -> Any:
+    if element not in _WIDENED:
+        return formula(op, lane)
+    wide = op.value("arith.extf", (lane,), "f32")
+    return op.value("arith.truncf", (formula(op, wide),), element)
+
+
+# what formulas are made of --------------------------------------------------------------------------------------
+def _approximate(op: Replacement, intrinsic: str, operand: Any) -> Any:
+    return _call(op, intrinsic, (operand,), "f32", _APPROXIMATE)
+
+
+def _times(op: Replacement, operand: Any, factor: float) -> Any:
+    constant = op.value("arith.constant", (), "f32", {"value": op.builder.float("f32", factor)})
+    return op.value("arith.mulf", (operand, constant), "f32")
+
+
+def _call(op: Replacement, intrinsic: str, operands: Sequence[Any], result: str, flags: str) -> Any:
+    name, liberties = op.builder.string(intrinsic), op.attribute(flags)
+    attributes = op.builder.call(len(operands), intrin=name, fastmathFlags=liberties)
+    return op.value("llvm.call_intrinsic", operands, result, attributes)
+
+
+_Formula = Callable[[Replacement, Any], Any]
 
 _FORMULAS: dict[str, _Formula] = {
-    "math.cos": lambda use, x: use.approximate("llvm.cos.f32", x),
-    "math.exp": lambda use, x: use.approximate("llvm.nvvm.ex2.approx.ftz.f", use.times(x, math.log2(math.e))),
-    "math.exp2": lambda use, x: use.approximate("llvm.nvvm.ex2.approx.ftz.f", x),
-    "math.log": lambda use, x: use.times(use.approximate("llvm.nvvm.lg2.approx.f", x), math.log(2)),
-    "math.log10": lambda use, x: use.times(use.approximate("llvm.nvvm.lg2.approx.f", x), math.log10(2)),
-    "math.log2": lambda use, x: use.approximate("llvm.nvvm.lg2.approx.f", x),
-    "math.rsqrt": lambda use, x: use.approximate("llvm.nvvm.rsqrt.approx.f", x),
-    "math.sin": lambda use, x: use.approximate("llvm.sin.f32", x),
-    "math.tanh": lambda use, x: use.approximate("llvm.tanh.f32", x),
+    "math.cos": lambda op, x: _approximate(op, "llvm.cos.f32", x),
+    "math.exp": lambda op, x: _approximate(op, "llvm.nvvm.ex2.approx.ftz.f", _times(op, x, math.log2(math.e))),
+    "math.exp2": lambda op, x: _approximate(op, "llvm.nvvm.ex2.approx.ftz.f", x),
+    "math.log": lambda op, x: _times(op, _approximate(op, "llvm.nvvm.lg2.approx.f", x), math.log(2)),
+    "math.log10": lambda op, x: _times(op, _approximate(op, "llvm.nvvm.lg2.approx.f", x), math.log10(2)),
+    "math.log2": lambda op, x: _approximate(op, "llvm.nvvm.lg2.approx.f", x),
+    "math.rsqrt": lambda op, x: _approximate(op, "llvm.nvvm.rsqrt.approx.f", x),
+    "math.sin": lambda op, x: _approximate(op, "llvm.sin.f32", x),
+    "math.tanh": lambda op, x: _approximate(op, "llvm.tanh.f32", x),
 }
 """Approximations of 32-bit numbers, each an instruction or two. Subnormal results of powers of two would take three
 more instructions each and are zeros."""
 
 _SAME_IN_LIBDEVICE: dict[str, _Formula] = {
-    "math.exp2": lambda use, x: use.approximate("llvm.exp2.f32", x),
+    "math.exp2": lambda op, x: _approximate(op, "llvm.exp2.f32", x),
     "math.rsqrt": _FORMULAS["math.rsqrt"],
 }
 """What libdevice has no better way to compute, approximations allowed or not."""

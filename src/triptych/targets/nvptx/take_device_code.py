@@ -1,6 +1,6 @@
-"""Pass `take-device-code`: the kernels leave their `gpu.module`, and nothing else stays.
+"""Pass `take-device-code`: the kernels leave their `gpu.module`.
 
-What is translated to LLVM IR is then one module for one machine. The host function is a program for another machine.
+LLVM IR is made from what is in the outermost module.
 """
 
 from __future__ import annotations

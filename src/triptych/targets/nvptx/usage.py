@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.launch import launches
+from triptych.simt.operations import constant_of
 from triptych.support.source import Span
 from triptych.targets.nvptx.accesses import Narrow, narrow_accesses
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.targets.nvptx.kernels import kernels
-from triptych.targets.nvptx.launches import launched, launches, shared_bytes
 from triptych.targets.nvptx.resources import Resources, occupancy
 
 
@@ -37,7 +38,7 @@ class Usage:
 
 def usages(module: Any, resources: Mapping[str, Resources]) -> dict[str, Usage]:
     """The kernels of a traced module by their names."""
-    bytes_of = {launched(launch): shared_bytes(launch) for launch in launches(module)}
+    bytes_of = {launch.kernel: constant_of(launch.shared_bytes) for launch in launches(module)}
     found: dict[str, Usage] = {}
     for kernel in kernels(module):
         name = kernel.attributes["sym_name"].value

@@ -17,7 +17,7 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.ir.modules import KeptModule, copy_module, operations_named
 from triptych.ir.passes import run_passes
-from triptych.ir.signature import Signature
+from triptych.ir.signature import Signature, attach_signature
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
@@ -63,7 +63,8 @@ def changed(function: Any, *arguments: Any) -> tuple[Any, Any]:
     """A program as it is for GPUs after both passes, compiled for the CPU; and its module."""
     traced = tt.compile(function, *arguments, target="cpu")._loaded.compiled.lowered.traced
     module = copy_module(traced.module.read())
-    ask_the_host.ask_with(module, Signature(traced.name, traced.parameters, traced.results))
+    attach_signature(module, Signature(traced.name, traced.parameters, traced.results))
+    ask_the_host.ask_the_host(module)
     multiply_reciprocals(module)
     run_passes(module, [PassSpec("canonicalize", "What nobody needs is gone.")])
     target, options = find_target("cpu"), CompileOptions()

@@ -36,7 +36,8 @@ def compiled(kernels: str, architecture: str) -> Compiled:
     for dialect in KERNEL_DIALECTS:
         dialect.load(context())
     smem = "llvm.mlir.global external @__smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>"
-    text = f"module attributes {{gpu.container_module}} {{ gpu.module @kernels {{ {smem}\n{kernels} }} }}"
+    device = f"gpu.module @kernels {{ {smem}\n{kernels} }}"
+    text = f"module attributes {{gpu.container_module}} {{ {device} func.func @k() {{ return }} }}"
     traced = Traced("k", KeptModule(bindings.mlir().Module.parse(text, context=context())), (), ())
     target = find_target(f"nvptx:{architecture}")
     return target.codegen(lower(traced, target), CompileOptions())

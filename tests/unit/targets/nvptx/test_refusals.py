@@ -23,7 +23,7 @@ def compiled(body: str) -> Compiled:
     """A kernel of one pointer, written as MLIR."""
     text = (
         "module attributes {gpu.container_module} { gpu.module @kernels {"
-        f"gpu.func @k(%p: !llvm.ptr<1>) kernel {{ {body} gpu.return }} }} }}"
+        f"gpu.func @k(%p: !llvm.ptr<1>) kernel {{ {body} gpu.return }} }} func.func @k() {{ return }} }}"
     )
     for dialect in KERNEL_DIALECTS:
         dialect.load(context())

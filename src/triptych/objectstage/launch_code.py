@@ -2,6 +2,9 @@
 
 A function gets a launch's dimensions and the kernel's arguments, and the address of a `LaunchRecord`: what is known
 only when the program runs. The first launch that fails writes there why, and the ones after it do nothing.
+
+The function that the record names is called as CUDA's `cuLaunchKernelEx`. A driver that is called in another way needs
+a function of this form in front of it.
 """
 
 from __future__ import annotations

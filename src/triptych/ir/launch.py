@@ -1,0 +1,152 @@
+"""A launch as MLIR: the one place that knows how `gpu.launch_func` orders its operands.
+
+The meta-stage writes launches with `launch_parts`; every pass reads them as a `Launch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.modules import operations_named
+
+LAUNCH = "gpu.launch_func"
+_SIZES = "operandSegmentSizes"
+_GRID, _BLOCK, _CLUSTER, _SHARED, _ARGUMENTS, _STREAM, _END = 1, 4, 7, 10, 11, 12, 13
+"""Segments of the operands. In front of them are the launches to wait for, which nobody writes."""
+_FLAG = "triptych."
+_COOPERATIVE, _OVERLAPPING, _EVENT = "cooperative", "use_pdl", "event"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One `gpu.launch_func`, by the names of what it is given."""
+
+    operation: Any
+
+    @property
+    def kernel(self) -> str:
+        """The symbol of the kernel, in its `gpu.module`."""
+        return str(bindings.mlir().SymbolRefAttr(self.operation.attributes["kernel"]).value[-1])
+
+    @property
+    def grid(self) -> tuple[Any, ...]:
+        """The number of blocks along x, y, z."""
+        return self._operands(_GRID, _BLOCK)
+
+    @property
+    def block(self) -> tuple[Any, ...]:
+        """The number of threads of a block along x, y, z."""
+        return self._operands(_BLOCK, _CLUSTER)
+
+    @property
+    def cluster(self) -> tuple[Any, ...]:
+        """The blocks of a cluster along x, y, z; nothing for a launch without clusters."""
+        return self._operands(_CLUSTER, _SHARED)
+
+    @property
+    def shared_bytes(self) -> Any | None:
+        """The shared memory that it provides, if it says so."""
+        return next(iter(self._operands(_SHARED, _ARGUMENTS)), None)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """The values that the kernel gets."""
+        return self._operands(_ARGUMENTS, _STREAM)
+
+    @property
+    def stream(self) -> Any | None:
+        """The handle of the stream, if the launch names one."""
+        return next(iter(self._operands(_STREAM, _END)), None)
+
+    @property
+    def values(self) -> tuple[Any, ...]:
+        """Grid, block, cluster, shared memory, arguments and stream, as far as they are there, in this order."""
+        return self._operands(_GRID, _END)
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether its blocks synchronise as one grid."""
+        return self._has(_COOPERATIVE)
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether the kernel may begin before the one in front of it in the stream has ended."""
+        return self._has(_OVERLAPPING)
+
+    @property
+    def records_event(self) -> bool:
+        """Whether the stream is to record an event for it."""
+        return self._has(_EVENT)
+
+    def argument_of_operand(self, number: int) -> int | None:
+        """The place among the kernel's arguments that an operand of the operation has; None for any other operand."""
+        sizes = self._sizes
+        place = number - sum(sizes[:_ARGUMENTS])
+        return place if 0 <= place < sizes[_ARGUMENTS] else None
+
+    def add_arguments(self, more: Sequence[Any]) -> Launch:
+        """Replace the launch by one that gives its kernel more arguments after the ones it has."""
+        ir = bindings.mlir()
+        old, sizes = self.operation, self._sizes
+        end = sum(sizes[:_STREAM])
+        sizes[_ARGUMENTS] += len(more)
+        operands = list(old.operands)
+        attributes = {name: old.attributes[name] for name in old.attributes}
+        new = ir.Operation.create(
+            LAUNCH,
+            operands=[*operands[:end], *more, *operands[end:]],
+            attributes={**attributes, _SIZES: ir.DenseI32ArrayAttr.get(sizes, context=old.context)},
+            loc=old.location,
+            ip=ir.InsertionPoint(old),
+        )
+        old.erase()
+        return Launch(new)
+
+    @property
+    def _sizes(self) -> list[int]:
+        return list(bindings.mlir().DenseI32ArrayAttr(self.operation.attributes[_SIZES]))
+
+    def _operands(self, first: int, end: int) -> tuple[Any, ...]:
+        sizes = self._sizes
+        return tuple(self.operation.operands)[sum(sizes[:first]) : sum(sizes[:end])]
+
+    def _has(self, flag: str) -> bool:
+        return _FLAG + flag in self.operation.attributes
+
+
+def launches(module: Any) -> list[Launch]:
+    """Every launch of the host's functions, found without a walk over the kernels."""
+    hosts = [function for function in module.body.operations if function.operation.name == "func.func"]
+    return [Launch(operation) for host in hosts for operation in operations_named(host, LAUNCH)]
+
+
+def launch_parts(
+    builder: Builder,
+    kernel: str,
+    *,
+    grid: Sequence[Any],
+    block: Sequence[Any],
+    cluster: Sequence[Any],
+    shared_bytes: Any,
+    arguments: Sequence[Any],
+    stream: Sequence[Any],
+    cooperative: bool,
+    overlapping: bool,
+    records_event: bool,
+) -> tuple[list[Any], dict[str, Any]]:
+    """The operands and the attributes of a launch; `kernel` is written as a symbol, with that of its module."""
+    each = [[], *([n] for n in (*grid, *block)), *([n] for n in cluster or ())]
+    each += [[]] * (_SHARED - len(each))
+    each += [[shared_bytes], list(arguments), list(stream)]
+    sizes = ", ".join(str(len(segment)) for segment in each)
+    flags = {_COOPERATIVE: cooperative, _OVERLAPPING: overlapping, _EVENT: records_event}
+    attributes = {
+        "kernel": builder.attribute(kernel),
+        _SIZES: builder.attribute(f"array<i32: {sizes}>"),
+        **{_FLAG + name: builder.attribute("unit") for name, wanted in flags.items() if wanted},
+    }
+    return [value for segment in each for value in segment], attributes

@@ -1,0 +1,93 @@
+"""The host function of a program as a program for the CPU: its launches become calls of the driver.
+
+Input: a module that launches kernels which it does not contain. Output: the same module with one function for each
+launch (see `launch_code`), and one parameter more for the host function, the address of a `LaunchRecord`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.errors import LoweringError
+from triptych.ir.launch import Launch, launches
+from triptych.ir.location import place_of
+from triptych.ir.modules import function, graft, operations_named
+from triptych.narrow_floats.storage import stored_type
+from triptych.objectstage.launch_code import LaunchCode, launch_function
+from triptych.stages import Leaf, PassSpec
+
+_GLOBAL_MEMORY = "!llvm.ptr<1>"
+_ACCESSES = frozenset({"llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"})
+
+
+def call_driver(module: Any, name: str, kernels: Sequence[str]) -> Leaf:
+    """Let a module's launches call the driver with the places of kernels in a list; the host's new parameter."""
+    with module.context:
+        record = _take_record(function(module, name))
+        for i, launch in enumerate(launches(module)):
+            _call(module, launch, f"{name}.launch{i}", kernels.index(launch.kernel), record)
+    return Leaf("launch record", "Int64")
+
+
+def _take_record(host: Any) -> Any:
+    ir = bindings.mlir()
+    record = host.regions[0].blocks[0].add_argument(ir.IntegerType.get_signless(64), host.location)
+    kind = ir.FunctionType(host.attributes["function_type"].value)
+    host.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get([*kind.inputs, record.type], kind.results))
+    return record
+
+
+def _call(module: Any, launch: Launch, symbol: str, kernel: int, record: Any) -> None:
+    operation = launch.operation
+    code = LaunchCode(
+        symbol,
+        kernel,
+        [stored_type(str(argument.type)) for argument in launch.arguments],
+        clustered=bool(launch.cluster),
+        cooperative=launch.cooperative,
+        overlapping=launch.overlapping,
+        streamed=launch.stream is not None,
+    )
+    graft(module, launch_function(code))
+    builder = Builder(module.context)
+    builder.insertion = bindings.mlir().InsertionPoint(operation)
+    operands = [_as_stored(value, builder, operation.location) for value in launch.values]
+    attributes = builder.call(len(operands) + 1, callee=builder.attribute(f'@"{symbol}"'))
+    builder.operation("llvm.call", [record, *operands], (), operation.location, attributes)
+    operation.erase()
+
+
+def _as_stored(value: Any, builder: Builder, location: Any) -> Any:
+    """A narrow float as a type that functions of LLVM can take. What the cast does, the host's target knows."""
+    kind = stored_type(str(value.type))
+    if kind == str(value.type):
+        return value
+    return builder.value("builtin.unrealized_conversion_cast", (value,), builder.type(kind), location)
+
+
+def _refuse_tensor_accesses(module: Any) -> None:
+    """In the user's functions. Those that launch store addresses of the GPU, as arguments of kernels."""
+    hosts = [operation for operation in module.body.operations if operation.operation.name == "func.func"]
+    for access in (access for host in hosts for access in operations_named(host, *_ACCESSES)):
+        if any(str(operand.type) == _GLOBAL_MEMORY for operand in access.operands):
+            raise LoweringError(
+                "the host function reads or writes a tensor that is in the memory of the GPU",
+                span=place_of(access),
+                found="an access outside a kernel",
+                expected="accesses in kernels only",
+                instead="a number as an argument of its own, or a kernel that makes the access",
+            )
+
+
+HOST_CHECKS = (
+    PassSpec(
+        "refuse-tensor-accesses",
+        "The CPU would read at an address of the GPU.",
+        _refuse_tensor_accesses,
+        _ACCESSES,
+    ),
+)
+"""What a host program must pass before it is lowered like any other."""

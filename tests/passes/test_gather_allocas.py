@@ -1,0 +1,49 @@
+"""`gather-allocas`: memory that a loop would reserve in every turn is reserved once."""
+
+from __future__ import annotations
+
+from tests.passes.running import checked, lowered_kernel
+from triptych.targets.nvptx.gather_allocas import gather_allocas
+
+
+def test_an_alloca_of_a_loop_moves_to_the_start() -> None:
+    checked(
+        lowered_kernel(
+            """
+            llvm.br ^loop
+            ^loop:
+              %c = llvm.mlir.constant(4 : i32) : i32
+              %a = llvm.alloca %c x f32 : (i32) -> !llvm.ptr
+              llvm.cond_br %go, ^loop, ^end
+            ^end:
+              llvm.return
+            """,
+            "%go: i1",
+        ),
+        gather_allocas,
+        """
+        # CHECK: llvm.mlir.constant(4 : i32)
+        # CHECK-NEXT: llvm.alloca
+        # CHECK: llvm.br
+        # CHECK-NOT: llvm.alloca
+        """,
+    )
+
+
+def test_memory_whose_size_is_computed_stays() -> None:
+    checked(
+        lowered_kernel(
+            """
+            llvm.br ^next
+            ^next:
+              %a = llvm.alloca %n x f32 : (i32) -> !llvm.ptr
+              llvm.return
+            """,
+            "%n: i32",
+        ),
+        gather_allocas,
+        """
+        # CHECK: llvm.br
+        # CHECK: llvm.alloca
+        """,
+    )
