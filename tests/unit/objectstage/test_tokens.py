@@ -148,7 +148,6 @@ def test_different_values_have_different_tokens(values: list[object]) -> None:
     assert [digest(token(value)) for value in values] == digests
 
 
-
 def test_a_hook_of_ours_does_not_make_sys_a_users_module(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a terminal `sys.excepthook` is Triptych's; reading all that `sys` holds would take minutes and gigabytes."""
     origins._imports_framework.cache_clear()
