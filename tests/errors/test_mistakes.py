@@ -35,6 +35,7 @@ NOT_BY_A_PROGRAM = {
     "TT0513",
     "TT0514",
     "TT0515",
+    "TT0516",  # a system without a port: tests/unit/targets/test_system.py
     "TT0649",  # needs torch: tests/integration/test_torch_tracers.py
     "TT0701",  # plug-ins: their own tests
     "TT0702",

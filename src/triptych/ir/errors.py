@@ -1,4 +1,4 @@
-"""Errors of the tool chain below the languages: a package that is missing or foreign, a lowering or an LLVM that fails."""
+"""Errors of the tool chain below the languages: packages missing or foreign, a lowering or an LLVM that fails."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ from triptych.simt.operations import COLLECTIVES, contains
 from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY_DECLARATION
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.blocks import BlockFunction
-from triptych.targets.cpu.simt.collectives import CLOCK
 from triptych.targets.cpu.simt.coroutine import CoroutineKernel
 from triptych.targets.cpu.simt.plan import NotTogether
 from triptych.targets.cpu.simt.private_arrays import private_arrays
+from triptych.targets.cpu.system import CLOCK
 
 WARP = 32
 HALF_WARP = 16
