@@ -1,22 +1,25 @@
 """A typical user mistake: a small program whose `# error:` comment says which error must point where.
 
 `# error: TT0202 at "n > 0"` on a line means: the error with that code, its caret starting at that text of that line.
-`at "[i * i", from 3.12 at "range(n)"` means: newer versions of Python know the place better, and have a golden text of
-their own.
+`at "[i * i", in newer Pythons at "range(n)"` means: those know the place of what a comprehension goes over, and have a
+golden text of their own.
 """
 
 from __future__ import annotations
 
 import ast
+import dis
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 PROGRAMS = Path(__file__).parent / "programs"
 
-_MARKER = re.compile(r'  # error: (?P<code>TT\d{4}) at (?P<text>".*?")(?:, from 3.12 at (?P<newer>".*?"))?$')
-_IS_NEWER = sys.version_info >= (3, 12)
+_MARKER = re.compile(r'  # error: (?P<code>TT\d{4}) at (?P<text>".*?")(?:, in newer Pythons at (?P<newer>".*?"))?$')
+_IS_NEWER = any(  # asked: 3.12.1 does not, 3.13.0 does
+    found.opname == "GET_ITER" and found.positions is not None and found.positions.col_offset == len("[i for i in ")
+    for found in dis.get_instructions(compile("[i for i in place]", "<comprehension>", "eval"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ def _read(file: Path) -> Mistake:
         marker = _MARKER.search(line)
         if marker is not None:
             differs = _IS_NEWER and marker["newer"] is not None
-            text, suffix = (marker["newer"], ".from-3.12.txt") if differs else (marker["text"], ".txt")
+            text, suffix = (marker["newer"], ".newer.txt") if differs else (marker["text"], ".txt")
             column = line[: marker.start()].index(ast.literal_eval(text)) + 1
             found.append(Mistake(file, marker["code"], number, column, suffix))
     assert len(found) == 1, f"{file.name} has {len(found)} markers"

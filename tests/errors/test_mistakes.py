@@ -28,12 +28,14 @@ NOT_BY_A_PROGRAM = {
     "TT0502",  # the code generator refuses what the compiler emits only by a bug of the compiler
     "TT0503",  # as above, when LLVM aborts
     "TT0506",  # a broken installation
+    "TT0508",  # one of versions that do not go together: tests/unit/ir/test_llvm_bridge.py
     "TT0510",  # code for NVIDIA GPUs: needs tools that not every machine has, and has tests of its own
     "TT0511",
     "TT0512",
     "TT0513",
     "TT0514",
     "TT0515",
+    "TT0516",  # a system without a port: tests/unit/targets/test_system.py
     "TT0649",  # needs torch: tests/integration/test_torch_tracers.py
     "TT0701",  # plug-ins: their own tests
     "TT0702",

@@ -260,7 +260,7 @@ READS: list[tuple[str, str, str]] = [
     ("COUNTED", "COUNTED['b'] = 0", "global COUNTED"),
     ("CHAINED", "CHAINED.maps[1]['b'] = 3", "global CHAINED"),
     ("EVERY_OTHER", "MATRIX[0, 2] = 9", "global EVERY_OTHER"),
-    ("MATRIX", "MATRIX.shape = (3, 2)", "global MATRIX"),
+    ("MATRIX", "MATRIX.resize((3, 2))", "global MATRIX"),
     ("OBJECTS", "OBJECTS[0] = 3", "global OBJECTS"),
     ("getattr(settings, 'TILES')", "settings.TILES.append(5)", "module settings"),
     ("getattr(settings, 'scale')(x)", "settings.scale = other", "module settings"),

@@ -87,7 +87,7 @@ def test_narrow_floats_are_float32_rounded(promise: Promise) -> None:
     """The step of bfloat is 2**-8: a result of Float32 rounds to it as the exact one does, up to one step."""
     compiled, place = every_function(tt.BFloat16), PROMISES.index(promise)
     for x in promise.samples(100, seed=4).tolist():
-        narrow = float(np.frombuffer((np.float32(x).view(np.uint32) & 0xFFFF0000).tobytes(), np.float32)[0])
+        narrow = float(np.frombuffer((np.float32(x).view(np.uint32) & np.uint32(0xFFFF0000)).tobytes(), np.float32)[0])
         if promise.low <= narrow <= promise.high and narrow != 0.0:
             exact = promise.reference(narrow)
             assert compiled(narrow)[place] == pytest.approx(exact, rel=2.0**-7, abs=2.0**-126)

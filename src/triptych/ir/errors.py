@@ -1,4 +1,4 @@
-"""Errors of the tool chain below the languages: a missing package, a failed lowering, a failed or dead LLVM."""
+"""Errors of the tool chain below the languages: packages missing or foreign, a lowering or an LLVM that fails."""
 
 from __future__ import annotations
 
@@ -59,5 +59,19 @@ tt.compile(f, 1)
 """
     fixed = """
 # pip install torch-mlir
+tt.compile(f, 1)
+"""
+
+
+class PackageVersionError(TriptychError, ImportError):
+    """A package is installed in a version that the compiler was not written for."""
+
+    code = "TT0508"
+    failing = """
+# pip install 'torch-mlir>=20270101'
+tt.compile(f, 1)  # the LLVM inside writes a text that the older one of llvmlite need not read
+"""
+    fixed = """
+# pip install 'torch-mlir>=20261001,<20270101'
 tt.compile(f, 1)
 """

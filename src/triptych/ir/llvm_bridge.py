@@ -1,7 +1,8 @@
 """MLIR's LLVM dialect to LLVM IR text that llvmlite's older LLVM reads.
 
 Input: a fully lowered module. Output: text. MLIR carries LLVM 24 and llvmlite LLVM 22, and text is the one form both
-sides keep stable; only float literals and one module flag have to be rewritten.
+sides keep stable; only float literals and one module flag have to be rewritten. What the next LLVM writes is not known,
+so another one is refused.
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from functools import cache
 from typing import Any
 
 from triptych.ir import bindings
-from triptych.ir.errors import LoweringError
+from triptych.ir.errors import LoweringError, PackageVersionError
 from triptych.ir.float_literals import downgrade_float_literals
 from triptych.ir.location import spans_of
 
+WRITTEN_BY = 24
+"""The LLVM inside MLIR whose text this module knows."""
+RELEASES = "torch-mlir>=20261001,<20270101"
+"""Those that carry it: development of the next LLVM begins every January and July."""
 _DEBUG_FLAG = '!"Debug Info Version"'
 
 
@@ -100,7 +105,26 @@ class _TranslationInterface:
 
 @cache
 def _c_interface() -> _TranslationInterface:
-    return _TranslationInterface(ctypes.PyDLL(str(bindings.mlir_library())))
+    library = ctypes.PyDLL(str(bindings.mlir_library()))
+    check_version(_version(library))
+    return _TranslationInterface(library)
+
+
+def check_version(found: int) -> None:
+    """Refuse an LLVM inside MLIR whose text is not known."""
+    if found != WRITTEN_BY:
+        raise PackageVersionError(
+            "torch-mlir is of a version that this one of Triptych does not know",
+            found=f"torch-mlir {bindings.versions()['torch-mlir']}, with LLVM {found}",
+            expected=f"one with LLVM {WRITTEN_BY}, whose text the LLVM of llvmlite reads",
+            instead=f"pip install '{RELEASES}'",
+        )
+
+
+def _version(library: ctypes.CDLL) -> int:
+    numbers = [ctypes.c_uint() for _ in ("major", "minor", "patch")]
+    library.LLVMGetVersion(*map(ctypes.byref, numbers))
+    return numbers[0].value
 
 
 def _function(library: ctypes.CDLL, name: str, result: Any, *parameters: Any) -> Any:

@@ -56,6 +56,7 @@ STATES: Mapping[tuple[str, str], Callable[[], object]] = {
     (os.name, "getcwd"): os.getcwd,
     ("decimal", "Decimal"): _decimal_context,
     ("decimal", "getcontext"): _decimal_context,
+    ("_decimal", "getcontext"): _decimal_context,  # its name since Python 3.13
 }
 """What functions and classes of these names answer from, besides their arguments."""
 

@@ -30,8 +30,8 @@ STEPS = 200
 _OWN = __name__.partition(".")[0]
 _NOT_TO_BE_LEFT = frozenset({"importlib._bootstrap", "weakref", "_weakrefset"})
 """Half a native module is not importable, and what is raised when an object goes, as in `__del__`, is only printed."""
-_BORROWED = frozenset({*sys.stdlib_module_names, "torch_mlir", "llvmlite", "tvm_ffi"})
-"""Packages whose frames belong to whoever called them."""
+_BORROWED = frozenset({*sys.stdlib_module_names, "torch_mlir", "llvmlite", "tvm_ffi", "coverage"})
+"""Packages whose frames belong to whoever called them, or is traced by them."""
 _interrupt_main: Callable[[int], None] = _thread.interrupt_main  # type: ignore[assignment]  # of any signal
 _SIGNALS = tuple(signal.valid_signals() - {getattr(signal, "SIGKILL", 0), getattr(signal, "SIGSTOP", 0)})
 _INTERRUPTIBLE: set[int] = set()
@@ -111,7 +111,7 @@ def _release() -> None:
             _RETURNED.discard(number)
             _HELD.pop()
             if waits:
-                _HANDLERS[number](number, sys._getframe())
+                _deliver(number, sys._getframe())
     finally:
         if _HELD:
             _release()
@@ -128,6 +128,10 @@ def _handle(number: int, frame: FrameType | None) -> object:
         if not _may_arrive(frame):
             return _wait(number)
         _WAITING.pop(number, None)
+    return _deliver(number, frame)
+
+
+def _deliver(number: int, frame: FrameType | None) -> object:
     return _HANDLERS[number](number, frame)
 
 
@@ -173,10 +177,15 @@ def _may_arrive(frame: FrameType | None) -> bool:
         if module in _NOT_TO_BE_LEFT or frame.f_code.co_name == "__del__":
             return False
         if package == _OWN:
-            return is_users or id(frame.f_code) in _INTERRUPTIBLE
+            return (is_users and not _is_bookkeeping(frame)) or id(frame.f_code) in _INTERRUPTIBLE
         is_users = is_users or package not in _BORROWED
         frame = frame.f_back
     return True
+
+
+def _is_bookkeeping(frame: FrameType) -> bool:
+    """Whether it is of this module and calls nobody: what runs below it is a tracer, which finds handlers half set."""
+    return frame.f_globals is globals() and frame.f_code not in (held.__code__, _deliver.__code__)
 
 
 def _module(frame: FrameType) -> str:

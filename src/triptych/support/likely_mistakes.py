@@ -112,7 +112,7 @@ NUMBERS = {
 """Attributes of Python's and NumPy's numbers that run-time numbers do not have."""
 
 _SAME_NAMES = """
-    acos acosh asin asinh atan atan2 atanh cbrt ceil clamp copysign cos cosh erf erfc exp exp2 expm1 floor isfinite
+    acos acosh asin asinh atan atan2 atanh cbrt ceil clamp copysign cos cosh erf erfc exp exp2 expm1 floor fma isfinite
     isinf isnan log log10 log1p log2 round rsqrt sin sincos sinh sqrt tan tanh trunc
 """
 MATHEMATICS = {

@@ -21,6 +21,9 @@ from triptych.support.parsing import compile_module
 FUTURE_FLAGS = annotations.compiler_flag
 """The bits of `co_flags` for `from __future__` features that still change what code means."""
 
+_NO_NAME = "<string>"
+"""What all code without a file is said to come from: since Python 3.13 the text of `python -c` is found under it."""
+
 _Stamp: TypeAlias = tuple[int, ...] | None
 
 
@@ -66,6 +69,8 @@ def _find(code: CodeType, texts: list[_Text]) -> list[str] | None:
     if not texts:
         return []
     newest = texts[-1]
+    if code.co_filename == _NO_NAME:
+        return next((text.lines for text in reversed(texts) if text.compiles_to(code)), [])
     if len(texts) == 1 and (newest.stamp is None or newest.stamp[-1] < _STARTED):
         return newest.lines
     for text in reversed(texts):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import and_, or_, xor
 from typing import Any
 
 import numpy as np
@@ -111,7 +113,7 @@ def extremes_and_bits(dtype: str, n: int, block: int, grid: int, seed: int) -> N
     with output(5, dtype) as row:
         row[:] = [limits.min, limits.max, 0, np.array(-1).astype(dtype), 0]
         extremes(x, row, grid, block)
-        bitwise = [operation.reduce(x) for operation in (np.bitwise_or, np.bitwise_and, np.bitwise_xor)]
+        bitwise = [reduce(operation, x.tolist()) for operation in (or_, and_, xor)]
         same(row, np.array([x.max(), x.min(), *bitwise], dtype))
 
 

@@ -308,7 +308,7 @@ NUMBERS: tuple[Kind, ...] = (
     Kind("numpy.array([#], numpy.float32)", "int(@[0])", ("@[:] = #",)),
     Kind("array_view(#)", "int(@[1, 1])", ("@[1, 1] = #", "@.base[1, 2] = #")),
     Kind("numpy.int64(#)", "int(@)"),
-    Kind("numpy.zeros((1, #))", "@.shape[1]", ("@.shape = (@.size, 1)",)),
+    Kind("numpy.zeros((1, #))", "@.shape[1]", ("@.resize((@.size, 1))",)),
     Kind("keys_view(#)", "list(@)[0]", ("content_of(@).clear(); content_of(@)[#] = None",)),
     Kind("{#}", "max(@)", ("@.clear(); @.add(#)",)),
     Kind("frozenset([#])", "max(@)"),

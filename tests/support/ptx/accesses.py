@@ -310,7 +310,7 @@ def _active(block: Block, instruction: Instruction) -> Run:
 
     def run(mask: Any) -> None:
         result = np.zeros(block.threads, np.uint32)
-        for thread in np.flatnonzero(mask):
+        for thread in np.flatnonzero(mask).tolist():
             start = thread // WARP * WARP
             result[start : start + WARP] |= np.uint32(1 << (thread - start))
         write(result, mask)

@@ -3,15 +3,49 @@ from __future__ import annotations
 import random
 import re
 import struct
+import tomllib
 
 import llvmlite.binding as llvm
 import pytest
 
-from triptych.ir import bindings
+from tests.contracts.tree import ROOT
+from triptych.ir import bindings, llvm_bridge
 from triptych.ir.context import context
-from triptych.ir.errors import LoweringError
+from triptych.ir.errors import LoweringError, PackageVersionError
 from triptych.ir.float_literals import FORMATS, FloatFormat, downgrade_float_literals, literal_bits
-from triptych.ir.llvm_bridge import to_llvm_ir, translate, without_unused_debug_flag
+from triptych.ir.llvm_bridge import (
+    RELEASES,
+    WRITTEN_BY,
+    check_version,
+    to_llvm_ir,
+    translate,
+    without_unused_debug_flag,
+)
+
+
+def test_the_installed_release_is_one_that_is_asked_for() -> None:
+    """Bounds are stated where packages are installed from and where the text is rewritten: they are the same."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        asked = tomllib.load(file)["project"]["dependencies"]
+    assert RELEASES in asked
+    low, high = (int(number) for number in re.findall(r"[0-9]+", RELEASES))
+    assert low <= int(bindings.versions()["torch-mlir"].partition(".")[0]) < high
+
+
+@pytest.mark.parametrize("found", [WRITTEN_BY - 1, WRITTEN_BY + 1])
+def test_an_llvm_whose_text_is_not_known_is_refused(found: int) -> None:
+    with pytest.raises(PackageVersionError, match=rf"LLVM {found}\b") as raised:
+        check_version(found)
+    assert RELEASES in raised.value.instead
+    check_version(WRITTEN_BY)
+
+
+def test_the_version_is_looked_at_before_anything_is_translated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llvm_bridge, "WRITTEN_BY", WRITTEN_BY + 1)
+    llvm_bridge._c_interface.cache_clear()
+    with context(), pytest.raises(PackageVersionError, match=f"LLVM {WRITTEN_BY}"):
+        translate(bindings.mlir().Module.parse("module {}"))
+
 
 MLIR_NAMES = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 

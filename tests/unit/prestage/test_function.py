@@ -205,6 +205,18 @@ def test_no_text_at_all() -> None:
     assert "preprocessor=False" in error.instead
 
 
+def test_text_of_another_program_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.13 keeps the text of `python -c` under the name that the code of every `exec` has as well."""
+    text = "def f(x): return x + 2"
+    monkeypatch.setitem(linecache.cache, "<string>", (len(text), None, [text + "\n"], "<string>"))
+    namespaces: list[dict[str, Any]] = [{}, {}]
+    exec("def f(x): return x + 1", namespaces[0])
+    exec(text, namespaces[1])
+    error = refused(lambda: rewrite(namespaces[0]["f"]))
+    assert "not available" in error.title
+    assert "x + 2" in source_of(namespaces[1]["f"]).text
+
+
 @pytest.mark.parametrize(
     "changed",
     [

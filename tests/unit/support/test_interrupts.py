@@ -169,6 +169,26 @@ def test_other_signals_and_handlers_wait_as_well() -> None:
         signal.signal(signal.SIGUSR1, before)
 
 
+def test_it_arrives_in_no_tracer_before_the_handlers_are_given_back() -> None:
+    """Coverage ran code of its own at the first call of a function: there, nothing had been given back."""
+
+    def tracer(frame: types.FrameType, event: str, _: object) -> None:
+        if frame.f_code.co_name == "_release" and not sent:
+            sent.append(event)
+            interrupt()
+
+    sent: list[str] = []
+    before = sys.gettrace()
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        try:
+            sys.settrace(tracer)
+            held(ours(lambda: None))
+        finally:
+            sys.settrace(before)
+    assert sent == ["call"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
 def test_a_handler_that_the_users_code_sets_stays() -> None:
     def handler(*_: object) -> None:
         """Nothing."""

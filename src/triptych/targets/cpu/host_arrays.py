@@ -17,14 +17,14 @@ from triptych.ir.signature import signature_of
 from triptych.simt.operations import array_size
 from triptych.support.kernel_errors import BlockMemoryError
 from triptych.targets.cpu.plain_code import PlainCode
+from triptych.targets.cpu.system import ALLOCATE
 
 STACK_BYTES = 1 << 16
 """What the arrays of a host function may take of a stack: threads may have 256 KiB."""
 ARRAYS = frozenset({"llvm.alloca"})
-_ALLOCATE = "aligned_alloc"
 _ALIGNMENT = 64
 _DECLARATIONS = f"""
-llvm.func @{_ALLOCATE}(i64, i64) -> (!llvm.ptr {{llvm.noalias}})
+llvm.func @{ALLOCATE}(i64, i64) -> (!llvm.ptr {{llvm.noalias}})
 llvm.func @free(!llvm.ptr)
 """
 
@@ -43,7 +43,7 @@ def free_host_arrays(module: Any) -> None:
     with module.context:
         public = symbols(module)[signature_of(module).name]
         calls = operations_named(public, "llvm.call")
-        arrays = [call.results[0] for call in calls if callee(call) == _ALLOCATE]
+        arrays = [call.results[0] for call in calls if callee(call) == ALLOCATE]
         for leave in operations_named(public, "func.return") if arrays else []:
             code = PlainCode(Builder(module.context), leave.location)
             code.builder.insertion = bindings.mlir().InsertionPoint(leave)
@@ -67,7 +67,7 @@ def _allocate(arrays: Sequence[Any]) -> None:
     code.builder.insertion = bindings.mlir().InsertionPoint(arrays[0])
     sizes = [-(-array_size(array) // _ALIGNMENT) * _ALIGNMENT for array in arrays]
     alignment = code.constant(_ALIGNMENT, "i64")
-    calls = [code.call(_ALLOCATE, (alignment, code.constant(size, "i64")), ["!llvm.ptr"]) for size in sizes]
+    calls = [code.call(ALLOCATE, (alignment, code.constant(size, "i64")), ["!llvm.ptr"]) for size in sizes]
     for array, size, call in zip(arrays, sizes, calls, strict=True):
         _check(code, array, size, call.result)
         array.results[0].replace_all_uses_with(call.result)

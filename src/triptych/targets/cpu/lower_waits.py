@@ -13,9 +13,10 @@ from triptych.ir.builder import Builder
 from triptych.ir.modules import callee, graft, operations_named, symbols
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, SUSPEND_REQUEST
 from triptych.targets.cpu.plain_code import PlainCode
+from triptych.targets.cpu.system import ALLOCATE
 
-_DECLARATIONS = """
-llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
+_DECLARATIONS = f"""
+llvm.func @{ALLOCATE}(i64, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
 """
 _TOKEN = "token"
@@ -77,7 +78,7 @@ class _Coroutine:
             size = code.value("llvm.intr.coro.size", (), "i64")
             more = code.value("llvm.add", (size, code.constant(_ALIGNMENT - 1, "i64")), "i64")
             whole = code.value("llvm.and", (more, code.constant(-_ALIGNMENT, "i64")), "i64")
-            memory = code.call("aligned_alloc", (code.constant(_ALIGNMENT, "i64"), whole), ["!llvm.ptr"]).result
+            memory = code.call(ALLOCATE, (code.constant(_ALIGNMENT, "i64"), whole), ["!llvm.ptr"]).result
             self._handle = code.value("llvm.intr.coro.begin", (self._identity, memory), "!llvm.ptr")
 
     def _free(self) -> None:

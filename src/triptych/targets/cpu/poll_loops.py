@@ -7,7 +7,6 @@ signal handler raises, the function returns as after a failed check.
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 from triptych.ir import bindings
@@ -19,6 +18,7 @@ from triptych.targets.cpu.calling_python import LOCKING_TEXT
 from triptych.targets.cpu.ffi_layout import LAUNCH
 from triptych.targets.cpu.plain_code import PlainCode
 from triptych.targets.cpu.stretches import STRETCH, Stretches
+from triptych.targets.cpu.system import CLOCK, is_supported, system
 from triptych.targets.cpu.while_stretches import cut_while
 
 LOOPS = frozenset({"scf.for", "scf.while"})
@@ -31,9 +31,10 @@ _CALL = 16
 """Operations that a call of the C library counts for. A launch takes the whole budget: it may run for long."""
 _REPEATABLE = frozenset({"llvm.load", "cf.assert", "scf.if", "scf.yield", "scf.condition"})
 
+_CLOCK_NUMBER = "clock_number"
 _POLL_TEXT = f"""
 {LOCKING_TEXT}
-func.func private @clock_gettime(i32, !llvm.ptr) -> i32
+func.func private @{CLOCK}(i32, !llvm.ptr) -> i32
 llvm.func @PyErr_CheckSignals() -> i32
 llvm.func internal @{_POLL}(%due: !llvm.ptr) -> i32 attributes {{passthrough = ["noinline", "optnone", "cold"]}} {{
   %one = llvm.mlir.constant(1 : i64) : i64
@@ -41,9 +42,9 @@ llvm.func internal @{_POLL}(%due: !llvm.ptr) -> i32 attributes {{passthrough = [
   %fine = llvm.mlir.constant(0 : i32) : i32
   %second = llvm.mlir.constant(1000000000 : i64) : i64
   %period = llvm.mlir.constant({_PERIOD} : i64) : i64
-  %clock = llvm.mlir.constant({time.CLOCK_MONOTONIC} : i32) : i32
+  %clock = llvm.mlir.constant({_CLOCK_NUMBER} : i32) : i32
   %time = llvm.alloca %one x !llvm.array<2 x i64> : (i64) -> !llvm.ptr
-  %read = func.call @clock_gettime(%clock, %time) : (i32, !llvm.ptr) -> i32
+  %read = func.call @{CLOCK}(%clock, %time) : (i32, !llvm.ptr) -> i32
   %seconds = llvm.load %time : !llvm.ptr -> i64
   %fraction_place = llvm.getelementptr %time[1] : (!llvm.ptr) -> !llvm.ptr, i64
   %fraction = llvm.load %fraction_place : !llvm.ptr -> i64
@@ -74,9 +75,9 @@ def poll_loops(module: Any) -> None:
     with module.context:
         host = function(module, signature_of(module).name)
         loops = [loop for loop in operations_named(host, *LOOPS) if _is_long(loop)]
-        if not loops:
+        if not loops or not is_supported():  # without a clock, Ctrl-C waits for the end of the function
             return
-        graft(module, _POLL_TEXT)
+        graft(module, _POLL_TEXT.replace(_CLOCK_NUMBER, str(system().monotonic_clock)))
         due = _variable(host)
         lengths = [max(1, min(STRETCH, _BUDGET // _work_of(inner(loop)))) for loop in loops]
         for loop, length in zip(loops, lengths, strict=True):

@@ -32,6 +32,7 @@ from triptych.targets.cpu.pool_code import (
 )
 from triptych.targets.cpu.pool_fault_code import FAULT_FUNCTIONS, MAKE_KEY, USE_KEY, WATCH_FAULTS
 from triptych.targets.cpu.stopped_launch import stop_cause
+from triptych.targets.cpu.system import system
 from triptych.targets.cpu.writing import write_text
 
 _STACK = 1 << 20
@@ -40,6 +41,7 @@ _OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, ge
 _EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WRITE, BLOCK_MEMORY)
 
 
+_KEY_TYPES = {"i32": ctypes.c_uint32, "i64": ctypes.c_uint64}
 _KEYS: list[int] = []
 _WATCHING: list[LoadedObject] = []
 """The code that the system calls at a fault: it must stay mapped."""
@@ -69,11 +71,12 @@ class BlockPool:
 
     def _share_key(self) -> None:
         """The first pool of a process watches for faults; threads of all keep their launches under its key."""
+        key = _KEY_TYPES[system().thread_key]
         if not _KEYS:
-            _KEYS.append(ctypes.CFUNCTYPE(ctypes.c_int32)(self._code.library[MAKE_KEY])())
+            _KEYS.append(ctypes.CFUNCTYPE(key)(self._code.library[MAKE_KEY])())
             ctypes.CFUNCTYPE(None)(self._code.library[WATCH_FAULTS])()
             _WATCHING.append(self._code)
-        ctypes.CFUNCTYPE(None, ctypes.c_int32)(self._code.library[USE_KEY])(_KEYS[0])
+        ctypes.CFUNCTYPE(None, key)(self._code.library[USE_KEY])(_KEYS[0])
 
     def reset(self) -> None:
         """Forget all threads: there are none yet, or a fork has left them behind."""

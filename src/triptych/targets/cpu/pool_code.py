@@ -10,13 +10,13 @@ withdraws it and waits for those who had joined; so a launch never waits for a t
 from __future__ import annotations
 
 import platform
-import time
 
-from triptych.targets.cpu.pool_fault_code import fault_code
+from triptych.targets.cpu.pool_fault_code import THREAD_KEY, fault_code
 from triptych.targets.cpu.pool_launch_code import LAUNCH_CODE
 from triptych.targets.cpu.pool_memory_code import MEMORY_CODE
 from triptych.targets.cpu.pool_stop_code import STOP_CODE
 from triptych.targets.cpu.pool_worker_code import WORKER_CODE
+from triptych.targets.cpu.system import CLOCK, system
 
 CONFIGURE = "triptych_pool_configure"
 WORK = "triptych_pool_work"
@@ -40,8 +40,9 @@ _RELAX = {
 def pool_code() -> str:
     """The text for the machine this process runs on."""
     relax = _RELAX.get(platform.machine(), "")
-    return (
-        f"@monotonic_clock = internal constant i32 {time.CLOCK_MONOTONIC}\n"
+    text = (
+        f"@monotonic_clock = internal constant i32 {system().monotonic_clock}\n"
+        "declare i32 @read_clock(i32, ptr)\n"
         f"define internal void @relax() {{\n  {relax}\n  ret void\n}}\n"
         + _STATE
         + LAUNCH_CODE
@@ -50,6 +51,7 @@ def pool_code() -> str:
         + WORKER_CODE
         + fault_code()
     )
+    return text.replace("@read_clock", f"@{CLOCK}").replace(THREAD_KEY, system().thread_key)
 
 
 _STATE = """
@@ -59,7 +61,6 @@ _STATE = """
 ; 13 next block (the padding keeps it apart from what every thread reads), 14 which kernel, launched where,
 ; 15 bytes of memory that a block needs
 
-declare i32 @clock_gettime(i32, ptr)
 declare i64 @pthread_self()
 declare i32 @pthread_mutex_init(ptr, ptr)
 declare i32 @pthread_mutex_lock(ptr)
@@ -125,7 +126,7 @@ define void @triptych_pool_configure(i64 %threads, i64 %multiplier, i64 %offset)
 
 define internal i64 @nanoseconds(i32 %clock) {
   %time = alloca { i64, i64 }
-  %read = call i32 @clock_gettime(i32 %clock, ptr %time)
+  %read = call i32 @read_clock(i32 %clock, ptr %time)
   %seconds = load i64, ptr %time
   %fraction_place = getelementptr i64, ptr %time, i64 1
   %fraction = load i64, ptr %fraction_place

@@ -8,11 +8,14 @@ the process ends by the signal. The structures are those of Linux; elsewhere fau
 from __future__ import annotations
 
 import signal
-import sys
+
+from triptych.targets.cpu.system import system
 
 MAKE_KEY = "triptych_pool_make_key"
 USE_KEY = "triptych_pool_use_key"
 WATCH_FAULTS = "triptych_pool_watch_faults"
+THREAD_KEY = "%thread_key"
+"""In the texts of the pool, for the type that keys of threads have on this system."""
 FAULT_FUNCTIONS = (MAKE_KEY, USE_KEY, WATCH_FAULTS)
 
 _ADVICE = """
@@ -27,7 +30,7 @@ _SIGNALS = {name: int(getattr(signal, name)) for name in _NAMES if hasattr(signa
 
 def fault_code() -> str:
     """The text for the system this process runs on."""
-    if sys.platform != "linux":
+    if not system().tells_faults:
         return _KEY + "".join(f"define void @{name}() {{\n  ret void\n}}\n" for name in (WATCH_FAULTS, "make_room"))
     begins = "".join(_text(f"begin{number}", f"\ntriptych: {name} in ") for name, number in _SIGNALS.items())
     handlers = "".join(_HANDLER.format(number=number) for number in _SIGNALS.values())
@@ -43,19 +46,19 @@ def _text(name: str, text: str) -> str:
 
 _KEY = f"""
 declare i32 @pthread_key_create(ptr, ptr)
-declare ptr @pthread_getspecific(i32)
-declare i32 @pthread_setspecific(i32, ptr)
-@launch_key = internal global i32 0                 ; under which each thread keeps the launch that it works for
+declare ptr @pthread_getspecific(%thread_key)
+declare i32 @pthread_setspecific(%thread_key, ptr)
+@launch_key = internal global %thread_key 0                 ; under which each thread keeps the launch that it works for
 
 ; Several pools share one key: there is one handler.
-define i32 @{MAKE_KEY}() {{
+define %thread_key @{MAKE_KEY}() {{
   %made = call i32 @pthread_key_create(ptr @launch_key, ptr null)
-  %key = load i32, ptr @launch_key
-  ret i32 %key
+  %key = load %thread_key, ptr @launch_key
+  ret %thread_key %key
 }}
 
-define void @{USE_KEY}(i32 %key) {{
-  store i32 %key, ptr @launch_key
+define void @{USE_KEY}(%thread_key %key) {{
+  store %thread_key %key, ptr @launch_key
   ret void
 }}
 """
@@ -91,8 +94,8 @@ define internal void @put(ptr %part, ptr %text) {
 define internal void @fault(i32 %signal, ptr %info, ptr %begin, ptr %previous) {
 entry:
   %parts = alloca [3 x { ptr, i64 }], align 8
-  %key = load i32, ptr @launch_key
-  %launch = call ptr @pthread_getspecific(i32 %key)
+  %key = load %thread_key, ptr @launch_key
+  %launch = call ptr @pthread_getspecific(%thread_key %key)
   %elsewhere = icmp eq ptr %launch, null
   br i1 %elsewhere, label %restore, label %tell
 tell:

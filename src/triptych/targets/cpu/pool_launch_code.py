@@ -35,8 +35,8 @@ fill:
   store ptr %identity, ptr %identity_place
   %bytes_place = getelementptr %launch, ptr %launch, i64 0, i32 15
   store i64 %bytes, ptr %bytes_place
-  %key = load i32, ptr @launch_key
-  %outer = call ptr @pthread_getspecific(i32 %key) ; not null when a kernel of this thread has called Python code
+  %key = load %thread_key, ptr @launch_key
+  %outer = call ptr @pthread_getspecific(%thread_key %key) ; not null when a kernel here has called Python code
   %aside = call ptr @set_memory_aside(ptr %outer)
   %room = call i1 @reserve_memory(ptr %launch)
   br i1 %room, label %begin, label %no_room
@@ -44,7 +44,7 @@ no_room:
   call void @take_memory_back(ptr %outer, ptr %aside)
   ret i32 1
 begin:
-  %known = call i32 @pthread_setspecific(i32 %key, ptr %launch)
+  %known = call i32 @pthread_setspecific(%thread_key %key, ptr %launch)
   %single = icmp eq i64 %total, 1
   br i1 %single, label %one, label %several
 one:
@@ -67,7 +67,7 @@ inline:
 finish:
   call void @release_memory(ptr %launch)
   call void @take_memory_back(ptr %outer, ptr %aside)
-  %left = call i32 @pthread_setspecific(i32 %key, ptr %outer)
+  %left = call i32 @pthread_setspecific(%thread_key %key, ptr %outer)
   %stopped = load atomic i32, ptr %stopped_place acquire, align 4
   %whole = icmp eq i32 %stopped, 0
   br i1 %whole, label %succeeded, label %failed

@@ -6,6 +6,8 @@ no kernel fails for want of memory in the middle. An arena stays with its thread
 
 from __future__ import annotations
 
+from triptych.targets.cpu.system import ALLOCATE
+
 ARENA_ALIGNMENT = 1024
 """Of an arena, and so of shared memory at its start. The bytes before it hold the arena's size."""
 _KEPT = 16 << 20
@@ -13,9 +15,9 @@ _KEPT = 16 << 20
 _GRAIN = 1 << 16
 
 MEMORY_CODE = f"""
-declare ptr @aligned_alloc(i64, i64)
+declare ptr @{ALLOCATE}(i64, i64)
 declare void @free(ptr)
-@memory_key = internal global i32 0                 ; under which each thread keeps its arena
+@memory_key = internal global %thread_key 0         ; under which each thread keeps its arena
 @memory_key_made = internal global i1 false
 
 define internal void @make_memory_key() {{
@@ -38,8 +40,8 @@ entry:
   %none = icmp eq i64 %bytes, 0
   br i1 %none, label %enough, label %look
 look:
-  %key = load i32, ptr @memory_key
-  %old = call ptr @pthread_getspecific(i32 %key)
+  %key = load %thread_key, ptr @memory_key
+  %old = call ptr @pthread_getspecific(%thread_key %key)
   %missing = icmp eq ptr %old, null
   br i1 %missing, label %make, label %compare
 compare:
@@ -51,8 +53,8 @@ make:
   %more = add i64 %bytes, {_GRAIN - 1}
   %room = and i64 %more, {-_GRAIN}
   %whole = add i64 %room, {ARENA_ALIGNMENT}
-  %new = call ptr @aligned_alloc(i64 {ARENA_ALIGNMENT}, i64 %whole)
-  %kept = call i32 @pthread_setspecific(i32 %key, ptr %new)
+  %new = call ptr @{ALLOCATE}(i64 {ARENA_ALIGNMENT}, i64 %whole)
+  %kept = call i32 @pthread_setspecific(%thread_key %key, ptr %new)
   %failed = icmp eq ptr %new, null
   br i1 %failed, label %leave, label %fill
 fill:
@@ -72,9 +74,9 @@ entry:
   %large = icmp ugt i64 %bytes, {_KEPT}
   br i1 %large, label %give, label %leave
 give:
-  %key = load i32, ptr @memory_key
-  %arena = call ptr @pthread_getspecific(i32 %key)
-  %forgotten = call i32 @pthread_setspecific(i32 %key, ptr null)
+  %key = load %thread_key, ptr @memory_key
+  %arena = call ptr @pthread_getspecific(%thread_key %key)
+  %forgotten = call i32 @pthread_setspecific(%thread_key %key, ptr null)
   call void @free(ptr %arena)
   br label %leave
 leave:
@@ -87,9 +89,9 @@ entry:
   %alone = icmp eq ptr %outer, null
   br i1 %alone, label %leave, label %nested
 nested:
-  %key = load i32, ptr @memory_key
-  %arena = call ptr @pthread_getspecific(i32 %key)
-  %forgotten = call i32 @pthread_setspecific(i32 %key, ptr null)
+  %key = load %thread_key, ptr @memory_key
+  %arena = call ptr @pthread_getspecific(%thread_key %key)
+  %forgotten = call i32 @pthread_setspecific(%thread_key %key, ptr null)
   ret ptr %arena
 leave:
   ret ptr null
@@ -100,10 +102,10 @@ entry:
   %alone = icmp eq ptr %outer, null
   br i1 %alone, label %leave, label %nested
 nested:
-  %key = load i32, ptr @memory_key
-  %arena = call ptr @pthread_getspecific(i32 %key)
+  %key = load %thread_key, ptr @memory_key
+  %arena = call ptr @pthread_getspecific(%thread_key %key)
   call void @free(ptr %arena)
-  %restored = call i32 @pthread_setspecific(i32 %key, ptr %aside)
+  %restored = call i32 @pthread_setspecific(%thread_key %key, ptr %aside)
   br label %leave
 leave:
   ret void
@@ -111,8 +113,8 @@ leave:
 
 ; A part of the arena of this thread: its own object for LLVM, because nothing else gives its address.
 define noalias ptr @triptych_block_memory(i64 %offset) {{
-  %key = load i32, ptr @memory_key
-  %arena = call ptr @pthread_getspecific(i32 %key)
+  %key = load %thread_key, ptr @memory_key
+  %arena = call ptr @pthread_getspecific(%thread_key %key)
   %start = getelementptr i8, ptr %arena, i64 {ARENA_ALIGNMENT}
   %part = getelementptr i8, ptr %start, i64 %offset
   ret ptr %part

@@ -18,8 +18,8 @@ wait:
   br i1 %withdrawn, label %rest, label %join
 join:
   call void @wake_workers()
-  %key = load i32, ptr @launch_key
-  %known = call i32 @pthread_setspecific(i32 %key, ptr %launch)
+  %key = load %thread_key, ptr @launch_key
+  %known = call i32 @pthread_setspecific(%thread_key %key, ptr %launch)
   %room = call i1 @reserve_memory(ptr %launch)
   br i1 %room, label %run, label %leave
 run:
@@ -27,7 +27,7 @@ run:
   call void @release_memory(ptr %launch)
   br label %leave
 leave:
-  %left = call i32 @pthread_setspecific(i32 %key, ptr null)
+  %left = call i32 @pthread_setspecific(%thread_key %key, ptr null)
   br label %rest
 rest:
   call void @leave_launch()

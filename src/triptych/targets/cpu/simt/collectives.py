@@ -13,13 +13,12 @@ from triptych.support.warps import ALL_LANES, WARP
 from triptych.targets.cpu.simt.lanes_in_turn import each_active
 from triptych.targets.cpu.simt.memory import gather
 from triptych.targets.cpu.simt.values import Scalar, Wide
+from triptych.targets.cpu.system import CLOCK, system
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
 
 _LAST = WARP - 1
-CLOCK = "clock_gettime"
-"""Of the C library."""
 
 _REDUCTIONS = {
     "add": ("add", "0"),
@@ -265,7 +264,7 @@ def nanoseconds(warp: Warp, operation: Any) -> None:
     """The clock of the C library: seconds and nanoseconds."""
     code = warp.code
     time = warp.arrays.scratch("!llvm.array<2 x i64>")
-    monotonic = code.constant(1, "i32")
+    monotonic = code.constant(system().monotonic_clock, "i32")
     code.value("func.call", (monotonic, time), "i32", {"callee": code.attribute(f"@{CLOCK}")})
     seconds, rest = (code.load(code.offset(time, i, "i64"), "i64", 8) for i in range(2))
     scaled = code.value("arith.muli", (seconds, code.constant(10**9, "i64")), "i64")

@@ -11,10 +11,10 @@ from triptych.support.warps import WARP
 from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY_DECLARATION
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
 from triptych.targets.cpu.simt.blocks import BlockFunction
-from triptych.targets.cpu.simt.collectives import CLOCK
 from triptych.targets.cpu.simt.coroutine import CoroutineKernel
 from triptych.targets.cpu.simt.plan import NotTogether
 from triptych.targets.cpu.simt.private_arrays import private_arrays
+from triptych.targets.cpu.system import CLOCK
 
 HALF_WARP = WARP // 2
 _MANY_BYTES = 48

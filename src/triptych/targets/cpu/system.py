@@ -1,0 +1,66 @@
+"""What the CPU target asks of the operating system beside LLVM and Python: a port begins with a row of this table.
+
+Blocks of kernels run on POSIX threads and in memory of `aligned_alloc`; loops read the time of `clock_gettime`. Systems
+have these under the same names, with numbers and sizes of their own. Only Linux is tested.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+from triptych.support.errors import TriptychError
+
+ALLOCATE = "aligned_alloc"
+"""Of the C library: an alignment and a multiple of it in bytes to memory, which `free` takes back."""
+CLOCK = "clock_gettime"
+"""Of the C library: the number of a clock and a place for seconds and nanoseconds of 64 bits each."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """Numbers and sizes of one operating system."""
+
+    monotonic_clock: int
+    thread_key: str
+    """The LLVM type of `pthread_key_t`."""
+    tells_faults: bool = False
+    """Whether `pool_fault_code` knows the structures that signal handlers see."""
+
+
+SYSTEMS = {
+    "linux": System(monotonic_clock=1, thread_key="i32", tells_faults=True),
+    "darwin": System(monotonic_clock=6, thread_key="i64"),
+}
+"""By `sys.platform`."""
+
+
+class UnsupportedSystemError(TriptychError, NotImplementedError):
+    """The CPU target runs kernels on POSIX threads, and has not been ported to this operating system."""
+
+    code = "TT0516"
+    failing = """
+# on Windows
+launch_a_kernel(x)
+"""
+    fixed = """
+# on Linux, or in the Windows Subsystem for Linux
+launch_a_kernel(x)
+"""
+
+
+def is_supported() -> bool:
+    """Whether the table has the system that this process runs on."""
+    return sys.platform in SYSTEMS
+
+
+def system() -> System:
+    """The one that this process runs on."""
+    if not is_supported():
+        raise UnsupportedSystemError(
+            "the CPU target cannot run kernels on this operating system",
+            found=sys.platform,
+            expected=f"one of {', '.join(SYSTEMS)}",
+            instead="run the program on Linux, or in the Windows Subsystem for Linux",
+        )
+    return SYSTEMS[sys.platform]
