@@ -5,7 +5,7 @@ turns scores into weights, and adds the weighted values. A row's largest score i
 kept relative to the largest score *so far*, and are scaled down when a larger one comes (`online softmax`).
 
 - The queries stay in registers. Keys and values of the next tile are copied while this one is computed.
-- The scores of the first product are, as they lie in the registers of the threads, the left factor of the second one:
+- The scores of the first product are, as they lie in the registers of the threads, operand A of the second one:
   a layout says so, and no number moves.
 - Tiles that end after the last key, or on the diagonal of a causal mask, are computed by another copy of the same code
   that also masks. `masked` is a Python bool: most tiles do not look at the mask.
@@ -102,7 +102,7 @@ def by_rows(fragment: cute.Tensor) -> cute.Tensor:
 
 
 def as_left_factor(fragment: cute.Tensor) -> cute.Tensor:
-    """A fragment of sums, seen as the left factor of a product: two tiles of 8 columns are one of 16 k."""
+    """A fragment of the accumulator, seen as operand A of an MMA: two tiles of 8 columns are one of 16 k."""
     values, down, across = fragment.layout.shape
     steps, to_down, to_across = fragment.layout.stride
     layout = cute.make_layout(((*values, 2), down, across // 2), stride=((*steps, to_across), to_down, 2 * to_across))
@@ -165,7 +165,7 @@ def attention_kernel(
 
     mma = product(dtype)
     mine = mma.get_slice(thread)
-    v_by_dim = cute.select(tile_v, mode=[1, 0, 2])  # (dim, keys, stages): the right factor of weights @ v
+    v_by_dim = cute.select(tile_v, mode=[1, 0, 2])  # (dim, keys, stages): operand B of weights @ v
     queries = mma.make_fragment_A(mine.partition_A(tile_q))
     some_keys = mma.make_fragment_B(mine.partition_B(tile_k)[None, None, None, 0])
     values = mma.make_fragment_B(mine.partition_B(v_by_dim)[None, None, None, 0])

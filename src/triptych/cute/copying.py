@@ -32,7 +32,7 @@ def copy(
 
     `pred` has a Boolean for each instruction, in the order (instructions of the first mode, other modes…), or one for
     each element that a thread moves alone; where it is false nothing is read and the destination stays what it is.
-    `l1c_evict_priority` says how soon the first cache of a GPU may forget what is accessed.
+    `l1c_evict_priority` says the L1 eviction priority of what is accessed.
     """
     used = atom.atom if isinstance(atom, TiledCopy) else atom
     with hinted(_hints(used, l1c_evict_priority)):

@@ -42,7 +42,7 @@ class LoadCacheMode(Enum):
 
 
 class CacheEvictionPriority(Enum):
-    """How soon a cache may forget what is accessed."""
+    """The eviction priority of what is accessed."""
 
     EVICT_NORMAL = "evict_normal"
     EVICT_FIRST = "evict_first"

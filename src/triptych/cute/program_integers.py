@@ -21,7 +21,7 @@ Coord: TypeAlias = "Int | tuple[Coord, ...] | None"
 Mode: TypeAlias = "int | list[int] | tuple[int, ...] | None"
 
 Number: TypeAlias = Any
-"""An int, or a number of the run."""
+"""An int, or a dynamic value."""
 Numbers: TypeAlias = Any
 """A number, or a nested tuple of them."""
 

@@ -133,12 +133,12 @@ def make_tiled_copy_tv(atom: CopyAtom, thr_layout: Layout, val_layout: Layout) -
 
 # copies of what other operations hold -----------------------------------------------------------------------------
 def make_tiled_copy_A(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:
-    """A copy whose registers are those of the left factor (M, K) of a product."""
+    """A copy whose registers are those of operand A (M, K) of an MMA."""
     return make_tiled_copy(atom, tiled_mma.tv_layout_A_tiled, _tile(tiled_mma, 0, 2))
 
 
 def make_tiled_copy_B(atom: CopyAtom, tiled_mma: TiledMma) -> TiledCopy:
-    """A copy whose registers are those of the right factor (N, K) of a product."""
+    """A copy whose registers are those of operand B (N, K) of an MMA."""
     return make_tiled_copy(atom, tiled_mma.tv_layout_B_tiled, _tile(tiled_mma, 1, 2))
 
 

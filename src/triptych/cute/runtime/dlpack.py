@@ -76,7 +76,7 @@ class RuntimeTensor(DescribedTensor, TensorView):
 
     @eager
     def mark_layout_dynamic(self, leading_dim: int | None = None) -> RuntimeTensor:
-        """All extents and strides dynamic but the step 1 of the leading mode and steps of 0."""
+        """All extents and strides dynamic but the stride 1 of the leading mode and strides of 0."""
         shape, stride = self.extents, self.strides
         if leading_dim is None:
             leading = deduced_leading_mode(shape, stride)

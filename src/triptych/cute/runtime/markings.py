@@ -15,7 +15,7 @@ EXTENT, STRIDE = ".shape[{}]", ".stride[{}]"
 
 
 def all_dynamic(shape: Sequence[int], stride: Sequence[int], leading: int | None, wide: bool = True) -> Layout:
-    """Every integer unknown but the step of the leading mode, which is 1, and steps of 0, which repeat elements."""
+    """Every integer unknown but the stride of the leading mode, which is 1, and strides of 0, which repeat elements."""
     width = 64 if wide else 32
     strides = [
         1 if i == leading else 0 if step == 0 else sym_int(width, symbol=STRIDE.format(i), lower=0)

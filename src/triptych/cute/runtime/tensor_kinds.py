@@ -123,7 +123,7 @@ def kind_of_tensor(value: Any, path: str, caller: Span | None) -> TensorKind:
 
 @cache
 def _implicit_kind(element: str, rank: int, leading: int | None) -> TensorKind:
-    # A step of 0 stays unknown too, unlike where a layout is marked: tensors of all steps share the code.
+    # A stride of 0 stays unknown too, unlike where a layout is marked: tensors of all strides share the code.
     layout = all_dynamic([2] * rank, [2] * rank, leading)
     return tensor_kind(element, layout, natural_alignment(element))
 

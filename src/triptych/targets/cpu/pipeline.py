@@ -41,7 +41,7 @@ PIPELINE = (
     ),
     PassSpec("copy-at-once", "A CPU copies when it is asked to.", copy_at_once, COPIES),
     PassSpec("order-accesses", "Other threads see ordered accesses in their order.", order_accesses, ACCESSES),
-    PassSpec("mark-signs", "Numbers without a sign wrap around at zero.", mark_signs, SIGNED_EXTENSIONS),
+    PassSpec("mark-signs", "Unsigned numbers wrap around at zero.", mark_signs, SIGNED_EXTENSIONS),
     PassSpec(
         "gpu.module(canonicalize,gpu.func(mem2reg),sccp)",
         "What every thread counts alike in variables of its own is one number for the warp.",

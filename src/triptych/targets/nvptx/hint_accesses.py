@@ -103,7 +103,7 @@ def _order(operation: Any) -> tuple[str, str]:
 
 
 def _only_priority(cache: str) -> str:
-    """Ordered accesses choose no cache, but may say how soon one may forget."""
+    """Ordered accesses choose no cache, but may say an eviction priority."""
     return f".{cache}" if cache.startswith("L1::") else ""
 
 

@@ -243,7 +243,7 @@ class WaitingWarp(Arrays):
         inside = operation.parent.operation
         while inside.name != "gpu.func" and _together(inside, self._analysis):
             inside = inside.parent.operation
-        return "" if inside.name == "gpu.func" else f"; threads part at {line_of(inside)}"
+        return "" if inside.name == "gpu.func" else f"; threads diverge at {line_of(inside)}"
 
     def _check_same_site(self, warp: Warp, operation: Any, site: int, first: Any) -> None:
         """All threads of a block meet at one and the same barrier of the program."""
