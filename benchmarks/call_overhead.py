@@ -19,7 +19,7 @@ from benchmarks.report import Row, run
 import triptych as tt
 from triptych.ir import bindings
 from triptych.ir.loader import load_object
-from triptych.targets.cpu.loading import python_symbols
+from triptych.targets.cpu.calling.loader import python_symbols
 
 TURNS = 60
 CALLS = 2000

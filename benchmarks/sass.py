@@ -39,7 +39,7 @@ import triptych as tt
 from tests.unit.targets.nvptx.programs import EXAMPLES, MATRICES, Program, example
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.targets.nvptx.errors import ArchitectureError
-from triptych.targets.nvptx.instruction_counts import instruction_counts
+from triptych.targets.nvptx.report.instruction_counts import instruction_counts
 
 
 @dataclass(frozen=True, slots=True)

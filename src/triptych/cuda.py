@@ -11,8 +11,8 @@ from typing import Any
 
 from triptych.cute.eager import eager
 from triptych.support.streams import DEFAULT, stream_handle
-from triptych.targets.nvptx.driver import Driver, find_driver
 from triptych.targets.nvptx.errors import NoGpuError
+from triptych.targets.nvptx.runtime.driver import Driver, find_driver
 
 __all__ = ["CUstream", "CUstream_flags", "default_stream", "initialize_cuda_context", "stream_sync"]
 

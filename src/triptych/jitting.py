@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 from triptych.boundary import for_user
 from triptych.compiling import CompiledFunction, Job, compiled_function
 from triptych.dsl import BASE, DSL
+from triptych.fingerprint.cache_key import Key, cache_key
+from triptych.fingerprint.guards import Guard, guards, without
 from triptych.ir import bindings
 from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_of
 from triptych.metastage.call_errors import DecorationError, KernelCallError
@@ -20,9 +22,7 @@ from triptych.metastage.kernels import KernelLaunch, kernel_call
 from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active, place
-from triptych.objectstage.cache_key import Key, cache_key
 from triptych.objectstage.compile_flags import CompileFlag, flags_in, flags_of, options_of
-from triptych.objectstage.guards import Guard, guards, without
 from triptych.objectstage.target import CompileOptions, Target, find_target
 from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from triptych.boundary import for_user
+from triptych.fingerprint.guards import Guard
 from triptych.metastage.static_parts import identity
 from triptych.metastage.tracing import TRACING, active
-from triptych.objectstage.guards import Guard
 from triptych.support.config import OVERRIDES
 from triptych.support.torch_tracers import opaque, tell_torch
 

@@ -11,7 +11,7 @@ from tests.differential.choices import RandomChoices
 from tests.differential.stale.generator import ROUTES, StaleProgram, generate
 from tests.differential.stale.judge import judge
 from tests.differential.stale.kinds import LIBRARY, NESTED, NUMBERS
-from tests.unit.objectstage.programs import modules
+from tests.unit.fingerprint.programs import modules
 
 PROGRAMS = 60
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from triptych.support.dlpack import ELEMENT_CODES, GPU, DLTensor, array_type
-from triptych.targets.nvptx.driver import find_driver
+from triptych.targets.nvptx.runtime.driver import find_driver
 
 _NAMES = {array_type(element): element for element in ELEMENT_CODES}
 _MAJOR, _MINOR = 75, 76

@@ -20,8 +20,8 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cuda, cute
 from triptych.support.tensor_errors import ArgumentTensorError
 from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.driver import find_driver
 from triptych.targets.nvptx.errors import DriverError, NoGpuError
+from triptych.targets.nvptx.runtime.driver import find_driver
 
 
 def _missing() -> str:

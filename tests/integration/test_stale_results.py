@@ -23,10 +23,10 @@ import numpy as np
 import pytest
 
 import triptych as tt
-from tests.unit.objectstage.programs import function_of, modules
+from tests.unit.fingerprint.programs import function_of, modules
 from triptych import compiling
+from triptych.fingerprint.key_errors import LargeArrayError
 from triptych.objectstage.codegen import codegen
-from triptych.objectstage.key_errors import LargeArrayError
 from triptych.prestage.errors import NoSourceError, SourceChangedError
 from triptych.support.errors import TriptychError
 

@@ -21,9 +21,9 @@ from tests.differential.choices import RandomChoices
 from tests.differential.generator import MAIN, generate
 from tests.differential.program import PYTHON_TYPES, loaded
 from tests.laws.key_programs import PROGRAM, READS, SETTINGS
-from tests.unit.objectstage.programs import function_of, key_of, modules, run_in
-from triptych.objectstage.cache_key import Key, diff
-from triptych.objectstage.guards import guards
+from tests.unit.fingerprint.programs import function_of, key_of, modules, run_in
+from triptych.fingerprint.cache_key import Key, diff
+from triptych.fingerprint.guards import guards
 
 
 @pytest.fixture(autouse=True)
@@ -159,7 +159,7 @@ import sys
 sys.path[:0] = [{folder!r}, {source!r}]
 for name in {first!r}:
     __import__(name)
-from triptych.objectstage.cache_key import cache_key
+from triptych.fingerprint.cache_key import cache_key
 import program
 for name in sorted(vars(program)):
     if type(vars(program)[name]) is type(program.f):

@@ -1,4 +1,4 @@
-"""`mark-extents`, `bound-extents`: an extent that a launch hands on is never negative for LLVM."""
+"""`mark-extents`, `assume-nonnegative`: an extent that a launch hands on is never negative for LLVM."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from tests.passes.running import checked, kernel, lowered_kernel
 from triptych.ir.signature import Signature, attach_signature
 from triptych.stages import Leaf, Memory, Unknown
-from triptych.targets.nvptx.bound_extents import bound_extents, mark_extents
+from triptych.targets.nvptx.passes.assume_nonnegative import assume_nonnegative, mark_extents
 
 TENSOR = Memory(space=1, alignment=4, shape=("n",), stride=("1",), unknowns=(Unknown("n", 32),))
 HOST = """
@@ -41,7 +41,7 @@ def test_marked_arguments_have_a_range() -> None:
             "%x: !llvm.ptr<1>, %number: i32, %extent: i32",
             ", triptych.extents = array<i1: false, false, true>",
         ),
-        bound_extents,
+        assume_nonnegative,
         """
         # CHECK: %arg1: i32, %arg2: i32 {llvm.range = #llvm.constant_range<i32, 0, -2147483648>}
         # CHECK-NOT: triptych.extents

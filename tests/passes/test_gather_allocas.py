@@ -1,9 +1,9 @@
-"""`gather-allocas`: memory that a loop would reserve in every turn is reserved once."""
+"""`hoist-allocas`: memory that a loop would reserve in every turn is reserved once."""
 
 from __future__ import annotations
 
 from tests.passes.running import checked, lowered_kernel
-from triptych.targets.nvptx.gather_allocas import gather_allocas
+from triptych.targets.nvptx.passes.hoist_allocas import hoist_allocas
 
 
 def test_an_alloca_of_a_loop_moves_to_the_start() -> None:
@@ -20,7 +20,7 @@ def test_an_alloca_of_a_loop_moves_to_the_start() -> None:
             """,
             "%go: i1",
         ),
-        gather_allocas,
+        hoist_allocas,
         """
         # CHECK: llvm.mlir.constant(4 : i32)
         # CHECK-NEXT: llvm.alloca
@@ -41,7 +41,7 @@ def test_memory_whose_size_is_computed_stays() -> None:
             """,
             "%n: i32",
         ),
-        gather_allocas,
+        hoist_allocas,
         """
         # CHECK: llvm.br
         # CHECK: llvm.alloca

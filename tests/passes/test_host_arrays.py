@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.passes.running import checked
 from triptych.ir.signature import Signature, attach_signature
-from triptych.targets.cpu.host_arrays import allocate_host_arrays, free_host_arrays
+from triptych.targets.cpu.passes.host_arrays import allocate_host_arrays, free_host_arrays
 
 PROGRAM = """
 func.func @f(%p: !llvm.ptr) {

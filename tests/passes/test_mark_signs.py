@@ -1,9 +1,9 @@
-"""`mark-signs`: extensions with a sign keep a mark that later passes leave on what takes their place."""
+"""`mark-signed-extensions`: extensions with a sign keep a mark that later passes leave on what takes their place."""
 
 from __future__ import annotations
 
 from tests.passes.running import checked
-from triptych.simt.signs import mark_signs
+from triptych.simt.signed_extensions import mark_signed_extensions
 
 
 def test_only_extensions_with_a_sign_are_marked() -> None:
@@ -15,7 +15,7 @@ def test_only_extensions_with_a_sign_are_marked() -> None:
           return %0, %1 : i64, i64
         }
         """,
-        mark_signs,
+        mark_signed_extensions,
         """
         # CHECK: arith.extsi %arg0 {triptych.signed} : i32 to i64
         # CHECK: arith.extui %arg0 : i32 to i64

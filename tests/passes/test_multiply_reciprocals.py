@@ -1,9 +1,9 @@
-"""`multiply-reciprocals`: a division that says where its reciprocal is becomes a multiplication."""
+"""`magic-division`: a division that says where its reciprocal is becomes a multiplication."""
 
 from __future__ import annotations
 
 from tests.passes.running import checked, kernel
-from triptych.targets.nvptx.reciprocals import multiply_reciprocals
+from triptych.targets.nvptx.passes.magic_division import magic_division
 
 ARGUMENTS = "%p: !llvm.ptr<1>, %n: i32, %d: i32, %m: i32, %l: i32"
 MARK = "{triptych.reciprocal = array<i32: 2, 3, 4>}"
@@ -16,7 +16,7 @@ def program(division: str, mark: str = MARK) -> str:
 def test_a_quotient_is_the_high_half_of_a_product() -> None:
     checked(
         program("arith.divui"),
-        multiply_reciprocals,
+        magic_division,
         """
         # CHECK-NOT: arith.divui
         # CHECK: arith.addi %arg1, %arg1 : i32
@@ -32,7 +32,7 @@ def test_a_quotient_is_the_high_half_of_a_product() -> None:
 def test_a_remainder_is_what_the_quotient_leaves() -> None:
     checked(
         program("arith.remui"),
-        multiply_reciprocals,
+        magic_division,
         """
         # CHECK-NOT: arith.remui
         # CHECK: arith.muli {{.*}}, %arg2 : i32
@@ -42,4 +42,4 @@ def test_a_remainder_is_what_the_quotient_leaves() -> None:
 
 
 def test_other_divisions_stay() -> None:
-    checked(program("arith.divui", ""), multiply_reciprocals, "# CHECK: arith.divui %arg1, %arg2")
+    checked(program("arith.divui", ""), magic_division, "# CHECK: arith.divui %arg1, %arg2")

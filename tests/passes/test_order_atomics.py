@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.passes.running import checked, kernel
 from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.order_atomics import ordering
+from triptych.targets.nvptx.passes.order_atomics import ordering
 
 run = ordering(ARCHITECTURES["sm_80"])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.passes.running import checked, kernel
-from triptych.targets.nvptx.select_math import select_math
+from triptych.targets.nvptx.passes.select_math import select_math
 
 STORE = "llvm.store %0, %p : f32, !llvm.ptr<1>"
 ARGUMENTS = "%p: !llvm.ptr<1>, %x: f32, %h: vector<2xf16>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.passes.running import checked, kernel
-from triptych.targets.nvptx.split_private_accesses import split_private_accesses
+from triptych.targets.nvptx.passes.split_private_accesses import split_private_accesses
 
 ARRAY = "%c = llvm.mlir.constant(8 : i32) : i32\n%a = llvm.alloca %c x f16 : (i32) -> !llvm.ptr\n"
 

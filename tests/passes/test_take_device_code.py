@@ -1,15 +1,15 @@
-"""`take-device-code`: the kernels are what the outermost module contains."""
+"""`extract-device-module`: the kernels are what the outermost module contains."""
 
 from __future__ import annotations
 
 from tests.passes.running import checked, lowered_kernel
-from triptych.targets.nvptx.take_device_code import take_device_code
+from triptych.targets.nvptx.passes.extract_device_module import extract_device_module
 
 
 def test_kernels_leave_their_module() -> None:
     checked(
         lowered_kernel("llvm.return"),
-        take_device_code,
+        extract_device_module,
         """
         # CHECK-NOT: gpu.module
         # CHECK: llvm.func @k()

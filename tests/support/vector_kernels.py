@@ -17,8 +17,8 @@ from triptych.ir.loader import LoadedObject, load_object
 from triptych.ir.passes import run_passes
 from triptych.ir.worker import Request, shared_pool
 from triptych.stages import PassSpec
-from triptych.targets.cpu.float_helpers import with_float_helpers
-from triptych.targets.cpu.vector_math import vectorise_math
+from triptych.targets.cpu.passes.vectorise_math import vectorise_math
+from triptych.targets.cpu.runtime.float16 import with_float_helpers
 
 Array = npt.NDArray[Any]
 

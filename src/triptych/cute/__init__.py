@@ -32,7 +32,7 @@ _NAMES = LazyNames(
         "triptych.cute.runtime.fake_tensors": "sym_int sym_int32 sym_int64",
         "triptych.cute.shared_memory": "SmemAllocator",
         "triptych.cute.structs": "struct",
-        "triptych.cute.tensor_makers": """
+        "triptych.cute.tensor_factories": """
             make_fragment_like make_identity_tensor make_rmem_tensor make_rmem_tensor_like make_tensor recast_tensor
         """,
         "triptych.cute.tensor_printing": "print_tensor",

@@ -128,9 +128,9 @@ from triptych.cute.tensor_views import logical_product as logical_product
 from triptych.cute.tensor_views import make_composed_layout as make_composed_layout
 from triptych.cute.copy_atoms import make_copy_atom as make_copy_atom
 from triptych.cute.tiled_copies import make_cotiled_copy as make_cotiled_copy
-from triptych.cute.tensor_makers import make_fragment_like as make_fragment_like
+from triptych.cute.tensor_factories import make_fragment_like as make_fragment_like
 from triptych.cute.tensor_views import make_identity_layout as make_identity_layout
-from triptych.cute.tensor_makers import make_identity_tensor as make_identity_tensor
+from triptych.cute.tensor_factories import make_identity_tensor as make_identity_tensor
 from triptych.cute.tensor_views import make_layout as make_layout
 from triptych.layout import make_layout_image_mask as make_layout_image_mask
 from triptych.layout import make_layout_like as make_layout_like
@@ -138,10 +138,10 @@ from triptych.layout import make_layout_tv as make_layout_tv
 from triptych.cute.mma_atoms import make_mma_atom as make_mma_atom
 from triptych.cute.tensor_views import make_ordered_layout as make_ordered_layout
 from triptych.cute.pointers import make_ptr as make_ptr
-from triptych.cute.tensor_makers import make_rmem_tensor as make_rmem_tensor
-from triptych.cute.tensor_makers import make_rmem_tensor_like as make_rmem_tensor_like
+from triptych.cute.tensor_factories import make_rmem_tensor as make_rmem_tensor
+from triptych.cute.tensor_factories import make_rmem_tensor_like as make_rmem_tensor_like
 from triptych.layout import make_swizzle as make_swizzle
-from triptych.cute.tensor_makers import make_tensor as make_tensor
+from triptych.cute.tensor_factories import make_tensor as make_tensor
 from triptych.cute.tiled_copies import make_tiled_copy as make_tiled_copy
 from triptych.cute.tiled_copies import make_tiled_copy_A as make_tiled_copy_A
 from triptych.cute.tiled_copies import make_tiled_copy_B as make_tiled_copy_B
@@ -168,7 +168,7 @@ from triptych.cute.layout_questions import rank as rank
 from triptych.cute.traced_integers import realize as realize
 from triptych.layout import recast_layout as recast_layout
 from triptych.cute.pointers import recast_ptr as recast_ptr
-from triptych.cute.tensor_makers import recast_tensor as recast_tensor
+from triptych.cute.tensor_factories import recast_tensor as recast_tensor
 from triptych.layout import repeat as repeat
 from triptych.cute.tensor_views import repeat_like as repeat_like
 from triptych.layout import right_inverse as right_inverse

@@ -8,7 +8,7 @@ from triptych.cute.address_spaces import AddressSpace
 from triptych.metastage.checks import check
 from triptych.metastage.scalars import Int64
 from triptych.metastage.tracing import Trace
-from triptych.simt.private_places import private_place
+from triptych.simt.stack_slots import private_place
 from triptych.support.config import config
 from triptych.support.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
 

@@ -13,7 +13,7 @@ from typing import Any
 from triptych.cute.address_spaces import AddressSpace
 from triptych.cute.product_operands import Product
 from triptych.cute.static_expressions import StaticExpression
-from triptych.cute.tensor_makers import make_fragment_like, make_rmem_tensor
+from triptych.cute.tensor_factories import make_fragment_like, make_rmem_tensor
 from triptych.cute.tensors import Tensor
 from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout
 from triptych.metastage.errors import OperandTypeError

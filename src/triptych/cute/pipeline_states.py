@@ -10,7 +10,7 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
-from triptych.cute.tensor_makers import make_rmem_tensor
+from triptych.cute.tensor_factories import make_rmem_tensor
 from triptych.cute.tensor_ssa_selection import where
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Int32

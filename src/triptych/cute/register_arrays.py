@@ -14,7 +14,7 @@ from triptych.cute.mma_errors import RegisterPlaceError
 from triptych.cute.tensors import Tensor
 from triptych.layout import Layout
 from triptych.metastage.tracing import place
-from triptych.simt.private_places import PrivatePlace, private_place
+from triptych.simt.stack_slots import PrivatePlace, private_place
 
 _REGISTER_BYTES = 4
 

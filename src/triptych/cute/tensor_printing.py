@@ -7,7 +7,7 @@ from typing import Any
 
 from triptych.cute.current_trace import tracing
 from triptych.cute.integers import ints, numbers
-from triptych.cute.tensor_makers import make_rmem_tensor
+from triptych.cute.tensor_factories import make_rmem_tensor
 from triptych.cute.tensor_ssa import TensorSSA
 from triptych.cute.tensors import Tensor
 from triptych.hooks import ignore_values, no_values

@@ -64,7 +64,7 @@ def all_operands(operation: Any) -> list[Any]:
     return [operand for found in (operation, *walk(operation)) for operand in found.operands]
 
 
-def maker(value: Any) -> Any:
+def defining_op(value: Any) -> Any:
     """The operation that computes a value; None for an argument of a block."""
     owner = value.owner
     return owner.operation if hasattr(owner, "operation") else None
@@ -88,7 +88,7 @@ def integer_constant(operation: Any) -> int | None:
 
 def constant_of(value: Any) -> int | None:
     """The integer that a value is known to be; None when only a run tells."""
-    made_by = maker(value)
+    made_by = defining_op(value)
     return integer_constant(made_by) if made_by is not None and made_by.name == "arith.constant" else None
 
 

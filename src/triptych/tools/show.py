@@ -22,7 +22,7 @@ from triptych.metastage.scalars import NUMERIC_CLASSES
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import did_you_mean
 from triptych.support.parsing import parse_expression
-from triptych.targets.nvptx.usage import usage_table
+from triptych.targets.nvptx.report.occupancy import usage_table
 from triptych.tools.columns import beside, titled
 
 STAGES = ("source", "rewritten", "mlir", "lowered", "llvm", "asm")

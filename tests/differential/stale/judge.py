@@ -9,7 +9,7 @@ from typing import Any
 from tests.differential.judge import Failure
 from tests.differential.stale.generator import StaleProgram
 from tests.differential.stale.kinds import LIBRARY
-from tests.unit.objectstage.programs import modules
+from tests.unit.fingerprint.programs import modules
 from triptych.support.errors import TriptychError
 
 CALLS = 3

@@ -12,8 +12,8 @@ from typing import Any
 from triptych.ir.expressions import Expression, Place
 from triptych.narrow_floats.rounding import narrow, widen
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.cpu.narrow_floats import CpuFloats
-from triptych.targets.nvptx.narrow_floats import NvidiaFloats
+from triptych.targets.cpu.passes.expand_narrow_floats import CpuFloats
+from triptych.targets.nvptx.passes.narrow_floats import NvidiaFloats
 
 FORMATS = {
     "e4m3x2": "f8E4M3FN",

@@ -8,9 +8,9 @@ from typing import Any
 from unittest import mock
 
 from tests.support.ptx.driver import NumpyDriver
-from triptych.targets.nvptx import loading
-from triptych.targets.nvptx.driver import Driver
 from triptych.targets.nvptx.errors import DriverError
+from triptych.targets.nvptx.runtime import loader
+from triptych.targets.nvptx.runtime.driver import Driver
 
 
 @contextmanager
@@ -18,7 +18,7 @@ def installed(library: NumpyDriver) -> Iterator[Driver]:
     """In its body there is this driver. It is told which PTX a cubin is made from, and its errors come through."""
     driver = Driver(library)
 
-    class Program(loading._Program):
+    class Program(loader._Program):
         def __init__(self, compiled: Any, found: Driver) -> None:
             super().__init__(compiled, found)
             library.knows(compiled.artifact, compiled.views["ptx"]())
@@ -33,7 +33,7 @@ def installed(library: NumpyDriver) -> Iterator[Driver]:
                 raise error from None
 
     with (
-        mock.patch.object(loading, "find_driver", return_value=driver),
-        mock.patch.object(loading, "_Program", Program),
+        mock.patch.object(loader, "find_driver", return_value=driver),
+        mock.patch.object(loader, "_Program", Program),
     ):
         yield driver

@@ -6,7 +6,7 @@ from unittest import mock
 
 from tests.support.ptx.driver import NumpyDriver
 from tests.support.ptx.installed import installed
-from triptych.targets.nvptx import driver
+from triptych.targets.nvptx.runtime import driver
 
 _gpu = installed(NumpyDriver(is_strict=True))
 mock.patch.object(driver, "find_driver", return_value=_gpu.__enter__()).start()  # before the tests ask for one

@@ -18,7 +18,7 @@ from triptych.objectstage import split
 from triptych.support.config import override
 from triptych.support.dlpack import CPU, ELEMENT_CODES, GPU_DEVICES, passing_view
 from triptych.support.warnings import PerformanceWarning
-from triptych.targets.nvptx import loading
+from triptych.targets.nvptx.runtime import loader
 
 _WHOLE = 1 << 12, (1 << 47) - (1 << 13)
 """The first address and the number of bytes."""
@@ -34,7 +34,7 @@ def numpy_gpu(architecture: str = "sm_80", *, whole_memory: bool = False) -> Ite
     if whole_memory:
         library.gpu.memory.add(_HostRoom(*_WHOLE))
 
-    class Program(loading._Program):
+    class Program(loader._Program):
         def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: Any) -> Any:
             tensors = [arg for leaf, arg in zip(self._parameters, args, strict=True) if leaf.memory is not None]
             with _reachable(library, [] if whole_memory else tensors):
@@ -42,7 +42,7 @@ def numpy_gpu(architecture: str = "sm_80", *, whole_memory: bool = False) -> Ite
 
     with (
         warnings.catch_warnings(),
-        mock.patch.object(loading, "_Program", Program),
+        mock.patch.object(loader, "_Program", Program),
         installed(library),
         mock.patch.object(split, "GPU_DEVICES", (CPU, *GPU_DEVICES)),
         override(target=f"nvptx:{architecture}"),

@@ -13,9 +13,9 @@ import pytest
 import triptych
 import triptych as tt
 from triptych.cute import realize, traced_int
+from triptych.fingerprint.primitive_tokens import digest
+from triptych.fingerprint.tokens import token
 from triptych.layout import ComposedLayout, E, Layout, Swizzle, crd2idx, make_layout
-from triptych.objectstage.atoms import digest
-from triptych.objectstage.tokens import token
 
 ROWS, COLUMNS = Layout((4, 8), (8, 1)), Layout((4, 8), (1, 4))
 NAMES = {ROWS: 1, COLUMNS: 2}
@@ -64,8 +64,8 @@ def test_the_cache_key_of_equal_layouts_is_equal() -> None:
 
 def test_the_token_of_a_layout_is_the_same_in_another_process() -> None:
     program = (
-        "from triptych.layout import Layout; from triptych.objectstage.atoms import digest;"
-        "from triptych.objectstage.tokens import token; print(digest(token(Layout((4, 8), (8, 1)))))"
+        "from triptych.layout import Layout; from triptych.fingerprint.primitive_tokens import digest;"
+        "from triptych.fingerprint.tokens import token; print(digest(token(Layout((4, 8), (8, 1)))))"
     )
     source = str(Path(triptych.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": source, "PYTHONHASHSEED": "7"}

@@ -14,7 +14,7 @@ import triptych as tt
 from tests.ir.traced import traced_ir
 from triptych import cute
 from triptych.cute.runtime import make_fake_tensor
-from triptych.objectstage.cache_key import diff
+from triptych.fingerprint.cache_key import diff
 from triptych.objectstage.errors import UnknownOptionError
 
 SETTINGS = (None, True, False)

@@ -7,7 +7,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.modules import operations_named
-from triptych.simt.analysis import LaneAnalysis, Shape
+from triptych.simt.uniformity import Shape, UniformityAnalysis
 
 PROLOGUE = """
     %tx = gpu.thread_id x
@@ -38,4 +38,4 @@ def kernel(text: str, block: tuple[int, int, int] | None = (256, 1, 1)) -> Any:
 def said_last(text: str, block: tuple[int, int, int] | None = (256, 1, 1), width: int = 32) -> str:
     """What the analysis says of the last value of a kernel."""
     function, _module = kernel(text, block)
-    return LaneAnalysis(function, Shape(width, block)).report()[-1][1]
+    return UniformityAnalysis(function, Shape(width, block)).report()[-1][1]

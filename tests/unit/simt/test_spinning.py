@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.simt.kernels import kernel
 from triptych.simt.operations import walk
-from triptych.simt.spinning import counts, spins, waits
+from triptych.simt.spin_loops import counts, spins, waits
 
 DEEP = 2000
 """Operations in a row: deeper than Python's stack, and with two uses of each more paths than can be walked."""

@@ -18,7 +18,7 @@ from triptych.ir.modules import operations_named
 from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.simt.operations import has, is_pure, walk, writes
 from triptych.simt.traits import TRAITS, Result, Scope, Traits, traits
-from triptych.targets.nvptx.lower_simt import ROWS
+from triptych.targets.nvptx.passes.lower_simt import ROWS
 
 PACKAGE = Path(__file__).resolve().parents[3] / "src" / "triptych"
 EMITTING = ("cute/**/*.py", "metastage/**/*.py", "atoms/operations.py", "simt/dialect.py")

@@ -14,7 +14,7 @@ from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.stages import Leaf, Loaded, Lowered, Traced
-from triptych.targets.cpu.scalars import SCALARS
+from triptych.targets.cpu.calling.scalars import SCALARS
 
 CPU = find_target("cpu")
 

@@ -13,7 +13,7 @@ from tests.unit.targets.build import function, identity
 from triptych.ir.errors import LoweringError
 from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.support.runtime_errors import ArgumentCountError, ArgumentRangeError, ArgumentTypeError
-from triptych.targets.cpu.scalars import SCALARS
+from triptych.targets.cpu.calling.scalars import SCALARS
 
 INTEGERS = [name for name, scalar in SCALARS.items() if scalar.kind in ("signed", "unsigned")]
 FLOATS = [name for name, scalar in SCALARS.items() if scalar.kind == "float"]

@@ -8,7 +8,7 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.context import context
-from triptych.targets.cpu.libm_calls import call_libm
+from triptych.targets.cpu.passes.call_libm import call_libm
 
 
 def lowered(name: str, kind: str) -> str:

@@ -13,7 +13,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.modules import copy_module
 from triptych.ir.signature import Signature, attach_signature
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.cpu.narrow_floats import expand_narrow_floats
+from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
 
 NARROW = re.compile(r"\b(f8E\w+|f6E\w+|f4E\w+|tf32)\b")
 

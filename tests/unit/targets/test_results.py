@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tests.unit.targets.build import function
-from triptych.targets.cpu.scalars import SCALARS
+from triptych.targets.cpu.calling.scalars import SCALARS
 
 ALL = tuple(SCALARS)
 SWAP = "func.func @f(%a: i32, %b: f64) -> (f64, i32) { return %b, %a : f64, i32 }"

@@ -17,7 +17,7 @@ from triptych.cute.pointers import Pointer
 from triptych.cute.runtime.errors import UndeterminedSymbolError
 from triptych.cute.runtime.markings import all_dynamic, implicit_leading_mode
 from triptych.cute.runtime.postfix import postfix
-from triptych.cute.tensor_makers import make_tensor
+from triptych.cute.tensor_factories import make_tensor
 from triptych.cute.tensors import Tensor
 from triptych.cute.traced_integers import trusted_int
 from triptych.layout import Int, Layout, SymInt, substitute

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from triptych.objectstage.target import Target
-from triptych.targets.cpu.ffi_layout import entry_symbol
-from triptych.targets.cpu.generating import codegen, host_info, start
-from triptych.targets.cpu.loading import load
+from triptych.targets.cpu.calling.abi import entry_symbol
+from triptych.targets.cpu.calling.loader import load
+from triptych.targets.cpu.code_generation import codegen, host_info, start
 from triptych.targets.cpu.pipeline import PIPELINE
 
 TARGET = Target(

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from triptych.simt.loop_hints import annotate_loops, hint_loops
-from triptych.simt.signs import SIGNED_EXTENSIONS, mark_signs
-from triptych.simt.waiting import LOOPS, keep_waiting
+from triptych.simt.preserve_spin_loops import LOOPS, preserve_spin_loops
+from triptych.simt.signed_extensions import SIGNED_EXTENSIONS, mark_signed_extensions
 from triptych.simt.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
-from triptych.targets.cpu.check_launch import check_launch
-from triptych.targets.cpu.copy_at_once import COPIES, copy_at_once
-from triptych.targets.cpu.entry import check_signature, write_entry
-from triptych.targets.cpu.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
-from triptych.targets.cpu.launching import lower_launch
-from triptych.targets.cpu.libm_calls import INEXACT, call_libm
-from triptych.targets.cpu.lower_assert import lower_assert
-from triptych.targets.cpu.lower_print import lower_print
-from triptych.targets.cpu.lower_waits import lower_waits, mark_presplit
-from triptych.targets.cpu.narrow_floats import expand_narrow_floats
-from triptych.targets.cpu.order_accesses import ACCESSES, order_accesses
-from triptych.targets.cpu.outline_warps import outline_warps
-from triptych.targets.cpu.poll_loops import LOOPS as LOOPS_OF_HOSTS
-from triptych.targets.cpu.poll_loops import poll_loops
+from triptych.targets.cpu.calling.entry import check_signature, write_entry
+from triptych.targets.cpu.passes.call_libm import INEXACT, call_libm
+from triptych.targets.cpu.passes.check_launch import check_launch
+from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
+from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
+from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
+from triptych.targets.cpu.passes.lower_assert import lower_assert
+from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_presplit
+from triptych.targets.cpu.passes.lower_launch import lower_launch
+from triptych.targets.cpu.passes.lower_memory_order import ACCESSES, lower_memory_order
+from triptych.targets.cpu.passes.lower_print import lower_print
+from triptych.targets.cpu.passes.outline_warps import outline_warps
+from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
+from triptych.targets.cpu.passes.poll_loops import poll_loops
+from triptych.targets.cpu.passes.vectorise_math import vectorise_math
 from triptych.targets.cpu.simt.convert import vectorise_kernels
-from triptych.targets.cpu.vector_math import vectorise_math
 
 PIPELINE = (
     PassSpec("check-signature", "Refuse a type that cannot cross to Python before any work is done.", check_signature),
@@ -37,11 +37,14 @@ PIPELINE = (
         WIDE_CONVERSIONS,
     ),
     PassSpec(
-        "keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting, LOOPS
+        "preserve-spin-loops",
+        "A loop that waits for a warp computes nothing, but must not go.",
+        preserve_spin_loops,
+        LOOPS,
     ),
-    PassSpec("copy-at-once", "A CPU copies when it is asked to.", copy_at_once, COPIES),
-    PassSpec("order-accesses", "Other threads see ordered accesses in their order.", order_accesses, ACCESSES),
-    PassSpec("mark-signs", "Unsigned numbers wrap around at zero.", mark_signs, SIGNED_EXTENSIONS),
+    PassSpec("inline-async-copies", "A CPU copies when it is asked to.", inline_async_copies, COPIES),
+    PassSpec("lower-memory-order", "Other threads see ordered accesses in their order.", lower_memory_order, ACCESSES),
+    PassSpec("mark-signed-extensions", "Unsigned numbers wrap at zero.", mark_signed_extensions, SIGNED_EXTENSIONS),
     PassSpec(
         "gpu.module(canonicalize,gpu.func(mem2reg),sccp)",
         "What every thread counts alike in variables of its own is one number for the warp.",
@@ -68,13 +71,13 @@ PIPELINE = (
         frozenset({"llvm.call"}),
     ),
     PassSpec("call-libm", "Upstream's formulas for expm1 and log1p lose every digit near zero.", call_libm, INEXACT),
-    PassSpec("lower-waits", "Warps that wait for each other are coroutines.", lower_waits),
+    PassSpec("lower-coroutines", "Warps that wait for each other are coroutines.", lower_coroutines),
     PassSpec("convert-math-to-llvm", "LLVM's own intrinsics first: they vectorise and fold."),
     PassSpec("convert-math-to-libm", "What has no intrinsic calls the C mathematics library."),
     PassSpec("convert-vector-to-llvm", "Shuffles and reductions of lanes have LLVM operations."),
     PassSpec("convert-to-llvm", "Everything that is left is one dialect away from LLVM."),
     PassSpec("reconcile-unrealized-casts", "Indices of lanes are integers on both sides of the two passes above."),
     PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops),
-    PassSpec("mark-coroutines", "LLVM splits a coroutine where it suspends.", mark_presplit),
+    PassSpec("mark-presplit", "LLVM splits a coroutine where it suspends.", mark_presplit),
     PassSpec("write-entry", "Python calls one packed entry point that checks its arguments.", write_entry),
 )

@@ -8,7 +8,7 @@ from typing import Any
 from triptych.ir.builder import Builder
 from triptych.ir.checks import ERROR_ATTRIBUTE, check_attributes
 from triptych.support.runtime_errors import CompiledCodeError
-from triptych.targets.cpu.ffi_layout import STOPPING
+from triptych.targets.cpu.calling.abi import STOPPING
 
 _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
 

@@ -6,9 +6,9 @@ from functools import cache
 
 from triptych.objectstage.target import Target, TargetFamily
 from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.generating import codegen, start, toolchain
-from triptych.targets.nvptx.loading import load
+from triptych.targets.nvptx.code_generation import codegen, start, toolchain
 from triptych.targets.nvptx.pipeline import LINE_TABLES, before_split, pipeline
+from triptych.targets.nvptx.runtime.loader import load
 
 
 @cache

@@ -56,15 +56,15 @@ class AssemblerError(TriptychError, RuntimeError):
     code = "TT0512"
     failing = """
 from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.assembler import AssemblerOptions
-from triptych.targets.nvptx.assembling import find_assembler
+from triptych.targets.nvptx.toolchain.assembler import AssemblerOptions
+from triptych.targets.nvptx.toolchain.assembling import find_assembler
 
 find_assembler().assemble("no PTX", ARCHITECTURES["sm_80"], AssemblerOptions())
 """
     fixed = """
 from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.assembler import AssemblerOptions
-from triptych.targets.nvptx.assembling import find_assembler
+from triptych.targets.nvptx.toolchain.assembler import AssemblerOptions
+from triptych.targets.nvptx.toolchain.assembling import find_assembler
 
 ptx = ".version 8.0 .target sm_80 .address_size 64 .visible .entry nothing() { ret; }"
 find_assembler().assemble(ptx, ARCHITECTURES["sm_80"], AssemblerOptions())

@@ -5,29 +5,29 @@ from __future__ import annotations
 from triptych.atoms.operations import MMA
 from triptych.ir.launch import LAUNCH
 from triptych.simt.loop_hints import COUNTED, annotate_loops, hint_loops
-from triptych.simt.waiting import LOOPS, keep_waiting
+from triptych.simt.preserve_spin_loops import LOOPS, preserve_spin_loops
 from triptych.simt.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
 from triptych.targets.nvptx.architectures import Architecture
-from triptych.targets.nvptx.ask_the_host import ask_the_host
-from triptych.targets.nvptx.bound_extents import bound_extents, mark_extents
-from triptych.targets.nvptx.bound_launches import bound_launches
-from triptych.targets.nvptx.check_architecture import checking
-from triptych.targets.nvptx.check_inline_ptx import INLINE, check_inline_ptx
-from triptych.targets.nvptx.expand_tile_mma import expanding_mma
-from triptych.targets.nvptx.gather_allocas import gather_allocas
-from triptych.targets.nvptx.hint_accesses import hint_accesses
-from triptych.targets.nvptx.join_hinted_accesses import joining
-from triptych.targets.nvptx.lower_simt import lower_simt
-from triptych.targets.nvptx.narrow_floats import expanding
-from triptych.targets.nvptx.order_atomics import UPDATES, ordering
-from triptych.targets.nvptx.reciprocals import DIVISIONS, multiply_reciprocals
-from triptych.targets.nvptx.select_math import SELECTED, select_math
-from triptych.targets.nvptx.share_failures import CALLS, share_failures
-from triptych.targets.nvptx.split_private_accesses import split_private_accesses
-from triptych.targets.nvptx.take_device_code import take_device_code
-from triptych.targets.nvptx.uniform_branches import TOGETHER, mark_uniform_branches
-from triptych.targets.nvptx.unroll_array_loops import ARRAYS, unroll_array_loops
+from triptych.targets.nvptx.passes.assume_nonnegative import assume_nonnegative, mark_extents
+from triptych.targets.nvptx.passes.bound_launches import bound_launches
+from triptych.targets.nvptx.passes.check_architecture import checking
+from triptych.targets.nvptx.passes.check_inline_ptx import INLINE, check_inline_ptx
+from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma
+from triptych.targets.nvptx.passes.extract_device_module import extract_device_module
+from triptych.targets.nvptx.passes.hoist_allocas import hoist_allocas
+from triptych.targets.nvptx.passes.hoist_to_host import hoist_to_host
+from triptych.targets.nvptx.passes.lower_cache_hints import lower_cache_hints
+from triptych.targets.nvptx.passes.lower_simt import lower_simt
+from triptych.targets.nvptx.passes.magic_division import DIVISIONS, magic_division
+from triptych.targets.nvptx.passes.merge_traps import CALLS, merge_traps
+from triptych.targets.nvptx.passes.narrow_floats import expanding
+from triptych.targets.nvptx.passes.order_atomics import UPDATES, ordering
+from triptych.targets.nvptx.passes.select_math import SELECTED, select_math
+from triptych.targets.nvptx.passes.split_private_accesses import split_private_accesses
+from triptych.targets.nvptx.passes.uniform_branches import TOGETHER, mark_uniform_branches
+from triptych.targets.nvptx.passes.unroll_array_loops import ARRAYS, unroll_array_loops
+from triptych.targets.nvptx.passes.vectorize_hinted_accesses import joining
 
 
 def before_split(architecture: Architecture) -> tuple[PassSpec, ...]:
@@ -35,7 +35,7 @@ def before_split(architecture: Architecture) -> tuple[PassSpec, ...]:
     return (
         PassSpec("check-architecture", "LLVM would abort on an instruction that is missing.", checking(architecture)),
         PassSpec("check-inline-ptx", "LLVM ends the process for constraints it cannot read.", check_inline_ptx, INLINE),
-        PassSpec("ask-the-host", "All threads would compute the same of the arguments.", ask_the_host),
+        PassSpec("hoist-to-host", "All threads would compute the same of the arguments.", hoist_to_host),
         PassSpec("mark-extents", "Only the launch knows what an argument is.", mark_extents, frozenset({LAUNCH})),
         PassSpec("bound-launches", "The threads of a block bound the registers of each.", bound_launches),
     )
@@ -52,11 +52,14 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
             WIDE_CONVERSIONS,
         ),
         PassSpec(
-            "keep-waiting", "A loop that waits for another warp computes nothing, but must not go.", keep_waiting, LOOPS
+            "preserve-spin-loops",
+            "A loop that waits for a warp computes nothing, but must not go.",
+            preserve_spin_loops,
+            LOOPS,
         ),
-        PassSpec("join-hinted-accesses", "Newer GPUs move 32 bytes at once.", joining(architecture)),
+        PassSpec("vectorize-hinted-accesses", "Newer GPUs move 32 bytes at once.", joining(architecture)),
         PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt),
-        PassSpec("hint-accesses", "LLVM has no words for caches and for ordered accesses of vectors.", hint_accesses),
+        PassSpec("lower-cache-hints", "LLVM has no words for caches and ordered vectors.", lower_cache_hints),
         PassSpec(
             "order-atomics", "LLVM forgets the order and the scope of atomic updates.", ordering(architecture), UPDATES
         ),
@@ -64,9 +67,7 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
             "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
             "Thread numbers have known ranges, and unsigned divisions are cheaper.",
         ),
-        PassSpec(
-            "multiply-reciprocals", "A division takes as long as ten multiplications.", multiply_reciprocals, DIVISIONS
-        ),
+        PassSpec("magic-division", "A division takes as long as ten multiplications.", magic_division, DIVISIONS),
         PassSpec("select-math", "What has an instruction needs no function of libdevice.", select_math, SELECTED),
         PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED),
         PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS),
@@ -84,16 +85,16 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec("gpu.module(convert-nvvm-to-llvm)", "Some instructions exist only as inline PTX."),
         PassSpec("gpu.module(reconcile-unrealized-casts)", "Indices are integers on both sides of the passes above."),
         PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops),
-        PassSpec("share-failures", "Calls of `__assertfail` are long.", share_failures, CALLS),
-        PassSpec("gather-allocas", "Memory that a loop reserves grows in every turn.", gather_allocas),
-        PassSpec("bound-extents", "Divisions by what is never negative need no corrections.", bound_extents),
+        PassSpec("merge-traps", "Calls of `__assertfail` are long.", merge_traps, CALLS),
+        PassSpec("hoist-allocas", "Memory that a loop reserves grows in every turn.", hoist_allocas),
+        PassSpec("assume-nonnegative", "Divisions by what is never negative need no corrections.", assume_nonnegative),
         PassSpec(
             "expand-tile-mma",
             "A matrix instruction takes registers, not arrays.",
             expanding_mma(architecture),
             frozenset({MMA}),
         ),
-        PassSpec("take-device-code", "LLVM has no modules in modules.", take_device_code),
+        PassSpec("extract-device-module", "LLVM has no modules in modules.", extract_device_module),
     )
 
 

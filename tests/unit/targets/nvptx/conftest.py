@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.targets.nvptx.fake_driver import COMPILER, FakeDriver
-from triptych.targets.nvptx import driver
+from triptych.targets.nvptx.runtime import driver
 
 
 @pytest.fixture(scope="session")

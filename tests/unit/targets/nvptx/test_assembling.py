@@ -13,12 +13,13 @@ from tests.unit.targets.nvptx.tools import INSTALLED, needs_assembler, needs_dis
 from triptych import cute
 from triptych.support.config import TABLE, override
 from triptych.support.setting import SettingError
-from triptych.targets.nvptx import assembling, finding, generating
+from triptych.targets.nvptx import code_generation
 from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
-from triptych.targets.nvptx.assembler import Assembled, Assembler, AssemblerOptions, ptx_version
-from triptych.targets.nvptx.disassembling import disassemble
 from triptych.targets.nvptx.errors import AssemblerError, MissingToolError, NoGpuError
-from triptych.targets.nvptx.instruction_counts import instruction_counts
+from triptych.targets.nvptx.report.instruction_counts import instruction_counts
+from triptych.targets.nvptx.toolchain import assembling, locate
+from triptych.targets.nvptx.toolchain.assembler import Assembled, Assembler, AssemblerOptions, ptx_version
+from triptych.targets.nvptx.toolchain.disassembling import disassemble
 
 SM_80 = ARCHITECTURES["sm_80"]
 NOTHING = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\n"
@@ -107,11 +108,11 @@ def test_an_unknown_assembler_is_refused() -> None:
 @pytest.fixture
 def bare_machine(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing of NVIDIA is installed."""
-    questions = (finding.find_program, finding.program, finding.libdevice)
+    questions = (locate.find_program, locate.program, locate.libdevice)
     for question in questions:
         question.cache_clear()
-    monkeypatch.setattr(finding, "load", lambda module: None)
-    monkeypatch.setattr(finding, "_TOOLKIT", Path("nowhere"))
+    monkeypatch.setattr(locate, "load", lambda module: None)
+    monkeypatch.setattr(locate, "_TOOLKIT", Path("nowhere"))
     monkeypatch.setattr("shutil.which", lambda name: None)
     yield
     for question in questions:
@@ -128,7 +129,7 @@ def test_without_programs_the_extra_is_named() -> None:
 @pytest.mark.usefixtures("bare_machine")
 def test_without_libdevice_the_extra_is_named() -> None:
     with pytest.raises(MissingToolError, match="libdevice") as caught:
-        finding.libdevice()
+        locate.libdevice()
     assert caught.value.instead == "pip install 'triptych[cuda]'"
 
 
@@ -155,4 +156,4 @@ def test_a_call_without_a_gpu_says_so() -> None:
 
 @needs_assembler
 def test_the_toolchain_is_part_of_what_decides_the_code() -> None:
-    assert set(generating.toolchain()) > {"llvmlite", "torch-mlir"}
+    assert set(code_generation.toolchain()) > {"llvmlite", "torch-mlir"}

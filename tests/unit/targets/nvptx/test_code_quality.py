@@ -16,8 +16,8 @@ from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
 from triptych import cute
 from triptych.cute.runtime import make_fake_tensor
 from triptych.support.config import override
-from triptych.targets.nvptx.instruction_counts import instruction_counts
-from triptych.targets.nvptx.uniform_branches import make_uniform
+from triptych.targets.nvptx.passes.uniform_branches import make_uniform
+from triptych.targets.nvptx.report.instruction_counts import instruction_counts
 
 pytestmark = needs_assembler
 

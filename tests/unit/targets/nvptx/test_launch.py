@@ -21,7 +21,7 @@ from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeErro
 from triptych.support.streams import StreamError
 from triptych.support.tensor_errors import ArgumentTensorError
 from triptych.targets.nvptx.errors import ArchitectureError, DriverError, NoGpuError
-from triptych.targets.nvptx.loading import load
+from triptych.targets.nvptx.runtime.loader import load
 
 pytestmark = [needs_compiler, needs_assembler]
 

@@ -21,8 +21,8 @@ from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.stages import Compiled, Traced
 from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
 from triptych.targets.nvptx.errors import ArchitectureError
-from triptych.targets.nvptx.fp8_products import halves_of_registers, written_as
 from triptych.targets.nvptx.instructions import mma_in_ptx
+from triptych.targets.nvptx.passes.fp8_via_f16 import halves_of_registers, written_as
 
 pytestmark = needs_assembler
 

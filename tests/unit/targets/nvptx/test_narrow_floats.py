@@ -16,7 +16,7 @@ from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.nvptx.loading import load
+from triptych.targets.nvptx.runtime.loader import load
 
 pytestmark = needs_assembler
 

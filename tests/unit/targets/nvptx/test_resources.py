@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.resources import Resources, occupancy, read_report
+from triptych.targets.nvptx.report.resources import Resources, occupancy, read_report
 
 REPORT = """\
 ptxas info    : 0 bytes gmem

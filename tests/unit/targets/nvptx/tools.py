@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from triptych.targets.nvptx.assembling import ASSEMBLERS
 from triptych.targets.nvptx.errors import MissingToolError
-from triptych.targets.nvptx.finding import find_program, libdevice
+from triptych.targets.nvptx.toolchain.assembling import ASSEMBLERS
+from triptych.targets.nvptx.toolchain.locate import find_program, libdevice
 
 
 def _has_libdevice() -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from triptych.simt.operations import element_size
-from triptych.targets.cpu.simt.lanes_in_turn import each_active
+from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Rows, Scalar, Wide, plain_pointer
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.simt.operations import element_size
-from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY
+from triptych.targets.cpu.calling.abi import BLOCK_MEMORY
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.function_memory import ALIGNMENT, FunctionMemory, insert_here
 

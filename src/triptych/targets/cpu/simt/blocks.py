@@ -8,18 +8,27 @@ from functools import partial
 from typing import Any
 
 from triptych.ir.builder import Builder
-from triptych.simt.analysis import LaneAnalysis, Shape
 from triptych.simt.loop_hints import CARRIED
 from triptych.simt.operations import body, element_size, inner, operations
-from triptych.simt.spinning import waits
+from triptych.simt.spin_loops import waits
+from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.targets.cpu.kernel_functions import POLL_REQUEST
-from triptych.targets.cpu.simt.arrays import Arrays
+from triptych.targets.cpu.simt.barrier_regions import (
+    Item,
+    NeedsCoroutines,
+    Once,
+    Segment,
+    UniformControlFlow,
+    is_block,
+    partition_at_barriers,
+    segments,
+)
 from triptych.targets.cpu.simt.code import Code
-from triptych.targets.cpu.simt.homes import Crossings
+from triptych.targets.cpu.simt.environment import Arrays
+from triptych.targets.cpu.simt.fma_grouping import Taken, group_fmas
 from triptych.targets.cpu.simt.launch_frame import LaunchFrame, known_block
-from triptych.targets.cpu.simt.plan import Item, NotTogether, Once, Segment, Together, is_block, make_plan, segments
+from triptych.targets.cpu.simt.live_across import LiveAcross
 from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
-from triptych.targets.cpu.simt.sums import Taken, grouped_sums
 from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
 from triptych.targets.cpu.simt.warp import Position, Warp
 
@@ -33,7 +42,7 @@ class BlockFunction(Arrays):
         self._private = private_arrays(kernel)
         by_element = frozenset(root for root, array in self._private.items() if array.by_element)
         self._analysis, self._items = _planned(kernel, Shape(width, known_block(kernel)), by_element)
-        self._crossings = Crossings(self._items, self._analysis)
+        self._crossings = LiveAcross(self._items, self._analysis)
         self._code = Code(Builder(module.context), width)
         self._values: dict[Any, Emitted] = {}
         self._scratch: dict[tuple[str, str], Any] = {}
@@ -136,7 +145,7 @@ class BlockFunction(Arrays):
                 warp.convert(value.owner.operation)
             else:
                 self._load_home(warp, value)
-        for operation in grouped_sums(segment.operations):
+        for operation in group_fmas(segment.operations):
             if isinstance(operation, Taken):
                 warp.take(operation.load, operation.value, operation.element)
                 continue
@@ -191,7 +200,7 @@ class BlockFunction(Arrays):
         warp.set(value, warp.rebuild(value, known, parts))
 
     # control flow of the block ----------------------------------------------------------------------------------
-    def _run_together(self, item: Together) -> None:
+    def _run_together(self, item: UniformControlFlow) -> None:
         {"scf.for": self._for, "scf.if": self._if, "scf.while": self._while}[item.operation.name](item)
 
     def _scalars(self, values: Sequence[Any], like: Sequence[Any]) -> list[Any]:
@@ -224,7 +233,7 @@ class BlockFunction(Arrays):
         self._poll()
         self._yield(values, places)
 
-    def _for(self, item: Together) -> None:
+    def _for(self, item: UniformControlFlow) -> None:
         operation, code = item.operation, self._code
         code.location = operation.location
         counter, *carried = body(operation).arguments
@@ -245,7 +254,7 @@ class BlockFunction(Arrays):
         )
         self._bind(list(operation.results), list(made.results))
 
-    def _if(self, item: Together) -> None:
+    def _if(self, item: UniformControlFlow) -> None:
         operation, code = item.operation, self._code
         code.location = operation.location
         results = list(operation.results)
@@ -262,7 +271,7 @@ class BlockFunction(Arrays):
             )
         self._bind(results, list(made.results))
 
-    def _while(self, item: Together) -> None:
+    def _while(self, item: UniformControlFlow) -> None:
         operation, code = item.operation, self._code
         code.location = operation.location
         entering, passing = list(body(operation, 0).arguments), list(body(operation, 1).arguments)
@@ -289,13 +298,13 @@ class BlockFunction(Arrays):
         self._bind(list(operation.results), list(made.results))
 
 
-def _planned(kernel: Any, shape: Shape, by_element: frozenset[Any]) -> tuple[LaneAnalysis, list[Item]]:
+def _planned(kernel: Any, shape: Shape, by_element: frozenset[Any]) -> tuple[UniformityAnalysis, list[Item]]:
     if waits(kernel):
-        raise NotTogether(kernel)
+        raise NeedsCoroutines(kernel)
     per_warp: frozenset[Any] = frozenset()
     while True:
-        analysis = LaneAnalysis(kernel, shape, per_warp, by_element)
-        items, more = make_plan(kernel, analysis)
+        analysis = UniformityAnalysis(kernel, shape, per_warp, by_element)
+        items, more = partition_at_barriers(kernel, analysis)
         if not more - per_warp:
             return analysis, items
         per_warp |= more

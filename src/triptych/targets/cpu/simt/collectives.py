@@ -10,10 +10,10 @@ from triptych.ir.location import place_of
 from triptych.simt import dialect
 from triptych.simt.operations import element_size
 from triptych.support.warps import ALL_LANES, WARP
-from triptych.targets.cpu.simt.lanes_in_turn import each_active
+from triptych.targets.cpu.runtime.system import CLOCK, system
 from triptych.targets.cpu.simt.memory import gather
+from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Scalar, Wide
-from triptych.targets.cpu.system import CLOCK, system
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp

@@ -8,13 +8,13 @@ from triptych.ir.modules import graft, operations_named
 from triptych.simt.operations import walk
 from triptych.simt.traits import traits
 from triptych.support.warps import WARP
-from triptych.targets.cpu.ffi_layout import BLOCK_MEMORY_DECLARATION
+from triptych.targets.cpu.calling.abi import BLOCK_MEMORY_DECLARATION
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
+from triptych.targets.cpu.runtime.system import CLOCK
+from triptych.targets.cpu.simt.barrier_regions import NeedsCoroutines
 from triptych.targets.cpu.simt.blocks import BlockFunction
 from triptych.targets.cpu.simt.coroutine import CoroutineKernel
-from triptych.targets.cpu.simt.plan import NotTogether
 from triptych.targets.cpu.simt.private_arrays import private_arrays
-from triptych.targets.cpu.system import CLOCK
 
 HALF_WARP = WARP // 2
 _MANY_BYTES = 48
@@ -40,7 +40,7 @@ def _convert(kernel: Any, module: Any) -> None:
     """Loops over warps between barriers where that is right, warps that wait for each other otherwise."""
     try:
         function = BlockFunction(kernel, module, _width(kernel))
-    except NotTogether:
+    except NeedsCoroutines:
         CoroutineKernel(kernel, module).build()
     else:
         function.build()

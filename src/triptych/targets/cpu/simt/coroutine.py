@@ -12,7 +12,7 @@ from typing import Any
 from triptych.ir.builder import Builder
 from triptych.ir.location import place_of
 from triptych.simt.operations import body, walk
-from triptych.simt.spinning import spins
+from triptych.simt.spin_loops import spins
 from triptych.simt.traits import traits
 from triptych.support.kernel_errors import DeadlockError
 from triptych.support.warps import WARP
@@ -34,8 +34,8 @@ from triptych.targets.cpu.simt.barrier_state import (
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.function_memory import ALIGNMENT
 from triptych.targets.cpu.simt.launch_frame import LaunchFrame
-from triptych.targets.cpu.simt.waiting_warp import WaitingWarp
 from triptych.targets.cpu.simt.warp import Position
+from triptych.targets.cpu.simt.warp_coroutine import WarpCoroutine
 
 
 class CoroutineKernel:
@@ -50,11 +50,11 @@ class CoroutineKernel:
         self._sites = [found for found in walk(kernel) if traits(found).is_barrier() or spins(found)]
 
     def build(self) -> None:
-        warp = WaitingWarp(self._kernel, self._module, self._code, self._name, self._sites)
+        warp = WarpCoroutine(self._kernel, self._module, self._code, self._name, self._sites)
         context_bytes = warp.build()
         self._blocks(warp, context_bytes)
 
-    def _blocks(self, warp: WaitingWarp, context_bytes: int) -> None:
+    def _blocks(self, warp: WarpCoroutine, context_bytes: int) -> None:
         code = self._code
         frame = LaunchFrame(self._kernel, self._module, code)
         size = -(-max(context_bytes, 1) // ALIGNMENT) * ALIGNMENT * MOST_WARPS

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from triptych.simt.operations import body, contains, inner, operations
+from triptych.targets.cpu.passes.stretches import STRETCH, Stretches
 from triptych.targets.cpu.simt.values import Scalar, Wide
-from triptych.targets.cpu.stretches import STRETCH, Stretches
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp

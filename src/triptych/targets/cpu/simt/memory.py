@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from triptych.simt.lanes import Lanes
 from triptych.simt.operations import element_size, is_ordered
-from triptych.targets.cpu.simt.lanes_in_turn import load_in_turn, store_in_turn
+from triptych.targets.cpu.simt.serialized_lanes import load_in_turn, store_in_turn
 from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, element_of, plain_pointer, vector_type
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any
 
 from triptych.ir.errors import LoweringError
 from triptych.ir.location import place_of
-from triptych.simt.analysis import LaneAnalysis
 from triptych.simt.operations import dimension, element_indices, element_size, is_pure
+from triptych.simt.uniformity import UniformityAnalysis
 from triptych.support.warps import WARP
 from triptych.targets.cpu.simt import (
     atomics,
@@ -25,8 +25,8 @@ from triptych.targets.cpu.simt import (
     memory,
     thread_vectors,
 )
-from triptych.targets.cpu.simt.arrays import Arrays
 from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.environment import Arrays
 from triptych.targets.cpu.simt.values import Emitted, Private, Rows, Scalar, Wide, plain_pointer, vector_type
 
 _HANDLERS = {
@@ -57,7 +57,7 @@ class Warp:
     def __init__(
         self,
         code: Code,
-        analysis: LaneAnalysis,
+        analysis: UniformityAnalysis,
         position: Position,
         arrays: Arrays,
         values: dict[Any, Emitted],

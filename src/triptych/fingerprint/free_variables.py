@@ -1,0 +1,149 @@
+"""Object-stage, function -> reads: every name one function looks up outside itself, and what it finds there now.
+
+Attribute chains are followed as long as they go through modules: `settings.tiles.WIDTH` reads a number, not a package.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.util import resolve_name
+from types import CellType, FunctionType, ModuleType
+from typing import Final, Literal
+
+from triptych.fingerprint.annotation_names import annotation_names
+from triptych.fingerprint.bytecode_names import Chain, Import, lookups
+from triptych.fingerprint.contents import NAMESPACE_READERS, namespace_behind
+from triptych.fingerprint.releases import has_pinned_code, is_framework, release
+
+MISSING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One look-up on the way to a value; `value` is MISSING when the name was not there."""
+
+    namespace: Mapping[str, object]
+    name: str
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A name a function looks up outside itself, with the value it has now (MISSING when unresolved)."""
+
+    kind: Literal["closure", "global", "builtin", "import", "unresolved"]
+    path: str
+    value: object
+    steps: tuple[Step, ...] = ()
+    cell: CellType | None = None
+
+
+def reads(function: FunctionType) -> tuple[Read, ...]:
+    """Everything `function` reads directly, sorted, so that the order says nothing about the process.
+
+    Code that a release pins reads names that the same release pins: only its cells can hold something of the user.
+    """
+    found = _closure_reads(function) if has_pinned_code(function) else _all_reads(function)
+    unique = {(read.kind, read.path): read for read in found}
+    return tuple(unique[key] for key in sorted(unique))
+
+
+def _all_reads(function: FunctionType) -> Iterator[Read]:
+    found = lookups(function.__code__)
+    own_names = found.local_names | {*function.__code__.co_freevars}
+    yield from _closure_reads(function)
+    for chain in found.globals | {chain for chain in annotation_names(function) if chain[0] not in own_names}:
+        if chain[0].isidentifier():  # others are no part of the source: pytest adds such names to `assert`
+            read = _global_read(function, chain)
+            yield read
+            if read.kind == "builtin" and any(read.value is reader for reader in NAMESPACE_READERS):
+                yield Read("global", "globals()", namespace_behind(function))
+    for item in found.imports:
+        yield from _import_reads(item, function.__globals__)
+
+
+def _closure_reads(function: FunctionType) -> Iterator[Read]:
+    """Every cell, at least as a whole: an annotation may be all that mentions it."""
+    chains = lookups(function.__code__).cells
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        for chain in {chain for chain in chains if chain[0] == name} or {(name,)}:
+            yield _closure_read(cell, chain)
+
+
+def cell_value(cell: CellType) -> object:
+    """MISSING when the variable of the enclosing function has no value yet."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return MISSING
+
+
+def _closure_read(cell: CellType, chain: Chain) -> Read:
+    value, path, steps = _follow(cell_value(cell), chain)
+    return Read("unresolved" if value is MISSING else "closure", path, value, steps, cell)
+
+
+def _global_read(function: FunctionType, chain: Chain) -> Read:
+    name = chain[0]
+    first = Step(function.__globals__, name, function.__globals__.get(name, MISSING))
+    if first.value is not MISSING:
+        value, path, steps = _follow(first.value, chain)
+        return Read("unresolved" if value is MISSING else "global", path, value, (first, *steps))
+    builtins: dict[str, object] = function.__builtins__  # type: ignore[attr-defined, unused-ignore]
+    second = Step(builtins, name, builtins.get(name, MISSING))
+    return Read("unresolved" if second.value is MISSING else "builtin", name, second.value, (first, second))
+
+
+def _follow(value: object, chain: Chain) -> tuple[object, str, tuple[Step, ...]]:
+    """Goes down the attributes of modules. Triptych's own modules need no step: users do not rebind their names."""
+    steps: list[Step] = []
+    path = chain[0]
+    for name in chain[1:]:
+        if not isinstance(value, ModuleType):
+            break
+        module, value = value, _attribute(value, name)
+        path += f".{name}"
+        if not is_framework(module.__name__):
+            steps.append(Step(vars(module), name, vars(module).get(name, MISSING)))
+    return value, path, tuple(steps)
+
+
+def _attribute(module: ModuleType, name: str) -> object:
+    """Through `getattr`, as the function would: a module may make its names on demand (PEP 562)."""
+    try:
+        return getattr(module, name, MISSING)
+    except Exception:
+        return MISSING
+
+
+def _import_reads(item: Import, namespace: Mapping[str, object]) -> Iterator[Read]:
+    """Modules pinned by a release are not loaded just to name them; the user's are, as running the import would."""
+    package = namespace.get("__package__")
+    try:
+        absolute = resolve_name("." * item.level + item.module, package if isinstance(package, str) else None)
+        pinned = release(absolute)
+        if pinned is None:
+            __import__(absolute, fromlist=item.names)
+    except Exception:
+        yield Read("unresolved", item.module, MISSING)
+        return
+    if pinned is not None:
+        yield Read("import", absolute, (absolute, pinned))
+    elif item.names:
+        yield from (_imported_name(absolute, name) for name in item.names)
+    else:
+        parts = absolute.split(".")
+        for end in range(1, len(parts) + 1):
+            path = ".".join(parts[:end])
+            yield Read("import", path, sys.modules[path], (_imported(path),))
+
+
+def _imported_name(module: str, name: str) -> Read:
+    value, path, steps = _follow(sys.modules[module], (module, name))
+    return Read("unresolved" if value is MISSING else "import", path, value, (_imported(module), *steps))
+
+
+def _imported(module: str) -> Step:
+    return Step(sys.modules, module, sys.modules[module])

@@ -1,0 +1,111 @@
+"""Object-stage, function -> token: what a function says (source and code), and separately where it says it.
+
+Comments, blank lines and docstrings cannot reach the compiled code; line numbers reach it through error messages and
+line tables, so positions are an ingredient of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import tokenize
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import CodeType, FunctionType
+
+from triptych.fingerprint.primitive_tokens import Token
+from triptych.fingerprint.tree_text import tree_text
+from triptych.support.parsing import parse_module
+from triptych.support.source_texts import lines_of
+
+CO_HAS_DOCSTRING = 0x4000000
+
+
+def source_token(function: FunctionType, value: Callable[[object, str], Token]) -> Token:
+    """The syntax tree and the code.
+
+    The tree has what the compiler drops (annotations of local variables); the code tells apart two lambdas on one line
+    and a function whose file was edited after it was loaded.
+    """
+    tree = definition(function)
+    text = "" if tree is None else tree_text(tree)
+    return (text, code_token(function.__code__, value))
+
+
+def definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """A fresh syntax tree of the function's `def`; None for lambdas and when there is no source."""
+    name = function.__code__.co_name
+    text = "" if name.startswith("<") else _text(function)
+    return _parse(text, name) if text else None
+
+
+def _text(function: FunctionType) -> str:
+    code = function.__code__
+    lines = lines_of(code, function.__globals__) or []
+    first, name = code.co_firstlineno, code.co_name
+    last = _last_lines("".join(lines)).get((first, name))
+    if last is not None:
+        return "".join(lines[first - 1 : last])
+    try:
+        return "".join(inspect.getblock(lines[first - 1 :]))
+    except (SyntaxError, tokenize.TokenError):
+        return ""
+
+
+@lru_cache(maxsize=64)
+def _last_lines(source: str) -> Mapping[tuple[int, str], int]:
+    """Where the functions of a file end, by their first lines (a decorator's) and names.
+
+    One syntax tree of the file takes less time than the tokens of its longest function.
+    """
+    try:
+        tree = parse_module(source)
+    except SyntaxError:  # edited since it was loaded, or no Python by itself
+        return {}
+    ends: dict[tuple[int, str], int] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.end_lineno is not None:
+            ends[min([node.lineno, *(each.lineno for each in node.decorator_list)]), node.name] = node.end_lineno
+    return ends
+
+
+def _parse(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    # Dedenting would also shift the lines of multi-line strings, so an indented block gets a parent instead.
+    whole = "if True:\n" + text if text[:1].isspace() else text
+    try:
+        tree = parse_module(whole)
+    except SyntaxError:
+        return None
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+            return node
+    return None
+
+
+def code_token(code: CodeType, value: Callable[[object, str], Token]) -> Token:
+    """A code object without its positions."""
+    constants = code.co_consts[1:] if _has_docstring(code) else code.co_consts
+    return (
+        "code",
+        code.co_name,
+        code.co_flags & ~CO_HAS_DOCSTRING,
+        (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount),
+        (code.co_names, code.co_varnames, code.co_cellvars, code.co_freevars),
+        (code.co_code, code.co_exceptiontable),
+        tuple(code_token(item, value) if isinstance(item, CodeType) else value(item, "constant") for item in constants),
+    )
+
+
+def _has_docstring(code: CodeType) -> bool:
+    """Python 3.14 began to flag it; before, the first constant of every `def` was its docstring or None."""
+    if sys.version_info >= (3, 14):
+        return bool(code.co_flags & CO_HAS_DOCSTRING)
+    is_def = bool(code.co_flags & inspect.CO_NEWLOCALS) and not code.co_name.startswith("<")
+    return is_def and bool(code.co_consts) and isinstance(code.co_consts[0], str)
+
+
+def position_token(code: CodeType) -> Token:
+    """File, lines and columns, also of nested functions."""
+    nested = tuple(position_token(item) for item in code.co_consts if isinstance(item, CodeType))
+    return (code.co_filename, code.co_firstlineno, code.co_linetable, nested)

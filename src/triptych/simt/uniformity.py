@@ -1,0 +1,356 @@
+"""Which values of a kernel are the same for a block or a warp, and which differ by amounts known now.
+
+Input: a `gpu.func` of structured control flow. Output: `Lanes` of every value, printable. Code generation for CPUs
+turns uniform values into scalars and known differences into runs of memory; a GPU target uses it for its remarks.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import gcd
+from typing import Any
+
+from triptych.simt import lanes as lattice
+from triptych.simt.dialect import SHUFFLE
+from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
+from triptych.simt.operations import (
+    array_size,
+    body,
+    dimension,
+    element_indices,
+    element_size,
+    has,
+    integer_constant,
+    is_ordered,
+    operations,
+    writes,
+)
+from triptych.simt.signed_extensions import was_signed
+from triptych.simt.traits import Result, Traits, traits
+from triptych.support.warps import WARP
+
+_TWO_OPERANDS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
+    "arith.addi": lattice.add,
+    "arith.subi": lattice.subtract,
+    "arith.divui": lattice.divide_unsigned,
+    "arith.remui": lattice.remainder_unsigned,
+    "arith.shli": lattice.shift_left,
+    "arith.shrui": lattice.shift_right,
+    "arith.shrsi": lattice.shift_right,
+    "arith.andi": lambda a, b: lattice.bitwise(operator.and_, a, b),
+    "arith.ori": lambda a, b: lattice.bitwise(operator.or_, a, b),
+    "arith.xori": lambda a, b: lattice.bitwise(operator.xor, a, b),
+}
+_CASTS = frozenset(
+    {
+        *("arith.extsi", "arith.extui", "arith.trunci", "arith.index_cast", "arith.index_castui"),
+        *("llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast"),
+    }
+)
+_INDEX_ARITHMETIC = frozenset({"arith.addi", "arith.subi", "arith.muli"})
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How threads are numbered: the vector width, and the block's dimensions where they are known now."""
+
+    width: int
+    block: tuple[int, int, int] | None
+
+
+class UniformityAnalysis:
+    """The result, by MLIR value. `at` answers for every value of the kernel."""
+
+    def __init__(
+        self,
+        kernel: Any,
+        shape: Shape,
+        per_warp: frozenset[Any] = frozenset(),
+        by_element: frozenset[Any] = frozenset(),
+    ) -> None:
+        """`per_warp`: operations whose results a target computes for each warp although they are the same;
+        `by_element`: arrays of threads (their addresses) that a target does not keep lane after lane.
+        """
+        self._by_element = by_element
+        self._shape = shape
+        self._per_warp = per_warp
+        self._width = shape.width
+        self._lanes: dict[Any, Lanes] = {}
+        entry = body(kernel)
+        for argument in entry.arguments:
+            self._lanes[argument] = self._uniform()
+        self._region(entry, Level.BLOCK)
+
+    @property
+    def block(self) -> tuple[int, int, int] | None:
+        """The block's dimensions, where they are known now."""
+        return self._shape.block
+
+    def at(self, value: Any) -> Lanes:
+        return self._lanes[value]
+
+    def all(self, values: Sequence[Any]) -> tuple[Lanes, ...]:
+        return tuple(self._lanes[value] for value in values)
+
+    def report(self) -> list[tuple[str, str]]:
+        """Every value with what is known of it, in program order."""
+        return [(value.get_name(), str(found)) for value, found in self._lanes.items()]
+
+    # regions ----------------------------------------------------------------------------------------------------
+    def _uniform(self, level: Level = Level.BLOCK) -> Lanes:
+        return uniform(level, self._width)
+
+    def _region(self, block: Any, reads: Level) -> tuple[Lanes, ...]:
+        """Analyse a block; what its terminator passes on. `reads` is the level of a load from a uniform address."""
+        for operation in operations(block):
+            if operation.name in ("scf.yield", "scf.condition", "gpu.return"):
+                return self.all(list(operation.operands))
+            self._operation(operation, reads)
+        return ()
+
+    def _operation(self, operation: Any, reads: Level) -> None:
+        name = operation.name
+        if traits(operation).encloses:
+            inside = reads
+            if not has(operation, Traits.is_barrier) and writes(operation):
+                inside = Level.WARP  # warps run it one after the other, and one may see what another has written
+            {"scf.if": self._if, "scf.for": self._for, "scf.while": self._while}[name](operation, inside)
+            self._demote(operation)
+            return
+        results = list(operation.results)
+        if not results:
+            return
+        found = self._transfer(operation, name, self.all(list(operation.operands)), reads)
+        found = _in_type(found, operation, name)
+        for result in results:
+            self._lanes[result] = found
+        self._demote(operation)
+
+    def _demote(self, operation: Any) -> None:
+        if operation in self._per_warp:
+            for result in operation.results:
+                self._lanes[result] = _at_level(self._lanes[result], Level.WARP)
+
+    def _if(self, operation: Any, reads: Level) -> None:
+        condition = self.at(operation.operands[0])
+        sides = [self._region(body(operation, i), reads) for i in range(2) if body(operation, i) is not None]
+        for i, result in enumerate(operation.results):
+            met = lattice.join(sides[0][i], sides[1][i])
+            met = met if met.fixed else VARYING
+            self._lanes[result] = _at_level(met, condition.level) if condition.uniform else _merged(sides, i)
+
+    def _for(self, operation: Any, reads: Level) -> None:
+        low, high, step, *initial = self.all(list(operation.operands))
+        block = body(operation)
+        counter, *carried = block.arguments
+        together = low.uniform and high.uniform and step.uniform
+        self._lanes[counter] = self._counter(low, high, step)
+        ends = self._fixpoint(block, carried, initial, reads, max(low.level, high.level, step.level))
+        for result, value in zip(operation.results, ends, strict=True):
+            self._lanes[result] = value if together else VARYING
+
+    def _counter(self, low: Lanes, high: Lanes, step: Lanes) -> Lanes:
+        """Lanes of a loop step together, so the counter keeps the differences of its start."""
+        if low.offsets is None or low.multiples or not step.uniform:
+            return VARYING
+        level = max(low.level, step.level, high.level if high.uniform else Level.WARP)
+        if not low.uniform:
+            level = max(level, Level.WARP)
+        return known(level, low.offsets, gcd(low.divisor, step.divisor))
+
+    def _fixpoint(
+        self, block: Any, carried: Sequence[Any], initial: Sequence[Lanes], reads: Level, control: Level
+    ) -> list[Lanes]:
+        """Carried values start as what enters and widen until the body agrees."""
+        current = [_carried(value, control) for value in initial]
+        while True:
+            self._lanes.update(zip(carried, current, strict=True))
+            ends = self._region(block, reads)
+            widened = [_carried(lattice.join(a, b), control) for a, b in zip(current, ends, strict=True)]
+            if widened == current:
+                return current
+            current = widened
+
+    def _while(self, operation: Any, reads: Level) -> None:
+        before, after = body(operation, 0), body(operation, 1)
+        current = [_carried(value, Level.BLOCK) for value in self.all(list(operation.operands))]
+        while True:
+            self._lanes.update(zip(before.arguments, current, strict=True))
+            condition, *passed = self._region(before, reads)
+            passed = [_carried(value, Level.BLOCK) for value in passed]
+            self._lanes.update(zip(after.arguments, passed, strict=True))
+            ends = self._region(after, reads)
+            control = condition.level if condition.uniform else Level.WARP
+            widened = [_carried(lattice.join(a, b), control) for a, b in zip(current, ends, strict=True)]
+            if widened == current:
+                break
+            current = widened
+        for result, value in zip(operation.results, passed, strict=True):
+            self._lanes[result] = _at_level(value, condition.level) if condition.uniform else VARYING
+
+    # operations -------------------------------------------------------------------------------------------------
+    def _transfer(self, operation: Any, name: str, operands: tuple[Lanes, ...], reads: Level) -> Lanes:
+        if name in _TWO_OPERANDS and not _is_vector(operation.results[0]):
+            return _TWO_OPERANDS[name](*operands)
+        if name == "arith.muli" and not _is_vector(operation.results[0]):
+            return self._product(operation, *operands)
+        if name in _CASTS:
+            return self._cast(operation, operands[0])
+        if name == "arith.constant":
+            constant = integer_constant(operation)
+            return uniform(Level.BLOCK, self._width, constant=constant)
+        if name == "arith.select":
+            return self._select(*operands)
+        if name == "llvm.getelementptr":
+            return self._address(operation, operands)
+        if name == "llvm.load":
+            level = max(reads, operands[0].level, Level.WARP if is_ordered(operation) else reads)
+            return uniform(level, self._width) if operands[0].uniform else VARYING
+        if name == "llvm.alloca":
+            return self._array(operation)
+        if name in ("gpu.thread_id", "gpu.lane_id"):
+            return self._thread(operation, name)
+        if name == SHUFFLE:
+            return self._shuffle(operation, operands)
+        kind = traits(operation).result
+        if kind is Result.UNIFORM:
+            return uniform(Level.WARP, self._width)
+        if kind is Result.DIVERGENT:
+            return VARYING
+        if not operands:
+            return self._uniform()
+        return lattice.elementwise(operands)
+
+    def _cast(self, operation: Any, operand: Lanes) -> Lanes:
+        """Differences stay when no lane can wrap, and where only addresses are made of a signed number: see the
+        decision on warps as vectors. Unsigned numbers wrap around at 0, next to addresses that are in use."""
+        if operand.uniform:
+            return operand
+        result = operation.results[0]
+        old, new = (_bits(str(value.type)) or 64 for value in (operation.operands[0], result))
+        if operand.multiples or new <= 8:
+            return VARYING
+        is_assumed = was_signed(operation) and old >= 32 and _only_addresses(result)
+        return operand if new <= old or operand.aligned or is_assumed else VARYING
+
+    def _product(self, operation: Any, left: Lanes, right: Lanes) -> Lanes:
+        first, second = operation.operands
+        return lattice.rows(right, left, first) if left.uniform else lattice.rows(left, right, second)
+
+    def _shuffle(self, operation: Any, operands: tuple[Lanes, ...]) -> Lanes:
+        """One that reads the same lane of the whole warp gives every lane the same value."""
+        _, value, source, clamp = operands
+        if value.uniform:
+            return _at_level(value, Level.WARP)
+        whole = clamp.uniform and clamp.constant == self._width - 1
+        reads_one = operation.attributes["kind"].value == "idx" and source.uniform and whole
+        return uniform(Level.WARP, self._width) if reads_one else VARYING
+
+    def _select(self, condition: Lanes, chosen: Lanes, other: Lanes) -> Lanes:
+        if condition.constant is not None and condition.uniform:
+            return chosen if condition.constant else other
+        if not condition.uniform:
+            return VARYING
+        return _at_level(lattice.join(chosen, other), condition.level)
+
+    def _address(self, operation: Any, operands: tuple[Lanes, ...]) -> Lanes:
+        indices = element_indices(operation)
+        if len(indices) != 1:
+            return lattice.elementwise(operands)
+        size = element_size(str(operation.attributes["elem_type"].value))
+        index = operands[1] if indices[0] is None else uniform(Level.BLOCK, self._width, constant=indices[0])
+        return lattice.add(operands[0], lattice.multiply(index, uniform(Level.BLOCK, self._width, constant=size)))
+
+    def _array(self, operation: Any) -> Lanes:
+        """An array of each thread: by default lane after lane."""
+        if operation.results[0] in self._by_element:
+            return VARYING
+        size = array_size(operation)
+        return known(Level.WARP, tuple(lane * size for lane in range(self._width)))
+
+    def _thread(self, operation: Any, name: str) -> Lanes:
+        width, shape = self._width, self._shape.block
+        numbers = tuple(range(width))
+        if name == "gpu.lane_id":
+            return known(Level.BLOCK, numbers, constant=0) if width == WARP else known(Level.WARP, numbers, width)
+        axis = dimension(operation)
+        if shape is None:
+            return VARYING
+        inside = 1  # threads of the lower dimensions
+        for size in shape[:axis]:
+            inside *= size
+        size = shape[axis]
+        whole = shape[0] * shape[1] * shape[2]
+        if size == 1:
+            return uniform(Level.BLOCK, width, constant=0)
+        linear = known(Level.WARP, numbers, width)
+        if inside > 1:
+            linear = lattice.divide_unsigned(linear, uniform(Level.BLOCK, width, constant=inside))
+        if inside * size != whole:
+            linear = lattice.remainder_unsigned(linear, uniform(Level.BLOCK, width, constant=size))
+        if whole <= width and linear.offsets is not None:
+            return known(Level.BLOCK, linear.offsets, constant=0)  # lane 0 is the first thread
+        return linear
+
+
+def _bits(kind: str) -> int | None:
+    """The width of an integer type; an index has 64 bits."""
+    if kind == "index":
+        return 64
+    return int(kind[1:]) if kind[0] == "i" and kind[1:].isdigit() else None
+
+
+def _only_addresses(value: Any) -> bool:
+    """Whether everything made of a value is an address."""
+    made, pending = {value}, [value]
+    while pending:
+        for use in pending.pop().uses:
+            user = use.owner.operation
+            if user.name == "llvm.getelementptr":
+                continue
+            if user.name not in _INDEX_ARITHMETIC:
+                return False
+            result = user.results[0]
+            if result not in made:
+                made.add(result)
+                pending.append(result)
+    return True
+
+
+def _in_type(found: Lanes, operation: Any, name: str) -> Lanes:
+    """A constant as the result's type holds it; differences that the type cannot hold wrap around, and are unknown."""
+    bits = _bits(str(operation.results[0].type))
+    if bits is not None and any(abs(offset) >> (bits - 1) for offset in found.offsets or ()):
+        return VARYING
+    if found.constant is None:
+        return found
+    if bits is None:
+        return Lanes(found.level, found.offsets, found.divisor)
+    source = _bits(str(operation.operands[0].type)) if name in ("arith.extui", "arith.index_castui") else None
+    return lattice.wrapped(found, bits, source)
+
+
+def _is_vector(value: Any) -> bool:
+    return str(value.type).startswith("vector<")
+
+
+def _at_level(value: Lanes, level: Level) -> Lanes:
+    """A value that depends on a choice made at `level`."""
+    if value.offsets is None or level <= value.level:
+        return value
+    return Lanes(level, value.offsets, value.divisor, None, value.multiples)
+
+
+def _merged(sides: Sequence[tuple[Lanes, ...]], index: int) -> Lanes:
+    """Lanes took different sides: only what is one and the same constant stays known."""
+    first, second = (side[index] for side in sides)
+    return first if first.constant is not None and first == second else VARYING
+
+
+def _carried(value: Lanes, control: Level) -> Lanes:
+    """A loop changes a value: nothing of it is constant."""
+    if not value.fixed:
+        return VARYING
+    return Lanes(max(value.level, control), value.offsets, value.divisor)

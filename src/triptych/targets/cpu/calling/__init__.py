@@ -1,0 +1,1 @@
+"""How Python calls compiled code: entry points, arguments, results, errors."""

@@ -1,0 +1,160 @@
+"""Calls whose tensors compiled code cannot read by itself: Python makes views of them and calls again.
+
+The type of every tensor is entered in the table of `tensor_types` on the way, so for NumPy and torch this happens once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from triptych.boundary import for_user
+from triptych.stages import Leaf
+from triptych.support.dlpack import TensorView, check_settled, is_array, is_masked, passing_view
+from triptych.support.errors import TriptychError
+from triptych.support.runtime_errors import ArgumentTypeError
+from triptych.support.tensor_errors import (
+    ArgumentTensorError,
+    ArgumentTensorTypeError,
+    ReadOnlyTensorError,
+    UnsupportedTensorError,
+)
+from triptych.support.torch_tracers import check_untraced
+from triptych.support.tracebacks import caller
+from triptych.targets.cpu.calling.native_types import enter_elements, is_read_natively
+from triptych.targets.cpu.calling.torch_tensors import is_torch
+
+
+def calling_with_views(
+    leaves: Sequence[Leaf], native: Callable[[], Callable[..., Any]], otherwise: Callable[..., Any]
+) -> Callable[..., Any]:
+    """What takes the calls that `native` does not: again with views or, if tensors are not the reason, `otherwise`."""
+
+    def call(*args: Any) -> Any:
+        try:
+            if len(args) != len(leaves):
+                return otherwise(*args)
+            views = [_readable(arg, leaf) for arg, leaf in zip(args, leaves, strict=True)]
+            if all(view is arg for view, arg in zip(views, args, strict=True)):
+                return otherwise(*args)
+            return native()(*views)
+        except Exception as error:
+            for_user(error)
+            raise
+
+    return call
+
+
+def calling_with_tensors(leaves: Sequence[Leaf], call: Callable[..., Any]) -> Callable[..., Any]:
+    """The call path for tensors: what it cannot read, and what it would read wrongly, is an error of ours."""
+
+    def checked(*args: Any) -> Any:
+        try:
+            _check_all(args, leaves, _check)
+            return call(*args)
+        except TriptychError as error:
+            for_user(error)
+            raise
+        except (BufferError, RuntimeError) as error:  # of the library whose tensor it is
+            refusal = _refusal(args, leaves, error)
+            for_user(refusal)
+            raise refusal from None
+
+    return checked
+
+
+def attempting(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The same call, giving NotImplemented for tensors that the function was not compiled for."""
+
+    def attempt(*args: Any) -> Any:
+        try:
+            return call(*args)
+        except (ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError):
+            return NotImplemented
+
+    return attempt
+
+
+def refused(*_: Any) -> Any:
+    """What a quiet entry point gives for a call that it does not take."""
+    return NotImplemented
+
+
+def _check_all(args: Sequence[Any], leaves: Sequence[Leaf], check: Callable[[Any, Leaf], Any]) -> None:
+    for arg, leaf in zip(args, leaves, strict=False):
+        if leaf.memory is not None:
+            check(arg, leaf)
+
+
+def _refusal(args: Sequence[Any], leaves: Sequence[Leaf], error: Exception) -> Exception:
+    """What to say of tensors that could not be passed: of one of them, or of all that the call path takes."""
+    try:
+        _check_all(args, leaves, _readable)
+    except TriptychError as refusal:
+        return refusal
+    if not isinstance(error, BufferError):
+        return error
+    return UnsupportedTensorError(
+        "a tensor cannot be passed to a function with several results",
+        span=caller(),
+        found=f"{type(error).__name__}: {error}",
+        expected="tensors that export themselves: not read-only ones, and no narrow floats of NumPy",
+        instead="a copy, or a tensor argument in the place of the results",
+    )
+
+
+def _check(value: Any, leaf: Leaf) -> None:
+    """Refuse what compiled code refuses by itself where it reads tensors; of known libraries, only ask what matters."""
+    kind = type(value)
+    if is_torch(kind):
+        with _naming(leaf):
+            check_settled(value)
+    elif not isinstance(value, TensorView) and (not is_array(value) or is_masked(kind)):
+        _readable(value, leaf)
+
+
+@contextmanager
+def _naming(leaf: Leaf) -> Iterator[None]:
+    """Errors about a tensor name the argument that it is."""
+    try:
+        yield
+    except UnsupportedTensorError as error:
+        error.title = f"argument {leaf.path!r}: {error.title}"
+        error.span = caller()
+        raise
+
+
+def _readable(value: Any, leaf: Leaf) -> Any:
+    if leaf.memory is None:
+        return value
+    enter_elements()
+    view = _view(value, leaf)
+    is_read_natively(type(value))
+    is_read_natively(type(view))
+    if view.read_only and leaf.memory.written:
+        raise ReadOnlyTensorError(
+            f"argument {leaf.path!r} is read-only, and the function may write to it",
+            span=caller(),
+            found=f"a read-only {type(value).__name__}",
+            expected="memory that may be written to",
+            instead="a copy",
+        )
+    return view
+
+
+def _view(value: Any, leaf: Leaf) -> TensorView:
+    check_untraced(value)
+    if not isinstance(value, TensorView) and not hasattr(type(value), "__dlpack__"):
+        raise ArgumentTypeError(
+            f"argument {leaf.path!r} must be a tensor, not {_kind(value)}",
+            span=caller(),
+            found=_kind(value),
+            expected=f"a tensor of {leaf.dtype}: a NumPy array, a torch tensor, or another object with `__dlpack__`",
+        )
+    with _naming(leaf):
+        return passing_view(value)
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"a value of type {type(value).__name__}"

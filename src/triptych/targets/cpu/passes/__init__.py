@@ -1,0 +1,1 @@
+"""The passes of the CPU target, a file each."""

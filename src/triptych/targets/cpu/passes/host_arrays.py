@@ -1,0 +1,82 @@
+"""Passes `allocate-host-arrays` and `free-host-arrays`: large arrays of a host function leave the stack of its caller.
+
+Small arrays stay, where LLVM turns them into registers. The first pass runs before checks become branches, so that want
+of memory is an error like others; the second one after it, when a function has no other way out than its returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.location import place_of
+from triptych.ir.modules import callee, graft, operations_named, symbols
+from triptych.ir.signature import signature_of
+from triptych.simt.operations import array_size
+from triptych.support.kernel_errors import BlockMemoryError
+from triptych.targets.cpu.plain_code import PlainCode
+from triptych.targets.cpu.runtime.system import ALLOCATE
+
+STACK_BYTES = 1 << 16
+"""What the arrays of a host function may take of a stack: threads may have 256 KiB."""
+ARRAYS = frozenset({"llvm.alloca"})
+_ALIGNMENT = 64
+_DECLARATIONS = f"""
+llvm.func @{ALLOCATE}(i64, i64) -> (!llvm.ptr {{llvm.noalias}})
+llvm.func @free(!llvm.ptr)
+"""
+
+
+def allocate_host_arrays(module: Any) -> None:
+    """Have arrays beyond the first 64 KiB on the heap."""
+    with module.context:
+        large = _large(operations_named(symbols(module)[signature_of(module).name], "llvm.alloca"))
+        if large:
+            graft(module, _DECLARATIONS)
+            _allocate(large)
+
+
+def free_host_arrays(module: Any) -> None:
+    """Give the memory back wherever the function returns."""
+    with module.context:
+        public = symbols(module)[signature_of(module).name]
+        calls = operations_named(public, "llvm.call")
+        arrays = [call.results[0] for call in calls if callee(call) == ALLOCATE]
+        for leave in operations_named(public, "func.return") if arrays else []:
+            code = PlainCode(Builder(module.context), leave.location)
+            code.builder.insertion = bindings.mlir().InsertionPoint(leave)
+            for array in arrays:
+                code.call("free", (array,))
+
+
+def _large(arrays: Sequence[Any]) -> list[Any]:
+    """Those that come when the stack has been used up. All stand in the entry block."""
+    taken, large = 0, []
+    for array in arrays:
+        taken += array_size(array)
+        if taken > STACK_BYTES:
+            large.append(array)
+    return large
+
+
+def _allocate(arrays: Sequence[Any]) -> None:
+    """All of them before the first check: what leaves there gives all of them back."""
+    code = PlainCode(Builder(arrays[0].context), arrays[0].location)
+    code.builder.insertion = bindings.mlir().InsertionPoint(arrays[0])
+    sizes = [-(-array_size(array) // _ALIGNMENT) * _ALIGNMENT for array in arrays]
+    alignment = code.constant(_ALIGNMENT, "i64")
+    calls = [code.call(ALLOCATE, (alignment, code.constant(size, "i64")), ["!llvm.ptr"]) for size in sizes]
+    for array, size, call in zip(arrays, sizes, calls, strict=True):
+        _check(code, array, size, call.result)
+        array.results[0].replace_all_uses_with(call.result)
+    for array in arrays:
+        array.erase()
+
+
+def _check(code: PlainCode, array: Any, size: int, memory: Any) -> None:
+    null = code.value("llvm.mlir.zero", (), "!llvm.ptr")
+    there = code.value("llvm.icmp", (memory, null), "i1", {"predicate": code.builder.integer("i64", 1)})
+    facts = {"span": place_of(array), "found": f"{size} bytes", "instead": "a smaller array, or a tensor argument"}
+    code.check(there, BlockMemoryError, "the system has no memory for this array", **facts)

@@ -1,0 +1,100 @@
+"""Pass `inline-async-copies`: an asynchronous copy is a load and a store, complete when it has been asked for.
+
+Waiting for it then does nothing. A program that forgets to wait gets a result here that no GPU promises. What is asked
+for ahead of a copy is left to the machine, which sees by itself what is read one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.modules import operations_named
+from triptych.simt.dialect import ASYNC_COMMIT, ASYNC_COPY, ASYNC_WAIT, PREFETCH
+from triptych.targets.cpu.plain_code import PlainCode
+
+_NOTHING_TO_DO = (ASYNC_COMMIT, ASYNC_WAIT, PREFETCH)
+COPIES = frozenset({ASYNC_COPY, *_NOTHING_TO_DO})
+"""All that asynchronous copies are written with, and what asks for memory ahead of a copy."""
+
+
+def inline_async_copies(module: Any) -> None:
+    """Rewrite the copies and drop what waits for them and what comes before them."""
+    for operation in operations_named(module, ASYNC_COPY):
+        _copy(operation)
+    for operation in operations_named(module, *_NOTHING_TO_DO):
+        operation.erase()
+
+
+def _copy(operation: Any) -> None:
+    target, source, *given = operation.operands
+    size = int(operation.attributes["size"].value)
+    builder = Builder(operation.context)
+    builder.insertion = bindings.mlir().InsertionPoint(operation)
+    code = PlainCode(builder, operation.location)
+    if given:
+        _copy_first_bytes(code, source, target, size, given[0])
+    else:
+        _copy_word(code, source, target, size)
+    operation.erase()
+
+
+def _copy_first_bytes(code: PlainCode, source: Any, target: Any, size: int, count: Any) -> None:
+    """What follows the first `count` bytes becomes zero, and is not read: it may lie behind the end of an array."""
+    is_whole = code.compare("uge", count, code.constant(size, "i32"))
+    choice = code.operation("scf.if", (is_whole,), regions=2)
+    with _inside(code, code.block(choice, 0)):
+        _copy_word(code, source, target, size)
+    with _inside(code, code.block(choice, 1)):
+        zeros = {"value": code.attribute(_zeros(_word(size)))}
+        _store(code, code.value("arith.constant", (), _word(size), zeros), target, size)
+        bounds = (code.constant(0, "i32"), count, code.constant(1, "i32"))
+        loop = code.operation("scf.for", bounds, regions=1)
+        each = code.block(loop, 0, ["i32"])
+        with _inside(code, each):
+            read, written = (_byte(code, pointer, each.arguments[0]) for pointer in (source, target))
+            _store(code, _load(code, read, "i8", 1), written, 1)
+
+
+@contextmanager
+def _inside(code: PlainCode, block: Any) -> Iterator[None]:
+    """Write the whole of a block that gives no values."""
+    before = code.enter(block)
+    yield
+    code.operation("scf.yield")
+    code.leave(before)
+
+
+def _copy_word(code: PlainCode, source: Any, target: Any, size: int) -> None:
+    _store(code, _load(code, source, _word(size), size), target, size)
+
+
+def _word(size: int) -> str:
+    return f"vector<{size // 4}xi32>" if size > 4 else "i32"
+
+
+def _zeros(kind: str) -> str:
+    return f"{'dense<0>' if kind.startswith('vector') else '0'} : {kind}"
+
+
+def _load(code: PlainCode, pointer: Any, kind: str, alignment: int) -> Any:
+    return code.value("llvm.load", (pointer,), kind, _access(code, alignment))
+
+
+def _store(code: PlainCode, value: Any, pointer: Any, alignment: int) -> None:
+    code.operation("llvm.store", (value, pointer), attributes=_access(code, alignment))
+
+
+def _access(code: PlainCode, alignment: int) -> dict[str, Any]:
+    return {"alignment": code.builder.integer("i64", alignment), "ordering": code.builder.integer("i64", 0)}
+
+
+def _byte(code: PlainCode, pointer: Any, index: Any) -> Any:
+    attributes = {
+        "rawConstantIndices": code.attribute("array<i32: -2147483648>"),
+        "elem_type": code.attribute("i8"),
+    }
+    return code.value("llvm.getelementptr", (pointer, index), str(pointer.type), attributes)

@@ -1,0 +1,221 @@
+"""Pass `lower-assert`: run-time checks become branches, and the public function returns a status before its results.
+
+Runs on a flat control-flow graph. A failing check jumps to one block that leaves the function. In the public function
+it records the error for the call path and returns a non-zero status, which the entry point passes on; in a function
+that runs a kernel's blocks it tells the launch, which stops, and whose status the public function checks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.checks import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE
+from triptych.ir.errors import LoweringError
+from triptych.ir.location import place_of
+from triptych.ir.modules import graft, operations_named, symbols, text_constant
+from triptych.ir.signature import signature_of
+from triptych.support.check_errors import CHECK_ERRORS
+from triptych.support.runtime_errors import AssertionFailedError
+from triptych.targets.cpu.calling.abi import FAIL, FORMATS, KERNEL_FAULT, KERNEL_FAULT_DECLARATION, STOPPING
+from triptych.targets.cpu.calling.calling_python import FAILURE, RAISE, RAISE_TEXT, raising_function
+from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of
+from triptych.targets.cpu.plain_code import PlainCode
+
+SUCCESS = 0
+_LIKELY = [2000, 1]
+
+
+def lower_assert(module: Any) -> None:
+    """Rewrite the public function and those of kernels; a check elsewhere has no way to report, so it is refused."""
+    public = signature_of(module).name
+    texts: dict[str, str] = {}
+    for name, operation in symbols(module).items():
+        if name == public:
+            _PublicFunction(operation, texts).rewrite()
+        elif KERNEL_ATTRIBUTE in operation.attributes:
+            _KernelFunction(operation, texts).rewrite()
+        else:
+            _refuse_checks(operation)
+    if texts:
+        constants = (text_constant(name, text) for text, name in texts.items())
+        declarations = RAISE_TEXT + raising_function(FAIL, FORMATS[FAIL]) + KERNEL_FAULT_DECLARATION
+        graft(module, declarations + "".join(constants))
+
+
+class _CheckedFunction(ABC):
+    """A function whose checks become branches. `texts` are the constants that checks refer to, by content."""
+
+    def __init__(self, operation: Any, texts: dict[str, str]) -> None:
+        ir = bindings.mlir()
+        self._operation = operation
+        self._code = PlainCode(Builder(operation.context), operation.location)
+        self._region = operation.regions[0]
+        self._types = ir.FunctionType(operation.attributes["function_type"].value)
+        self._pointer = ir.Type.parse("!llvm.ptr")
+        self._texts = texts
+        self._failing: Any = None
+        self._stopping: Any = None
+
+    def rewrite(self) -> None:
+        for block in list(self._region.blocks):
+            self._split_at_checks(block)
+
+    @abstractmethod
+    def _leave(self, error: Any, text: Any) -> None:
+        """Build the end of the failing block: report the kind of error and its text, and return."""
+
+    @abstractmethod
+    def _return_failure(self) -> None:
+        """Build the return of a function that does not reach its end."""
+
+    def _split_at_checks(self, block: Any) -> None:
+        """Every operation after the first check moves once, into the block that follows the last check before it."""
+        current = block
+        for operation in [operation.operation for operation in block.operations]:
+            if current is not block:
+                operation.detach_from_parent()
+                current.append(operation)
+            if operation.name == "cf.assert":
+                current = current.create_after()
+                self._branch_on(operation, current)
+
+    def _branch_on(self, check: Any, following: Any) -> None:
+        ir = bindings.mlir()
+        with ir.InsertionPoint(check), check.location:
+            is_stop = _error_name(check) == STOPPING
+            facts = [] if is_stop else [self._address(_error_name(check)), self._address(_message(check))]
+            ir.Operation.create(
+                "cf.cond_br",
+                operands=[check.operands[0], *facts],
+                successors=[following, self._stopping_block() if is_stop else self._failing_block()],
+                attributes={
+                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, len(facts)]),
+                    "branch_weights": ir.DenseI32ArrayAttr.get(_LIKELY),
+                },
+            )
+        check.erase()
+
+    def _failing_block(self) -> Any:
+        """The block that all failing checks share: it takes the kind of error and its text."""
+        ir = bindings.mlir()
+        if self._failing is None:
+            place = self._operation.location
+            self._failing = self._region.blocks.append(self._pointer, self._pointer, arg_locs=[place, place])
+            with ir.InsertionPoint(self._failing), place:
+                self._leave(*self._failing.arguments)
+        return self._failing
+
+    def _stopping_block(self) -> Any:
+        """The block of checks that fail because something else has: the cause is kept already."""
+        ir = bindings.mlir()
+        if self._stopping is None:
+            self._stopping = self._region.blocks.append()
+            with ir.InsertionPoint(self._stopping), self._operation.location:
+                self._return_failure()
+        return self._stopping
+
+    def _address(self, text: str) -> Any:
+        return self._symbol(self._texts.setdefault(text, f"triptych.check{len(self._texts)}"))
+
+    def _symbol(self, name: str) -> Any:
+        ir = bindings.mlir()
+        return ir.Operation.create(
+            "llvm.mlir.addressof",
+            results=[self._pointer],
+            attributes={"global_name": ir.FlatSymbolRefAttr.get(name)},
+        ).result
+
+
+class _PublicFunction(_CheckedFunction):
+    """The function that Python calls. It gets a status as its first result."""
+
+    def rewrite(self) -> None:
+        ir = bindings.mlir()
+        self._status = ir.IntegerType.get_signless(32)
+        for block in list(self._region.blocks):
+            self._prepend_status(block)
+        super().rewrite()
+        self._operation.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get(self._types.inputs, [self._status, *self._types.results])
+        )
+
+    def _prepend_status(self, block: Any) -> None:
+        ir = bindings.mlir()
+        end = block.operations[len(block.operations) - 1].operation
+        if end.name == "func.return":
+            with ir.InsertionPoint(end), end.location:
+                ir.Operation.create("func.return", operands=[self._constant(SUCCESS), *end.operands])
+            end.erase()
+
+    def _leave(self, error: Any, text: Any) -> None:
+        arguments = [self._code.value("llvm.ptrtoint", (pointer,), "i64") for pointer in (error, text)]
+        self._code.call(RAISE, [self._symbol(FAIL), self._symbol(f"{FAIL}.format"), *arguments, self._no_argument()])
+        self._return_failure()
+
+    def _no_argument(self) -> Any:
+        return self._code.value("llvm.mlir.constant", (), "i64", {"value": self._code.builder.integer("i64", 0)})
+
+    def _return_failure(self) -> None:
+        ir = bindings.mlir()
+        nothing = [ir.Operation.create("llvm.mlir.poison", results=[kind]).result for kind in self._types.results]
+        ir.Operation.create("func.return", operands=[self._constant(FAILURE), *nothing])
+
+    def _constant(self, value: int) -> Any:
+        ir = bindings.mlir()
+        return ir.Operation.create(
+            "llvm.mlir.constant", results=[self._status], attributes={"value": ir.IntegerAttr.get(self._status, value)}
+        ).result
+
+
+class _KernelFunction(_CheckedFunction):
+    """A function that runs a kernel's blocks. It just returns: the launch knows that it has been stopped."""
+
+    def rewrite(self) -> None:
+        self._where = self._take_where()
+        super().rewrite()
+        del self._operation.attributes[KERNEL_ATTRIBUTE]
+
+    def _leave(self, error: Any, text: Any) -> None:
+        self._code.call(KERNEL_FAULT, [launch_of(self._operation), error, text, self._where or self._nowhere()])
+        self._return_failure()
+
+    def _return_failure(self) -> None:
+        bindings.mlir().Operation.create("func.return")
+
+    def _take_where(self) -> Any | None:
+        """The place that the kernel keeps, if any of its checks has one."""
+        for operation in operations_named(self._operation, "llvm.alloca"):
+            if FAULT_ATTRIBUTE in operation.attributes:
+                del operation.attributes[FAULT_ATTRIBUTE]
+                return operation.result
+        return None
+
+    def _nowhere(self) -> Any:
+        return bindings.mlir().Operation.create("llvm.mlir.zero", results=[self._pointer]).result
+
+
+def _error_name(check: Any) -> str:
+    if ERROR_ATTRIBUTE not in check.attributes:
+        return AssertionFailedError.__name__
+    name = str(check.attributes[ERROR_ATTRIBUTE].value)
+    if name not in CHECK_ERRORS and name != STOPPING:
+        raise LoweringError(
+            f"a check names an unknown error class {name!r}",
+            span=place_of(check),
+            expected=f"one of {', '.join(CHECK_ERRORS)}",
+        )
+    return name
+
+
+def _message(check: Any) -> str:
+    """What the exception is made of: the facts, or just a title."""
+    name = FACTS_ATTRIBUTE if FACTS_ATTRIBUTE in check.attributes else "msg"
+    return str(check.attributes[name].value)
+
+
+def _refuse_checks(operation: Any) -> None:
+    for check in operations_named(operation, "cf.assert"):
+        raise LoweringError("a run-time check in a function that is not the public one", span=place_of(check))

@@ -1,0 +1,137 @@
+"""Pass `lower-coroutines`: functions of warps that wait become LLVM coroutines.
+
+Runs on a flat control-flow graph, after checks have become branches. A request to suspend ends its block; every return
+leads to one last suspension, at which the caller sees that the warp has ended.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.modules import callee, graft, operations_named, symbols
+from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, SUSPEND_REQUEST
+from triptych.targets.cpu.plain_code import PlainCode
+from triptych.targets.cpu.runtime.system import ALLOCATE
+
+_DECLARATIONS = f"""
+llvm.func @{ALLOCATE}(i64, i64) -> !llvm.ptr
+llvm.func @free(!llvm.ptr)
+"""
+_TOKEN = "token"
+_ALIGNMENT = 256
+"""Of a coroutine's frame: it holds vectors, up to 32 lanes of 8 bytes."""
+
+
+def lower_coroutines(module: Any) -> None:
+    """Rewrite the marked functions."""
+    with module.context:
+        marked = [found for found in symbols(module).values() if COROUTINE_ATTRIBUTE in found.attributes]
+        for function in marked:
+            graft(module, _DECLARATIONS)
+            called = function.attributes[COROUTINE_ATTRIBUTE]
+            symbols(module)[called.value].erase()
+            _Coroutine(function).rewrite()
+            function.attributes["sym_name"] = called
+        request = symbols(module).get(SUSPEND_REQUEST)
+        if request is not None:
+            request.erase()
+
+
+class _Coroutine:
+    """One function on its way. The blocks at its end: `last` suspends for good, `cleanup` frees, `leave` returns."""
+
+    def __init__(self, function: Any) -> None:
+        self._ir = bindings.mlir()
+        self._function = function
+        self._region = function.regions[0]
+        self._location = function.location
+        self._pointer = self._ir.Type.parse("!llvm.ptr")
+        self._code = PlainCode(Builder(function.context), function.location)
+        self._handle: Any = None
+        self._identity: Any = None
+
+    def rewrite(self) -> None:
+        ir = self._ir
+        del self._function.attributes[COROUTINE_ATTRIBUTE]
+        body = list(self._region.blocks)
+        with self._location:
+            self._leave, self._cleanup, self._last = (self._region.blocks.append() for _ in range(3))
+            self._begin(body[0])
+            with ir.InsertionPoint(self._last):
+                self._suspend(self._cleanup, final=True)
+            self._free()
+            for block in body:
+                self._split(block)
+        kind = ir.FunctionType(self._function.attributes["function_type"].value)
+        self._function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kind.inputs, [self._pointer]))
+        self._function.attributes["llvm.presplit"] = ir.UnitAttr.get()
+
+    def _begin(self, entry: Any) -> None:
+        code = self._code
+        with self._ir.InsertionPoint.at_block_begin(entry):
+            null = code.value("llvm.mlir.zero", (), "!llvm.ptr")
+            self._identity = code.value(
+                "llvm.intr.coro.id", (code.constant(_ALIGNMENT, "i32"), null, null, null), _TOKEN
+            )
+            size = code.value("llvm.intr.coro.size", (), "i64")
+            more = code.value("llvm.add", (size, code.constant(_ALIGNMENT - 1, "i64")), "i64")
+            whole = code.value("llvm.and", (more, code.constant(-_ALIGNMENT, "i64")), "i64")
+            memory = code.call(ALLOCATE, (code.constant(_ALIGNMENT, "i64"), whole), ["!llvm.ptr"]).result
+            self._handle = code.value("llvm.intr.coro.begin", (self._identity, memory), "!llvm.ptr")
+
+    def _free(self) -> None:
+        ir, code = self._ir, self._code
+        with ir.InsertionPoint(self._cleanup):
+            memory = code.value("llvm.intr.coro.free", (self._identity, self._handle), "!llvm.ptr")
+            code.call("free", (memory,))
+            ir.Operation.create("cf.br", successors=[self._leave])
+        with ir.InsertionPoint(self._leave):
+            none = code.value("llvm.mlir.none", (), _TOKEN)
+            code.value("llvm.intr.coro.end", (self._handle, code.constant(0, "i1"), none), "i1")
+            ir.Operation.create("func.return", operands=[self._handle])
+
+    def _suspend(self, resumed: Any, *, final: bool) -> None:
+        ir, code = self._ir, self._code
+        none = code.value("llvm.mlir.none", (), _TOKEN)
+        way = code.value("llvm.intr.coro.suspend", (none, code.constant(int(final), "i1")), "i8")
+        ir.Operation.create(
+            "cf.switch",
+            operands=[way],
+            successors=[self._leave, resumed, self._cleanup],
+            attributes={
+                "case_values": ir.Attribute.parse("dense<[0, 1]> : vector<2xi8>"),
+                "case_operand_segments": ir.DenseI32ArrayAttr.get([0, 0]),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0]),
+            },
+        )
+
+    def _split(self, block: Any) -> None:
+        ir, current = self._ir, block
+        for operation in [found.operation for found in block.operations]:
+            if current is not block:
+                operation.detach_from_parent()
+                current.append(operation)
+            if operation.name == "func.return":
+                with ir.InsertionPoint(operation):
+                    ir.Operation.create("cf.br", successors=[self._last])
+                operation.erase()
+            elif operation.name == "func.call" and callee(operation) == SUSPEND_REQUEST:
+                following = current.create_after()
+                with ir.InsertionPoint(operation):
+                    self._suspend(following, final=False)
+                operation.erase()
+                current = following
+
+
+def mark_presplit(module: Any) -> None:
+    """After the conversion to the LLVM dialect: tell LLVM which functions are coroutines."""
+    ir = bindings.mlir()
+    with module.context:
+        for function in operations_named(module, "llvm.func"):
+            if "llvm.presplit" in function.attributes or "presplit" in function.attributes:
+                for name in ("llvm.presplit", "presplit"):
+                    if name in function.attributes:
+                        del function.attributes[name]
+                function.attributes["passthrough"] = ir.Attribute.parse('["presplitcoroutine", "noinline"]')

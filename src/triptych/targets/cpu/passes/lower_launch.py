@@ -1,0 +1,228 @@
+"""Pass `lower-launch`: a `gpu.launch_func` becomes a call of the thread pool with a function that runs some blocks.
+
+Input: the launches in the host function, and for every kernel `k` the function `k.blocks` that runs a range of blocks
+(see `kernel_functions`). Output: host code that packs the arguments on its stack, and `k.chunk`, which unpacks them.
+`k.blocks` gets one more parameter, the launch, through which it reports faults and hears of interrupts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.launch import Launch, launches
+from triptych.ir.location import place_of
+from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
+from triptych.support.kernel_errors import BlockMemoryError, LaunchShapeError
+from triptych.targets.cpu.calling.abi import LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
+from triptych.targets.cpu.kernel_functions import (
+    BLOCKS,
+    KERNEL_ATTRIBUTE,
+    LAUNCH_REQUEST,
+    MEMORY_ATTRIBUTE,
+    POLL_REQUEST,
+    enclosing_function,
+)
+from triptych.targets.cpu.plain_code import PlainCode
+
+_CHUNK = ".chunk"
+_CONTAINER = "gpu.container_module"
+_POLL_PERIOD = 64
+"""Passes of a place between two looks: a look takes 30 ns, and 64 passes of a loop should not take long."""
+_DESCRIPTION = 7
+"""Numbers that follow the kernel's own arguments: six dimensions and the bytes of shared memory."""
+MOST_BYTES = 256 << 20
+"""Memory of one block; every thread of the pool has as much."""
+
+
+def lower_launch(module: Any) -> None:
+    """Replace every launch of the module and drop what is left of its kernels."""
+    if _CONTAINER not in module.operation.attributes:
+        return
+    with module.context:
+        for name, operation in symbols(module).items():
+            if name.endswith(BLOCKS):
+                _BlocksFunction(operation).take_launch()
+        for launch in launches(module):
+            _lower(module, launch)
+        graft(module, LAUNCH_DECLARATION + POLL_DECLARATION)
+        _drop_kernels(module)
+
+
+def _drop_kernels(module: Any) -> None:
+    for operation in list(module.body.operations):
+        name = operation.attributes["sym_name"].value if "sym_name" in operation.attributes else ""
+        is_request = name in (POLL_REQUEST, LAUNCH_REQUEST)
+        if operation.operation.name == "gpu.module" or is_request:
+            operation.operation.erase()
+    del module.operation.attributes[_CONTAINER]
+
+
+class _Code(PlainCode):
+    """Writes at one place of the user's source."""
+
+    def __init__(self, context: Any, location: Any, insertion: Any) -> None:
+        super().__init__(Builder(context), location)
+        self.builder.insertion = insertion
+
+    def stack(self, kind: str) -> Any:
+        """Room for one value, at the insertion point: the entry block, or every pass of a loop would take more."""
+        element = {"elem_type": self.builder.type_attribute(kind)}
+        return self.value("llvm.alloca", (self.constant(1, "i64"),), "!llvm.ptr", element)
+
+
+# `k.blocks` -----------------------------------------------------------------------------------------------------
+class _BlocksFunction:
+    """A function that runs blocks and is to know the launch they belong to."""
+
+    def __init__(self, operation: Any) -> None:
+        self._operation = operation
+        self._entry = operation.regions[0].blocks[0]
+
+    def take_launch(self) -> None:
+        ir = bindings.mlir()
+        pointer = ir.Type.parse("!llvm.ptr")
+        kind = ir.FunctionType(self._operation.attributes["function_type"].value)
+        launch = self._entry.add_argument(pointer, self._operation.location)
+        self._operation.attributes["function_type"] = ir.TypeAttr.get(
+            ir.FunctionType.get([*kind.inputs, pointer], kind.results)
+        )
+        self._operation.attributes[KERNEL_ATTRIBUTE] = ir.UnitAttr.get()
+        for request in self._requests(LAUNCH_REQUEST):
+            request.results[0].replace_all_uses_with(launch)
+            request.erase()
+        requests = self._requests(POLL_REQUEST)
+        if requests:
+            counter = self._counter()
+            for request in requests:
+                _poll(request, counter, launch)
+
+    def _requests(self, name: str) -> list[Any]:
+        return [call for call in operations_named(self._operation, "func.call") if callee(call) == name]
+
+    def _counter(self) -> Any:
+        code = _Code(self._operation.context, self._operation.location, _start(self._entry))
+        counter = code.stack("i32")
+        code.operation("llvm.store", (code.constant(0, "i32"), counter))
+        return counter
+
+
+def _poll(request: Any, counter: Any, launch: Any) -> None:
+    """Count in a variable that LLVM keeps in a register, and look when the count is round."""
+    ir = bindings.mlir()
+    code = _Code(request.context, request.location, ir.InsertionPoint(request))
+    passed = code.value("arith.addi", (code.value("llvm.load", (counter,), "i32"), code.constant(1, "i32")), "i32")
+    code.operation("llvm.store", (passed, counter))
+    rest = code.value("arith.andi", (passed, code.constant(_POLL_PERIOD - 1, "i32")), "i32")
+    branch = code.operation("scf.if", (code.compare("eq", rest, code.constant(0, "i32")),), regions=2)
+    code.enter(code.block(branch, 0))
+    code.check_status(POLL, (launch,))
+    code.operation("scf.yield")
+    request.erase()
+
+
+# the host function ----------------------------------------------------------------------------------------------
+def _lower(module: Any, given: Launch) -> None:
+    ir = bindings.mlir()
+    kernel, launch = given.kernel, given.operation
+    blocks = function(module, kernel + BLOCKS)
+    code = _Code(module.context, launch.location, ir.InsertionPoint(launch))
+    numbers = (*given.grid, *given.block, given.shared_bytes or code.constant(0, "i32"))
+    types = [str(kind) for kind in ir.FunctionType(blocks.attributes["function_type"].value).inputs]
+    record = f"!llvm.struct<({', '.join(types[: len(given.arguments) + _DESCRIPTION])})>"
+    graft(module, _chunk_text(kernel, types, record))
+    packed = _pack(launch, record, (*given.arguments, *numbers), code)
+    symbol = code.builder.attribute(f'@"{kernel}{_CHUNK}"')
+    chunk = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": symbol})
+    total = _total(code, given.grid, launch)
+    identity = _identity(module, kernel, launch, code)
+    own = int(blocks.attributes[MEMORY_ATTRIBUTE].value) if MEMORY_ATTRIBUTE in blocks.attributes else 0
+    facts = _memory_facts(launch, own)
+    memory = _memory(code, own, numbers[-1], facts)
+    status = code.call(LAUNCH, (chunk, packed, total, *given.block[:2], identity, memory), ["i32"]).result
+    has_room = code.compare("ne", status, code.constant(NO_ROOM, "i32"))
+    code.check(has_room, BlockMemoryError, "the system has no memory for a block of this kernel", **facts)
+    code.check_zero(status)
+    launch.erase()
+
+
+def _identity(module: Any, kernel: str, launch: Any, code: _Code) -> Any:
+    """The address of a text that a fault of the machine prints."""
+    span = place_of(launch)
+    where = "" if span is None else f", launched at {span.file}:{span.line}"
+    name = f"triptych.identity{sum(found.startswith('triptych.identity') for found in symbols(module))}"
+    graft(module, text_constant(name, f"the kernel {kernel}{where}"))
+    return code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.builder.attribute(f"@{name}")})
+
+
+def _pack(launch: Any, record: str, values: Sequence[Any], code: _Code) -> Any:
+    host = enclosing_function(launch)
+    packed = _Code(launch.context, launch.location, _start(host.regions[0].blocks[0])).stack(record)
+    for i, value in enumerate(values):
+        place = code.value(
+            "llvm.getelementptr",
+            (packed,),
+            "!llvm.ptr",
+            {
+                "elem_type": code.builder.type_attribute(record),
+                "rawConstantIndices": code.builder.attribute(f"array<i32: 0, {i}>"),
+            },
+        )
+        code.operation("llvm.store", (value, place))
+    return packed
+
+
+def _total(code: _Code, grid: Sequence[Any], launch: Any) -> Any:
+    """The number of blocks; one that no counter holds is refused."""
+    x, y, z = (code.value("arith.extsi", (n,), "i64") for n in grid)
+    plane = code.value("arith.muli", (x, y), "i64")
+    low, high = code.operation("arith.mulsi_extended", (plane, z), ["i64"] * 2).results
+    zero = code.constant(0, "i64")
+    fits = code.value("arith.andi", (code.compare("eq", high, zero), code.compare("sge", low, zero)), "i1")
+    facts = {"span": place_of(launch), "expected": "fewer than 2**63 in all", "instead": "a smaller grid"}
+    code.check(fits, LaunchShapeError, "a grid has too many blocks", **facts)
+    return low
+
+
+def _memory(code: _Code, own: int, shared: Any, facts: Mapping[str, Any]) -> Any:
+    """The bytes that a block needs, shared memory and its own; more than the limit is refused."""
+    more = code.value("arith.addi", (code.value("arith.extui", (shared,), "i64"), code.constant(63, "i64")), "i64")
+    whole = code.value("arith.andi", (more, code.constant(-64, "i64")), "i64")
+    memory = code.value("arith.addi", (whole, code.constant(own, "i64")), "i64")
+    fits = code.compare("ule", memory, code.constant(MOST_BYTES, "i64"))
+    title = f"a block of this kernel needs more than {MOST_BYTES >> 20} MiB of memory"
+    code.check(fits, BlockMemoryError, title, **facts)
+    return memory
+
+
+def _memory_facts(launch: Any, own: int) -> dict[str, Any]:
+    return {
+        "span": place_of(launch),
+        "found": f"{own / (1 << 20):.1f} MiB of register tensors and values that are live across barriers",
+        "expected": f"at most {MOST_BYTES >> 20} MiB for a block, shared memory included",
+        "instead": "smaller register tensors, or fewer threads in a block",
+    }
+
+
+def _chunk_text(kernel: str, types: Sequence[str], record: str) -> str:
+    """The function that the pool calls with a range of blocks."""
+    names = [f"%value{i}" for i in range(len(types) - 3)]
+    loads = "".join(
+        f"""
+  %place{i} = llvm.getelementptr %packed[0, {i}] : (!llvm.ptr) -> !llvm.ptr, {record}
+  %value{i} = llvm.load %place{i} : !llvm.ptr -> {kind}"""
+        for i, kind in enumerate(types[:-3])
+    )
+    return f"""
+func.func private @"{kernel}{BLOCKS}"({", ".join(types)})
+llvm.func internal @"{kernel}{_CHUNK}"(%packed: !llvm.ptr, %begin: i64, %end: i64, %launch: !llvm.ptr) {{{loads}
+  func.call @"{kernel}{BLOCKS}"({", ".join([*names, "%begin", "%end", "%launch"])}) : ({", ".join(types)}) -> ()
+  llvm.return
+}}
+"""
+
+
+def _start(block: Any) -> Any:
+    return bindings.mlir().InsertionPoint.at_block_begin(block)

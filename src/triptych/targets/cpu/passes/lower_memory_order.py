@@ -1,0 +1,73 @@
+"""Pass `lower-memory-order`: loads and stores that are ordered with those of other threads become atomic.
+
+An atomic access is of one number, so a vector is accessed element by element: no order is promised between these. What
+a program or a loop that waits calls volatile is relaxed and is never left out. A CPU has one scope, which everybody is
+in: LLVM leaves open what the names of other scopes mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir.modules import operations_named
+from triptych.ir.rewriting import Replacement, replace_each
+from triptych.simt.operations import defining_op, element_size
+from triptych.simt.stack_slots import is_private
+from triptych.targets.cpu.simt.values import vector_type
+
+_SCOPED = ("llvm.fence", "llvm.atomicrmw", "llvm.cmpxchg")
+_SCOPE = "syncscope"
+ACCESSES = frozenset({"llvm.load", "llvm.store", *_SCOPED})
+"""What can be ordered."""
+_ORDER, _VOLATILE = "triptych.order", "volatile_"
+_RELAXED = 2
+_ORDERINGS = {"relaxed": _RELAXED, "volatile": _RELAXED, "mmio": _RELAXED, "acquire": 4, "release": 5, "sc": 7}
+"""LLVM's numbers of the orderings, by the order of an access. Nobody writes what is read as `constant`."""
+_NEVER_LEFT_OUT = frozenset({"volatile", "mmio"})
+
+
+def lower_memory_order(module: Any) -> None:
+    """Rewrite the accesses of kernels and of host functions."""
+    for operation in operations_named(module, *_SCOPED):
+        if _SCOPE in operation.attributes:
+            del operation.attributes[_SCOPE]
+    replace_each(operations_named(module, "llvm.load", "llvm.store"), _ordered)
+
+
+def _ordered(op: Replacement) -> list[Any] | None:
+    attributes = op.operation.attributes
+    order = attributes[_ORDER].value.partition(".")[0] if _ORDER in attributes else ""
+    if order in _ORDERINGS:
+        return _atomic(op, _ORDERINGS[order], order in _NEVER_LEFT_OUT or _VOLATILE in attributes)
+    if _VOLATILE in attributes and not is_private(defining_op(op.operands[-1])):
+        return _atomic(op, _RELAXED, volatile=True)
+    return None
+
+
+def _atomic(op: Replacement, ordering: int, volatile: bool) -> list[Any] | None:
+    access = op.operation
+    attributes = {"ordering": op.builder.integer("i64", ordering)}
+    attributes |= {_VOLATILE: op.attribute("unit")} if volatile else {}
+    is_load = access.name == "llvm.load"
+    kind = str((access.results[0] if is_load else op.operands[0]).type)
+    counted = vector_type(kind)
+    element = kind if counted is None else counted[1]
+    attributes["alignment"] = op.builder.integer("i64", element_size(element))
+    if counted is None:
+        for name, attribute in attributes.items():
+            access.attributes[name] = attribute
+        return None
+    places = _element_addresses(op, *counted)
+    if is_load:
+        elements = [op.value("llvm.load", (place,), element, attributes) for place in places]
+        return [op.value("vector.from_elements", elements, kind)]
+    for i, place in enumerate(places):
+        op.effect("llvm.store", (op.element(op.operands[0], i, element), place), attributes)
+    return []
+
+
+def _element_addresses(op: Replacement, count: int, element: str) -> list[Any]:
+    address = op.operands[-1]
+    facts = {"elem_type": op.builder.type_attribute(element)}
+    indices = [{"rawConstantIndices": op.attribute(f"array<i32: {i}>")} for i in range(count)]
+    return [op.value("llvm.getelementptr", (address,), str(address.type), facts | index) for index in indices]

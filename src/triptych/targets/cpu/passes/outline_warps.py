@@ -1,0 +1,96 @@
+"""Pass `outline-warps`: in a kernel of many segments, each loop over warps becomes a function of its own.
+
+LLVM's loop passes take time for every loop that grows with all the code of the function: 500 loops in one function
+take four times as long as 500 functions. A kernel of few segments stays whole, so that LLVM sees across them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.modules import callee, operations_named, symbols
+from triptych.simt.loop_hints import CARRIED
+from triptych.simt.operations import defining_op
+from triptych.targets.cpu.calling.abi import BLOCK_MEMORY
+from triptych.targets.cpu.kernel_functions import BLOCKS, WARPS
+from triptych.targets.cpu.plain_code import PlainCode
+
+MANY = 32
+"""Loops over warps that one function may have."""
+
+
+def outline_warps(module: Any) -> None:
+    """Rewrite the functions that run blocks. Loops with checks stay: only there can a check leave."""
+    for name, function in symbols(module).items():
+        if not name.endswith(BLOCKS):
+            continue
+        loops = [loop for loop in operations_named(function, "scf.for") if CARRIED in loop.attributes]
+        if len(loops) > MANY:
+            builder, apart = Builder(module.context), _apart(function, loops)
+            for i, loop in enumerate(loops):
+                if not operations_named(loop, "cf.assert"):
+                    _outline(loop, module, f"{name.removesuffix(BLOCKS)}{WARPS}{i}", builder, apart)
+
+
+def _apart(function: Any, loops: list[Any]) -> set[Any]:
+    """Memory that has no name but its own: addresses in it are made in the loops alone."""
+    inside = {operation for loop in loops for operation in _with_contents(loop)}
+    made = operations_named(function, "llvm.alloca")
+    made += [call for call in operations_named(function, "llvm.call") if callee(call) == BLOCK_MEMORY]
+    memory = [operation.results[0] for operation in made]
+    return {value for value in memory if all(use.owner.operation in inside for use in value.uses)}
+
+
+def _outline(loop: Any, module: Any, name: str, builder: Builder, apart: set[Any]) -> None:
+    captured = _captured(loop)
+    constants = [value for value in captured if _is_constant(value)]
+    given = [value for value in captured if not _is_constant(value)]
+    types = [value.type for value in given]
+    function, entry = builder.function(module, name, types, loop.location)
+    function.attributes["sym_visibility"] = builder.string("private")
+    function.attributes["llvm.no_inline"] = builder.attribute("unit")
+    facts = ("{llvm.noalias}" if value in apart else "{}" for value in given)
+    function.attributes["arg_attrs"] = builder.attribute(f"[{', '.join(facts)}]")
+    code = PlainCode(builder, loop.location)
+    builder.insertion = bindings.mlir().InsertionPoint(loop)
+    code.operation("func.call", given, attributes={"callee": builder.attribute(f'@"{name}"')})
+    builder.insertion = builder.at_end(entry)
+    inside = dict(zip(given, entry.arguments, strict=True))
+    inside |= {value: value.owner.operation.clone(builder.insertion).results[0] for value in constants}
+    loop.detach_from_parent()
+    entry.append(loop)
+    for operation in _with_contents(loop):
+        for i, operand in enumerate(operation.operands):
+            if operand in inside:
+                operation.operands[i] = inside[operand]
+    code.operation("func.return")
+
+
+def _captured(loop: Any) -> list[Any]:
+    """The values that a loop uses and that are made outside of it, in the order of their first use."""
+    own: set[Any] = set()
+    used: dict[Any, None] = {}
+    for operation in _with_contents(loop):
+        own.update(operation.results)
+        own.update(argument for region in operation.regions for block in region for argument in block.arguments)
+        used.update(dict.fromkeys(operation.operands))
+    return [value for value in used if value not in own]
+
+
+def _with_contents(loop: Any) -> list[Any]:
+    ir = bindings.mlir()
+    found: list[Any] = []
+
+    def visit(operation: Any) -> Any:
+        found.append(operation.operation)
+        return ir.WalkResult.ADVANCE
+
+    loop.walk(visit)
+    return found
+
+
+def _is_constant(value: Any) -> bool:
+    made_by = defining_op(value)
+    return made_by is not None and bool(made_by.name == "arith.constant")

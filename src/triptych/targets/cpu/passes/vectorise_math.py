@@ -1,0 +1,107 @@
+"""Pass `vectorise-math`: mathematical functions of vectors become vector arithmetic instead of one call per lane.
+
+Input: `math` operations on rank-1 vectors, after warps have become vectors and before control flow is flattened.
+Output: `arith` operations and those `math` operations that are machine instructions. `f16` and `bf16` lanes are
+computed in `f32` and rounded once more. Expression of `f64` and scalars are left to the C mathematics library.
+
+Nothing here may be contracted or reassociated later: the formulas count on each rounding. A pass that adds such flags
+to the user's operations runs before this one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.ir.expressions import Expression, Place
+from triptych.ir.modules import operations_named
+from triptych.ir.rewriting import Replacement, replace_each
+from triptych.narrow_floats.rounding import narrow
+from triptych.support.float_formats import FLOAT_FORMATS
+from triptych.targets.cpu.vector_math import (
+    error_function,
+    exponentials,
+    hyperbolics,
+    inverse_hyperbolics,
+    inverse_trigonometry,
+    logarithms,
+    powers,
+    trigonometry,
+)
+
+Build = Callable[..., Expression | Sequence[Expression]]
+"""From `f32` operands to the result or results."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """How one operation is computed, and how exactly."""
+
+    build: Build
+    ulps: float
+    """Largest error of an `f32` result in units of its last place."""
+    fast: Build | None = None
+    """Used instead when the operation's flags allow approximate functions."""
+
+
+FORMULAS = {
+    "math.acos": Formula(inverse_trigonometry.acos, 1.5),
+    "math.acosh": Formula(inverse_hyperbolics.acosh, 2.5),
+    "math.asin": Formula(inverse_trigonometry.asin, 1.5),
+    "math.asinh": Formula(inverse_hyperbolics.asinh, 2.5),
+    "math.atan": Formula(inverse_trigonometry.atan, 1.5),
+    "math.atan2": Formula(inverse_trigonometry.atan2, 2.0),
+    "math.atanh": Formula(inverse_hyperbolics.atanh, 2.5),
+    "math.cbrt": Formula(powers.cbrt, 1.0),
+    "math.cos": Formula(trigonometry.cos, 1.5, trigonometry.cos_fast),
+    "math.cosh": Formula(hyperbolics.cosh, 2.0),
+    "math.erf": Formula(error_function.erf, 1.5),
+    "math.exp": Formula(exponentials.exp, 1.25),
+    "math.exp2": Formula(exponentials.exp2, 1.0),
+    "math.expm1": Formula(exponentials.expm1, 2.0),
+    "math.log": Formula(logarithms.log, 1.0),
+    "math.log10": Formula(logarithms.log10, 1.5),
+    "math.log1p": Formula(logarithms.log1p, 2.0),
+    "math.log2": Formula(logarithms.log2, 1.5),
+    "math.powf": Formula(powers.power, 0.6, powers.power_fast),
+    "math.sin": Formula(trigonometry.sin, 1.5, trigonometry.sin_fast),
+    "math.sincos": Formula(trigonometry.sincos, 1.5, trigonometry.sincos_fast),
+    "math.sinh": Formula(hyperbolics.sinh, 2.0),
+    "math.tan": Formula(trigonometry.tan, 2.0, trigonometry.tan_fast),
+    "math.tanh": Formula(hyperbolics.tanh, 1.5),
+}
+
+_VECTOR = re.compile(r"vector<(\d+)x(f32|f16|bf16)>")
+_APPROXIMATE = re.compile(r"\b(afn|fast)\b")
+
+
+def vectorise_math(module: Any) -> None:
+    """Replace every operation that has a formula."""
+
+    def rule(op: Replacement) -> list[Any] | None:
+        shape = _VECTOR.fullmatch(str(op.operation.results[0].type))
+        if shape is None:
+            return None
+        place = Place(op.builder, op.operation.location, module)
+        return _computed(op, place, shape[2], int(shape[1]))
+
+    replace_each(operations_named(module, *FORMULAS), rule)
+
+
+def _computed(op: Replacement, place: Place, element: str, lanes: int) -> list[Any]:
+    operands = [Expression(place, operand, element, lanes) for operand in op.operands]
+    built = _chosen(op.operation)(*(operand.convert("extf", "f32") for operand in operands))
+    results = [built] if isinstance(built, Expression) else built
+    return [_narrowed(result, element).value for result in results]
+
+
+def _chosen(operation: Any) -> Build:
+    formula = FORMULAS[operation.name]
+    flags = str(operation.attributes["fastmath"]) if "fastmath" in operation.attributes else ""
+    return formula.fast if formula.fast is not None and _APPROXIMATE.search(flags) else formula.build
+
+
+def _narrowed(x: Expression, element: str) -> Expression:
+    return x if element == x.element else narrow(x, FLOAT_FORMATS[element])

@@ -1,0 +1,163 @@
+"""The thread pool that runs the blocks of kernels: its settings, its threads, and the symbols compiled code imports.
+
+Input: the settings in force when a function that launches is loaded. Output: addresses. The work itself is native
+(`pool_code`), compiled once for a process. Threads are Python's, so that one that prints has a thread state already,
+and they are parked inside native code, whose frames keep that code mapped until the process ends.
+"""
+
+from __future__ import annotations
+
+import _thread
+import ctypes
+import os
+import random
+import signal
+import sys
+from collections.abc import Mapping
+from functools import cache
+
+from triptych.ir.loader import LoadedObject, load_object
+from triptych.ir.worker import Request, shared_pool
+from triptych.support.config import config
+from triptych.support.stacks import start_thread
+from triptych.targets.cpu.calling.abi import BLOCK_MEMORY, KERNEL_FAULT, KERNEL_WRITE, LAUNCH, POLL
+from triptych.targets.cpu.calling.calling_python import PYTHON_WRITER
+from triptych.targets.cpu.calling.writing import write_text
+from triptych.targets.cpu.runtime.launch_errors import stop_cause
+from triptych.targets.cpu.runtime.pool_code import (
+    CONFIGURE,
+    POOL_PYTHON_FUNCTIONS,
+    START_WORKERS,
+    STOPPED,
+    WORK,
+    pool_code,
+)
+from triptych.targets.cpu.runtime.pool_fault_code import FAULT_FUNCTIONS, MAKE_KEY, USE_KEY, WATCH_FAULTS
+from triptych.targets.cpu.runtime.system import system
+
+_STACK = 1 << 20
+"""Bytes of a worker's stack. What is large in a block lies in the thread's arena (`pool_memory_code`)."""
+_OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, getattr(signal, "SIGBUS", signal.SIGSEGV)}
+_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WRITE, BLOCK_MEMORY)
+
+
+_KEY_TYPES = {"i32": ctypes.c_uint32, "i64": ctypes.c_uint64}
+_KEYS: list[int] = []
+_WATCHING: list[LoadedObject] = []
+"""The code that the system calls at a fault: it must stay mapped."""
+
+
+class BlockPool:
+    """One set of threads with its own copy of the native code. Threads start with the first launch that needs them."""
+
+    def __init__(self, threads: int, multiplier: int, offset: int) -> None:
+        self._settings = (threads, multiplier, offset)
+        self._start = self._start_workers
+        self._started = 0
+        imports = {  # an object's identity is its address
+            START_WORKERS: id(self._start),
+            STOPPED: id(stop_cause),
+            PYTHON_WRITER: id(write_text),
+            **_python_functions(),
+        }
+        self._code = load_object(_pool_object(), CONFIGURE, imports, WORK, *FAULT_FUNCTIONS, *_EXPORTS)
+        self._share_key()
+        self.reset()
+
+    @property
+    def symbols(self) -> Mapping[str, int]:
+        """What compiled code imports."""
+        return {name: self._code.library[name] for name in _EXPORTS}
+
+    def _share_key(self) -> None:
+        """The first pool of a process watches for faults; threads of all keep their launches under its key."""
+        key = _KEY_TYPES[system().thread_key]
+        if not _KEYS:
+            _KEYS.append(ctypes.CFUNCTYPE(key)(self._code.library[MAKE_KEY])())
+            ctypes.CFUNCTYPE(None)(self._code.library[WATCH_FAULTS])()
+            _WATCHING.append(self._code)
+        ctypes.CFUNCTYPE(None, key)(self._code.library[USE_KEY])(_KEYS[0])
+
+    def reset(self) -> None:
+        """Forget all threads: there are none yet, or a fork has left them behind."""
+        configure = ctypes.CFUNCTYPE(None, *[ctypes.c_int64] * 3)(self._code.library[CONFIGURE])
+        configure(*self._settings)
+        self._started = 0
+
+    def _start_workers(self) -> int:
+        """Called by a launch; gives how many there are. Without any, the caller runs all blocks.
+
+        An interrupt may end it anywhere; the next launch then starts the rest.
+        """
+        try:
+            while self._started < self._settings[0] - 1 and not sys.is_finalizing():
+                self._started += 1
+                start_thread(_STACK, lambda: _thread.start_new_thread(_work, (self._code,)))
+        except RuntimeError:  # the system has no more threads, or the interpreter is ending
+            self._started -= 1
+        return self._started
+
+
+def pool_symbols() -> Mapping[str, int]:
+    """The symbols of the pool for the settings in force."""
+    settings = config()
+    return _pool_of(settings.threads or _cores(), settings.block_order).symbols
+
+
+def _work(code: LoadedObject) -> None:
+    """A worker's life. Signals are for threads that can do something about them, except those it causes itself."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals() - _OWN_SIGNALS)
+    ctypes.CFUNCTYPE(None)(code.library[WORK])()
+
+
+@cache
+def _pool_of(threads: int, block_order: str) -> BlockPool:
+    made = BlockPool(threads, *_permutation(block_order))
+    _POOLS.append(made)
+    return made
+
+
+_POOLS: list[BlockPool] = []
+
+
+def _forget_threads() -> None:
+    for pool in _POOLS:
+        pool.reset()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
+
+@cache
+def _pool_object() -> bytes:
+    return shared_pool().compile(Request(opt_level=0, emit=("object",)), pool_code()).object
+
+
+def _cores() -> int:
+    """Cores that this process may use, which in a container are fewer than there are."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _permutation(block_order: str) -> tuple[int, int]:
+    """Place i of the order runs block (i * multiplier + offset) modulo the number of blocks; (0, 0): place i runs i.
+
+    A prime above the number of blocks is coprime to it, so every block runs once.
+    """
+    if not block_order:
+        return 0, 0
+    source = random.Random(int(block_order.partition(":")[2] or 0))
+    return _prime_from(source.randrange(2**31, 2**32 - 2**16)), source.randrange(2**31)
+
+
+def _prime_from(start: int) -> int:
+    return next(n for n in range(start | 1, 2**32, 2) if all(n % d for d in range(3, 2**16, 2)))
+
+
+def _python_functions() -> dict[str, int]:
+    return {name: _address(getattr(ctypes.pythonapi, name)) for name in POOL_PYTHON_FUNCTIONS}
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]

@@ -1,0 +1,122 @@
+"""LLVM IR of the memory that blocks run in: one arena for each thread that runs blocks. Part of `pool_code`.
+
+A launch says how many bytes one block needs; each thread that takes part reserves them before its first block, so that
+no kernel fails for want of memory in the middle. An arena stays with its thread for the next launch unless it is large.
+"""
+
+from __future__ import annotations
+
+from triptych.targets.cpu.runtime.system import ALLOCATE
+
+ARENA_ALIGNMENT = 1024
+"""Of an arena, and so of shared memory at its start. The bytes before it hold the arena's size."""
+_KEPT = 16 << 20
+"""Bytes of an arena that a thread keeps between launches."""
+_GRAIN = 1 << 16
+
+MEMORY_CODE = f"""
+declare ptr @{ALLOCATE}(i64, i64)
+declare void @free(ptr)
+@memory_key = internal global %thread_key 0         ; under which each thread keeps its arena
+@memory_key_made = internal global i1 false
+
+define internal void @make_memory_key() {{
+entry:
+  %made = load i1, ptr @memory_key_made
+  br i1 %made, label %leave, label %make
+make:
+  %status = call i32 @pthread_key_create(ptr @memory_key, ptr @free)
+  store i1 true, ptr @memory_key_made
+  br label %leave
+leave:
+  ret void
+}}
+
+; Has this thread own an arena that is large enough for the launch; gives whether it does.
+define internal i1 @reserve_memory(ptr %launch) {{
+entry:
+  %bytes_place = getelementptr %launch, ptr %launch, i64 0, i32 15
+  %bytes = load i64, ptr %bytes_place
+  %none = icmp eq i64 %bytes, 0
+  br i1 %none, label %enough, label %look
+look:
+  %key = load %thread_key, ptr @memory_key
+  %old = call ptr @pthread_getspecific(%thread_key %key)
+  %missing = icmp eq ptr %old, null
+  br i1 %missing, label %make, label %compare
+compare:
+  %size = load i64, ptr %old
+  %small = icmp ult i64 %size, %bytes
+  br i1 %small, label %make, label %enough
+make:
+  call void @free(ptr %old)
+  %more = add i64 %bytes, {_GRAIN - 1}
+  %room = and i64 %more, {-_GRAIN}
+  %whole = add i64 %room, {ARENA_ALIGNMENT}
+  %new = call ptr @{ALLOCATE}(i64 {ARENA_ALIGNMENT}, i64 %whole)
+  %kept = call i32 @pthread_setspecific(%thread_key %key, ptr %new)
+  %failed = icmp eq ptr %new, null
+  br i1 %failed, label %leave, label %fill
+fill:
+  store i64 %room, ptr %new
+  br label %enough
+enough:
+  ret i1 true
+leave:
+  ret i1 false
+}}
+
+; After a launch: a large arena is given back.
+define internal void @release_memory(ptr %launch) {{
+entry:
+  %bytes_place = getelementptr %launch, ptr %launch, i64 0, i32 15
+  %bytes = load i64, ptr %bytes_place
+  %large = icmp ugt i64 %bytes, {_KEPT}
+  br i1 %large, label %give, label %leave
+give:
+  %key = load %thread_key, ptr @memory_key
+  %arena = call ptr @pthread_getspecific(%thread_key %key)
+  %forgotten = call i32 @pthread_setspecific(%thread_key %key, ptr null)
+  call void @free(ptr %arena)
+  br label %leave
+leave:
+  ret void
+}}
+
+; A launch inside of a launch, which uses the arena: the inner one gets an arena of its own.
+define internal ptr @set_memory_aside(ptr %outer) {{
+entry:
+  %alone = icmp eq ptr %outer, null
+  br i1 %alone, label %leave, label %nested
+nested:
+  %key = load %thread_key, ptr @memory_key
+  %arena = call ptr @pthread_getspecific(%thread_key %key)
+  %forgotten = call i32 @pthread_setspecific(%thread_key %key, ptr null)
+  ret ptr %arena
+leave:
+  ret ptr null
+}}
+
+define internal void @take_memory_back(ptr %outer, ptr %aside) {{
+entry:
+  %alone = icmp eq ptr %outer, null
+  br i1 %alone, label %leave, label %nested
+nested:
+  %key = load %thread_key, ptr @memory_key
+  %arena = call ptr @pthread_getspecific(%thread_key %key)
+  call void @free(ptr %arena)
+  %restored = call i32 @pthread_setspecific(%thread_key %key, ptr %aside)
+  br label %leave
+leave:
+  ret void
+}}
+
+; A part of the arena of this thread: its own object for LLVM, because nothing else gives its address.
+define noalias ptr @triptych_block_memory(i64 %offset) {{
+  %key = load %thread_key, ptr @memory_key
+  %arena = call ptr @pthread_getspecific(%thread_key %key)
+  %start = getelementptr i8, ptr %arena, i64 {ARENA_ALIGNMENT}
+  %part = getelementptr i8, ptr %start, i64 %offset
+  ret ptr %part
+}}
+"""

@@ -1,0 +1,297 @@
+"""A warp that may wait: the coroutine `<name>.warp`, its barriers, and the checks that all threads come to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.location import place_of
+from triptych.ir.modules import graft
+from triptych.simt.dialect import BARRIER_ARRIVE
+from triptych.simt.lanes import Level
+from triptych.simt.operations import body, element_size, has, is_pure, operations
+from triptych.simt.spin_loops import counts, spins, waits
+from triptych.simt.traits import Traits
+from triptych.simt.uniformity import Shape, UniformityAnalysis
+from triptych.support.kernel_errors import DivergentBarrierError
+from triptych.support.warps import WARP
+from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
+from triptych.targets.cpu.simt.barrier_state import (
+    ARRIVED,
+    BARRIER_COUNT,
+    ENDED,
+    GENERATION,
+    LIVE_THREADS,
+    LIVE_WARPS,
+    PROGRESS,
+    RUNNING,
+    SITE,
+    WAITING,
+    State,
+    line_of,
+    when,
+)
+from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.collectives import first_of
+from triptych.targets.cpu.simt.environment import Arrays
+from triptych.targets.cpu.simt.function_memory import ALIGNMENT, FunctionMemory
+from triptych.targets.cpu.simt.launch_frame import known_block
+from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
+from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
+from triptych.targets.cpu.simt.warp import Position, Warp
+
+_DOES_NOT_COME = "some threads wait here and the one named below does not come"
+_HAS_ENDED = "some threads wait here and the one named below has ended"
+_OTHERS_ENDED = "the thread named below comes here and others have ended"
+
+
+class WarpCoroutine(Arrays):
+    """The coroutine. It reports faults to the launch like any code of a kernel."""
+
+    def __init__(self, kernel: Any, module: Any, code: Code, name: str, sites: Sequence[Any]) -> None:
+        super().__init__(module)
+        self._kernel = kernel
+        self._code = code
+        self.name = f"{name}.warp"
+        self.start = f"{name}.start"
+        """What callers call: the coroutine as a function that returns its handle."""
+        self._sites = sites
+        self._private = private_arrays(kernel)
+        self._offsets: dict[Any, int] = {}
+        self._scratch: dict[tuple[str, str], int] = {}
+        self._bytes = 0
+
+    def build(self) -> int:
+        """Build the function; the bytes of memory that each warp needs."""
+        ir, code, kernel = bindings.mlir(), self._code, self._kernel
+        code.location = kernel.location
+        arguments = list(body(kernel).arguments)
+        kinds = [plain_pointer(str(a.type)) for a in arguments] + ["i32"] * 10 + ["!llvm.ptr"] * 4
+        types = [code.builder.type(kind) for kind in kinds]
+        function, entry = code.builder.function(self._module, self.name, types, code.location)
+        function.attributes["sym_visibility"] = code.builder.string("private")
+        function.attributes[COROUTINE_ATTRIBUTE] = code.builder.string(self.start)
+        function.attributes[KERNEL_ATTRIBUTE] = ir.UnitAttr.get(self._module.context)
+        graft(self._module, f'func.func private @"{self.start}"({", ".join(kinds)}) -> !llvm.ptr')
+        code.builder.insertion = code.builder.at_end(entry)
+        given = list(entry.arguments)
+        values: dict[Any, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
+        rest = given[len(arguments) :]
+        grid, block, block_ids, number = rest[:3], rest[3:6], rest[6:9], rest[9]
+        state, self._context, self.shared, _ = rest[10:]
+        self._state = State(code, state)
+        self._memory = FunctionMemory(code)
+        self._position = Position(block_ids, grid, block)
+        by_element = frozenset(root for root, array in self._private.items() if array.by_element)
+        self._analysis = analysis = UniformityAnalysis(kernel, Shape(WARP, known_block(kernel)), by_element=by_element)
+        self._strict = [
+            site for site in self._sites if site.name == "gpu.barrier" and not _others_have_ended(site, analysis)
+        ]
+        warp = Warp(code, analysis, self._position, self, values, number, None)
+        self._threads = code.value("arith.muli", (code.value("arith.muli", block[:2], "i32"), block[2]), "i32")
+        self._existing = code.compare("ult", warp.linear().value, code.broadcast(self._threads, "i32"), lanes=True)
+        self._lanes = code.value("math.ctpop", (code.bits(self._existing),), "i32")
+        warp.mask = self._existing
+        warp.run(operations(body(kernel))[:-1])
+        self._check_nobody_waits(warp)
+        self._end(number)
+        code.operation("func.return")
+        code.builder.finish_function(function, types, [])
+        return self._bytes
+
+    # memory -----------------------------------------------------------------------------------------------------
+    def private(self, warp: Warp, root: Any) -> tuple[PrivateArray, Any]:
+        array = self._private[root]
+        if root not in self._offsets:
+            self._offsets[root] = self._take(array.size * WARP)
+        return array, self._code.offset(self._context, self._offsets[root], "i8")
+
+    def scratch(self, kind: str, role: str = "") -> Any:
+        if (kind, role) not in self._scratch:
+            self._scratch[kind, role] = self._take(element_size(kind))
+        return self._code.offset(self._context, self._scratch[kind, role], "i8")
+
+    def _take(self, size: int) -> int:
+        start = self._bytes
+        self._bytes += -(-size // ALIGNMENT) * ALIGNMENT
+        return start
+
+    def fault(self, warp: Warp, thread: Any) -> None:
+        self._memory.write_fault(self._position.block_ids, thread)
+
+    # waiting ----------------------------------------------------------------------------------------------------
+    def _suspend(self) -> None:
+        self._code.operation("func.call", attributes={"callee": self._code.attribute(f"@{SUSPEND_REQUEST}")})
+
+    def poll(self, warp: Warp, loop: Any) -> None:
+        if spins(loop) and not counts(loop):
+            self._wait_at(warp.number, self._sites.index(loop))
+        else:
+            self._state.add(PROGRESS, 1)
+        self._suspend()
+        self._wait_at(warp.number, RUNNING)
+
+    def left(self, warp: Warp, loop: Any) -> None:
+        if spins(loop):
+            self._state.add(PROGRESS, 1)
+
+    def _wait_at(self, number: Any, site: int) -> None:
+        code = self._code
+        word = code.value("arith.extui", (number,), "i64")
+        self._state.set(code.value("arith.addi", (word, code.constant(WAITING, "i64")), "i64"), site)
+
+    def barrier(self, warp: Warp, operation: Any) -> None:
+        """Arrive, and unless the operation only arrives, give way until all have."""
+        code, state = self._code, self._state
+        first, expected, count = self._of_barrier(warp, operation)
+        site = self._sites.index(operation)
+        if operation.name == "gpu.barrier":
+            self._check_same_site(warp, operation, site, first)
+        if operation in self._strict:
+            expected = self._threads
+            self._check_all_come(warp, operation)
+        generation = state.get(self._word(first, GENERATION))
+        arrived = state.add(self._word(first, ARRIVED), count)
+        state.set(self._word(first, SITE), site)
+        state.add(PROGRESS, 1)
+        complete = code.compare("uge", arrived, expected)
+        when(code, complete, lambda: self._release(first))
+        if operation.name == BARRIER_ARRIVE:
+            return
+        self._wait_at(warp.number, site)
+        waiting = code.operation("scf.while", regions=2)
+        before = code.enter(code.block(waiting, 0))
+        same = code.compare("eq", state.get(self._word(first, GENERATION)), generation)
+        code.operation("scf.condition", (same,))
+        code.leave(before)
+        before = code.enter(code.block(waiting, 1))
+        self._suspend()
+        code.operation("scf.yield")
+        code.leave(before)
+        self._wait_at(warp.number, RUNNING)
+
+    def _of_barrier(self, warp: Warp, operation: Any) -> tuple[Any, Any, Any]:
+        """The first word of the barrier, the threads it waits for, and the threads that arrive."""
+        code = self._code
+        if operation.name == "gpu.barrier" or not len(operation.operands):
+            return code.constant(0, "i64"), self._state.get(LIVE_THREADS), self._lanes
+        number, *expected = (warp.scalar(operand) for operand in operation.operands)
+        inside = code.value("arith.andi", (number, code.constant(BARRIER_COUNT - 1, "i32")), "i32")
+        word = code.value("arith.muli", (code.value("arith.extui", (inside,), "i64"), code.constant(4, "i64")), "i64")
+        return word, expected[0] if expected else self._state.get(LIVE_THREADS), code.constant(WARP, "i32")
+
+    def _word(self, first: Any, index: int) -> Any:
+        return self._code.value("arith.addi", (first, self._code.constant(index, "i64")), "i64")
+
+    def _release(self, first: Any) -> None:
+        self._state.set(self._word(first, ARRIVED), 0)
+        self._state.add(self._word(first, GENERATION), 1)
+        self._state.add(PROGRESS, 1)
+
+    def _end(self, number: Any) -> None:
+        """The warp's threads have ended: who waits for the whole block waits for fewer."""
+        code, state = self._code, self._state
+        minus = code.value("arith.subi", (code.constant(0, "i32"), self._lanes), "i32")
+        live = state.add(LIVE_THREADS, minus)
+        state.add(LIVE_WARPS, -1)
+        state.add(PROGRESS, 1)
+        self._wait_at(number, ENDED)
+        first = code.constant(0, "i64")
+        arrived = state.get(self._word(first, ARRIVED))
+        some = code.compare("ne", arrived, code.constant(0, "i32"))
+        complete = code.both(some, code.compare("uge", arrived, live), "i1")
+        when(code, complete, lambda: self._release(first))
+
+    # divergent barriers -----------------------------------------------------------------------------------------
+    def _check_all_come(self, warp: Warp, operation: Any) -> None:
+        """Nobody may be missing: no thread of this warp, and no warp that has ended."""
+        code = self._code
+        if warp.mask is not self._existing:
+            missing = code.both(self._existing, code.invert(warp.mask))
+            self._refuse(warp, operation, code.any(missing), lambda: self._thread_of(warp, missing), _DOES_NOT_COME)
+        ended = code.compare("ne", self._state.get(LIVE_THREADS), self._threads)
+        self._refuse(warp, operation, ended, warp.first_thread, _OTHERS_ENDED)
+
+    def _check_nobody_waits(self, warp: Warp) -> None:
+        """When a warp ends no other may wait for it."""
+        code, state, first = self._code, self._state, self._code.constant(0, "i64")
+        some = code.compare("ne", state.get(self._word(first, ARRIVED)), code.constant(0, "i32"))
+        where = state.get(self._word(first, SITE))
+        for operation in self._strict:
+            here = code.compare("eq", where, code.constant(self._sites.index(operation), "i32"))
+            self._refuse(warp, operation, code.both(some, here, "i1"), warp.first_thread, _HAS_ENDED)
+
+    def _thread_of(self, warp: Warp, lanes: Any) -> Any:
+        return self._code.value("arith.addi", (warp.first_thread(), first_of(warp, lanes)), "i32")
+
+    def _refuse(self, warp: Warp, operation: Any, fails: Any, thread: Callable[[], Any], found: str) -> None:
+        code = self._code
+        when(code, fails, lambda: self.fault(warp, thread()))
+        code.check(
+            code.value("arith.xori", (fails, code.constant(1, "i1")), "i1"),
+            DivergentBarrierError,
+            "a barrier that not all threads of the block reach",
+            span=place_of(operation),
+            found=f"{found}{self._parting(operation)}",
+            expected="a barrier in control flow that all threads take, or that the others have left by `return`",
+            instead="the barrier before or after the branch, where all threads come",
+        )
+
+    def _parting(self, operation: Any) -> str:
+        """Where threads that do not come have gone another way."""
+        inside = operation.parent.operation
+        while inside.name != "gpu.func" and _together(inside, self._analysis):
+            inside = inside.parent.operation
+        return "" if inside.name == "gpu.func" else f"; threads diverge at {line_of(inside)}"
+
+    def _check_same_site(self, warp: Warp, operation: Any, site: int, first: Any) -> None:
+        """All threads of a block meet at one and the same barrier of the program."""
+        code, state = self._code, self._state
+        waiting = code.compare("ne", state.get(self._word(first, ARRIVED)), code.constant(0, "i32"))
+        where = state.get(self._word(first, SITE))
+        for j, other in enumerate(self._sites):
+            if j == site or other.name != "gpu.barrier":
+                continue
+            there = code.both(waiting, code.compare("eq", where, code.constant(j, "i32")), "i1")
+            when(code, there, lambda: self.fault(warp, warp.first_thread()))
+            code.check(
+                code.value("arith.xori", (there, code.constant(1, "i1")), "i1"),
+                DivergentBarrierError,
+                "threads of a block meet at different barriers",
+                span=place_of(operation),
+                found=f"some threads come here while others wait at {line_of(other)}",
+                expected="all threads of the block at the same barrier",
+                instead="one barrier after the branch, in place of one on each side",
+            )
+
+
+def _others_have_ended(operation: Any, analysis: UniformityAnalysis) -> bool:
+    """Whether a thread that does not come to an operation does nothing more: everything around it ends the kernel."""
+    while operation.parent.operation.name != "gpu.func":
+        parent = operation.parent.operation
+        if not _together(parent, analysis) and (parent.name != "scf.if" or _goes_on(parent, operation)):
+            return False
+        operation = parent
+    return True
+
+
+def _together(operation: Any, analysis: UniformityAnalysis) -> bool:
+    """Whether all threads of the block decide alike."""
+    count = 3 if operation.name == "scf.for" else 1
+    deciding = list(operation.operands)[:count]
+    if operation.name == "scf.while":
+        deciding = [operations(body(operation, 0))[-1].operands[0]]
+    return all(found.uniform and found.level == Level.BLOCK for found in analysis.all(deciding))
+
+
+def _goes_on(branch: Any, taken: Any) -> bool:
+    """Whether a thread on the other side of a branch meets others there, or has something to do behind it."""
+    inside, siblings = operations(taken.block), operations(branch.block)
+    other = [found for side in range(2) for found in operations(body(branch, side)) if found not in inside]
+    meets = any(has(found, Traits.is_barrier) or waits(found) for found in other)
+    return meets or not all(_idle(found) for found in siblings[siblings.index(branch) + 1 :])
+
+
+def _idle(operation: Any) -> bool:
+    return operation.name in ("scf.yield", "gpu.return") or is_pure(operation)

@@ -1,0 +1,1 @@
+"""What passes and reports of the NVIDIA target ask about kernels."""

@@ -1,0 +1,1 @@
+"""The passes of the NVIDIA target, a file each."""

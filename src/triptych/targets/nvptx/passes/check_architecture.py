@@ -1,0 +1,82 @@
+"""Pass `check-architecture`: refuse, at the user's line, what the architecture does not have.
+
+LLVM would end its process for an instruction that it cannot select, and the driver refuses blocks that do not fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from triptych.ir.errors import LoweringError
+from triptych.ir.launch import Launch, launches
+from triptych.ir.location import place_of
+from triptych.ir.modules import operations_named
+from triptych.simt.operations import constant_of
+from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.errors import ArchitectureError
+from triptych.targets.nvptx.instructions import INSTRUCTIONS, Instruction
+
+CLUSTERS_SINCE = 90
+"""The generation that brought clusters of blocks, and launches that overlap."""
+
+
+def checking(architecture: Architecture) -> Callable[[Any], None]:
+    """The pass for one architecture."""
+    lacking = [row for row in INSTRUCTIONS if not _has(architecture, row)]
+    names = {row.operation for row in lacking}
+
+    def check_architecture(module: Any) -> None:
+        for kernel in kernels(module):
+            for operation in operations_named(kernel, *names):
+                for row in lacking:
+                    if row.operation == operation.name and (row.when is None or row.when(operation)):
+                        raise _too_old(architecture, row, operation)
+        for launch in launches(module):
+            _check_launch(architecture, launch)
+
+    return check_architecture
+
+
+def _has(architecture: Architecture, row: Instruction) -> bool:
+    return architecture.generation >= row.since and (architecture.is_specific or not row.specific)
+
+
+def _too_old(architecture: Architecture, row: Instruction, operation: Any) -> ArchitectureError:
+    return ArchitectureError(
+        f"{architecture.name} has no instruction for this",
+        span=place_of(operation),
+        found=row.ptx or row.operation,
+        expected=f"sm_{row.since}{'a' if row.specific else ''} or newer",
+    )
+
+
+def _check_launch(architecture: Architecture, launch: Launch) -> None:
+    if launch.cluster and architecture.generation < CLUSTERS_SINCE:
+        raise ArchitectureError(
+            f"{architecture.name} has no clusters of blocks",
+            span=place_of(launch.operation),
+            expected=f"sm_{CLUSTERS_SINCE} or newer, or a launch without `cluster`",
+        )
+    if launch.overlapping and architecture.generation < CLUSTERS_SINCE:
+        raise ArchitectureError(
+            f"{architecture.name} has no programmatic dependent launch",
+            span=place_of(launch.operation),
+            expected=f"sm_{CLUSTERS_SINCE} or newer, or a launch without `use_pdl`",
+        )
+    if launch.records_event:
+        raise LoweringError(
+            "launches do not record events yet",
+            span=place_of(launch.operation),
+            found="programmatic_event or launch_completion_event",
+            instead="an event that your library records in the stream after the call",
+        )
+    asked = constant_of(launch.shared_bytes)  # None: the host function knows it when it runs
+    if asked is not None and asked > architecture.shared_of_a_block:
+        raise ArchitectureError(
+            f"a block on {architecture.name} cannot have that much shared memory",
+            span=place_of(launch.operation),
+            found=f"{asked} bytes",
+            expected=f"at most {architecture.shared_of_a_block} bytes",
+        )

@@ -1,0 +1,61 @@
+"""Pass `check-inline-ptx`: the constraints of inline PTX are ones that LLVM can read and NVIDIA's registers fit.
+
+LLVM ends the process, this one or its worker, for constraints that it does not understand.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from triptych.ir.errors import LoweringError
+from triptych.ir.location import place_of
+from triptych.ir.modules import operations_named
+from triptych.targets.nvptx.analysis.kernels import kernels
+
+_REGISTERS = {"b": "1", "h": "16", "c": "16", "r": "32", "l": "64", "q": "128", "f": "f32", "d": "f64", "n": "constant"}
+_OUTPUT = re.compile(rf"=&?[{''.join(_REGISTERS)}]")
+_INPUT = re.compile(rf"[{''.join(_REGISTERS)}]|\d+")
+_CLOBBER = re.compile(r"~\{\w+\}")
+INLINE = frozenset({"llvm.inline_asm"})
+_STRUCT = re.compile(r"!llvm\.struct<\((.*)\)>")
+
+
+def check_inline_ptx(module: Any) -> None:
+    """Refuse what does not fit, at the line of the user."""
+    for kernel in kernels(module):
+        for operation in operations_named(kernel, *INLINE):
+            _check(operation)
+
+
+def _check(operation: Any) -> None:
+    text = operation.attributes["constraints"].value
+    constraints = [part for part in text.split(",") if part]
+    outputs = [part for part in constraints if part.startswith("=")]
+    inputs = [part for part in constraints if not part.startswith(("=", "~"))]
+    clobbers = [part for part in constraints if part.startswith("~")]
+    forms = [(_OUTPUT, part) for part in outputs]
+    forms += [(_INPUT, part) for part in inputs]
+    forms += [(_CLOBBER, part) for part in clobbers]
+    for form, part in forms:
+        if form.fullmatch(part) is None:
+            letters = ", ".join(f"{letter} ({kind})" for letter, kind in _REGISTERS.items())
+            raise _refused(operation, f"{part!r} in {text!r}", f"`=` and a letter, or a letter: {letters}")
+    found = f"{len(outputs)} outputs and {len(inputs)} inputs in {text!r}"
+    expected = f"{_results(operation)} outputs and {len(operation.operands)} inputs"
+    if found != f"{expected} in {text!r}" or constraints != outputs + inputs + clobbers:
+        raise _refused(operation, found, f"{expected}, in this order")
+
+
+def _results(operation: Any) -> int:
+    """How many values the PTX gives: several come as a struct."""
+    if not operation.results:
+        return 0
+    struct = _STRUCT.fullmatch(str(operation.results[0].type))
+    return struct[1].count(",") + 1 if struct else 1
+
+
+def _refused(operation: Any, found: str, expected: str) -> LoweringError:
+    return LoweringError(
+        "the constraints of inline PTX do not fit", span=place_of(operation), found=found, expected=expected
+    )

@@ -1,0 +1,172 @@
+"""Pass `expand-tile-mma`: the matrix instructions that `tile.mma` stands for, written out.
+
+Input: kernels whose fragments are private arrays. Output: `nvvm.mma.sync` between loads and stores of whole registers;
+all offsets are constants, so LLVM keeps the arrays in registers. Every register is read once before the first
+instruction that needs it and written once after the last. Instructions go along M forth and back: each shares the
+registers of A or of B with the one before, which a GPU then reads once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from triptych.atoms.operations import MMA
+from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.modules import operations_named
+from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.passes.fp8_via_f16 import halves_of_registers, written_as
+
+_ALIGNMENT = 4
+"""Bytes of a register."""
+_REGISTERS = {"f16": "vector<2xf16>", "f32": "f32"}
+"""How LLVM's instructions take the registers of an element type; those of all others are bits."""
+_BITS = "i32"
+
+
+def expanding_mma(architecture: Architecture) -> Callable[[Any], None]:
+    """The pass for one architecture."""
+
+    def expand_tile_mma(module: Any) -> None:
+        """Write out every `tile.mma` of the kernels; last of all, because it makes hundreds of operations of one."""
+        words = _Words(module.context)
+        for kernel in kernels(module, "llvm.func"):
+            for operation in operations_named(kernel, MMA):
+                _Expansion(operation, words, architecture).write()
+                operation.erase()
+
+    return expand_tile_mma
+
+
+@dataclass(frozen=True, slots=True)
+class _Fragment:
+    """A private array and the offsets of its registers, as many for each instruction."""
+
+    base: Any
+    element: Any
+    """The attribute that holds the type of the array's elements."""
+    register: str
+    offsets: Sequence[int]
+    count: int
+    """Registers of one instruction."""
+
+
+class _Words:
+    """A builder with the attributes that thousands of operations share: reading one takes longer than the rest."""
+
+    def __init__(self, context: Any) -> None:
+        self.builder = Builder(context)
+        self.memory = {
+            "alignment": self.builder.integer("i64", _ALIGNMENT),
+            "ordering": self.builder.integer("i64", 0),
+        }
+        self.attribute = cache(self.builder.attribute)
+        self.widening = cache(self._widening)
+
+    def _widening(self, kind: str) -> dict[str, Any]:
+        """Of the call that makes f16 of two numbers."""
+        return self.builder.call(1, intrin=self.builder.string(f"llvm.nvvm.{kind}x2.to.f16x2.rn"))
+
+
+class _Expansion:
+    """Builds what stands for one operation, in front of it and at its place in the source."""
+
+    def __init__(self, operation: Any, words: _Words, architecture: Architecture) -> None:
+        self._builder, self._memory, self._attribute = words.builder, words.memory, words.attribute
+        self._widening = words.widening
+        self._builder.insertion = bindings.mlir().InsertionPoint(operation)
+        self._place = operation.location
+        self._meant = instruction = WARP_MMAS[operation.attributes["instruction"].value]
+        self._written = written_as(instruction, architecture)
+        self._tiles = m, n, k = _integers(operation, "tiles")
+        self._d = _fragment(operation, 0, "d", instruction.accumulator, m * n)
+        self._a = _fragment(operation, 1, "a", instruction.a, m * k)
+        self._b = _fragment(operation, 2, "b", instruction.b, n * k)
+        self._c = _fragment(operation, 3, "c", instruction.accumulator, m * n)
+        self._words = self._attributes(self._written)
+
+    def write(self) -> None:
+        """Loads, instructions, stores."""
+        m_tiles, n_tiles, k_tiles = self._tiles
+        sums = [self._load(self._c, i) for i in range(m_tiles * n_tiles)]
+        for k in range(k_tiles):
+            a = [self._operands(self._load(self._a, m + m_tiles * k), self._meant.a) for m in range(m_tiles)]
+            b = [self._operands(self._load(self._b, n + n_tiles * k), self._meant.b) for n in range(n_tiles)]
+            for n in range(n_tiles):
+                for m in range(m_tiles) if n % 2 == 0 else reversed(range(m_tiles)):
+                    for left, right in zip(a[m], b[n], strict=True):
+                        sums[m + m_tiles * n] = self._multiply(left, right, sums[m + m_tiles * n])
+        for i, registers in enumerate(sums):
+            self._store(self._d, i, registers)
+
+    def _attributes(self, instruction: WarpMma) -> Mapping[str, Any]:
+        m, n, k = instruction.shape_mnk
+        texts = {
+            "shape": f"#nvvm.shape<m = {m}, n = {n}, k = {k}>",
+            "layoutA": "#nvvm.mma_layout<row>",
+            "layoutB": "#nvvm.mma_layout<col>",
+            "multiplicandAPtxType": f"#nvvm.mma_type<{instruction.a}>",
+            "multiplicandBPtxType": f"#nvvm.mma_type<{instruction.b}>",
+            "operandSegmentSizes": f"array<i32: {self._a.count}, {self._b.count}, {self._c.count}>",
+        }
+        if instruction.accumulator == "s32":
+            texts["intOverflowBehavior"] = "#nvvm.mma_int_overflow<wrapped>"
+        return {name: self._attribute(text) for name, text in texts.items()}
+
+    def _operands(self, registers: list[Any], kind: str) -> list[list[Any]]:
+        """What each of the instructions takes that are written for one."""
+        if self._written is self._meant:
+            return [registers]
+        parts = halves_of_registers(len(registers))
+        return [[self._as_f16(registers[i], half, kind) for i, half in part] for part in parts]
+
+    def _as_f16(self, register: Any, half: int, kind: str) -> Any:
+        """Two of the four numbers of a register."""
+        words = self._value("llvm.bitcast", (register,), "vector<2xi16>", {})
+        place = self._value("llvm.mlir.constant", (), "i32", {"value": self._attribute(f"{half} : i32")})
+        word = self._value("llvm.extractelement", (words, place), "i16", {})
+        return self._value("llvm.call_intrinsic", (word,), "vector<2xf16>", self._widening(kind))
+
+    def _multiply(self, a: Sequence[Any], b: Sequence[Any], c: Sequence[Any]) -> list[Any]:
+        register = self._d.register
+        together = f"!llvm.struct<({', '.join([register] * len(c))})>"
+        made = self._value("nvvm.mma.sync", (*a, *b, *c), together, self._words)
+        places = ({"position": self._attribute(f"array<i64: {i}>")} for i in range(len(c)))
+        return [self._value("llvm.extractvalue", (made,), register, place) for place in places]
+
+    def _load(self, fragment: _Fragment, number: int) -> list[Any]:
+        addresses = self._addresses(fragment, number)
+        return [self._value("llvm.load", (address,), fragment.register, self._memory) for address in addresses]
+
+    def _store(self, fragment: _Fragment, number: int, registers: Sequence[Any]) -> None:
+        for value, address in zip(registers, self._addresses(fragment, number), strict=True):
+            self._builder.operation("llvm.store", (value, address), (), self._place, self._memory)
+
+    def _addresses(self, fragment: _Fragment, number: int) -> list[Any]:
+        first = number * fragment.count
+        return [self._address(fragment, offset) for offset in fragment.offsets[first : first + fragment.count]]
+
+    def _address(self, fragment: _Fragment, offset: int) -> Any:
+        attributes = {
+            "elem_type": fragment.element,
+            "rawConstantIndices": self._attribute(f"array<i32: {offset}>"),
+        }
+        return self._value("llvm.getelementptr", (fragment.base,), "!llvm.ptr", attributes)
+
+    def _value(self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any]) -> Any:
+        return self._builder.value(name, operands, self._builder.type(result), self._place, attributes)
+
+
+def _fragment(operation: Any, operand: int, name: str, kind: str, instructions: int) -> _Fragment:
+    base, offsets = operation.operands[operand], _integers(operation, name)
+    element = base.owner.operation.attributes["elem_type"]
+    return _Fragment(base, element, _REGISTERS.get(kind, _BITS), offsets, len(offsets) // instructions)
+
+
+def _integers(operation: Any, name: str) -> list[int]:
+    return list(bindings.mlir().DenseI64ArrayAttr(operation.attributes[name]))

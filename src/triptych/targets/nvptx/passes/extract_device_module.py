@@ -1,0 +1,23 @@
+"""Pass `extract-device-module`: the kernels leave their `gpu.module`.
+
+LLVM IR is made from what is in the outermost module.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir import bindings
+
+
+def extract_device_module(module: Any) -> None:
+    """Move the contents of the `gpu.module`, if there is one, to the top."""
+    ir = bindings.mlir()
+    old = [operation.operation for operation in module.body.operations]
+    with ir.InsertionPoint(module.body):
+        for device in (operation for operation in old if operation.name == "gpu.module"):
+            for operation in device.regions[0].blocks[0].operations:
+                # Copied, not moved: moving out of an operation that is erased soon after corrupts both.
+                operation.operation.clone()
+    for operation in old:
+        operation.erase()

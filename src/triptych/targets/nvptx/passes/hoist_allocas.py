@@ -1,0 +1,27 @@
+"""Pass `hoist-allocas`: memory of a thread is reserved once, when its kernel begins.
+
+Upstream reserves the arguments of `vprintf` where a kernel prints, which in a loop takes more memory in every turn.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.modules import operations_named
+from triptych.targets.nvptx.analysis.kernels import kernels
+
+
+def hoist_allocas(module: Any) -> None:
+    """Move every `llvm.alloca` of constant size, and its size, to the start of its function."""
+    ir = bindings.mlir()
+    for function in kernels(module, "llvm.func"):
+        blocks = list(function.regions[0].blocks)
+        for alloca in operations_named(function, "llvm.alloca") if len(blocks) > 1 else ():
+            count = alloca.operands[0].owner
+            if isinstance(count, ir.Block) or count.operation.name != "llvm.mlir.constant":
+                continue
+            with ir.InsertionPoint.at_block_begin(blocks[0]):
+                size = count.operation.clone()
+            alloca.operands[0] = size.results[0]
+            alloca.move_after(size)

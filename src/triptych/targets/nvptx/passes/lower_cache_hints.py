@@ -1,0 +1,191 @@
+"""Pass `lower-cache-hints`: accesses with hints for caches, or ordered with those of other threads, become inline PTX.
+
+LLVM has no words for them: it drops `nontemporal`, and refuses atomic accesses of vectors. It has one for prefetching,
+which it does not know on GPUs before sm_90.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.errors import LoweringError
+from triptych.ir.location import place_of
+from triptych.ir.modules import operations_named
+from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.targets.nvptx.analysis.memory_types import bits_of, elements_of
+from triptych.targets.nvptx.instructions import CACHE, ORDER
+
+_REGISTERS = {"i16": "h", "i32": "r", "i64": "l"}
+_VOLATILE = "volatile_"
+_GLOBAL = "!llvm.ptr<1>"
+_SPACES = {_GLOBAL: ".global", "!llvm.ptr<3>": ".shared", "!llvm.ptr": ""}
+
+
+def lower_cache_hints(module: Any) -> None:
+    """Replace the loads and stores of kernels that have hints."""
+    for kernel in kernels(module):
+        for operation in operations_named(kernel, "llvm.load", "llvm.store"):
+            if CACHE in operation.attributes or ORDER in operation.attributes:
+                _replace(operation)
+        for operation in operations_named(kernel, "nvvm.prefetch"):
+            _prefetch(operation)
+
+
+def _prefetch(operation: Any) -> None:
+    (address,) = operation.operands
+    space = ".global" if str(address.type) == _GLOBAL else ""
+    builder = Builder(operation.context)
+    builder.insertion = bindings.mlir().InsertionPoint(operation)
+    _inline(builder, operation.location, f"prefetch{space}.L2 [$0];", "l", (address,), ())
+    operation.erase()
+
+
+def _inline(
+    builder: Builder, location: Any, text: str, constraints: str, operands: Sequence[Any], results: Sequence[str]
+) -> Any:
+    """PTX that stays where it is among accesses of memory."""
+    attributes = {
+        "asm_string": builder.string(text),
+        "constraints": builder.string(constraints + ",~{memory}"),
+        "has_side_effects": builder.attribute("unit"),
+    }
+    kinds = [builder.type(result) for result in results]
+    return builder.operation("llvm.inline_asm", operands, kinds, location, attributes)
+
+
+def _replace(operation: Any) -> None:
+    loads = operation.name == "llvm.load"
+    value = operation.results[0] if loads else operation.operands[0]
+    access = _Access(operation, str(value.type))
+    if access.bits // 8 > operation.attributes["alignment"].value:
+        return  # LLVM takes it apart; an ordered access has the alignment of its words
+    if access.is_split and _order(operation)[0] == "mmio":
+        raise LoweringError(
+            "an access of memory-mapped registers moves one word",
+            span=place_of(operation),
+            found=f"{access.bits} bits with MemoryOrder.MMIO",
+            expected="one element of at most 64 bits",
+            instead="num_bits_per_copy of one element",
+        )
+    if loads:
+        value.replace_all_uses_with(access.load(_ordered(operation, "ld")))
+    else:
+        access.store(_ordered(operation, "st"), value)
+    operation.erase()
+
+
+def _ordered(operation: Any, instruction: str) -> str:
+    """The instruction up to its type: with the order, the memory and the cache."""
+    attributes = operation.attributes
+    order, scope = _order(operation)
+    space = _SPACES[str(operation.operands[-1].type)]
+    cache = attributes[CACHE].value if CACHE in attributes else ""
+    if order == "volatile" or (not order and _VOLATILE in attributes):
+        return f"{instruction}.volatile{space}"
+    if order == "mmio":
+        return f"{instruction}.mmio.relaxed.sys{space}"
+    if order == "sc":
+        order, fence = ("acquire" if instruction == "ld" else "relaxed"), f"fence.sc.{scope}; "
+        return f"{fence}{instruction}.{order}.{scope}{space}{_only_priority(cache)}"
+    if order and order != "constant":
+        return f"{instruction}.{order}.{scope}{space}{_only_priority(cache)}"
+    constant = ".nc" if order else ""
+    return f"{instruction}{space}{constant}{'.' + cache if cache else ''}"
+
+
+def _order(operation: Any) -> tuple[str, str]:
+    """The order of an access, and who sees it."""
+    order, _, scope = (operation.attributes[ORDER].value if ORDER in operation.attributes else "").partition(".")
+    return order, scope
+
+
+def _only_priority(cache: str) -> str:
+    """Ordered accesses choose no cache, but may say an eviction priority."""
+    return f".{cache}" if cache.startswith("L1::") else ""
+
+
+class _Access:
+    """One access, as the registers that an instruction takes."""
+
+    def __init__(self, operation: Any, kind: str) -> None:
+        self._builder = Builder(operation.context)
+        self._builder.insertion = bindings.mlir().InsertionPoint(operation)
+        self._location = operation.location
+        self._address = operation.operands[0 if operation.name == "llvm.load" else 1]
+        self._kind = kind
+        self._count, element = elements_of(kind)
+        self.bits = bits_of(kind)
+        if self.bits > 32 and self._count:
+            word = max(32, bits_of(element))
+            self._word, self._words = f"i{word}", self.bits // word
+        else:
+            self._word, self._words = f"i{max(16, self.bits)}", 1
+
+    @property
+    def is_split(self) -> bool:
+        """Whether it takes several registers."""
+        return self._words > 1
+
+    def load(self, instruction: str) -> Any:
+        """The value, of the type that the operation has."""
+        registers = "{" + ", ".join(f"${i}" for i in range(self._words)) + "}" if self._words > 1 else "$0"
+        text = f"{instruction}{self._shape} {registers}, [${self._words}];"
+        constraints = ",".join([f"={_REGISTERS[self._word]}"] * self._words + ["l"])
+        result = self._word if self._words == 1 else f"!llvm.struct<({', '.join([self._word] * self._words)})>"
+        made = self._asm(text, constraints, (self._address,), [result]).result
+        words = [made] if self._words == 1 else [self._extracted(made, i) for i in range(self._words)]
+        return self._from_words(words)
+
+    def store(self, instruction: str, value: Any) -> None:
+        registers = "{" + ", ".join(f"${i + 1}" for i in range(self._words)) + "}" if self._words > 1 else "$1"
+        constraints = ",".join(["l"] + [_REGISTERS[self._word]] * self._words)
+        text = f"{instruction}{self._shape} [$0], {registers};"
+        self._asm(text, constraints, (self._address, *self._to_words(value)), ())
+
+    @property
+    def _shape(self) -> str:
+        """How many registers of which size, in PTX: `.v4.b32`."""
+        vector = f".v{self._words}" if self._words > 1 else ""
+        return f"{vector}.b{self.bits // self._words}"
+
+    def _from_words(self, words: list[Any]) -> Any:
+        if not self._count:
+            return self._cast(self._narrow(words[0]), self._kind)
+        if self._words == 1:
+            joined = self._value("vector.from_elements", (self._narrow(words[0]),), f"vector<1xi{self.bits}>")
+        else:
+            joined = self._value("vector.from_elements", words, f"vector<{self._words}x{self._word}>")
+        return self._value("vector.bitcast", (joined,), self._kind)
+
+    def _to_words(self, value: Any) -> list[Any]:
+        plain = f"i{self.bits // self._words}"
+        if not self._count:
+            return [self._widened(self._cast(value, plain))]
+        cast = self._value("vector.bitcast", (value,), f"vector<{self._words}x{plain}>")
+        return [self._widened(self._element_of(cast, i, plain)) for i in range(self._words)]
+
+    def _element_of(self, vector: Any, place: int, kind: str) -> Any:
+        return self._value("vector.extract", (vector,), kind, {"static_position": f"array<i64: {place}>"})
+
+    def _extracted(self, struct: Any, place: int) -> Any:
+        return self._value("llvm.extractvalue", (struct,), self._word, {"position": f"array<i64: {place}>"})
+
+    def _narrow(self, word: Any) -> Any:
+        """A byte comes in a register of 16 bits."""
+        return word if self.bits >= 16 else self._value("llvm.trunc", (word,), "i8")
+
+    def _widened(self, value: Any) -> Any:
+        return value if self.bits >= 16 else self._value("llvm.zext", (value,), "i16")
+
+    def _cast(self, value: Any, kind: str) -> Any:
+        return value if str(value.type) == kind else self._value("llvm.bitcast", (value,), kind)
+
+    def _asm(self, text: str, constraints: str, operands: Sequence[Any], results: Sequence[str]) -> Any:
+        return _inline(self._builder, self._location, text, constraints, operands, results)
+
+    def _value(self, name: str, operands: Any, kind: str, attributes: dict[str, str] | None = None) -> Any:
+        parsed = {key: self._builder.attribute(text) for key, text in (attributes or {}).items()}
+        return self._builder.value(name, operands, self._builder.type(kind), self._location, parsed)

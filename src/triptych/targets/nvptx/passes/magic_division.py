@@ -1,0 +1,114 @@
+"""Divisions by what the host knows, as multiplications: the host computes a reciprocal once for all threads.
+
+For d from 1 to 2**31 - 1, let l be the smallest number with 2**l >= d, and m = 2**(31+l) // d + 1, which has 32 bits.
+Then n // d == n*m >> (31+l) for every n from 0 to 2**31 - 1: m*d exceeds 2**(31+l) by at most d, so n*m / 2**(31+l)
+exceeds n/d by less than 1/2**l, which is no more than the 1/d that would reach the next integer. Computed from 2*n that
+is the high half of a product, shifted by l: three instructions, and 32 bits to go on with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.modules import operations_named
+from triptych.ir.rewriting import Replacement, replace_each
+from triptych.targets.nvptx.analysis.host_expressions import ARGUMENT, Expression, HostSide
+from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.targets.nvptx.passes.floor_divisions import FloorDivision, floor_division
+
+_RECIPROCAL = "triptych.reciprocal"
+"""On a division: the places of the kernel's arguments that are the divisor, m and l."""
+_NO_SIGN = "triptych.no_sign"
+"""On an unsigned division, from the trace: neither number needs its highest bit."""
+_WIDTH = 32
+DIVISIONS = frozenset({"arith.divui", "arith.remui"})
+
+
+# Before anything else has changed the kernel ------------------------------------------------------------------------
+def ask_for_reciprocals(side: HostSide, divisions: Sequence[Any]) -> None:
+    """Let the host compute a reciprocal for each divisor that it knows. The divisions stay, and say where it is."""
+    given: dict[Expression, Any] = {}
+    for operation in divisions:
+        if operation.name in DIVISIONS:
+            divisor = side.expression(operation.operands[1]) if _NO_SIGN in operation.attributes else None
+            if divisor is not None and _is_worth_it(divisor):
+                operation.attributes[_RECIPROCAL] = _reciprocal(side, divisor, given)
+            continue
+        division = floor_division(operation)
+        if division is not None:
+            divisor = side.expression(division.divisor)
+            if divisor is not None and _is_worth_it(divisor) and divisor.bounds[0] >= 0:
+                _divide_downwards(side.kernel, division, _reciprocal(side, divisor, given))
+
+
+def _is_worth_it(divisor: Expression) -> bool:
+    """LLVM knows what to do with constants, and reciprocals of 64 bits would need numbers of 128."""
+    return divisor.width == _WIDTH and not divisor.is_constant
+
+
+def _reciprocal(side: HostSide, divisor: Expression, given: dict[Expression, Any]) -> Any:
+    """Compute it on the host. A divisor of zero is never used, but must have a reciprocal."""
+    if divisor not in given:
+        one, known = side.constant(1, "i32"), side.compute(divisor)
+        above_zero = side.emit("arith.maxui", (known, one), "i32")
+        zeros = side.emit("math.ctlz", (side.emit("arith.subi", (above_zero, one), "i32"),), "i32")
+        shift = side.emit("arith.subi", (side.constant(_WIDTH, "i32"), zeros), "i32")
+        half = side.constant(1 << (_WIDTH - 1), "i64")
+        power = side.emit("arith.shli", (half, side.emit("arith.extui", (shift,), "i64")), "i64")
+        quotient = side.emit("arith.divui", (power, side.emit("arith.extui", (above_zero,), "i64")), "i64")
+        multiplier = side.emit("arith.addi", (side.emit("arith.trunci", (quotient,), "i32"), one), "i32")
+        place = divisor.number if divisor.name == ARGUMENT else side.give(known)
+        places = [place, side.give(multiplier), side.give(shift)]
+        given[divisor] = bindings.mlir().DenseI32ArrayAttr.get(places, context=side.kernel.context)
+    return given[divisor]
+
+
+def _divide_downwards(kernel: Any, division: FloorDivision, reciprocal: Any) -> None:
+    """The quotient of n is that of n or ~n, whichever is not negative, and has the sign of n."""
+    ir = bindings.mlir()
+    builder = Builder(kernel.context)
+    builder.insertion = ir.InsertionPoint(division.operation)
+    location, kind = division.operation.location, builder.type("i32")
+
+    def emit(name: str, left: Any, right: Any, attributes: dict[str, Any] | None = None) -> Any:
+        return builder.value(f"arith.{name}", (left, right), kind, location, attributes)
+
+    highest = builder.value("arith.constant", (), kind, location, {"value": builder.integer("i32", _WIDTH - 1)})
+    sign = emit("shrsi", division.dividend, highest)
+    size = emit("xori", division.dividend, sign)
+    quotient = emit("xori", emit("divui", size, division.divisor, {_RECIPROCAL: reciprocal}), sign)
+    if division.name == "%":
+        quotient = emit("subi", division.dividend, emit("muli", quotient, division.divisor))
+    division.operation.result.replace_all_uses_with(quotient)
+
+
+# When everything is known of the kernel -----------------------------------------------------------------------------
+def magic_division(module: Any) -> None:
+    """Pass `magic-division`: divisions whose divisor has a reciprocal become multiplications."""
+    for kernel in kernels(module):
+        arguments = list(kernel.regions[0].blocks[0].arguments)
+        replace_each(operations_named(kernel, *DIVISIONS), partial(_multiplied, arguments))
+
+
+def _multiplied(arguments: Sequence[Any], op: Replacement) -> list[Any] | None:
+    division = op.operation
+    if _RECIPROCAL not in division.attributes:
+        return None
+    places = bindings.mlir().DenseI32ArrayAttr(division.attributes[_RECIPROCAL])
+    divisor, multiplier, shift = (arguments[place] for place in places)
+    dividend = op.operands[0]
+
+    def emit(name: str, kind: str, *operands: Any) -> Any:
+        return op.value(f"arith.{name}", operands, kind)
+
+    twice = emit("addi", "i32", dividend, dividend)
+    product = emit("muli", "i64", emit("extui", "i64", twice), emit("extui", "i64", multiplier))
+    high = emit("shrui", "i64", product, op.integer("i64", _WIDTH))
+    result = emit("shrui", "i32", emit("trunci", "i32", high), shift)
+    if division.name == "arith.remui":
+        result = emit("subi", "i32", dividend, emit("muli", "i32", result, divisor))
+    return [result]

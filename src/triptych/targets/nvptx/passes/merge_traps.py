@@ -1,0 +1,119 @@
+"""Pass `merge-traps`: all failing checks of a kernel end in one call of `__assertfail`.
+
+A call needs five arguments in their places; a check only has to bring what is its own, the message and the line.
+Addresses of texts are read from constant memory: as numbers in the code they would take twice as many instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.modules import callee, operations_named
+from triptych.targets.nvptx.analysis.kernels import kernels
+
+CALLS = frozenset({"llvm.call"})
+_FAIL = "__assertfail"
+_CONSTANT_MEMORY = 4
+
+
+def merge_traps(module: Any) -> None:
+    """Let every failing check jump to a block at the end of its kernel that makes the call."""
+    for function in kernels(module, "llvm.func"):
+        calls = [call for call in operations_named(function, *CALLS) if "callee" in call.attributes]
+        failing = [call for call in calls if callee(call) == _FAIL]
+        if failing:
+            for call in failing:
+                _read_addresses(call)
+            _share(function, failing)
+
+
+# Texts ----------------------------------------------------------------------------------------------------------------
+def _read_addresses(call: Any) -> None:
+    """Read the arguments that are addresses from constant memory."""
+    ir = bindings.mlir()
+    builder = Builder(call.context)
+    builder.insertion = ir.InsertionPoint(call)
+    for place, operand in enumerate(call.operands):
+        name = _text(operand)
+        if name is not None:
+            place_of_address = {"global_name": builder.attribute(f'@"{_address(call, name)}"')}
+            constant = builder.type(f"!llvm.ptr<{_CONSTANT_MEMORY}>")
+            where = builder.value("llvm.mlir.addressof", (), constant, call.location, place_of_address)
+            call.operands[place] = builder.value("llvm.load", (where,), operand.type, call.location)
+
+
+def _text(operand: Any) -> str | None:
+    """The name of the text whose address is passed."""
+    address = operand.owner.operation
+    if address.name != "llvm.getelementptr":
+        return None
+    text = address.operands[0].owner.operation
+    return str(bindings.mlir().FlatSymbolRefAttr(text.attributes["global_name"]).value)
+
+
+def _address(call: Any, text: str) -> str:
+    """A variable that holds the address of a text. LLVM must not look into it, so it says that others may set it."""
+    ir = bindings.mlir()
+    device = call.parent.parent
+    name = f"{text}_address"
+    body = device.regions[0].blocks[0]
+    if all(other.attributes["sym_name"].value != name for other in body.operations):
+        written = ir.Module.parse(
+            f'llvm.mlir.global internal constant @"{text}"() : i8\n'
+            f'llvm.mlir.global internal @"{name}"() {{addr_space = {_CONSTANT_MEMORY} : i32, externally_initialized}}'
+            f' : !llvm.ptr {{\n  %0 = llvm.mlir.addressof @"{text}" : !llvm.ptr\n  llvm.return %0 : !llvm.ptr\n}}'
+        )
+        list(written.body.operations)[1].operation.clone(ir.InsertionPoint.at_block_begin(body))
+    return name
+
+
+# The call -------------------------------------------------------------------------------------------------------------
+def _share(function: Any, calls: list[Any]) -> None:
+    ir = bindings.mlir()
+    builder = Builder(function.context)
+    own = list(_own(calls))
+    last = list(function.regions[0].blocks)[-1]
+    types = [calls[0].operands[place].type for place in own]
+    shared = last.create_after(*types, arg_locs=[calls[0].location] * len(own))
+    arguments = dict(zip(own, shared.arguments, strict=True))
+    with ir.InsertionPoint(shared):
+        given = [arguments.get(place) or _again(operand) for place, operand in enumerate(calls[0].operands)]
+        call = calls[0].clone()
+    for place, argument in enumerate(given):
+        call.operands[place] = argument
+    builder.insertion = ir.InsertionPoint(shared)
+    builder.operation("llvm.unreachable", (), (), calls[0].location)
+    for failed in calls:
+        end = list(failed.operation.block.operations)[-1].operation
+        brought = [failed.operands[place] for place in own]
+        with failed.location:
+            ir.Operation.create("llvm.br", operands=brought, successors=[shared], ip=ir.InsertionPoint(end))
+        end.erase()
+        failed.erase()
+
+
+def _own(calls: list[Any]) -> Iterator[int]:
+    """The places of arguments that differ between the calls."""
+    for place in range(len(calls[0].operands)):
+        if len({_meaning(call.operands[place]) for call in calls}) > 1:
+            yield place
+
+
+def _meaning(operand: Any) -> str:
+    """The text of the constant, or of the variable that is read."""
+    operation = operand.owner.operation
+    attributes = operation.operands[0].owner.attributes if operation.operands else operation.attributes
+    return str(attributes["global_name" if operation.operands else "value"])
+
+
+def _again(operand: Any) -> Any:
+    """The same constant, or the same variable, read where it is needed."""
+    operation = operand.owner.operation
+    copies = [_again(source) for source in operation.operands]
+    copy = operation.clone()
+    for place, source in enumerate(copies):
+        copy.operands[place] = source
+    return copy.result

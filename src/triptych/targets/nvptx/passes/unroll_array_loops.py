@@ -1,0 +1,54 @@
+"""Pass `unroll-array-loops`: loops that pick elements of a private array by their counter are written out.
+
+Registers have no addresses: an array stays in them only while every index is a constant. One index that is not sends
+the array to memory, which is hundreds of times as slow, so this is worth any number of instructions within reason.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.modules import operations_named
+from triptych.simt.loop_hints import CARRIED
+from triptych.simt.operations import constant_of, defining_op
+from triptych.targets.nvptx.analysis.kernels import kernels
+
+ARRAYS = frozenset({"llvm.alloca"})
+"""What private arrays are made by."""
+MOST_TURNS = 256
+"""Longer loops would become more code than an instruction cache holds."""
+_WRITTEN_OUT = "#llvm.loop_annotation<unroll = <full = true>>"
+
+
+def unroll_array_loops(module: Any) -> None:
+    """Mark the loops around every access whose index is not a constant; a program's own hint is respected."""
+    annotation = bindings.mlir().Attribute.parse(_WRITTEN_OUT, context=module.context)
+    for kernel in kernels(module):
+        for address in operations_named(kernel, "llvm.getelementptr"):
+            if len(address.operands) > 1 and _is_private(address.operands[0]):
+                for loop in _loops_around(address):
+                    if CARRIED not in loop.attributes and _turns(loop) <= MOST_TURNS:
+                        loop.attributes[CARRIED] = annotation
+
+
+def _is_private(pointer: Any) -> bool:
+    made_by = defining_op(pointer)
+    return made_by is not None and made_by.name in ARRAYS
+
+
+def _loops_around(operation: Any) -> list[Any]:
+    found = []
+    around = operation.parent
+    while around is not None and around.name != "gpu.func":
+        found += [around.operation] if around.name == "scf.for" else []
+        around = around.parent
+    return found
+
+
+def _turns(loop: Any) -> int:
+    """How often it runs; more than any limit when only the run knows."""
+    start, stop, step = (constant_of(loop.operands[i]) for i in range(3))
+    if start is None or stop is None or not step:
+        return MOST_TURNS + 1
+    return max(0, -(-(stop - start) // step))

@@ -1,0 +1,1 @@
+"""What a compiled kernel takes of a GPU, and what makes it slow."""

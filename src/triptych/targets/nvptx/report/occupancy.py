@@ -1,0 +1,99 @@
+"""What each kernel of a program takes of a GPU and how many of its blocks fit, for people and for tools to read.
+
+Input: the traced kernels and the assembler's report. Output: one `Usage` for each kernel.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.launch import launches
+from triptych.simt.operations import constant_of
+from triptych.support.source import Span
+from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.report.coalescing import Narrow, narrow_accesses
+from triptych.targets.nvptx.report.resources import Resources, occupancy
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One kernel: its resources, its launch as far as it is known here, and what follows from both."""
+
+    resources: Resources
+    threads: int | None
+    """Of a block; None when only the launch knows."""
+    launch_shared: int | None
+    """Bytes of shared memory that the launch adds; None when only it knows."""
+    occupancy: Mapping[str, int]
+    """By architecture, blocks that a multiprocessor holds at once; for others than the one that the code is for, with
+    as many registers as there."""
+    narrow: tuple[Narrow, ...]
+    """Accesses to global memory that could be wider."""
+
+
+def usages(module: Any, resources: Mapping[str, Resources]) -> dict[str, Usage]:
+    """The kernels of a traced module by their names."""
+    bytes_of = {launch.kernel: constant_of(launch.shared_bytes) for launch in launches(module)}
+    found: dict[str, Usage] = {}
+    for kernel in kernels(module):
+        name = kernel.attributes["sym_name"].value
+        if name in resources:
+            threads, shared = _threads(kernel), bytes_of.get(name)
+            found[name] = Usage(
+                resources[name],
+                threads,
+                shared,
+                _occupancies(resources[name], threads, shared),
+                narrow_accesses(kernel),
+            )
+    return found
+
+
+def usage_table(found: Mapping[str, Usage]) -> str:
+    """The kernels as rows, then what could be better, with its line."""
+    heads = ("kernel", "arch", "registers", "shared", "stack", "spilled", "barriers", "threads", "blocks at once")
+    rows = [heads, *(_row(usage) for usage in found.values())]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    for usage in found.values():
+        others = ", ".join(f"{name} {blocks}" for name, blocks in usage.occupancy.items())
+        lines += [f"{usage.resources.kernel}: blocks at once by architecture: {others}"] if others else []
+        lines += [f"{_where(narrow.span)}: {narrow}" for narrow in usage.narrow]
+    return "\n".join(lines)
+
+
+def _where(span: Span | None) -> str:
+    return f"{span.file}:{span.line}" if span else "?"
+
+
+def _row(usage: Usage) -> tuple[str, ...]:
+    used = usage.resources
+    shared = "launch" if usage.launch_shared is None else str(used.shared + usage.launch_shared)
+    return (
+        used.kernel,
+        used.architecture,
+        str(used.registers),
+        shared,
+        str(used.stack),
+        str(used.spill_stores + used.spill_loads),
+        str(used.barriers),
+        "launch" if usage.threads is None else str(usage.threads),
+        str(usage.occupancy.get(used.architecture, "launch")),
+    )
+
+
+def _occupancies(used: Resources, threads: int | None, shared: int | None) -> dict[str, int]:
+    if threads is None or shared is None:
+        return {}
+    return {name: occupancy(used, each, threads, shared) for name, each in ARCHITECTURES.items()}
+
+
+def _threads(kernel: Any) -> int | None:
+    if "known_block_size" not in kernel.attributes:
+        return None
+    return math.prod(map(int, bindings.mlir().DenseI32ArrayAttr(kernel.attributes["known_block_size"])))

@@ -1,0 +1,124 @@
+"""The NVIDIA target's loader: a program that launches its kernels through the driver, once it is called.
+
+Compiling needs no GPU, so nothing here happens before the first call: then the host program is loaded, and the cubin
+into the context of the GPU that the tensors are on. Without a driver the call is an error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+from triptych.boundary import for_user
+from triptych.objectstage.call import load_host
+from triptych.objectstage.launch_code import LaunchRecord
+from triptych.stages import Compiled, Leaf, Loaded
+from triptych.support.dlpack import GPU
+from triptych.support.runtime_errors import ArgumentCountError
+from triptych.support.streams import current_stream, stream_handle
+from triptych.support.tensor_errors import ArgumentTensorError
+from triptych.targets.nvptx.errors import NoGpuError
+from triptych.targets.nvptx.runtime.driver import Driver, find_driver
+
+
+def load(compiled: Compiled) -> Loaded:
+    """A function that launches. It takes one keyword beside the program's own arguments, `stream`."""
+    program = cache(lambda: _Program(compiled, _driver(compiled)))
+
+    def call(*args: Any, stream: Any = None) -> Any:
+        try:
+            return program().call(args, stream)
+        except Exception as error:
+            for_user(error)
+            raise
+
+    if all(leaf.memory is None for leaf in compiled.lowered.traced.parameters):
+        return Loaded(compiled, call)
+    return Loaded(compiled, call, lambda *args: program().attempt(args), lambda kind: program().reads(kind))
+
+
+def _driver(compiled: Compiled) -> Driver:
+    found = find_driver()
+    if found is None:
+        raise NoGpuError(
+            f"{compiled.lowered.traced.name} is compiled for an NVIDIA GPU and cannot be called here",
+            found="no NVIDIA driver",
+            instead="target='cpu', or a look at `__ptx__`, `__sass__` and `resources`",
+        )
+    return found
+
+
+class _Program:
+    """A program with its host function compiled, and its kernels in every context that it has been called in."""
+
+    def __init__(self, compiled: Compiled, driver: Driver) -> None:
+        traced = compiled.lowered.traced
+        self._name = traced.name
+        self._parameters = traced.parameters
+        self._cubin = compiled.artifact
+        self._kernels = compiled.lowered.kernels
+        self._driver = driver
+        self._launch = driver.launch_address()
+        self._host = load_host(compiled)
+        self._loaded: dict[int, ctypes.Array[ctypes.c_void_p]] = {}
+
+    def call(self, args: Sequence[Any], stream: Any) -> Any:
+        if len(args) != len(self._parameters):
+            raise _miscounted(self._name, len(args), len(self._parameters))
+        return self._run(self._host.call, args, stream)
+
+    def attempt(self, args: Sequence[Any]) -> Any:
+        """As `Loaded.attempt`: the host function decides which tensors it was compiled for."""
+        return NotImplemented if self._host.attempt is None else self._run(self._host.attempt, args, None)
+
+    def reads(self, kind: type) -> bool:
+        return self._host.reads is not None and self._host.reads(kind)
+
+    def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: Any) -> Any:
+        device = _device(self._parameters, args)
+        kernels = self._in_context(self._driver.enter(device))
+        handle = current_stream(device) if stream is None else stream_handle(stream)
+        record = LaunchRecord(self._launch, handle, ctypes.addressof(kernels), 0, 0)
+        result = host(*args, ctypes.addressof(record))
+        if record.status:
+            raise self._driver.error(f"the kernel {self._kernels[record.failed]} could not be launched", record.status)
+        return result
+
+    def _in_context(self, context: int) -> ctypes.Array[ctypes.c_void_p]:
+        """The handles of the kernels in a context, which is the current one."""
+        if context not in self._loaded:
+            functions = self._driver.load(self._cubin, self._kernels)
+            self._loaded[context] = (ctypes.c_void_p * max(len(functions), 1))(*functions)
+        return self._loaded[context]
+
+
+def _device(parameters: Sequence[Leaf], args: Sequence[Any]) -> int | None:
+    """The number of the GPU that the tensors are on. What else is wrong with tensors, compiled code finds out."""
+    first: tuple[int, str] | None = None
+    for leaf, value in zip(parameters, args, strict=True):
+        if leaf.memory is not None and hasattr(type(value), "__dlpack_device__"):
+            kind, number = value.__dlpack_device__()
+            if kind == GPU:
+                first = first or (int(number), leaf.path)
+                if first[0] != number:
+                    raise _parted(*first, int(number), leaf.path)
+    return None if first is None else first[0]
+
+
+def _parted(first: int, path: str, other: int, other_path: str) -> ArgumentTensorError:
+    return ArgumentTensorError(
+        "the tensors of one call are on different GPUs",
+        found=f"{path} on GPU {first}, {other_path} on GPU {other}",
+        expected="tensors on one GPU, which runs the kernels",
+        instead=f"a copy of {other_path} on GPU {first}; PyTorch: {other_path}.to('cuda:{first}')",
+    )
+
+
+def _miscounted(name: str, given: int, wanted: int) -> ArgumentCountError:
+    plural = "" if wanted == 1 else "s"
+    verb = "was" if given == 1 else "were"
+    return ArgumentCountError(
+        f"{name}() takes {wanted} argument{plural} but {given} {verb} given", found=str(given), expected=str(wanted)
+    )

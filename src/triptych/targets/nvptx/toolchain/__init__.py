@@ -1,0 +1,1 @@
+"""The programs of NVIDIA that assemble and disassemble."""

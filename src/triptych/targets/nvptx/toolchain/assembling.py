@@ -1,0 +1,23 @@
+"""PTX to a cubin, by the assembler that the settings name or the first one that is installed."""
+
+from __future__ import annotations
+
+from triptych.support.config import config
+from triptych.targets.nvptx.toolchain.assembler import Assembler
+from triptych.targets.nvptx.toolchain.locate import missing
+from triptych.targets.nvptx.toolchain.nvjitlink import NvJitLink
+from triptych.targets.nvptx.toolchain.ptxas import Ptxas
+
+ASSEMBLERS: tuple[Assembler, ...] = (NvJitLink(), Ptxas())
+
+
+def find_assembler() -> Assembler:
+    """The assembler to use now."""
+    wanted = config().assembler
+    known = {assembler.name: assembler for assembler in ASSEMBLERS}
+    candidates = [known[wanted.lower()]] if wanted else list(ASSEMBLERS)
+    for assembler in candidates:
+        if assembler.version() is not None:
+            return assembler
+    extra = "cuda-tools" if wanted == "ptxas" else "cuda"
+    raise missing(f"an assembler ({' or '.join(a.name for a in candidates)})", extra)
