@@ -74,7 +74,7 @@ PROMISES = (
     Promise("trunc", "whole number toward zero", "all", -1e9, 1e9, 0, math.trunc),
     Promise("roundeven", "nearest whole number, ties to even", "all", -1e9, 1e9, 0, round),
     Promise("round", "nearest whole number, ties away from zero", "all", -1e9, 1e9, 0, lambda x: _away(x)),
-    Promise("absf", "without sign", "all", -LARGE, LARGE, 0, abs),
+    Promise("absf", "absolute value", "all", -LARGE, LARGE, 0, abs),
     Promise("neg", "opposite sign", "all", -LARGE, LARGE, 0, lambda x: -x),
 )
 
