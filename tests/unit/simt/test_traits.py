@@ -24,7 +24,6 @@ PACKAGE = Path(__file__).resolve().parents[3] / "src" / "triptych"
 EMITTING = ("cute/**/*.py", "metastage/**/*.py", "atoms/operations.py", "simt/dialect.py")
 NAME = re.compile(r'"((?:simt|tile|gpu|llvm|scf|cf|ub)\.[a-z][\w.]*)"')
 NOT_IN_KERNELS = {
-    "gpu.launch_func",  # the host's
     "scf.execute_region",  # while tracing, until it is known what a loop or branch carries
     *("llvm.fptosi.sat", "llvm.fptoui.sat"),  # intrinsics
 }
