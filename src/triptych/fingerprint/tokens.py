@@ -6,6 +6,7 @@ once, so cycles end and the token grows with the program, not with the number of
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from functools import cached_property, partial
@@ -201,6 +202,8 @@ class Walk:
 
     def _dict(self, value: dict[object, object]) -> Token:
         """In order: iterating shows it."""
+        if value is sys.modules:  # every module of the process: known by name
+            return ("global", "sys", "modules")
         return self._once(value, lambda: ("dict", *self._pairs(value)))
 
     def _pairs(self, value: dict[object, object] | MappingProxyType[object, object]) -> tuple[Token, ...]:

@@ -155,6 +155,13 @@ def test_a_hook_of_ours_does_not_make_sys_a_users_module(monkeypatch: pytest.Mon
     assert releases.release("sys") == "python"
 
 
+def test_all_modules_of_the_process_are_known_by_name() -> None:
+    """Reading them would take minutes where many are loaded, and none of them is what a program means."""
+    walk = Walk()
+    assert walk.value({"all": sys.modules}) == Walk().value({"all": sys.modules})
+    assert len(walk.changeable) == 1
+
+
 SAME: list[Callable[[], object]] = [
     lambda: NAN,
     lambda: Frozen(1, triple),
