@@ -96,7 +96,7 @@ def _attribute(error: Any, at: TracebackType, span: Span) -> TriptychError | Non
     if isinstance(error.obj, tuple) and error.name in _COORDINATES:
         index = _COORDINATES[error.name]
         instead = f"`[{index}]`, as in `cute.arch.thread_idx()[{index}]`: the three numbers are a tuple"
-    elif error.obj is None:
+    elif error.obj is None and "'NoneType'" in str(error):  # without an object of its own it says nothing of None
         instead = _NOTHING
     elif isinstance(error.obj, ModuleType) and error.obj.__name__.startswith("triptych."):
         return missing_attribute(f"module {error.obj.__name__!r}", error.name, MODULES, dir(error.obj), span=span)

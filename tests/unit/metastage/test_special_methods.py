@@ -160,3 +160,21 @@ def everything(n: tt.Int32) -> Any:
 def test_control_flow_in_special_methods_is_the_program_s(n: int) -> None:
     plain: Callable[..., Any] = everything
     assert tt.jit(everything)(n) == plain(n)
+
+
+def test_an_attribute_without_a_setter_is_no_matter_of_none() -> None:
+    """An AttributeError that carries no object has None in its place."""
+
+    class Fixed:
+        @property
+        def v(self) -> int:
+            return 1
+
+    @tt.jit
+    def f(x: tt.Int32) -> Any:
+        Fixed().v = 2  # type: ignore[misc]
+        return x
+
+    with pytest.raises(AttributeError, match="has no setter") as caught:
+        f(1)
+    assert "None" not in str(caught.value)
