@@ -1,4 +1,4 @@
-"""The machine code of every example and kernel of the suite, as digests: what did a change of the compiler change?
+"""The machine code of every program of `every_kernel`, as digests: what did a change of the compiler change?
 
     python -m benchmarks.digests --write before.json     digest and instruction count of every program and target
     python -m benchmarks.digests --against before.json   compare: same or different, and the instructions of both
@@ -15,22 +15,16 @@ import json
 import re
 import sys
 import warnings
-from collections.abc import Callable
 from contextlib import redirect_stdout
-from functools import partial
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
-import triptych as tt
-from tests.differential.kernel_suite.catalogue import CASES
-from tests.differential.kernel_suite.recording import compilations, compiled_for
-from tests.unit.targets.nvptx.programs import EXAMPLES, MATRICES
-from triptych.compiling import compiled_function
+from benchmarks.every_kernel import ROWS, Compilation
+
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.nvptx.errors import ArchitectureError
 
-TARGETS = ("cpu", "sm_80", "sm_90a", "sm_120a")
+TARGETS = ("cpu", "nvptx:sm_80", "nvptx:sm_90a", "nvptx:sm_120a")
 _LABEL_OR_DIRECTIVE = re.compile(r"^\s*([.@{}()/#]|$)|:\s*$|^\S+:")
 _FILE_NAMES = re.compile(r'"[^"\n]*"|//.*$|#.*$|^\s*\.size.*$', re.MULTILINE)
 
@@ -38,34 +32,12 @@ Record = dict[str, dict[str, tuple[str, int]]]
 """By row and target: a digest and the number of instructions."""
 
 
-def _example(make: Callable[[], tuple[Any, tuple[Any, ...]]]) -> list[Callable[[str], Any]]:
-    function, arguments = make()
-
-    def compiled(target: str) -> Any:
-        return tt.compile(function, *arguments, target=target if target == "cpu" else f"nvptx:{target}")
-
-    return [compiled]
-
-
-def _case(run: Callable[[], None]) -> list[Callable[[str], Any]]:
-    def compiled(job: Any, target: str) -> Any:
-        return compiled_function(job) if target == "cpu" else compiled_for(job, target)
-
-    return [partial(compiled, job) for job in compilations(run)]
-
-
-ROWS: dict[str, Callable[[], list[Callable[[str], Any]]]] = {
-    **{f"example: {name}": partial(_example, make) for name, make in {**EXAMPLES, **MATRICES}.items()},
-    **{f"suite: {name}": partial(_case, run) for name, run in CASES.items()},
-}
-
-
 def instructions(text: str) -> int:
     """Lines of assembly that are neither labels nor directives."""
     return sum(not _LABEL_OR_DIRECTIVE.search(line) for line in text.splitlines())
 
 
-def measured(programs: list[Callable[[str], Any]], target: str) -> tuple[str, int]:
+def measured(programs: list[Compilation], target: str) -> tuple[str, int]:
     """Of all programs of a row: names of files and places in them do not count."""
     digest, count = hashlib.sha256(), 0
     for program in programs:
@@ -106,7 +78,7 @@ def compare(before: Record, after: Record) -> None:
             else:
                 different += 1
                 change = 100 * (count - old_count) / max(old_count, 1)
-                print(f"{name:58} {target:8} {old_count:7} -> {count:7} instructions ({change:+.1f} %)")
+                print(f"{name:58} {target:13} {old_count:7} -> {count:7} instructions ({change:+.1f} %)")
     print(f"{same} same, {different} different")
 
 

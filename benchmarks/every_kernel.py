@@ -31,12 +31,12 @@ from triptych.targets.nvptx.errors import ArchitectureError
 
 LACKING, REFUSED = "-", "refused"
 Compilation = Callable[[str], Any]
-"""Compiles a program for an architecture."""
+"""Compiles a program for a target, by its name."""
 
 
 def _program(function: Any, arguments: Iterable[Any]) -> Compilation:
     given = tuple(arguments)
-    return lambda architecture: tt.compile(function, *given, target=f"nvptx:{architecture}")
+    return lambda target: tt.compile(function, *given, target=target)
 
 
 def _example(make: Callable[[], tuple[Any, tuple[Any, ...]]]) -> Callable[[], list[Compilation]]:
@@ -63,7 +63,7 @@ def cell(programs: Sequence[Compilation], architecture: str) -> str:
     registers, spilled, problem = 0, 0, ""
     for program in programs:
         try:
-            used = program(architecture).resources.values()
+            used = program(f"nvptx:{architecture}").resources.values()
         except ArchitectureError:
             problem = problem or LACKING
             continue

@@ -22,4 +22,4 @@ ARCHITECTURE = "sm_90"
 def test_kernel_computes_what_numpy_computes(name: str) -> None:
     jobs = compilations(CASES[name])
     for job in jobs if HAS_ASSEMBLER else []:
-        assert compiled_for(job, ARCHITECTURE).resources, job.function
+        assert compiled_for(job, f"nvptx:{ARCHITECTURE}").resources, job.function

@@ -24,6 +24,6 @@ def compilations(run: Callable[[], None]) -> list[Job]:
     return jobs
 
 
-def compiled_for(job: Job, architecture: str) -> CompiledFunction:
-    """The same for a GPU."""
-    return compiled_function(replace(job, target=find_target(f"nvptx:{architecture}")))
+def compiled_for(job: Job, target: str) -> CompiledFunction:
+    """The same for another target, by its name."""
+    return compiled_function(replace(job, target=find_target(target)))

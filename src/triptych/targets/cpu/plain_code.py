@@ -9,6 +9,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.checks import ERROR_ATTRIBUTE, check_attributes
 from triptych.support.runtime_errors import CompiledCodeError
 from triptych.targets.cpu.calling.abi import STOPPING
+from triptych.targets.cpu.memory_sizes import ALIGNMENT
 
 _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
 
@@ -46,6 +47,11 @@ class PlainCode:
         if kind == "index":
             return self.value("arith.constant", (), kind, {"value": self.attribute(f"{value} : index")})
         return self.value("arith.constant", (), kind, {"value": self.builder.integer(kind, value)})
+
+    def padded(self, size: Any) -> Any:
+        """`memory_sizes.padded` of a number (i64) that is known at run time."""
+        more = self.value("arith.addi", (size, self.constant(ALIGNMENT - 1, "i64")), "i64")
+        return self.value("arith.andi", (more, self.constant(-ALIGNMENT, "i64")), "i64")
 
     def compare(self, predicate: str, left: Any, right: Any) -> Any:
         return self.compared(predicate, left, right, "i1")

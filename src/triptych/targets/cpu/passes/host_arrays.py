@@ -16,13 +16,11 @@ from triptych.ir.modules import callee, graft, operations_named, symbols
 from triptych.ir.signature import signature_of
 from triptych.simt.operations import array_size
 from triptych.support.kernel_errors import BlockMemoryError
+from triptych.targets.cpu.memory_sizes import ALIGNMENT, STACK_BYTES, padded
 from triptych.targets.cpu.plain_code import PlainCode
 from triptych.targets.cpu.runtime.system import ALLOCATE
 
-STACK_BYTES = 1 << 16
-"""What the arrays of a host function may take of a stack: threads may have 256 KiB."""
 ARRAYS = frozenset({"llvm.alloca"})
-_ALIGNMENT = 64
 _DECLARATIONS = f"""
 llvm.func @{ALLOCATE}(i64, i64) -> (!llvm.ptr {{llvm.noalias}})
 llvm.func @free(!llvm.ptr)
@@ -65,8 +63,8 @@ def _allocate(arrays: Sequence[Any]) -> None:
     """All of them before the first check: what leaves there gives all of them back."""
     code = PlainCode(Builder(arrays[0].context), arrays[0].location)
     code.builder.insertion = bindings.mlir().InsertionPoint(arrays[0])
-    sizes = [-(-array_size(array) // _ALIGNMENT) * _ALIGNMENT for array in arrays]
-    alignment = code.constant(_ALIGNMENT, "i64")
+    sizes = [padded(array_size(array)) for array in arrays]
+    alignment = code.constant(ALIGNMENT, "i64")
     calls = [code.call(ALLOCATE, (alignment, code.constant(size, "i64")), ["!llvm.ptr"]) for size in sizes]
     for array, size, call in zip(arrays, sizes, calls, strict=True):
         _check(code, array, size, call.result)

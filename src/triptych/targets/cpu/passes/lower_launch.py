@@ -188,9 +188,8 @@ def _total(code: _Code, grid: Sequence[Any], launch: Any) -> Any:
 
 def _memory(code: _Code, own: int, shared: Any, facts: Mapping[str, Any]) -> Any:
     """The bytes that a block needs, shared memory and its own; more than the limit is refused."""
-    more = code.value("arith.addi", (code.value("arith.extui", (shared,), "i64"), code.constant(63, "i64")), "i64")
-    whole = code.value("arith.andi", (more, code.constant(-64, "i64")), "i64")
-    memory = code.value("arith.addi", (whole, code.constant(own, "i64")), "i64")
+    before = code.padded(code.value("arith.extui", (shared,), "i64"))
+    memory = code.value("arith.addi", (before, code.constant(own, "i64")), "i64")
     fits = code.compare("ule", memory, code.constant(MOST_BYTES, "i64"))
     title = f"a block of this kernel needs more than {MOST_BYTES >> 20} MiB of memory"
     code.check(fits, BlockMemoryError, title, **facts)

@@ -10,11 +10,9 @@ from typing import Any
 
 from triptych.simt.operations import element_size
 from triptych.targets.cpu.calling.abi import BLOCK_MEMORY
+from triptych.targets.cpu.memory_sizes import STACK_BYTES, padded
 from triptych.targets.cpu.simt.code import Code
-from triptych.targets.cpu.simt.function_memory import ALIGNMENT, FunctionMemory, insert_here
-
-STACK_BYTES = 1 << 16
-"""What a block may keep on the stack of whoever calls: threads may have 256 KiB."""
+from triptych.targets.cpu.simt.function_memory import FunctionMemory, insert_here
 
 
 class BlockMemory(FunctionMemory):
@@ -27,14 +25,12 @@ class BlockMemory(FunctionMemory):
         self.shared: Any | None = None
         self._arena_start = code.constant(0, "i64")
         if shared_bytes is not None:
-            wide = code.value("arith.extui", (shared_bytes,), "i64")
-            more = code.value("arith.addi", (wide, code.constant(ALIGNMENT - 1, "i64")), "i64")
             self.shared = self._part(self._arena_start)
-            self._arena_start = code.value("arith.andi", (more, code.constant(-ALIGNMENT, "i64")), "i64")
+            self._arena_start = code.padded(code.value("arith.extui", (shared_bytes,), "i64"))
         self._after_start = insert_here(code)
 
     def allocate(self, kind: str, count: int, attributes: dict[str, Any] | None = None) -> Any:
-        size = -(-element_size(kind) * count // ALIGNMENT) * ALIGNMENT
+        size = padded(element_size(kind) * count)
         if self._stack_bytes + size <= STACK_BYTES:
             self._stack_bytes += size
             return super().allocate(kind, count, attributes)

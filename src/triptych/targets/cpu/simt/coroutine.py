@@ -17,6 +17,7 @@ from triptych.simt.traits import traits
 from triptych.support.kernel_errors import DeadlockError
 from triptych.support.warps import WARP
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
+from triptych.targets.cpu.memory_sizes import padded
 from triptych.targets.cpu.simt.barrier_state import (
     ENDED,
     LIVE_THREADS,
@@ -32,7 +33,6 @@ from triptych.targets.cpu.simt.barrier_state import (
     when,
 )
 from triptych.targets.cpu.simt.code import Code
-from triptych.targets.cpu.simt.function_memory import ALIGNMENT
 from triptych.targets.cpu.simt.launch_frame import LaunchFrame
 from triptych.targets.cpu.simt.warp import Position
 from triptych.targets.cpu.simt.warp_coroutine import WarpCoroutine
@@ -57,7 +57,7 @@ class CoroutineKernel:
     def _blocks(self, warp: WarpCoroutine, context_bytes: int) -> None:
         code = self._code
         frame = LaunchFrame(self._kernel, self._module, code)
-        size = -(-max(context_bytes, 1) // ALIGNMENT) * ALIGNMENT * MOST_WARPS
+        size = padded(max(context_bytes, 1)) * MOST_WARPS
         context = frame.memory.allocate("i8", size)
         words = frame.memory.allocate(f"!llvm.array<{STATE_WORDS} x i32>", 1)
         handles = frame.memory.allocate("!llvm.ptr", MOST_WARPS)

@@ -7,9 +7,8 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE
+from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.simt.code import Code
-
-ALIGNMENT = 64
 
 
 def insert_here(code: Code) -> Any:

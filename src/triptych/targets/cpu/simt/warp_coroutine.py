@@ -17,6 +17,7 @@ from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.support.kernel_errors import DivergentBarrierError
 from triptych.support.warps import WARP
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
+from triptych.targets.cpu.memory_sizes import padded
 from triptych.targets.cpu.simt.barrier_state import (
     ARRIVED,
     BARRIER_COUNT,
@@ -35,7 +36,7 @@ from triptych.targets.cpu.simt.barrier_state import (
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.collectives import first_of
 from triptych.targets.cpu.simt.environment import Arrays
-from triptych.targets.cpu.simt.function_memory import ALIGNMENT, FunctionMemory
+from triptych.targets.cpu.simt.function_memory import FunctionMemory
 from triptych.targets.cpu.simt.launch_frame import known_block
 from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
@@ -114,7 +115,7 @@ class WarpCoroutine(Arrays):
 
     def _take(self, size: int) -> int:
         start = self._bytes
-        self._bytes += -(-size // ALIGNMENT) * ALIGNMENT
+        self._bytes += padded(size)
         return start
 
     def fault(self, warp: Warp, thread: Any) -> None:
