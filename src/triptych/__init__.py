@@ -15,8 +15,8 @@ __version__ = "0.1.0"
 _NAMES = LazyNames(
     __name__,
     {
-        "triptych.cute.address_spaces": "AddressSpace",
-        "triptych.cute.math_arithmetic": "max=max_of min=min_of",
+        "triptych.cute.memory.address_spaces": "AddressSpace",
+        "triptych.cute.mathematics.arithmetic": "max=max_of min=min_of",
         "triptych.cutlass_dsl": "dsl_user_op for_generate yield_out",
         "triptych.dsl": "DSL",
         "triptych.jitting": "JitFunction compile jit kernel",

@@ -10,7 +10,7 @@ from triptych import pipeline as pipeline
 from triptych import testing as testing
 from triptych import torch as torch
 from triptych import utils as utils
-from triptych.cute.address_spaces import AddressSpace as AddressSpace
+from triptych.cute.memory.address_spaces import AddressSpace as AddressSpace
 from triptych.metastage.scalars import BFloat16 as BFloat16
 from triptych.metastage.scalars import Boolean as Boolean
 from triptych.metastage.binding_time import Constexpr as Constexpr
@@ -52,8 +52,8 @@ from triptych.metastage.binding_time import dynamic_expr as dynamic_expr
 from triptych.cutlass_dsl import for_generate as for_generate
 from triptych.jitting import jit as jit
 from triptych.jitting import kernel as kernel
-from triptych.cute.math_arithmetic import max_of as max
-from triptych.cute.math_arithmetic import min_of as min
+from triptych.cute.mathematics.arithmetic import max_of as max
+from triptych.cute.mathematics.arithmetic import min_of as min
 from triptych.metastage.printing import printf as printf
 from triptych.metastage.binding_time import Range as range
 from triptych.metastage.binding_time import range_constexpr as range_constexpr

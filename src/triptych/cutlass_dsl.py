@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
 from triptych.cute.current_trace import tracing
-from triptych.cute.vectors import vector_type
+from triptych.cute.tensor_ssa.vectors import vector_type
 from triptych.metastage.kernel_arguments import flatten
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place

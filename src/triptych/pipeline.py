@@ -6,9 +6,9 @@ and those of the tensor memory accelerator) are not here.
 
 from __future__ import annotations
 
-from triptych.cute.async_copy_pipelines import Agent, CooperativeGroup, PipelineCpAsync
-from triptych.cute.named_barriers import NamedBarrier, arrive, sync
-from triptych.cute.pipeline_states import PipelineState, PipelineUserType, make_pipeline_state
+from triptych.cute.pipeline.async_copy_pipeline import Agent, CooperativeGroup, PipelineCpAsync
+from triptych.cute.pipeline.named_barriers import NamedBarrier, arrive, sync
+from triptych.cute.pipeline.states import PipelineState, PipelineUserType, make_pipeline_state
 
 __all__ = [
     "Agent",

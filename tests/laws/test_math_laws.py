@@ -13,7 +13,7 @@ import triptych as tt
 from tests.support.mathematics import PROMISES, Promise, ulps
 from tests.support.tensor_values import evaluated
 from triptych.cute import math as cute_math
-from triptych.cute.tensor_ssa import TensorSSA
+from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.metastage.scalars import Numeric
 
 each = pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.name)

@@ -15,7 +15,7 @@ import triptych as tt
 from tests.unit.cute.launched import run
 from triptych import cute
 from triptych.cute.current_trace import tracing
-from triptych.cute.memory_access import accessed
+from triptych.cute.memory.access import accessed
 from triptych.metastage.scalars import Int64
 
 THREADS = 256

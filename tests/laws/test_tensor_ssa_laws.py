@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from tests.support.tensor_values import evaluated
-from triptych.cute.broadcasting import broadcast_positions, broadcast_shape
 from triptych.cute.errors import TensorShapeError
-from triptych.cute.tensor_ssa import TensorSSA
-from triptych.cute.tensor_ssa_reduction import ReductionOp, plan_reduction
+from triptych.cute.tensor_ssa.broadcasting import broadcast_positions, broadcast_shape
+from triptych.cute.tensor_ssa.reduction import ReductionOp, plan_reduction
+from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.metastage.scalars import Numeric
 
 ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod]

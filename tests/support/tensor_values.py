@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import triptych as tt
-from triptych.cute.tensor_ssa import TensorSSA
+from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.metastage.scalars import Numeric
 
 

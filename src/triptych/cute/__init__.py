@@ -11,49 +11,49 @@ from triptych.support.lazy_names import LazyNames
 _NAMES = LazyNames(
     __name__,
     {
-        "triptych.cute.address_spaces": "AddressSpace",
-        "triptych.cute.copy_atoms": "CopyAtom make_copy_atom",
-        "triptych.cute.copying": "copy copy_atom_call",
-        "triptych.cute.layout_questions": """
+        "triptych.cute.memory.address_spaces": "AddressSpace",
+        "triptych.cute.copies.atoms": "CopyAtom make_copy_atom",
+        "triptych.cute.copies.dispatch": "copy copy_atom_call",
+        "triptych.cute.tensors.layout_queries": """
             assume ceil_div cosize crd2idx depth elem_less idx2crd increment_coord is_congruent
             is_weakly_congruent leading_dim product product_each product_like rank round_up shape
             shape_div size size_in_bytes stride
         """,
-        "triptych.cute.math_functions": """
+        "triptych.cute.mathematics.functions": """
             acos asin atan atan2 cos erf exp exp2 log log10 log2 rsqrt sin sqrt tan tanh
         """,
-        "triptych.cute.matrix_products": "gemm mma_atom_call",
-        "triptych.cute.mma_atoms": "MmaAtom make_mma_atom",
-        "triptych.cute.plain_copies": "autovec_copy basic_copy basic_copy_if",
-        "triptych.cute.pointers": "Pointer make_ptr recast_ptr",
-        "triptych.cute.prefetching": "prefetch",
-        "triptych.cute.printing": "printf",
-        "triptych.cute.program_integers": "Coord Int IntTuple Shape Stride",
+        "triptych.cute.mma.gemm": "gemm mma_atom_call",
+        "triptych.cute.mma.atoms": "MmaAtom make_mma_atom",
+        "triptych.cute.copies.autovec": "autovec_copy basic_copy basic_copy_if",
+        "triptych.cute.memory.pointers": "Pointer make_ptr recast_ptr",
+        "triptych.cute.copies.prefetch": "prefetch",
+        "triptych.cute.tensors.printf": "printf",
+        "triptych.cute.dynamic.program_integers": "Coord Int IntTuple Shape Stride",
         "triptych.cute.runtime.fake_tensors": "sym_int sym_int32 sym_int64",
-        "triptych.cute.shared_memory": "SmemAllocator",
-        "triptych.cute.structs": "struct",
-        "triptych.cute.tensor_factories": """
+        "triptych.cute.memory.shared_memory": "SmemAllocator",
+        "triptych.cute.memory.structs": "struct",
+        "triptych.cute.tensors.factories": """
             make_fragment_like make_identity_tensor make_rmem_tensor make_rmem_tensor_like make_tensor recast_tensor
         """,
-        "triptych.cute.tensor_printing": "print_tensor",
-        "triptych.cute.tensor_ssa": "TensorSSA",
-        "triptych.cute.tensor_ssa_constructors": "empty_like full full_like ones_like zeros_like",
-        "triptych.cute.tensor_ssa_reduction": "ReductionOp",
-        "triptych.cute.tensor_ssa_selection": "all_ any_ where",
-        "triptych.cute.tensor_views": """
+        "triptych.cute.tensors.printing": "print_tensor",
+        "triptych.cute.tensor_ssa.value": "TensorSSA",
+        "triptych.cute.tensor_ssa.constructors": "empty_like full full_like ones_like zeros_like",
+        "triptych.cute.tensor_ssa.reduction": "ReductionOp",
+        "triptych.cute.tensor_ssa.selection": "all_ any_ where",
+        "triptych.cute.tensors.views": """
             append append_ones blocked_product coalesce complement composition dice domain_offset filter
             filter_zeros flat_divide flat_product flatten get group_modes local_partition local_tile
             logical_divide logical_product make_composed_layout make_identity_layout make_layout
             make_ordered_layout prepend raked_product repeat_like select slice_ slice_and_offset
             tile_to_shape tiled_divide tiled_product zipped_divide zipped_product
         """,
-        "triptych.cute.tensors": "Tensor",
-        "triptych.cute.tiled_copies": """
+        "triptych.cute.tensors.tensor": "Tensor",
+        "triptych.cute.copies.tiled": """
             ThrCopy TiledCopy make_cotiled_copy make_tiled_copy make_tiled_copy_A make_tiled_copy_B make_tiled_copy_C
             make_tiled_copy_C_atom make_tiled_copy_D make_tiled_copy_S make_tiled_copy_tv
         """,
-        "triptych.cute.tiled_mmas": "ThrMma TiledMma make_tiled_mma",
-        "triptych.cute.traced_integers": "checked_layouts realize traced_int trusted_int",
+        "triptych.cute.mma.tiled": "ThrMma TiledMma make_tiled_mma",
+        "triptych.cute.dynamic.traced_integers": "checked_layouts realize traced_int trusted_int",
         "triptych.jitting": "compile jit kernel",
         "triptych.layout": """
             ComposedLayout E Layout Swizzle SymInt Tile is_static left_inverse make_layout_image_mask

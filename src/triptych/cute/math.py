@@ -6,7 +6,7 @@ guide "Mathematics" states domains and accuracy.
 
 from __future__ import annotations
 
-from triptych.cute.math_arithmetic import (
+from triptych.cute.mathematics.arithmetic import (
     add,
     clamp,
     div,
@@ -21,8 +21,8 @@ from triptych.cute.math_arithmetic import (
     rem,
     sub,
 )
-from triptych.cute.math_emission import RoundingMode
-from triptych.cute.math_functions import (
+from triptych.cute.mathematics.emission import RoundingMode
+from triptych.cute.mathematics.functions import (
     acos,
     acosh,
     asin,
@@ -50,7 +50,7 @@ from triptych.cute.math_functions import (
     tan,
     tanh,
 )
-from triptych.cute.math_rounding import (
+from triptych.cute.mathematics.rounding import (
     abs,
     absf,
     absi,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from triptych.cute.timing import JitArguments, benchmark, get_workspace_count
-from triptych.cute.tuning import AutotunedFunction, autotune_jit, tune
+from triptych.cute.tuning.autotune import AutotunedFunction, autotune_jit, tune
+from triptych.cute.tuning.timing import JitArguments, benchmark, get_workspace_count
 
 __all__ = ["AutotunedFunction", "JitArguments", "autotune_jit", "benchmark", "get_workspace_count", "tune"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from triptych.cute.address_spaces import AddressSpace
-from triptych.cute.pointers import Pointer
-from triptych.cute.program_integers import Coord, Int, IntTuple, Shape, Stride
-from triptych.cute.tensors import Tensor
+from triptych.cute.dynamic.program_integers import Coord, Int, IntTuple, Shape, Stride
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.pointers import Pointer
+from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import ComposedLayout, Layout, SymInt, Tile
 from triptych.metastage.scalars import (
     BFloat16,

@@ -6,10 +6,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from triptych.cute.latex_pictures import print_latex, print_latex_tv
-from triptych.cute.layout_orders import LayoutEnum
+from triptych.cute.memory.shared_memory import SmemAllocator
 from triptych.cute.narrow_types import is_fp8_dtype
 from triptych.cute.shared_capacity import get_smem_capacity_in_bytes
-from triptych.cute.shared_memory import SmemAllocator
+from triptych.cute.tensors.layout_orders import LayoutEnum
 from triptych.support.forking import import_late
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from tests.differential.program import Program, loaded
 from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
 from triptych import cute
-from triptych.cute.shared_memory import SmemAllocator
+from triptych.cute.memory.shared_memory import SmemAllocator
 from triptych.support.config import override
 
 Arrays = Mapping[str, NDArray[np.generic]]

@@ -9,7 +9,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, Form, MatrixCopy
-from triptych.cute.copy_errors import CopyInstructionError
+from triptych.cute.copies.errors import CopyInstructionError
 from triptych.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync, warp
 from triptych.layout import Layout, parse
 

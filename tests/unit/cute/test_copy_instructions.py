@@ -16,7 +16,7 @@ from tests.ir.traced import traced_ir
 from tests.unit.cute.memory import aligned
 from triptych import cute
 from triptych.cute.arch.device import device_function, device_trace
-from triptych.cute.copy_errors import CopyAlignmentError, CopyLayoutError, CopyMemoryError
+from triptych.cute.copies.errors import CopyAlignmentError, CopyLayoutError, CopyMemoryError
 from triptych.cute.errors import TensorShapeError
 from triptych.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync, warp
 from triptych.cute.runtime import from_dlpack

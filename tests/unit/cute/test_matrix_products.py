@@ -16,7 +16,7 @@ from tests.unit.cute.memory import over
 from triptych import cute
 from triptych.cute.arch.errors import DeviceOnlyError
 from triptych.cute.errors import StaticTensorError
-from triptych.cute.mma_errors import MatrixOperandError, MatrixTilingError, RegisterPlaceError
+from triptych.cute.mma.errors import MatrixOperandError, MatrixTilingError, RegisterPlaceError
 from triptych.cute.nvgpu import MmaUniversalOp, warp
 from triptych.metastage.errors import OperandTypeError
 

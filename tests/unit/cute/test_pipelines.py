@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych import cute, pipeline
-from triptych.cute import async_copy_pipelines, nvgpu
-from triptych.cute.pipeline_errors import PipelineError
+from triptych.cute import nvgpu
+from triptych.cute.pipeline import async_copy_pipeline as async_copy_pipelines
+from triptych.cute.pipeline.errors import PipelineError
 from triptych.metastage.errors import OperandTypeError
 
 EVERYBODY = pipeline.CooperativeGroup(pipeline.Agent.ThreadBlock)

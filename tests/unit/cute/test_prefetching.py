@@ -14,9 +14,9 @@ from tests.ir.traced import traced_ir
 from tests.unit.cute.memory import aligned
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
 from triptych import cute
+from triptych.cute.copies.prefetch import LINE, one_of_each_line
 from triptych.cute.errors import StaticTensorError
 from triptych.cute.nvgpu import CopyUniversalOp
-from triptych.cute.prefetching import LINE, one_of_each_line
 from triptych.cute.runtime import from_dlpack, make_fake_tensor
 
 

@@ -10,10 +10,10 @@ import pytest
 import triptych as tt
 from tests.support.tensor_values import evaluated
 from triptych.cute.errors import StaticTensorError, TensorIndexError, TensorShapeError
-from triptych.cute.tensor_ssa import TensorSSA
-from triptych.cute.tensor_ssa_constructors import empty_like, full, full_like, ones_like, zeros_like
-from triptych.cute.tensor_ssa_errors import TensorTruthError
-from triptych.cute.tensor_ssa_selection import all_, any_, where
+from triptych.cute.tensor_ssa.constructors import empty_like, full, full_like, ones_like, zeros_like
+from triptych.cute.tensor_ssa.errors import TensorTruthError
+from triptych.cute.tensor_ssa.selection import all_, any_, where
+from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.layout import LayoutError
 from triptych.metastage.errors import CarriedTypeError, JoinTypeError, LeakedValueError, OperandTypeError
 from triptych.support.config import override

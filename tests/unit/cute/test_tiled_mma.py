@@ -13,7 +13,7 @@ import triptych as tt
 from tests.unit.cute.matrix_operations import WARP_OPERATIONS
 from triptych import cute
 from triptych.atoms.warp_mma import WARP_MMAS
-from triptych.cute.mma_errors import MatrixTilingError, UnknownMatrixInstructionError
+from triptych.cute.mma.errors import MatrixTilingError, UnknownMatrixInstructionError
 from triptych.cute.nvgpu import MmaUniversalOp, warp
 from triptych.layout import Layout, size
 from triptych.metastage.errors import OperandTypeError

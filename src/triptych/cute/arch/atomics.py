@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.access_checks import check_access
-from triptych.cute.addresses import reached
 from triptych.cute.arch.device import device_function, device_trace, number
 from triptych.cute.arch.memory_order import ACQUIRE, ACQUIRE_RELEASE, RELAXED, ordering, scope_attributes
-from triptych.cute.pointers import Pointer
+from triptych.cute.memory.addresses import reached
+from triptych.cute.memory.bounds_checks import check_access
+from triptych.cute.memory.pointers import Pointer
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import Trace, place

@@ -6,7 +6,7 @@ from typing import Any
 
 from triptych.cute.arch.device import device_function, device_trace, kernel_body, number
 from triptych.cute.arch.shuffles import shuffle_sync
-from triptych.cute.traced_integers import trusted_int
+from triptych.cute.dynamic.traced_integers import trusted_int
 from triptych.metastage.scalars import Int32, Uint32
 from triptych.support.warps import WARP
 

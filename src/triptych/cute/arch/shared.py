@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.access_checks import checks_bounds
-from triptych.cute.address_spaces import AddressSpace
-from triptych.cute.addresses import Origin, advance
-from triptych.cute.allocations import Allocation
 from triptych.cute.arch.device import device_function, device_trace, kernel_body
-from triptych.cute.element_storage import storage_of
 from triptych.cute.errors import PointerError, StaticTensorError
-from triptych.cute.pointers import Pointer
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.addresses import Origin, advance
+from triptych.cute.memory.allocations import Allocation
+from triptych.cute.memory.bounds_checks import checks_bounds
+from triptych.cute.memory.element_storage import storage_of
+from triptych.cute.memory.pointers import Pointer
 from triptych.ir.device_module import SHARED, SHARED_ALIGNMENT
 from triptych.metastage.kernel_body import KernelBody
 from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8, numeric_class

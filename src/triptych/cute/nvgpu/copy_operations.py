@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from triptych.cute.copy_atoms import CopyAtom, CopyLayouts, CopyOperation
-from triptych.cute.memory_orders import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
-from triptych.cute.plain_copies import autovec_copy
-from triptych.cute.tensors import Tensor
+from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
+from triptych.cute.copies.autovec import autovec_copy
+from triptych.cute.memory.orders import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
+from triptych.cute.tensors.tensor import Tensor
 
 __all__ = [
     "CacheEvictionPriority",

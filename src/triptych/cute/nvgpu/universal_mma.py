@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from triptych.cute.current_trace import tracing
-from triptych.cute.memory_access import read, write
-from triptych.cute.mma_atoms import MmaOperation
-from triptych.cute.product_operands import Operand, Product
+from triptych.cute.memory.access import read, write
+from triptych.cute.mma.atoms import MmaOperation
+from triptych.cute.mma.operands import Operand, Product
 from triptych.layout import Layout
 from triptych.metastage.scalars import Float32, Float64, Numeric
 

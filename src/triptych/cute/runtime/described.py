@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.cute.address_spaces import AddressSpace
+from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.runtime.argument_protocol import PublicArgument
 from triptych.cute.runtime.tensor_kinds import TensorKind
 from triptych.layout import Layout, leading_dim

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from triptych.cute.address_spaces import AddressSpace
 from triptych.cute.eager import eager
+from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.runtime import markings
 from triptych.cute.runtime.described import DescribedTensor
 from triptych.cute.runtime.errors import FakeTensorError

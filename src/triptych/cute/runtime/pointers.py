@@ -6,10 +6,10 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.cute import pointers
-from triptych.cute.address_spaces import AddressSpace
 from triptych.cute.eager import eager
-from triptych.cute.element_storage import storage_of
+from triptych.cute.memory import pointers
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.runtime.argument_protocol import PublicArgument
 from triptych.cute.runtime.errors import PointerArgumentError
 from triptych.metastage.argument_kinds import Received

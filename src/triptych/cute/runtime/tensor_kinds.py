@@ -12,14 +12,14 @@ from functools import cache
 from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
-from triptych.cute.address_spaces import AddressSpace
-from triptych.cute.pointers import Pointer
+from triptych.cute.dynamic.traced_integers import trusted_int
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.pointers import Pointer
 from triptych.cute.runtime.errors import UndeterminedSymbolError
 from triptych.cute.runtime.markings import all_dynamic, implicit_leading_mode
 from triptych.cute.runtime.postfix import postfix
-from triptych.cute.tensor_factories import make_tensor
-from triptych.cute.tensors import Tensor
-from triptych.cute.traced_integers import trusted_int
+from triptych.cute.tensors.factories import make_tensor
+from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Int, Layout, SymInt, substitute
 from triptych.layout.tuples import leaves
 from triptych.layout.unknowns import Symbol

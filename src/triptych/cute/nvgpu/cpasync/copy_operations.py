@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from triptych.cute.async_copies import copy_asynchronously
-from triptych.cute.copy_atoms import CopyAtom, CopyLayouts, CopyOperation
-from triptych.cute.copy_errors import CopyInstructionError
-from triptych.cute.memory_orders import LoadCacheMode
-from triptych.cute.tensors import Tensor
+from triptych.cute.copies.async_copies import copy_asynchronously
+from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
+from triptych.cute.copies.errors import CopyInstructionError
+from triptych.cute.memory.orders import LoadCacheMode
+from triptych.cute.tensors.tensor import Tensor
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 

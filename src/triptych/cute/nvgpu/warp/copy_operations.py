@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, Form, MatrixCopy
-from triptych.cute.copy_atoms import CopyAtom, CopyLayouts, CopyOperation
-from triptych.cute.copy_errors import CopyInstructionError
-from triptych.cute.matrix_copies import load_matrices, store_matrices
-from triptych.cute.tensors import Tensor
+from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
+from triptych.cute.copies.errors import CopyInstructionError
+from triptych.cute.copies.matrix_copies import load_matrices, store_matrices
+from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Layout, recast_layout, size
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place

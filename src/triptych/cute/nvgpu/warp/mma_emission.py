@@ -8,10 +8,10 @@ from typing import Any
 from triptych.atoms.operations import MMA
 from triptych.cute.arch.errors import DeviceOnlyError
 from triptych.cute.current_trace import tracing
-from triptych.cute.mma_atoms import MmaOperation
-from triptych.cute.mma_errors import MatrixTilingError
-from triptych.cute.product_operands import Product
-from triptych.cute.register_arrays import array_of, register_offsets
+from triptych.cute.memory.register_arrays import array_of, register_offsets
+from triptych.cute.mma.atoms import MmaOperation
+from triptych.cute.mma.errors import MatrixTilingError
+from triptych.cute.mma.operands import Product
 from triptych.metastage.tracing import place
 from triptych.support.warps import WARP
 

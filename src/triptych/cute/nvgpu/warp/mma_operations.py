@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
-from triptych.cute.address_spaces import AddressSpace
 from triptych.cute.eager import eager
-from triptych.cute.mma_atoms import MmaOperation
-from triptych.cute.mma_errors import UnknownMatrixInstructionError
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.mma.atoms import MmaOperation
+from triptych.cute.mma.errors import UnknownMatrixInstructionError
+from triptych.cute.mma.operands import Product
 from triptych.cute.nvgpu.warp.mma_emission import emit_tile_mma, require_threads
-from triptych.cute.product_operands import Product
 from triptych.layout import Layout
 from triptych.metastage.scalars import (
     BFloat16,

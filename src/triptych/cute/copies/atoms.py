@@ -1,0 +1,147 @@
+"""Meta-stage, copy atoms: a copy instruction for elements of a type, and which of them it moves at once.
+
+An instruction is a class that says what it moves and emits itself (`CopyOperation`); nobody else knows which exist.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+from triptych.cute.dynamic.static_expressions import StaticExpression
+from triptych.cute.eager import eager
+from triptych.cute.errors import TensorShapeError
+from triptych.cute.memory.orders import LoadCacheMode, MemoryOrder, MemoryScope
+from triptych.cute.tensors.tensor import Tensor
+from triptych.layout import Layout, size
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.scalars import Numeric, numeric_class
+from triptych.metastage.tracing import place
+
+
+@dataclass(frozen=True, slots=True)
+class CopyLayouts:
+    """What an instruction moves: layouts (thread, value) -> number of an element, equal numbers being one element."""
+
+    threads: Layout
+    """The threads that execute it together."""
+    source: Layout
+    destination: Layout
+    reference: Layout
+    """The side whose threads and values a tiled copy deals out: that of the registers, where there are some."""
+
+
+class CopyOperation(ABC):
+    """A kind of copy instruction: its layouts, what may be said of it, and how it is emitted."""
+
+    __slots__ = ()
+    is_ordered: ClassVar[bool] = False
+    """Whether a program may say how it is ordered with other accesses."""
+    is_divisible: ClassVar[bool] = False
+    """Whether it may move any number of elements, one by one or joined, in the place of what it says."""
+
+    def layouts(self, dtype: type[Numeric], num_bits_per_copy: int) -> CopyLayouts:
+        """What it moves of elements of a type: one thread moves the given bits, or one element."""
+        values = Layout((1, max(1, num_bits_per_copy // dtype.width)), (0, 1))
+        return CopyLayouts(Layout(1, 0), values, values, values)
+
+    @property
+    def load_cache_mode(self) -> LoadCacheMode:
+        """Which caches keep what its plain loads read."""
+        return LoadCacheMode.ALWAYS
+
+    @abstractmethod
+    def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+        """Emit instruction `index` of tensors (values of an instruction, instructions), in operations of any target."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyAtom(StaticExpression):
+    """One instruction. `num_bits_per_copy` is what a thread moves alone; 0 leaves it to the operation."""
+
+    op: CopyOperation
+    value_type: type[Numeric]
+    layouts: CopyLayouts
+    num_bits_per_copy: int = 0
+    memory_order: MemoryOrder = MemoryOrder.WEAK
+    memory_scope: MemoryScope = MemoryScope.CTA
+
+    @property
+    def thr_id(self) -> Layout:
+        """The threads that execute the instruction together."""
+        return self.layouts.threads
+
+    @property
+    def layout_src_tv(self) -> Layout:
+        """(thread, value) -> number of the element that is read."""
+        return self.layouts.source
+
+    @property
+    def layout_dst_tv(self) -> Layout:
+        """(thread, value) -> number of the element that is written."""
+        return self.layouts.destination
+
+    @property
+    def values_read(self) -> int:
+        """Elements of the source that each thread gives an instruction."""
+        return _values(self.layouts.source)
+
+    @property
+    def values_written(self) -> int:
+        """Elements of the destination that each thread gives an instruction."""
+        return _values(self.layouts.destination)
+
+    @property
+    def values_held(self) -> int:
+        """Elements of the reference side that each thread gives an instruction."""
+        return _values(self.layouts.reference)
+
+    def __str__(self) -> str:
+        bits = f", {self.num_bits_per_copy or self.value_type.width} bits" if size(self.thr_id) == 1 else ""
+        return f"{type(self.op).__name__}<{self.value_type.__name__}{bits}>"
+
+    __repr__ = __str__
+
+
+def _values(layout: Layout) -> int:
+    count = size(layout, [1])
+    assert isinstance(count, int), "instructions are of a known size"
+    return count
+
+
+@eager
+def make_copy_atom(
+    op: CopyOperation,
+    copy_internal_type: type[Numeric],
+    *,
+    num_bits_per_copy: int = 0,
+    memory_order: MemoryOrder = MemoryOrder.WEAK,
+    memory_scope: MemoryScope = MemoryScope.CTA,
+) -> CopyAtom:
+    """The copy of elements of a type. A width of 0 stands for one element, joined with others where that is right."""
+    if not isinstance(op, CopyOperation):
+        raise OperandTypeError(
+            "this is no copy operation",
+            span=place(),
+            found=repr(op),
+            expected="one of nvgpu, nvgpu.cpasync or nvgpu.warp, such as nvgpu.CopyUniversalOp()",
+        )
+    dtype = numeric_class(copy_internal_type)
+    if num_bits_per_copy < 0 or num_bits_per_copy % dtype.width:
+        raise TensorShapeError(
+            f"{num_bits_per_copy} bits are not a number of whole {dtype.__name__}",
+            span=place(),
+            found=f"num_bits_per_copy={num_bits_per_copy}",
+            expected=f"a multiple of {dtype.width}",
+        )
+    if memory_order is not MemoryOrder.WEAK and not op.is_ordered:
+        raise OperandTypeError(
+            f"{type(op).__name__} has no order among other accesses",
+            span=place(),
+            found=f"memory_order={memory_order}",
+            expected="an operation that loads or stores: nvgpu.CopyUniversalOp, CopyG2ROp or CopyR2GOp",
+            instead="no memory_order, and a barrier or cute.arch.fence_acq_rel_gpu() where others are to see it",
+        )
+    layouts = op.layouts(dtype, num_bits_per_copy)
+    return CopyAtom(op, dtype, layouts, num_bits_per_copy, memory_order, memory_scope)

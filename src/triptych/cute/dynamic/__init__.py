@@ -1,0 +1,1 @@
+"""Meta-stage, run-time integers in the layout algebra: symbols in, operations out."""

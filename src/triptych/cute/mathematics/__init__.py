@@ -1,0 +1,1 @@
+"""Meta-stage, the functions behind `cute.math`."""

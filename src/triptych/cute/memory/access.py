@@ -1,0 +1,210 @@
+"""Meta-stage, loads and stores: elements at offsets from a pointer become as few accesses as can be proven right.
+
+Input: a pointer and an offset, or one for every element of a vector. Output: LLVM loads and stores. Elements that lie
+side by side move together, as wide as the alignment allows: a wider access than the alignment is a fault on a GPU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from triptych.cute.current_trace import tracing
+from triptych.cute.errors import PartialByteError
+from triptych.cute.memory.addresses import parted_offset, reached
+from triptych.cute.memory.bounds_checks import check_access
+from triptych.cute.memory.cache_hints import load_attributes, store_attributes
+from triptych.cute.memory.element_storage import Storage, storage_of
+from triptych.cute.memory.packed_elements import read_packed, write_packed
+from triptych.cute.tensor_ssa.vectors import extract, join, pick, vector_type
+from triptych.layout import Int, divisibility
+from triptych.metastage.tracing import Trace, place
+
+if TYPE_CHECKING:
+    from triptych.cute.memory.pointers import Pointer
+
+WIDEST_ACCESS = 16
+"""Bytes of the widest instruction that every GPU has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """`count` elements side by side, `offset` elements after the pointer. A `count` of None is one by itself."""
+
+    offset: Int
+    count: int | None
+    alignment: int
+
+
+def read(pointer: Pointer, offset: Int, what: object) -> Any:
+    """One element; `what` names the tensor in errors."""
+    storage = storage_of(pointer.dtype)
+    return _read_one(tracing(), pointer, storage, offset, what)
+
+
+def write(pointer: Pointer, offset: Int, value: Any, what: object) -> None:
+    """Write one element."""
+    trace, storage = tracing(), storage_of(pointer.dtype)
+    _write_one(trace, pointer, storage, offset, value, what)
+
+
+def read_vector(pointer: Pointer, offsets: Sequence[Int], what: object) -> Any:
+    """The elements at the given offsets, as one vector in that order."""
+    trace, storage = tracing(), storage_of(pointer.dtype)
+    element = pointer.dtype.info.mlir
+    places, order = _in_memory_order(offsets)
+    pieces: list[tuple[Any, int]] = []
+    for alone, accesses in groupby(_accesses(pointer, storage, places), lambda access: access.count is None):
+        if alone:
+            elements = [_read_one(trace, pointer, storage, access.offset, what) for access in accesses]
+            pieces.append((join(trace, elements, element), len(elements)))
+        else:
+            pieces += [(_load(trace, pointer, storage, access, what), access.count or 1) for access in accesses]
+    return pick(trace, _concatenated(trace, pieces, element), len(places), order, element)
+
+
+def write_vector(pointer: Pointer, offsets: Sequence[Int], vector: Any, what: object) -> None:
+    """Write the elements of a vector at the given offsets; of several at one offset the last stays."""
+    trace, storage = tracing(), storage_of(pointer.dtype)
+    element = pointer.dtype.info.mlir
+    places, order = _in_memory_order(offsets)
+    sources = dict(zip(order, range(len(offsets)), strict=True))
+    vector = pick(trace, vector, len(offsets), [sources[i] for i in range(len(places))], element)
+    done = 0
+    for access in _accesses(pointer, storage, places):
+        count = access.count or 1
+        if access.count is None:
+            value = extract(trace, vector, done, element)
+            _write_one(trace, pointer, storage, access.offset, value, what)
+        else:
+            value = pick(trace, vector, len(places), range(done, done + count), element)
+            _store(trace, pointer, storage, access, value, what)
+        done += count
+
+
+def accessed(pointer: Pointer, offset: Int, size: int, alignment: int, what: object) -> Any:
+    """The address that an access of `size` bytes goes to, `offset` elements after the pointer: through its swizzle."""
+    trace = tracing()
+    address = reached(trace, pointer, offset, pointer.dtype)
+    check_access(trace, pointer, address, size, alignment, what)
+    return address
+
+
+def _in_memory_order(offsets: Sequence[Int]) -> tuple[list[Int], list[int]]:
+    """The different offsets, those a known distance apart together and ascending, and the place of each given one."""
+    parted = [parted_offset(offset) for offset in offsets]
+    neighbours: dict[Int, set[int]] = {}
+    for known, computed in parted:
+        neighbours.setdefault(computed, set()).add(known)
+    places = [(known, computed) for computed, near in neighbours.items() for known in sorted(near)]
+    position = {place: i for i, place in enumerate(places)}
+    return [computed + known for known, computed in places], [position[place] for place in parted]
+
+
+def _accesses(pointer: Pointer, storage: Storage, places: list[Int]) -> Iterator[Access]:
+    for start, length in _runs(places):
+        offset = places[start]
+        if storage.is_packed and (divisibility(offset) % storage.group or length % storage.group):
+            yield from (Access(place, None, 1) for place in places[start : start + length])
+        else:
+            yield from _chunks(pointer, storage, offset, length)
+
+
+def _runs(places: list[Int]) -> Iterator[tuple[int, int]]:
+    """Stretches of neighbours: where each begins in the list, and how long it is."""
+    start = 0
+    for i in range(1, len(places) + 1):
+        if i == len(places) or not _is_one(places[i] - places[i - 1]):
+            yield start, i - start
+            start = i
+
+
+def _is_one(distance: Int) -> bool:
+    return isinstance(distance, int) and distance == 1
+
+
+def _chunks(pointer: Pointer, storage: Storage, offset: Int, length: int) -> Iterator[Access]:
+    """Registers are read whole: a GPU keeps them apart anyway, and a CPU chooses its own width."""
+    widest = WIDEST_ACCESS if pointer.swizzle is None else min(WIDEST_ACCESS, 1 << pointer.swizzle.base)
+    while length:
+        alignment = _alignment_at(pointer, storage, offset)
+        if pointer.memspace.is_private and pointer.swizzle is None:
+            count = length
+        else:
+            count = _largest(storage, min(widest, alignment), length)
+        yield Access(offset, count if count > 1 or storage.is_packed else None, alignment)
+        offset, length = offset + count, length - count
+
+
+def _largest(storage: Storage, size: int, length: int) -> int:
+    """How many of `length` elements an access of at most `size` bytes takes: a power of two of groups."""
+    groups = min(max(1, size // storage.group_bytes), length // storage.group)
+    return storage.group << (groups.bit_length() - 1)
+
+
+def _alignment_at(pointer: Pointer, storage: Storage, offset: Int) -> int:
+    return math.gcd(pointer.alignment, divisibility(offset) // storage.group * storage.group_bytes)
+
+
+def _concatenated(trace: Trace, pieces: list[tuple[Any, int]], element: str) -> Any:
+    """One vector of several, joined two by two so that none is copied often."""
+    while len(pieces) > 1:
+        pairs = [pieces[i : i + 2] for i in range(0, len(pieces), 2)]
+        pieces = [pair[0] if len(pair) == 1 else _joined(trace, pair[0], pair[1], element) for pair in pairs]
+    return pieces[0][0]
+
+
+def _joined(trace: Trace, left: tuple[Any, int], right: tuple[Any, int], element: str) -> tuple[Any, int]:
+    count = left[1] + right[1]
+    mask = {"mask": trace.builder.attribute(f"array<i64: {', '.join(map(str, range(count)))}>")}
+    return trace.value("vector.shuffle", (left[0], right[0]), vector_type(count, element), mask), count
+
+
+def _read_one(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, what: object) -> Any:
+    if storage.is_packed:
+        return read_packed(trace, pointer, storage, offset, what)
+    return _load(trace, pointer, storage, Access(offset, None, _alignment_at(pointer, storage, offset)), what)
+
+
+def _write_one(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, value: Any, what: object) -> None:
+    if not storage.is_packed:
+        access = Access(offset, None, _alignment_at(pointer, storage, offset))
+        _store(trace, pointer, storage, access, value, what)
+        return
+    if not pointer.memspace.is_private:
+        name = pointer.dtype.__name__
+        raise PartialByteError(
+            f"one {name} cannot be written alone: it is a part of a byte that other threads may write",
+            span=place(),
+            found=f"a store of {pointer.dtype.width} bits in {what}",
+            expected=f"a store of whole bytes: {storage.group} elements side by side, at a multiple of {storage.group}",
+            instead="a register tensor for single elements, then `tensor.store(registers.load())`",
+        )
+    write_packed(trace, pointer, storage, offset, value, what)
+
+
+def _load(trace: Trace, pointer: Pointer, storage: Storage, access: Access, what: object) -> Any:
+    address = _address(pointer, storage, access, what)
+    attributes = {"alignment": trace.builder.integer("i64", access.alignment), "ordering": _not_atomic(trace)}
+    attributes |= load_attributes(trace, pointer, access.alignment)
+    raw = trace.value("llvm.load", (address,), storage.memory_type(access.count), attributes)
+    return storage.from_memory(trace, raw, access.count)
+
+
+def _store(trace: Trace, pointer: Pointer, storage: Storage, access: Access, value: Any, what: object) -> None:
+    raw = storage.to_memory(trace, value, access.count)
+    address = _address(pointer, storage, access, what)
+    attributes = {"alignment": trace.builder.integer("i64", access.alignment), "ordering": _not_atomic(trace)}
+    attributes |= store_attributes(trace, pointer, access.alignment)
+    trace.operation("llvm.store", (raw, address), attributes=attributes)
+
+
+def _not_atomic(trace: Trace) -> Any:
+    return trace.builder.integer("i64", 0)
+
+
+def _address(pointer: Pointer, storage: Storage, access: Access, what: object) -> Any:
+    return accessed(pointer, access.offset, storage.size_in_bytes(access.count or 1), access.alignment, what)

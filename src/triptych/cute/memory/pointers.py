@@ -1,0 +1,204 @@
+"""Meta-stage, typed pointers: an address with its element type, its memory and what is known of its alignment.
+
+Input: addresses that arguments, allocations and other pointers give. Output: pointers that tensors are made of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.cute.current_trace import tracing
+from triptych.cute.dynamic.integers import ints
+from triptych.cute.dynamic.traced_integers import realize, trusted_int
+from triptych.cute.errors import PointerError
+from triptych.cute.memory.access import read, write
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.addresses import Origin, advance, in_bytes, stretch
+from triptych.cute.memory.allocations import Allocation
+from triptych.cute.memory.element_storage import storage_of
+from triptych.cute.memory.element_values import element_value
+from triptych.layout import Int, Swizzle, divisibility
+from triptych.layout.symbolic import multiples_in
+from triptych.metastage.numeric import leaked
+from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8, lift, numeric_class
+from triptych.metastage.tracing import Region, active, place
+
+
+class Pointer:
+    """An address of elements. `p + n` is n elements further."""
+
+    __slots__ = ("_region", "_value", "alignment", "allocation", "dtype", "memspace", "origin", "swizzle")
+
+    def __init__(
+        self,
+        value: Any,
+        dtype: type[Numeric],
+        memspace: AddressSpace = AddressSpace.generic,
+        alignment: int | None = None,
+        *,
+        swizzle: Swizzle | None = None,
+        allocation: Allocation | None = None,
+        origin: Origin | None = None,
+    ) -> None:
+        self._value = value
+        self._region: Region = tracing().region
+        self.dtype = dtype
+        self.memspace = memspace
+        self.alignment = storage_of(dtype).alignment if alignment is None else alignment
+        """What the address is assumed to be a multiple of, in bytes."""
+        self.swizzle = swizzle
+        """A permutation of byte addresses that every access goes through."""
+        self.allocation = allocation
+        """The memory it points into; known only where accesses are checked."""
+        self.origin = origin
+        """For swizzled memory, an address that whole stretches of it are counted from; it stands for the value then."""
+
+    @property
+    def value_type(self) -> type[Numeric]:
+        """The type of what it points to."""
+        return self.dtype
+
+    element_type = value_type
+
+    def ir_value(self) -> Any:
+        """The MLIR pointer; of swizzled memory, to where it would be without the swizzle."""
+        value = self._checked()
+        if not self._postpones or self.origin is None:
+            return value
+        return advance(tracing(), self.origin.address, self.origin.distance, Uint8, self.memspace)
+
+    @property
+    def _postpones(self) -> bool:
+        """Whether its offsets are kept apart until an access, which permutes their sum."""
+        return self.swizzle is not None and self.origin is not None
+
+    def _checked(self) -> Any:
+        region = self._region
+        if not region.open or region.trace is not active():
+            raise leaked(self, region)
+        return self._value
+
+    def __add__(self, offset: Any) -> Pointer:
+        return self.advanced(ints(offset))
+
+    __radd__ = __add__
+
+    def __sub__(self, offset: Any) -> Pointer:
+        return self.advanced(-ints(offset))
+
+    def advanced(self, offset: Int) -> Pointer:
+        """The pointer `offset` elements further."""
+        if isinstance(offset, int) and offset == 0:
+            return self
+        storage = storage_of(self.dtype)
+        if divisibility(offset) % storage.group:
+            raise PointerError(
+                f"a pointer to {self.dtype.__name__} cannot be proven to stay at a whole byte",
+                span=place(),
+                found=f"an offset of {offset} elements of {self.dtype.width} bits",
+                expected=f"a multiple of {storage.group} elements",
+                instead="a tile whose extents and strides are such multiples, or `assume(n, divby=...)`",
+            )
+        value = self._checked()
+        if not self._postpones:
+            value = advance(tracing(), value, offset, self.dtype, self.memspace)
+        certain = divisibility(offset) // storage.group * storage.group_bytes
+        origin = None if self.origin is None else self.origin.moved(in_bytes(offset, self.dtype))
+        return self._with(value, alignment=math.gcd(self.alignment, certain), origin=origin)
+
+    def align(self, min_align: int) -> Pointer:
+        """The same address, promised to be a multiple of `min_align` bytes (checked in debug builds)."""
+        if min_align < 1 or min_align & (min_align - 1):
+            raise PointerError(
+                "an alignment is a power of two", span=place(), found=f"align({min_align})", expected="1, 2, 4, 8 …"
+            )
+        return self if self.alignment % min_align == 0 else self._with(self._checked(), alignment=min_align)
+
+    @property
+    def llvm_ptr(self) -> Any:
+        """The MLIR pointer, for operations of a program's own."""
+        return self.ir_value()
+
+    def load(self) -> Any:
+        """The element it points to."""
+        return self.dtype.of(read(self, 0, self), tracing().region)
+
+    def store(self, value: Any) -> None:
+        """Write the element it points to."""
+        write(self, 0, element_value(value, self.dtype, self), self)
+
+    def toint(self) -> Int64:
+        """The address in bytes."""
+        trace = tracing()
+        return Int64.of(trace.value("llvm.ptrtoint", (self.ir_value(),), "i64"), trace.region)
+
+    def recast(self, dtype: type[Numeric] | None, swizzle: Swizzle | None) -> Pointer:
+        """The same address with other elements, another swizzle or both."""
+        kind = dtype or self.dtype
+        if swizzle is None or swizzle == self.swizzle:
+            return self._with(self._checked(), dtype=kind)
+        value = self.ir_value()
+        origin = self.origin or Origin(value, self.alignment, 0)
+        if self.memspace is not AddressSpace.smem or origin.alignment % stretch(swizzle):
+            return self._with(value, dtype=kind, swizzle=swizzle, origin=None)
+        return self._with(origin.address, dtype=kind, swizzle=swizzle, origin=origin)
+
+    def inside(self, allocation: Allocation) -> Pointer:
+        """The same pointer, known to point into an allocation."""
+        return self._with(self._checked(), allocation=allocation)
+
+    def _with(self, value: Any, **changes: Any) -> Pointer:
+        names = ("dtype", "memspace", "alignment", "swizzle", "allocation", "origin")
+        return Pointer(value, **{**{name: getattr(self, name) for name in names}, **changes})
+
+    def __str__(self) -> str:
+        swizzled = f", {self.swizzle}" if self.swizzle is not None else ""
+        return f"ptr<{self.dtype.__name__}, {self.memspace.name}, align<{self.alignment}>{swizzled}>"
+
+    __repr__ = __str__
+
+    # crossing branches, loops, calls and launches -----------------------------------------------------------------
+    def __extract_mlir_values__(self) -> list[Any]:
+        """Whole stretches apart: where only their number changes in a loop, what is permuted stays as it is."""
+        extent = self.allocation.numbers() if self.allocation is not None else ()
+        if self.swizzle is None or self.origin is None:
+            return [self.ir_value(), *extent]
+        whole = multiples_in(self.origin.distance, stretch(self.swizzle))
+        parts = (self.origin.distance - whole, whole)
+        return [self._checked(), *(Int32(realize(part, widest=Int32)) for part in parts), *extent]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Pointer:
+        address, *numbers = values
+        origin = None
+        if self.swizzle is not None and self.origin is not None:
+            rest, multiples, *numbers = numbers
+            distance = trusted_int(rest, self.alignment) + trusted_int(multiples, stretch(self.swizzle))
+            origin = Origin(address, self.origin.alignment, distance)
+        rebuilt = self._with(address, allocation=None, origin=origin)
+        return rebuilt if self.allocation is None else rebuilt.inside(self.allocation.rebuilt(numbers))
+
+    def __static_part__(self) -> tuple[Any, ...]:
+        extent = self.allocation.static_part() if self.allocation is not None else None
+        origin = self.origin.alignment if self.swizzle is not None and self.origin is not None else None
+        return self.dtype, self.memspace, self.alignment, self.swizzle, origin, extent
+
+
+def make_ptr(
+    dtype: type[Numeric],
+    value: Numeric | int,
+    mem_space: AddressSpace = AddressSpace.generic,
+    *,
+    assumed_align: int | None = None,
+) -> Pointer:
+    """A pointer from an address in bytes."""
+    trace = tracing()
+    address = lift(value, Int64.info, trace)
+    pointer = trace.value("llvm.inttoptr", (address,), mem_space.pointer_type)
+    return Pointer(pointer, numeric_class(dtype), mem_space, assumed_align)
+
+
+def recast_ptr(ptr: Pointer, swizzle_: Swizzle | None = None, dtype: type[Numeric] | None = None) -> Pointer:
+    """The same address seen as elements of another type, or through a swizzle of byte addresses."""
+    return ptr.recast(None if dtype is None else numeric_class(dtype), swizzle_)

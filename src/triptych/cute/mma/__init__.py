@@ -1,0 +1,1 @@
+"""Meta-stage, matrix multiply-accumulate: atoms, tilings, operands, `gemm`."""

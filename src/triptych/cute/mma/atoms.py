@@ -1,0 +1,141 @@
+"""Meta-stage, matrix atoms: a product on a small tile, and how the tile is distributed over its threads.
+
+An operation is a class that says its threads, layouts and operands, and emits itself (`MmaOperation`). Nobody else
+knows which operations exist, so a new one adds files and edits none.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.cute.dynamic.static_expressions import StaticExpression
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.mma.operands import Product
+from triptych.cute.tensors.factories import make_fragment_like, make_rmem_tensor
+from triptych.cute.tensors.tensor import Tensor
+from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.scalars import Float32, Numeric, TFloat32
+from triptych.metastage.tracing import place
+
+
+class MmaOperation(StaticExpression, ABC):
+    """One product D = A * B + C on a tile: what it takes, who computes it, and how it is emitted."""
+
+    __slots__ = ()
+
+    a_dtype: Any
+    b_dtype: Any
+    acc_dtype: Any
+    """The element types of A, of B, and of C and D: attributes or properties."""
+    shape_mnk: Any
+    """The extents M, N and K, a tuple of ints."""
+
+    @property
+    @abstractmethod
+    def threads(self) -> Layout:
+        """The threads that compute it together."""
+
+    @property
+    @abstractmethod
+    def tv_layout_A(self) -> Layout:
+        """(thread, value) -> m + M * k."""
+
+    @property
+    @abstractmethod
+    def tv_layout_B(self) -> Layout:
+        """(thread, value) -> n + N * k."""
+
+    @property
+    @abstractmethod
+    def tv_layout_C(self) -> Layout:
+        """(thread, value) -> m + M * n."""
+
+    @property
+    def operand_space(self) -> AddressSpace | None:
+        """The memory that all operands must lie in; None for any."""
+        return None
+
+    def require(self, threads: int) -> None:
+        """Refuse a kernel in which `threads` threads cannot compute it. Called before `emit`."""
+
+    @abstractmethod
+    def emit(self, product: Product) -> None:
+        """Emit all instructions of a product whose operands have been checked, in operations of any target."""
+
+
+@dataclass(frozen=True, slots=True)
+class MmaAtom(StaticExpression):
+    """One product D = A * B + C on tiles A (m, k), B (n, k), C and D (m, n)."""
+
+    op: MmaOperation
+
+    @property
+    def shape_mnk(self) -> tuple[int, int, int]:
+        """The extents M, N and K of one product."""
+        extents: tuple[int, int, int] = self.op.shape_mnk
+        return extents
+
+    @property
+    def thr_id(self) -> Layout:
+        """The threads that compute it together."""
+        return self.op.threads
+
+    @property
+    def tv_layout_A(self) -> Layout:
+        """(thread, value) -> m + M * k."""
+        return self.op.tv_layout_A
+
+    @property
+    def tv_layout_B(self) -> Layout:
+        """(thread, value) -> n + N * k."""
+        return self.op.tv_layout_B
+
+    @property
+    def tv_layout_C(self) -> Layout:
+        """(thread, value) -> m + M * n."""
+        return self.op.tv_layout_C
+
+    def make_fragment_A(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
+        """Registers for a part of A: like a partition of it, or of the shape of one."""
+        return _registers(source, _held(self.op.a_dtype, source))
+
+    def make_fragment_B(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
+        """Registers for a part of B."""
+        return _registers(source, _held(self.op.b_dtype, source))
+
+    def make_fragment_C(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
+        """Registers for a part of the sums, whatever the type that memory holds."""
+        return _registers(source, self.op.acc_dtype)
+
+    def __str__(self) -> str:
+        return str(self.op)
+
+    __repr__ = __str__
+
+
+def make_mma_atom(op: MmaOperation) -> MmaAtom:
+    """The atom of an operation."""
+    if not isinstance(op, MmaOperation):
+        raise OperandTypeError(
+            "this is no matrix operation",
+            span=place(),
+            found=repr(op),
+            expected="nvgpu.MmaUniversalOp(...) or an operation of nvgpu.warp",
+        )
+    return MmaAtom(op)
+
+
+def _held(dtype: type[Numeric], source: Any) -> type[Numeric]:
+    """Registers of TFloat32 are those of Float32: what is copied into them keeps its bits."""
+    is_float32 = not isinstance(source, Tensor) or source.element_type is not TFloat32
+    return Float32 if dtype is TFloat32 and is_float32 else dtype
+
+
+def _registers(source: Tensor | AnyLayout | IntTuple, dtype: type[Numeric]) -> Tensor:
+    if isinstance(source, Tensor | Layout | ComposedLayout):
+        fragment: Tensor = make_fragment_like(source, dtype)
+        return fragment
+    return make_rmem_tensor(source, dtype)

@@ -1,0 +1,223 @@
+"""Meta-stage, pipelines: a circular buffer in shared memory that asynchronous copies fill and computations empty.
+
+The copies of a stage are one group. A group is complete when few enough younger ones are under way, and what a thread
+has copied is visible to the others after a barrier: so waiting for a stage is a wait for groups and a barrier.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from triptych.cute.arch.async_copies import cp_async_commit_group, cp_async_wait_group
+from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads
+from triptych.cute.arch.device import device_function, kernel_body
+from triptych.cute.current_trace import tracing
+from triptych.cute.pipeline.errors import PipelineError
+from triptych.cute.pipeline.states import PipelineState, RunTimeInt
+from triptych.metastage.scalars import Boolean
+from triptych.metastage.tracing import place
+from triptych.support.warps import WARP
+
+_LAST_BARRIER = 15
+
+
+class Agent(enum.Enum):
+    """Who takes part: some threads, whole warps, or all threads of the block."""
+
+    Thread = enum.auto()
+    Warp = enum.auto()
+    ThreadBlock = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class CooperativeGroup:
+    """The producers or the consumers of a pipeline: what they are, and how many."""
+
+    agent: Agent
+    size: int = 1
+
+    @property
+    def threads(self) -> int:
+        """How many threads it has."""
+        return self.size * (WARP if self.agent is Agent.Warp else 1)
+
+
+class Synchronisation(Protocol):
+    """What the operations of a pipeline wait for and announce."""
+
+    def acquire(self, state: PipelineState) -> None: ...
+    def commit(self, state: PipelineState) -> None: ...
+    def tail(self) -> None: ...
+    def wait(self, state: PipelineState) -> None: ...
+    def release(self, state: PipelineState) -> None: ...
+
+
+class PipelineCpAsync:
+    """Stages that `cp.async` fills. Producers `acquire`, copy and `commit`; consumers `wait`, compute and `release`.
+
+    With `Agent.ThreadBlock` for both groups every thread copies and computes. Otherwise the groups are different
+    warps, and a producer that commits waits for its copies.
+    """
+
+    def __init__(self, num_stages: int, synchronisation: Synchronisation) -> None:
+        self.num_stages = num_stages
+        self._synchronisation = synchronisation
+
+    def __repr__(self) -> str:
+        return f"PipelineCpAsync({self.num_stages} stages)"
+
+    @staticmethod
+    @device_function
+    def create(
+        *,
+        num_stages: int,
+        producer_group: CooperativeGroup,
+        consumer_group: CooperativeGroup,
+        barrier_storage: Any = None,
+        producer_mask: Any = None,
+        consumer_mask: Any = None,
+        defer_sync: bool = False,
+    ) -> PipelineCpAsync:
+        """A pipeline with an empty buffer, made by all threads of the block.
+
+        It counts groups and uses the barriers of the block, so `barrier_storage` may be None and stays untouched.
+        """
+        shared = [group.agent is Agent.ThreadBlock for group in (producer_group, consumer_group)]
+        if all(shared):
+            return PipelineCpAsync(num_stages, _OneGroup(num_stages))
+        if any(shared):
+            raise PipelineError(
+                "the whole block on one side of a pipeline, and a part of it on the other",
+                span=place(),
+                found=f"producers: {producer_group}, consumers: {consumer_group}",
+                expected="Agent.ThreadBlock for both, or groups of different warps",
+            )
+        return PipelineCpAsync(num_stages, _TwoGroups(num_stages, producer_group.threads, consumer_group.threads))
+
+    def producer_acquire(self, state: PipelineState, try_acquire_token: Any = None) -> None:
+        """Wait until nobody reads the stage any more."""
+        self._synchronisation.acquire(state)
+
+    def producer_commit(self, state: PipelineState) -> None:
+        """What has been copied since the last commit is the contents of the stage."""
+        self._synchronisation.commit(state)
+
+    def producer_tail(self, state: PipelineState) -> None:
+        """Wait until all stages are empty and all copies have ended, before shared memory gets another use."""
+        self._synchronisation.tail()
+
+    def consumer_wait(self, state: PipelineState, try_wait_token: Any = None) -> None:
+        """Wait until the stage is full, for the copies of all producers."""
+        self._synchronisation.wait(state)
+
+    def consumer_release(self, state: PipelineState) -> None:
+        """This thread does not read the stage any more."""
+        self._synchronisation.release(state)
+
+    def producer_try_acquire(self, state: PipelineState) -> Boolean:
+        """Whether `producer_acquire` would not wait, as far as is known: nothing is."""
+        return Boolean(False)
+
+    def consumer_try_wait(self, state: PipelineState) -> Boolean:
+        """Whether `consumer_wait` would not wait, as far as is known: nothing is."""
+        return Boolean(False)
+
+
+class _OneGroup:
+    """All threads of the block copy and compute, in step.
+
+    Barriers that are not needed are left out: when the next wait comes before the next acquire, as in a loop that
+    fills the stage it emptied in the turn before, one barrier serves both. What decides it are differences that are the
+    same in every turn, so that a compiler decides it once.
+    """
+
+    def __init__(self, stages: int) -> None:
+        self._stages = stages
+        self._pending = RunTimeInt(0)
+        """Groups committed and not yet waited for."""
+        self._in_use = RunTimeInt(0)
+        """Stages acquired and not yet released by this thread."""
+        self._taken = RunTimeInt(0)
+        """Stages acquired and not yet released by all threads, as of the last barrier."""
+
+    def acquire(self, state: PipelineState) -> None:
+        _when(self._taken.get() >= self._stages, self._meet)
+        self._in_use.set(self._in_use.get() + 1)
+        self._taken.set(self._taken.get() + 1)
+
+    def commit(self, state: PipelineState) -> None:
+        cp_async_commit_group()
+        self._pending.set(self._pending.get() + 1)
+
+    def wait(self, state: PipelineState) -> None:
+        younger = max(self._stages - 2, 0)
+        if younger:
+            enough = self._pending.get() > younger
+            _when(enough, lambda: cp_async_wait_group(younger), lambda: cp_async_wait_group(0))
+        else:
+            cp_async_wait_group(0)
+        self._pending.set(self._pending.get() - 1)
+        self._meet()
+
+    def release(self, state: PipelineState) -> None:
+        self._in_use.set(self._in_use.get() - 1)
+
+    def tail(self) -> None:
+        cp_async_wait_group(0)
+        self._meet()
+
+    def _meet(self) -> None:
+        sync_threads()
+        self._taken.set(self._in_use.get())
+
+
+class _TwoGroups:
+    """Some warps copy and others compute. Every stage has two barriers of the block: it is full, it is empty."""
+
+    def __init__(self, stages: int, producers: int, consumers: int) -> None:
+        reserved = kernel_body().reserved_barriers
+        self._stages, self._threads = stages, producers + consumers
+        self._first = _LAST_BARRIER - reserved - 2 * stages + 1
+        if self._first < 1:
+            raise PipelineError(
+                "a pipeline of too many stages",
+                span=place(),
+                found=f"{stages} stages need {2 * stages} barriers, {_LAST_BARRIER - reserved} are left",
+                expected="at most seven stages for all pipelines of a kernel whose producers are warps of their own",
+            )
+        kernel_body().reserved_barriers += 2 * stages
+        self._acquired = RunTimeInt(0)
+
+    def acquire(self, state: PipelineState) -> None:
+        _when(self._acquired.get() >= self._stages, lambda: self._wait(self._empty(state.index)))
+        self._acquired.set(self._acquired.get() + 1)
+
+    def commit(self, state: PipelineState) -> None:
+        cp_async_commit_group()
+        cp_async_wait_group(0)
+        barrier_arrive(barrier_id=self._full(state.index), number_of_threads=self._threads)
+
+    def wait(self, state: PipelineState) -> None:
+        self._wait(self._full(state.index))
+
+    def release(self, state: PipelineState) -> None:
+        barrier_arrive(barrier_id=self._empty(state.index), number_of_threads=self._threads)
+
+    def tail(self) -> None:
+        for stage in range(self._stages):
+            _when(self._acquired.get() > stage, lambda stage=stage: self._wait(self._empty(stage)))
+
+    def _wait(self, number: Any) -> None:
+        barrier(barrier_id=number, number_of_threads=self._threads)
+
+    def _full(self, stage: Any) -> Any:
+        return stage + self._first
+
+    def _empty(self, stage: Any) -> Any:
+        return stage + (self._first + self._stages)
+
+
+def _when(condition: Any, then: Any, otherwise: Any = lambda: None) -> None:
+    tracing().hooks.if_(condition, then, otherwise)

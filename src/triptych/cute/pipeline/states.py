@@ -1,0 +1,118 @@
+"""Meta-stage, pipelines: where a thread is in a circular buffer, as numbers that change while the kernel runs.
+
+Each number is a variable of the thread in memory, so that `state.advance()` in a run-time loop changes it as often as
+the loop runs; compilers turn such variables into registers.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.cute.tensor_ssa.selection import where
+from triptych.cute.tensors.factories import make_rmem_tensor
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.scalars import Int32
+from triptych.metastage.tracing import place
+
+
+class RunTimeInt:
+    """An Int32 of each thread that methods of an object may change anywhere."""
+
+    __slots__ = ("_memory",)
+    __runtime_mutable__ = True
+
+    def __init__(self, value: Any) -> None:
+        self._memory = make_rmem_tensor(1, Int32)
+        self.set(value)
+
+    def get(self) -> Any:
+        return self._memory[0]
+
+    def set(self, value: Any) -> None:
+        self._memory[0] = value
+
+
+class PipelineUserType(enum.Enum):
+    """What a thread does with the stages of a pipeline."""
+
+    Producer = enum.auto()
+    Consumer = enum.auto()
+    ProducerConsumer = enum.auto()
+
+
+class PipelineState:
+    """A place in a circular buffer of `stages` stages.
+
+    `index` is the stage, `count` how many stages have been passed, `phase` a bit that changes with every round.
+    """
+
+    __slots__ = ("_count", "_index", "_phase", "stages")
+    __runtime_mutable__ = True
+
+    def __init__(self, stages: Any, count: Any, index: Any, phase: Any) -> None:
+        if not isinstance(stages, int) or stages < 1:
+            raise OperandTypeError(
+                "the number of stages is part of the program",
+                span=place(),
+                found=str(stages),
+                expected="a positive number that is known while tracing",
+            )
+        self.stages: int = stages
+        self._count, self._index, self._phase = RunTimeInt(count), RunTimeInt(index), RunTimeInt(phase)
+
+    def __repr__(self) -> str:
+        return f"PipelineState({self.stages} stages)"
+
+    @property
+    def count(self) -> Any:
+        """How many stages have been passed."""
+        return self._count.get()
+
+    @property
+    def index(self) -> Any:
+        """The stage in the ring."""
+        return self._index.get()
+
+    @property
+    def phase(self) -> Any:
+        """Which pass around the ring, modulo two."""
+        return self._phase.get()
+
+    def clone(self) -> PipelineState:
+        """Another state at the same place, which goes its own way."""
+        return PipelineState(self.stages, self.count, self.index, self.phase)
+
+    def reset_count(self) -> None:
+        """Count from zero, at the same stage."""
+        self._count.set(0)
+
+    def advance(self) -> None:
+        """Go to the next stage."""
+        following = self.index + 1
+        self._move(1, where(following == self.stages, 0, following), following == self.stages)
+
+    def reverse(self) -> None:
+        """Go back to the stage before."""
+        index = self.index
+        self._move(-1, where(index == 0, self.stages - 1, index - 1), index == 0)
+
+    def _move(self, step: int, index: Any, wraps: Any) -> None:
+        self._count.set(self.count + step)
+        self._index.set(index)
+        self._phase.set(self.phase ^ wraps.to(Int32))
+
+    def __extract_mlir_values__(self) -> list[Any]:
+        return [self.count, self.index, self.phase]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> PipelineState:
+        return PipelineState(self.stages, *values)
+
+    def __str__(self) -> str:
+        return f"the state of a pipeline of {self.stages} stages"
+
+
+def make_pipeline_state(type: PipelineUserType, stages: int) -> PipelineState:
+    """The state at the first stage. To a producer the buffer is empty, which its phase bit of 1 says."""
+    return PipelineState(stages, 0, 0, 0 if type is PipelineUserType.Consumer else 1)

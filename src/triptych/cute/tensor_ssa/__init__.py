@@ -1,0 +1,1 @@
+"""Meta-stage, small tensors as values: vectors in registers with a shape."""

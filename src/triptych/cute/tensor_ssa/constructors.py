@@ -1,0 +1,48 @@
+"""Meta-stage, making small tensors: of one number everywhere, by shape or like another tensor."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from triptych.cute.current_trace import tracing
+from triptych.cute.dynamic.static_shapes import element_count, require_static
+from triptych.cute.tensor_ssa.value import TensorSSA
+from triptych.cute.tensor_ssa.vectors import splat
+from triptych.layout import Shape
+from triptych.metastage.scalars import Numeric, lift, numeric_class
+
+
+class Shaped(Protocol):
+    """What a tensor can be made like: a tensor value or a tensor in memory."""
+
+    @property
+    def shape(self) -> Any: ...
+    @property
+    def element_type(self) -> type[Numeric]: ...
+
+
+def full(shape: Shape, fill_value: Any, dtype: type[Any]) -> TensorSSA:
+    """A tensor that has one number everywhere."""
+    trace, element = tracing(), numeric_class(dtype)
+    number = lift(element(fill_value), element.info, trace)
+    return TensorSSA(splat(trace, number, element_count(require_static(shape)), element.info.mlir), shape, element)
+
+
+def full_like(a: Shaped, fill_value: Any, dtype: type[Any] | None = None) -> TensorSSA:
+    """A tensor of the same shape, and of the same type unless another is named."""
+    return full(a.shape, fill_value, dtype or a.element_type)
+
+
+def zeros_like(a: Shaped, dtype: type[Any] | None = None) -> TensorSSA:
+    """A tensor of the same shape that has 0 everywhere."""
+    return full_like(a, 0, dtype)
+
+
+def ones_like(a: Shaped, dtype: type[Any] | None = None) -> TensorSSA:
+    """A tensor of the same shape that has 1 everywhere."""
+    return full_like(a, 1, dtype)
+
+
+def empty_like(a: Shaped, dtype: type[Any] | None = None) -> TensorSSA:
+    """A tensor whose elements nobody should read; they are zeros, so that a mistake repeats."""
+    return full_like(a, 0, dtype)

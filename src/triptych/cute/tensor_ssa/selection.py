@@ -1,0 +1,43 @@
+"""Meta-stage, choosing by Booleans: element by element, and asking a whole tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.cute.current_trace import tracing
+from triptych.cute.tensor_ssa.value import Elementwise, TensorSSA, typed
+from triptych.cute.tensor_ssa.vectors import all_of, any_of
+from triptych.metastage.numeric import operator_type
+from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
+from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric
+
+_BOOLEAN = TYPES["Boolean"]
+
+
+def where(cond: Any, x: Any, y: Any) -> Any:
+    """`x` where the condition is true and `y` elsewhere; all three meet in one shape, `x` and `y` in one type."""
+    each, info = Elementwise(cond, x, y), common_type(x, y)
+    values = each.lower(cond, _BOOLEAN), each.lower(x, info), each.lower(y, info)
+    return each.wrap(each.emitter.value("arith.select", values, info.mlir), info)
+
+
+def any_(x: TensorSSA) -> Boolean:
+    """Whether any element is true."""
+    trace = tracing()
+    return Boolean.of(any_of(trace, x.to(Boolean).ir_value()), trace.region)
+
+
+def all_(x: TensorSSA) -> Boolean:
+    """Whether every element is true."""
+    trace = tracing()
+    return Boolean.of(all_of(trace, x.to(Boolean).ir_value()), trace.region)
+
+
+def common_type(x: Any, y: Any) -> TypeInfo:
+    """The type in which two values are one value: that of their sum, except that Booleans stay Booleans."""
+    left, right = typed(x), typed(y)
+    if not isinstance(left, Numeric) and not isinstance(right, Numeric):
+        left = NUMERIC_CLASSES[PYTHON_NUMBERS[type(left)]].constant(0)
+    if all(isinstance(v, Boolean | bool) for v in (left, right)):
+        return _BOOLEAN
+    return operator_type("+", left, right)

@@ -1,0 +1,176 @@
+"""Meta-stage, making tensors: over a pointer, in registers, like another one, or of coordinates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.cute.current_trace import tracing
+from triptych.cute.dynamic.integers import ints
+from triptych.cute.dynamic.program_integers import IntTuple
+from triptych.cute.dynamic.traced_integers import realize
+from triptych.cute.errors import PointerError, StaticTensorError
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.allocations import Allocation
+from triptych.cute.memory.bounds_checks import checks_bounds
+from triptych.cute.memory.element_storage import storage_of
+from triptych.cute.memory.pointers import Pointer
+from triptych.cute.tensors.tensor import Tensor
+from triptych.layout import (
+    AnyLayout,
+    ComposedLayout,
+    Int,
+    Layout,
+    Swizzle,
+    cosize,
+    make_identity_layout,
+    make_layout,
+    make_layout_like,
+    recast_layout,
+    size,
+    transform_leaf,
+)
+from triptych.layout.coordinates import has_basis
+from triptych.layout.tuples import leaves
+from triptych.metastage.scalars import Int64, Numeric, numeric_class
+from triptych.metastage.tracing import place
+
+_REGISTER_ALIGNMENT = 16
+
+
+def make_tensor(iterator: Pointer | IntTuple | Tensor, layout: AnyLayout | IntTuple) -> Tensor:
+    """The tensor iterator o layout; a shape stands for its compact layout."""
+    if isinstance(iterator, Tensor):
+        iterator = iterator.iterator
+    over = layout if isinstance(layout, Layout | ComposedLayout) else make_layout(ints(layout))
+    if not isinstance(iterator, Pointer):
+        return Tensor(ints(iterator), over)
+    if not isinstance(over, ComposedLayout) and has_basis(over.stride):
+        raise PointerError(
+            "a layout into coordinates cannot index memory",
+            span=place(),
+            found=f"the layout {over} over {iterator}",
+            expected="strides that count elements",
+            instead="`make_tensor` of a coordinate, or `make_identity_tensor(shape)`",
+        )
+    if isinstance(over, ComposedLayout):
+        over.known_inner  # noqa: B018 - refuses a function, whose values are no integers of the algebra
+    if checks_bounds() and iterator.allocation is None:
+        # Who lays a tensor over a bare pointer says how much memory there is.
+        iterator = iterator.inside(_memory(iterator, over))
+    return Tensor(iterator, over)
+
+
+def make_rmem_tensor(layout_or_shape: AnyLayout | IntTuple, dtype: type[Numeric]) -> Tensor:
+    """A tensor in the registers of a thread; its elements are undefined until they are written."""
+    given = layout_or_shape
+    layout = given if isinstance(given, Layout | ComposedLayout) else make_layout(ints(given))
+    kind = numeric_class(dtype)
+    extent = _extent(layout, kind)
+    if not isinstance(extent, int):
+        raise StaticTensorError(
+            "a tensor in registers needs a layout that is known while tracing",
+            span=place(),
+            found=f"the layout {layout}",
+            expected="static extents and strides",
+            instead="a Constexpr argument, or a tile of a static shape",
+        )
+    return make_tensor(_allocate(kind, extent), layout)
+
+
+def make_fragment_like(src: AnyLayout | Tensor, dtype: type[Numeric] | None = None) -> Any:
+    """Registers for the elements of a partition: the first mode (the values of an instruction) is compact and
+    fastest, the others follow in the order of their strides. Of a layout without a type, the layout."""
+    layout = _fragment_layout(src.layout if isinstance(src, Tensor) else src)
+    kind = dtype or (src.element_type if isinstance(src, Tensor) else None)
+    return layout if kind is None else make_rmem_tensor(layout, kind)
+
+
+def make_rmem_tensor_like(src: AnyLayout | Tensor, dtype: type[Numeric] | None = None) -> Tensor:
+    """Registers for the elements of a tensor, compact, in the order of its strides."""
+    kind = dtype or (src.element_type if isinstance(src, Tensor) else None)
+    if kind is None:
+        raise StaticTensorError("registers like a layout need an element type", span=place(), instead="dtype=Float32")
+    return make_rmem_tensor(make_layout_like(src.layout if isinstance(src, Tensor) else src), kind)
+
+
+def make_identity_tensor(shape: IntTuple) -> Tensor:
+    """The tensor whose element at a coordinate is the coordinate."""
+    extents = ints(shape)
+    return Tensor(transform_leaf(lambda _: 0, extents), make_identity_layout(extents))
+
+
+def recast_tensor(src: Tensor, dst_type: type[Numeric], swizzle_: Swizzle | None = None) -> Tensor:
+    """The same memory as elements of another size."""
+    kind, pointer = numeric_class(dst_type), src.pointer
+    layout: AnyLayout = recast_layout(_bits(kind), _bits(pointer.dtype), src.layout)
+    return Tensor(pointer.recast(kind, swizzle_), layout)
+
+
+def _bits(dtype: type[Numeric]) -> int:
+    storage = storage_of(dtype)
+    return storage.group_bytes * 8 // storage.group
+
+
+def _fragment_layout(layout: AnyLayout) -> Layout:
+    source = layout.outer if isinstance(layout, ComposedLayout) else layout
+    if not isinstance(source.shape, tuple) or len(source.shape) < 2 or not isinstance(source.stride, tuple):
+        return make_layout(source.shape)
+    first = make_layout_like(Layout(source.shape[0], _ascending(source.stride[0])))
+    rest = make_layout_like(Layout(source.shape[1:], source.stride[1:]))
+    taken = cosize(first)
+    scaled = transform_leaf(lambda step: step * taken, rest.stride)
+    return Layout(source.shape, (first.stride, *scaled))
+
+
+def _ascending(stride: Any) -> Any:
+    """Strides that only say left to right, and which modes repeat."""
+    return transform_leaf(lambda step: 0 if isinstance(step, int) and step == 0 else 1, stride)
+
+
+def _memory(pointer: Pointer, layout: AnyLayout) -> Allocation:
+    """The memory that a layout over a pointer reaches: none if it has no elements, some before it by negative steps."""
+    outer = layout.outer if isinstance(layout, ComposedLayout) else layout
+    modes = zip(leaves(outer.shape), leaves(outer.stride), strict=True)
+    before = sum((1 - extent) * step for extent, step in modes if isinstance(step, int) and step < 0)
+    start = pointer.advanced(-before).toint()
+    count, reach = realize(size(layout)), _extent(layout, pointer.dtype)
+    if isinstance(count, int):
+        return Allocation(start, reach if count else 0)
+    return Allocation(start, (count != 0).to(Int64) * reach)
+
+
+def _extent(layout: AnyLayout, dtype: type[Numeric]) -> Int64 | int:
+    """The bytes that a layout reaches; a swizzle moves elements inside blocks, which count whole."""
+    in_bytes: Int = (_reach(layout) * _bits(dtype) + 7) // 8
+    extent = realize(in_bytes)
+    return extent if isinstance(extent, int) else extent.to(Int64)
+
+
+def _reach(layout: AnyLayout) -> Int:
+    if not isinstance(layout, ComposedLayout):
+        return cosize(layout)
+    inner = layout.known_inner
+    if isinstance(inner, Layout):
+        return cosize(inner)
+    block = 1 << (inner.bits + inner.base + abs(inner.shift))
+    assert not isinstance(layout.offset, tuple)
+    reach: Int = (layout.offset + cosize(layout) + block - 1) // block * block
+    return reach
+
+
+def _allocate(dtype: type[Numeric], extent: int) -> Pointer:
+    """A stack slot at the start of the function: one made in a loop would grow the stack on every iteration."""
+    trace, storage = tracing(), storage_of(dtype)
+    builder, insertion = trace.builder, trace.builder.insertion
+    builder.insertion = builder.at_start(trace.entry)
+    try:
+        units = max(1, extent if storage.is_packed else extent // storage.group_bytes)
+        count = trace.value("llvm.mlir.constant", (), "i32", {"value": builder.integer("i32", units)})
+        attributes = {
+            "elem_type": builder.type_attribute(storage.unit),
+            "alignment": builder.integer("i64", _REGISTER_ALIGNMENT),
+        }
+        slot = trace.value("llvm.alloca", (count,), AddressSpace.rmem.pointer_type, attributes)
+    finally:
+        builder.insertion = insertion
+    return Pointer(slot, dtype, AddressSpace.rmem, _REGISTER_ALIGNMENT)

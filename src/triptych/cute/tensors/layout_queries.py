@@ -1,0 +1,149 @@
+"""Meta-stage, what programs ask about layouts, tensors and shapes; the answers are numbers to compute with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from triptych import layout as algebra
+from triptych.cute.dynamic.integers import ints, numbers
+from triptych.cute.dynamic.program_integers import Coord, Int, IntTuple, Mode, Number, Numbers, Shape, Stride, View
+from triptych.cute.tensors.tensor import Tensor
+from triptych.layout import Layout, Tile
+from triptych.metastage.scalars import Boolean, Numeric
+
+
+def layout_of(value: Any) -> Any:
+    """The layout of a tensor; everything else stays."""
+    return value.layout if isinstance(value, Tensor) else value
+
+
+def _answer(function: Callable[..., Any], *args: Any) -> Any:
+    """A question about layouts as one about tensors too."""
+    return numbers(function(*(layout_of(ints(arg)) for arg in args)))
+
+
+def assume(value: Int, divby: int = 1) -> Number:
+    """The same value, now known to be a multiple of `divby`: it is written as divby · (value // divby)."""
+    return _answer(algebra.assume, value, divby)
+
+
+def ceil_div(target: IntTuple, tiler: Tile) -> Numbers:
+    """How many tiles cover a shape: the extents of the rest that a division by the tiler leaves."""
+    return _answer(algebra.ceil_div, target, tiler)
+
+
+def cosize(layout: View, mode: Mode = None) -> Number:
+    """One more than the largest index; of a composed layout, than the largest its inner function is given."""
+    return _answer(algebra.cosize, layout, mode)
+
+
+def crd2idx(coord: Coord, target: IntTuple | View) -> Numbers:
+    """The index of a coordinate in a layout, or its colexicographic number in a shape; None counts as 0."""
+    return _answer(algebra.crd2idx, coord, target)
+
+
+def depth(value: IntTuple | View) -> int:
+    """The depth of nesting; 0 for an integer."""
+    answer: int = _answer(algebra.depth, value)
+    return answer
+
+
+def idx2crd(index: Coord, shape: Shape) -> Numbers:
+    """The coordinate of a colexicographic number, nested like the shape."""
+    return _answer(algebra.idx2crd, index, shape)
+
+
+def increment_coord(coord: Coord, target: IntTuple | View) -> Numbers:
+    """The coordinate after this one; the last mode does not wrap."""
+    return _answer(algebra.increment_coord, coord, target)
+
+
+def is_congruent(a: Any, b: Any) -> bool:
+    """Whether two values nest in the same way."""
+    answer: bool = _answer(algebra.is_congruent, a, b)
+    return answer
+
+
+def is_weakly_congruent(a: Any, b: Any) -> bool:
+    """Whether b nests like a or finer."""
+    answer: bool = _answer(algebra.is_weakly_congruent, a, b)
+    return answer
+
+
+def leading_dim(shape: Shape, stride: Stride) -> int | tuple[int, ...] | None:
+    """The mode with stride 1 that is longer than 1: its number, or its path inside a nested shape."""
+    answer: int | tuple[int, ...] | None = _answer(algebra.leading_dim, shape, stride)
+    return answer
+
+
+def product(value: IntTuple) -> Number:
+    """The product of all leaves; 1 for the empty tuple."""
+    return _answer(algebra.product, value)
+
+
+def product_each(value: IntTuple) -> tuple[Number, ...]:
+    """The product of every mode."""
+    answer: tuple[Number, ...] = _answer(algebra.product_each, value)
+    return answer
+
+
+def product_like(value: IntTuple, profile: Any) -> Numbers:
+    """The products of a tuple at the leaves of a coarser one."""
+    return _answer(algebra.product_like, value, profile)
+
+
+def rank(value: Any, mode: Mode = None) -> int:
+    """The number of modes; 1 for an integer."""
+    answer: int = _answer(algebra.rank, value, mode)
+    return answer
+
+
+def round_up(a: IntTuple, b: IntTuple) -> Numbers:
+    """The next multiple of b, leaf by leaf."""
+    return _answer(algebra.round_up, a, b)
+
+
+def shape(value: Any, mode: Mode = None) -> Numbers:
+    """The shape of a value, or of one of its modes."""
+    return _answer(algebra.shape, value, mode)
+
+
+def shape_div(a: IntTuple, b: IntTuple) -> Numbers:
+    """The factor of a that b leaves; at every leaf one must divide the other."""
+    return _answer(algebra.shape_div, a, b)
+
+
+def size(value: Any, mode: Mode = None) -> Number:
+    """The number of coordinates."""
+    return _answer(algebra.size, value, mode)
+
+
+def stride(layout: View, mode: Mode = None) -> Numbers:
+    """The stride of a layout, or of one of its modes."""
+    return _answer(algebra.stride, layout, mode)
+
+
+def size_in_bytes(dtype: type[Numeric], layout: View | IntTuple) -> Number:
+    """The bytes a layout spans in elements of a type."""
+    return numbers(algebra.size_in_bytes(dtype, ints(layout_of(layout))))
+
+
+def elem_less(lhs: IntTuple | View, rhs: IntTuple | View) -> bool | Boolean:
+    """Whether every integer of a coordinate is less than the one at its place: a bool, or a Boolean of the run."""
+    left, right = ints(_shape_of(lhs)), ints(_shape_of(rhs))
+    if not isinstance(left, tuple) and not isinstance(right, tuple):
+        less: bool | Boolean = left < right
+        return less
+    if not isinstance(left, tuple) or not isinstance(right, tuple) or len(left) != len(right):
+        raise algebra.ProfileError(
+            "the tuples are not congruent", found=f"{algebra.text(left)} and {algebra.text(right)}"
+        )
+    outcome: bool | Boolean = True
+    for part, bound in zip(left, right, strict=True):
+        outcome = elem_less(part, bound) & outcome
+    return outcome
+
+
+def _shape_of(value: Any) -> Any:
+    return value.layout.shape if isinstance(value, Tensor) else value.shape if isinstance(value, Layout) else value

@@ -1,0 +1,66 @@
+"""Meta-stage, `printf` of programs with tensors and layouts: whole tensors, layouts with their run-time numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.cute.dynamic.integers import numbers
+from triptych.cute.tensor_ssa.value import TensorSSA
+from triptych.cute.tensors.printing import print_tensor
+from triptych.cute.tensors.tensor import Tensor
+from triptych.layout import ComposedLayout, Layout
+from triptych.metastage import printing
+from triptych.metastage.printing import BRACES, register_printed
+
+
+def printf(template: Any, *args: Any) -> None:
+    """Print a line at run time, as `triptych.printf` does; a tensor is printed whole, on lines of its own."""
+    if not isinstance(template, str):
+        template, args = " ".join(["{}"] * (1 + len(args))), (template, *args)
+    if not any(isinstance(arg, Tensor | TensorSSA) for arg in args):
+        printing.printf(template if template.endswith("\n") else template + "\n", *args)
+        return
+    line = _Line()
+    unused = iter(range(len(args)))
+    end = 0
+    for field in BRACES.finditer(template):
+        line.text += template[end : field.start()]
+        end = field.end()
+        if field[0] in ("{{", "}}"):
+            line.text += field[0]
+            continue
+        value = args[int(field["field"]) if field["field"] else next(unused)]
+        if isinstance(value, Tensor | TensorSSA):
+            line.finish()
+            print_tensor(value)
+        else:
+            line.text += "{:" + (field["spec"] or "") + "}"
+            line.args.append(value)
+    line.text += template[end:]
+    line.finish()
+
+
+class _Line:
+    """What stands between two tensors."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.args: list[Any] = []
+
+    def finish(self) -> None:
+        if self.text.strip():
+            # A part without arguments is a value too, so that braces in it mean what they mean beside arguments.
+            printing.printf(self.text + "{}", *self.args, "")
+        self.text, self.args = "", []
+
+
+def _layout_parts(layout: Layout) -> tuple[Any, ...]:
+    return numbers(layout.shape), ":", numbers(layout.stride)
+
+
+def _composed_parts(layout: ComposedLayout) -> tuple[Any, ...]:
+    return layout.inner, " o ", numbers(layout.offset), " o ", layout.outer
+
+
+register_printed(Layout, _layout_parts)
+register_printed(ComposedLayout, _composed_parts)

@@ -1,0 +1,53 @@
+"""Meta-stage, whole values on their way into a tensor: as vectors of its element type, or refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from triptych.cute.current_trace import tracing
+from triptych.cute.errors import ElementTypeError, TensorShapeError
+from triptych.cute.memory.element_values import element_value, require_kept
+from triptych.cute.tensor_ssa.value import TensorSSA
+from triptych.cute.tensor_ssa.vectors import splat
+from triptych.layout import product, text
+from triptych.layout.tuples import leaves
+from triptych.metastage.tracing import place
+from triptych.support.articles import with_article
+
+if TYPE_CHECKING:
+    from triptych.cute.tensors.tensor import Tensor
+
+
+def splat_value(value: Any, count: int, tensor: Tensor) -> Any:
+    """A number as a vector of the element type that has it everywhere."""
+    dtype = tensor.pointer.dtype
+    return splat(tracing(), element_value(value, dtype, tensor), count, dtype.info.mlir)
+
+
+def vector_value(data: Any, tensor: Tensor) -> Any:
+    """A tensor value as a vector of the element type."""
+    dtype = tensor.pointer.dtype
+    if not isinstance(data, TensorSSA):
+        raise ElementTypeError(
+            f"{with_article(type(data).__name__)} cannot be stored",
+            span=place(),
+            found=f"{with_article(type(data).__name__)} for {tensor}",
+            expected="a TensorSSA, as `load()` and arithmetic make it",
+            instead="tensor.fill(x) for one number, tensor[coord] = x for one element",
+        )
+    if not _same_elements(data.shape, tensor.layout.shape):
+        raise TensorShapeError(
+            "a value of another shape is stored",
+            span=place(),
+            found=f"the shape {text(data.shape)} for {tensor}",
+            expected=f"the shape {text(tensor.layout.shape)}",
+            instead="a reshape of the value, or the matching part of the tensor",
+        )
+    require_kept(data.dtype, dtype, tensor)
+    return data.to(dtype).ir_value() if data.dtype is not dtype else data.ir_value()
+
+
+def _same_elements(value: Any, tensor: Any) -> bool:
+    """Whether two shapes name the same elements in the same order: one is flat, or brackets and ones differ."""
+    left, right = ([extent for extent in leaves(shape) if extent != 1] for shape in (value, tensor))
+    return left == right or (min(len(left), len(right)) < 2 and product(value) == product(tensor))

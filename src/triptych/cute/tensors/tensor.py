@@ -1,0 +1,219 @@
+"""Meta-stage, tensors: an iterator composed with a layout, so that a coordinate names an element of memory.
+
+Input: pointers (or coordinates) and layouts. Output: views, which cost nothing, and loads and stores.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from triptych.cute.current_trace import tracing
+from triptych.cute.dynamic.integers import ints, numbers
+from triptych.cute.dynamic.layout_values import anonymous, rebuilt, unknowns
+from triptych.cute.errors import StaticTensorError
+from triptych.cute.memory.access import read, read_vector, write, write_vector
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.element_values import element_value
+from triptych.cute.memory.pointers import Pointer
+from triptych.cute.memory.swizzled_offsets import permuted
+from triptych.cute.tensor_ssa.value import TensorSSA
+from triptych.cute.tensors.array_idioms import ArrayHabits
+from triptych.cute.tensors.coordinates import check_inside
+from triptych.cute.tensors.stored_values import splat_value, vector_value
+from triptych.layout import (
+    AnyLayout,
+    ComposedLayout,
+    Int,
+    IntTuple,
+    Layout,
+    Swizzle,
+    coalesce,
+    crd2idx,
+    size,
+    slice_and_offset,
+    text,
+    tuple_add,
+)
+from triptych.layout.coordinates import has_underscore
+from triptych.layout.tuples import Modes
+from triptych.metastage.scalars import Numeric
+from triptych.metastage.tracing import place
+
+
+class Tensor(ArrayHabits):
+    """iterator o layout. The iterator is a pointer, or a coordinate for tensors of coordinates."""
+
+    __module__ = "triptych.cute"  # where programs have it from: signatures and help name it so
+    __slots__ = ("iterator", "layout")
+    __runtime_mutable__ = True
+    """What is assigned changes memory when the program runs, not the Python object."""
+
+    def __init__(self, iterator: Pointer | IntTuple, layout: AnyLayout) -> None:
+        self.iterator: Pointer | Any = iterator
+        """The pointer of a tensor in memory; of a tensor of coordinates, the first one."""
+        self.layout: Layout | Any = layout
+        """A `Layout`, or a `ComposedLayout` where a swizzle or an offset belongs to it."""
+
+    # what it is -------------------------------------------------------------------------------------------------
+    @property
+    def shape(self) -> Modes:
+        """The extents: ints that are known while tracing, numbers of the run, or tuples of them."""
+        return numbers(self.layout.shape)
+
+    @property
+    def stride(self) -> Modes:
+        """How many elements lie between neighbours, nested like the shape."""
+        outer = self.layout.outer if isinstance(self.layout, ComposedLayout) else self.layout
+        return numbers(outer.stride)
+
+    @property
+    def element_type(self) -> type[Numeric] | Any:
+        """The type of the elements; None for coordinates, which are tuples."""
+        return self.iterator.dtype if isinstance(self.iterator, Pointer) else None
+
+    dtype = element_type
+
+    @property
+    def type(self) -> str:
+        """What is known of it while tracing, as text."""
+        return str(self)
+
+    @property
+    def memspace(self) -> AddressSpace | Any:
+        """Where the elements are; None for coordinates."""
+        return self.iterator.memspace if isinstance(self.iterator, Pointer) else None
+
+    @property
+    def pointer(self) -> Pointer:
+        """The iterator of a tensor in memory."""
+        if isinstance(self.iterator, Pointer):
+            return self.iterator
+        raise StaticTensorError(
+            "a tensor of coordinates has no memory",
+            span=place(),
+            found=str(self),
+            expected="a tensor made of a pointer",
+            instead="tensor[coord], which is a coordinate",
+        )
+
+    def __str__(self) -> str:
+        iterator = self.iterator if isinstance(self.iterator, Pointer) else text(self.iterator)
+        return f"tensor<{iterator} o {self.layout}>"
+
+    __repr__ = __str__
+
+    # elements ---------------------------------------------------------------------------------------------------
+    def __getitem__(self, coord: Any) -> Any:
+        """An element, or with None in the coordinate the part that the rest of it selects."""
+        where = ints(coord)
+        check_inside(where, self.layout.shape, self)
+        if has_underscore(where):
+            return self.part(where)
+        if not isinstance(self.iterator, Pointer):
+            return numbers(tuple_add(self.iterator, crd2idx(where, self.layout)))
+        trace = tracing()
+        return self.iterator.dtype.of(read(self.iterator, self.offset(where), self), trace.region)
+
+    def __setitem__(self, coord: Any, value: Any) -> None:
+        where = ints(coord)
+        check_inside(where, self.layout.shape, self)
+        if has_underscore(where):
+            part = self.part(where)
+            part.store(value) if isinstance(value, TensorSSA) else part.fill(value)
+            return
+        pointer = self.pointer
+        write(pointer, self.offset(where), element_value(value, pointer.dtype, self), self)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The elements, first coordinate fastest, while tracing; without it Python would count up without an end."""
+        return map(self.__getitem__, range(static_size(self.layout, self)))
+
+    def offset(self, coord: Any) -> Int:
+        """How many elements after the iterator a coordinate lies."""
+        layout = self.layout
+        if isinstance(layout, ComposedLayout) and isinstance(layout.inner, Swizzle):
+            inside = tuple_add(layout.offset, crd2idx(coord, layout.outer))
+            assert not isinstance(inside, tuple), "a swizzle permutes integers"
+            return permuted(layout.inner, inside)
+        index = crd2idx(coord, layout)
+        assert not isinstance(index, tuple), "make_tensor has refused a layout into coordinates over a pointer"
+        return index
+
+    def part(self, coord: Any) -> Tensor:
+        """The sub-tensor of the modes where the coordinate is None."""
+        layout, offset = slice_and_offset(coord, self.layout)
+        return self.moved(offset, layout)
+
+    def moved(self, offset: IntTuple, layout: AnyLayout) -> Tensor:
+        """The tensor of another layout that begins `offset` after this one."""
+        if not isinstance(self.iterator, Pointer):
+            return Tensor(tuple_add(self.iterator, offset), layout)
+        assert not isinstance(offset, tuple)
+        return Tensor(self.iterator.advanced(offset), layout)
+
+    # whole tensors ----------------------------------------------------------------------------------------------
+    def load(self) -> TensorSSA:
+        """All elements as a value."""
+        pointer = self.pointer
+        vector = read_vector(pointer, self._offsets(), self)
+        return TensorSSA(vector, self.layout.shape, pointer.dtype)
+
+    def store(self, data: TensorSSA) -> None:
+        """Write a value of the same shape."""
+        self._write(vector_value(data, self))
+
+    def fill(self, value: Any) -> None:
+        """Write one number everywhere."""
+        self._write(splat_value(value, len(self._offsets()), self))
+
+    def _write(self, vector: Any) -> None:
+        write_vector(self.pointer, self._offsets(), vector, self)
+
+    def _offsets(self) -> Sequence[Int]:
+        """The offset of every element, first coordinate fastest."""
+        count = static_size(self.layout, self)
+        if isinstance(self.layout, Layout):
+            flat = coalesce(self.layout)
+            if not isinstance(flat.shape, tuple) and isinstance(flat.stride, int) and flat.stride == 1:
+                return range(count)
+        return [self.offset(i) for i in range(count)]
+
+    # crossing branches, loops, calls and launches -----------------------------------------------------------------
+    def __extract_mlir_values__(self) -> list[Any]:
+        numbers_inside = [unknown.number for unknown in unknowns(self._coordinate(), self.layout)]
+        if not isinstance(self.iterator, Pointer):
+            return numbers_inside
+        return [*self.iterator.__extract_mlir_values__(), *numbers_inside]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Tensor:
+        inside = unknowns(self._coordinate(), self.layout)
+        count = len(values) - len(inside)
+        layout = rebuilt(self.layout, inside, values[count:])
+        if not isinstance(self.iterator, Pointer):
+            return Tensor(rebuilt(self.iterator, inside, values[count:]), layout)
+        return Tensor(self.iterator.__new_from_mlir_values__(values[:count]), layout)
+
+    def __static_part__(self) -> tuple[Any, ...]:
+        inside = unknowns(self._coordinate(), self.layout)
+        pointer = self.iterator.__static_part__() if isinstance(self.iterator, Pointer) else None
+        facts = tuple(unknown.facts() for unknown in inside)
+        return pointer, anonymous(self._coordinate(), inside), anonymous(self.layout, inside), facts
+
+    def _coordinate(self) -> IntTuple:
+        return () if isinstance(self.iterator, Pointer) else self.iterator
+
+
+def static_size(layout: AnyLayout, what: object) -> int:
+    """The number of elements, which an operation on whole tensors must know now."""
+    count = size(layout)
+    if isinstance(count, int):
+        return count
+    raise StaticTensorError(
+        "an operation on a whole tensor needs a shape that is known while tracing",
+        span=place(),
+        found=str(what),
+        expected="a static shape",
+        instead="a tile of a static shape (`cute.local_tile`, `cute.zipped_divide`) or of a `Constexpr` argument, or a "
+        "loop over the elements",
+    )
