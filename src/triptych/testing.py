@@ -1,10 +1,17 @@
-"""`triptych.cute.testing` under its shorter name, which public programs import."""
+"""`triptych.compat.testing` under its shorter name."""
 
 from __future__ import annotations
 
-from triptych.cute.testing import JitArguments, autotune_jit, benchmark, get_workspace_count, tune
+from triptych.compat.testing import (
+    AutotunedFunction,
+    JitArguments,
+    autotune_jit,
+    benchmark,
+    get_workspace_count,
+    tune,
+)
 
-__all__ = ["JitArguments", "autotune_jit", "benchmark", "get_workspace_count", "tune"]
+__all__ = ["AutotunedFunction", "JitArguments", "autotune_jit", "benchmark", "get_workspace_count", "tune"]
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ from triptych import cute
 from triptych.cute.nvgpu import warp
 from triptych.cute.runtime import from_dlpack
 from triptych.metastage.call_errors import ArgumentKindError, DecorationError, KernelCallError
-from triptych.metastage.kernel_body import symbol
+from triptych.metastage.symbols import symbol
 from triptych.support.warnings import TriptychWarning
 
 

@@ -80,7 +80,7 @@ from triptych.layout.slicing import dice, domain_offset, slice_, slice_and_offse
 from triptych.layout.substitution import substitute
 from triptych.layout.svg import draw_svg
 from triptych.layout.swizzle import Swizzle, make_swizzle
-from triptych.layout.symbolic import SymInt, assume, sym_int
+from triptych.layout.symbolic import SymInt
 from triptych.layout.tuples import (
     Coord,
     IntTuple,
@@ -93,6 +93,7 @@ from triptych.layout.tuples import (
     transform_leaf,
 )
 from triptych.layout.tuples import tuple_text as text
+from triptych.layout.unknowns import assume, sym_int
 from triptych.layout.views import bank_svg, layout_svg, swizzle_svg, thread_value_svg
 
 __all__ = [

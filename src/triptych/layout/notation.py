@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 from triptych.layout.basis import ScaledBasis
 from triptych.layout.errors import NotationError
 from triptych.layout.ratio import Ratio
-from triptych.layout.symbolic import sym_int
 from triptych.layout.tuples import IntTuple, Stride, compact_stride
+from triptych.layout.unknowns import sym_int
 
 _TOKEN = re.compile(r"\s*(-?\d+|\?(?:\{[^}]*\})?|S<[^>]*>|[()\[\],:;@_/o])")
 _HINT = re.compile(r"i64|i32|div=\d+")

@@ -10,8 +10,7 @@ from typing import TypeAlias
 
 from triptych.layout.digits import digits
 from triptych.layout.integers import Int
-from triptych.layout.symbolic import Atom, Operation, SymInt, Terms
-from triptych.layout.unknowns import Symbol
+from triptych.layout.symbolic import Atom, Operation, Symbol, SymInt, Terms
 
 Range: TypeAlias = tuple[int, int]
 SymbolRange: TypeAlias = Callable[[Symbol], Range]

@@ -1,35 +1,29 @@
-"""Unknowns of symbolic integers: named, with a width and what is promised of their values."""
+"""Declaring symbolic integers: new unknowns, and what is promised of values."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+import itertools
 
-from triptych.layout.integers import Requirement
+from triptych.layout.errors import DeclarationError
+from triptych.layout.integers import Int
+from triptych.layout.symbolic import Symbol, SymInt
 
-if TYPE_CHECKING:
-    from triptych.layout.symbolic import SymInt
+_fresh = itertools.count(1)
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """An unknown: the caller's value is `divisor` times it."""
+def sym_int(width: int = 32, divisibility: int = 1, *, symbol: str | None = None, lower: int | None = 1) -> SymInt:
+    """A new unknown (or the one called `symbol`), a multiple of `divisibility` and at least `lower`."""
+    if width not in (32, 64) or divisibility < 1:
+        raise DeclarationError(
+            "a symbolic integer has 32 or 64 bits and a positive divisibility",
+            found=f"width={width}, divisibility={divisibility}",
+        )
+    name = symbol if symbol is not None else f"_{next(_fresh)}"
+    return SymInt((((Symbol(name, divisibility, width, lower),), divisibility),))
 
-    name: str
-    divisor: int = 1
-    width: int = 32
-    lower: int | None = 1
 
-    def promise(self, requirement: Requirement) -> bool:
-        """Have a requirement checked when the program runs; False for an unknown that is no number then."""
-        return False
-
-    def number_of(self, value: SymInt, exact: bool) -> Any:
-        """The run-time number that an integer of such unknowns is; None when there is none.
-
-        Numbers wrap where machine integers end; `exact` asks for one that holds the value, to be compared.
-        """
-        return None
-
-    def __str__(self) -> str:
-        return self.name if self.divisor == 1 else f"({self.name}/{self.divisor})"
+def assume(value: Int, divby: int = 1) -> Int:
+    """The same value, now known to be a multiple of `divby`: it is written as divby · (value // divby)."""
+    if isinstance(value, int) and value % divby:
+        raise DeclarationError("the assumption is false", found=str(value), expected=f"a multiple of {divby}")
+    return value if isinstance(value, int) else (value // divby) * divby

@@ -22,14 +22,14 @@ from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError
 from triptych.metastage.calls import declared_arguments
 from triptych.metastage.errors import LeakedValueError
 from triptych.metastage.kernel_arguments import Rebuild, flatten
-from triptych.metastage.kernel_body import KernelBody, symbol
 from triptych.metastage.launch_options import LaunchKeywords, LaunchOptions
 from triptych.metastage.launch_shape import LaunchShape, static_dimensions
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Int32, lift
 from triptych.metastage.shared_bytes import launch_bytes
 from triptych.metastage.streams import launch_stream
-from triptych.metastage.tracing import Region, Trace, place
+from triptych.metastage.symbols import symbol
+from triptych.metastage.tracing import KernelBody, Region, Trace, place
 from triptych.simt.dialect import KERNEL_DIALECTS
 
 

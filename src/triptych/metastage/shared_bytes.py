@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.metastage.checks import check
-from triptych.metastage.kernel_body import KernelBody
 from triptych.metastage.launch_shape import SHARED_BYTES
 from triptych.metastage.plans import describe
 from triptych.metastage.scalars import Int32, Numeric
-from triptych.metastage.tracing import Trace, place
+from triptych.metastage.tracing import KernelBody, Trace, place
 from triptych.metastage.user_warnings import warn_here
 from triptych.support.kernel_errors import LaunchShapeError
 

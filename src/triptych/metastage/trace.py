@@ -19,9 +19,9 @@ from triptych.metastage.argument_kinds import Received, received_types
 from triptych.metastage.arguments import Shape, arrange
 from triptych.metastage.call_local import check_left, end_of_call, overwritten
 from triptych.metastage.explaining import explained
-from triptych.metastage.kernel_body import symbol
 from triptych.metastage.kernels import check_launched
 from triptych.metastage.results import Rebuild, take_results
+from triptych.metastage.symbols import symbol
 from triptych.metastage.tracing import Rewrite, Trace, activated
 from triptych.stages import Leaf, Rewritten, Traced
 from triptych.support.source import Span

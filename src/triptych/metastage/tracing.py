@@ -8,6 +8,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -17,7 +18,6 @@ from triptych.ir.device_module import DeviceModule
 from triptych.ir.location import Locations
 from triptych.metastage import places
 from triptych.metastage.contraction import Contraction
-from triptych.metastage.kernel_body import KernelBody
 from triptych.metastage.progress import Progress
 from triptych.stages import Rewritten
 from triptych.support.recursion import TooDeepError
@@ -56,6 +56,51 @@ class Region:
         while other is not None and other is not self:
             other = other.parent
         return other is self
+
+
+@dataclass(frozen=True, slots=True)
+class SharedPart:
+    """A stretch of a block's shared memory, in bytes, and the line that asked for it."""
+
+    what: str
+    offset: int
+    size: int
+    span: Span | None
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.size
+
+
+@dataclass(slots=True)
+class KernelBody:
+    """A kernel while its body is traced. Its shared memory is laid out in the order in which the body asks."""
+
+    name: str
+    function: Any
+    block: tuple[Any, Any, Any]
+    """Threads of a block, in three dimensions: ints where they are known while tracing."""
+    cluster: tuple[int, int, int]
+    """Blocks of a cluster."""
+    region: Region | None = None
+    shared: list[SharedPart] = field(default_factory=list)
+    divides_itself: bool = False
+    """Whether the body takes all shared memory that the launch provides, and divides it."""
+    reserved_barriers: int = 0
+    """Barriers of the block that the language keeps for itself, counted from the last."""
+    size_argument: Any = None
+    """Where the launch passes how much shared memory there is, if the body asks."""
+
+    @property
+    def shared_bytes(self) -> int:
+        """What a launch has to provide."""
+        return self.shared[-1].end if self.shared else 0
+
+    def share(self, what: str, size: int, alignment: int, span: Span | None) -> int:
+        """The offset of a further part of shared memory."""
+        offset = -(-self.shared_bytes // alignment) * alignment
+        self.shared.append(SharedPart(what, offset, size, span))
+        return offset
 
 
 class Trace:

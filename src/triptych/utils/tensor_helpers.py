@@ -1,8 +1,11 @@
-"""Tensors of eight-bit floats, under the name that public programs import. Importing this imports PyTorch."""
+"""`triptych.compat.utils.tensor_helpers` under its shorter name."""
 
 from __future__ import annotations
 
-from triptych.cute.narrow_types import is_fp8_dtype
-from triptych.torch import create_cute_tensor_for_fp8
+from triptych.compat.utils.tensor_helpers import create_cute_tensor_for_fp8, is_fp8_dtype
 
 __all__ = ["create_cute_tensor_for_fp8", "is_fp8_dtype"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -15,7 +15,7 @@ from tests.unit.cute.launched import run
 from triptych import cute
 from triptych.cute.arch.errors import DeviceOnlyError
 from triptych.cute.errors import PointerError, StaticTensorError
-from triptych.metastage.kernel_body import KernelBody
+from triptych.metastage.tracing import KernelBody
 from triptych.support.kernel_errors import LaunchShapeError
 
 

@@ -8,11 +8,10 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from triptych.cute.arch.errors import DeviceOnlyError
 from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.kernel_body import KernelBody
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Numeric, lift
-from triptych.metastage.tracing import Trace, active, place
+from triptych.metastage.tracing import KernelBody, Trace, active, place
 from triptych.support.articles import with_article
 
 P = ParamSpec("P")

@@ -13,9 +13,8 @@ from triptych.cute.memory.bounds_checks import checks_bounds
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer
 from triptych.ir.device_module import SHARED, SHARED_ALIGNMENT
-from triptych.metastage.kernel_body import KernelBody
 from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8, numeric_class
-from triptych.metastage.tracing import place
+from triptych.metastage.tracing import KernelBody, place
 
 
 @device_function

@@ -15,8 +15,7 @@ from triptych.layout.digits import digits
 from triptych.layout.errors import UndecidableError
 from triptych.layout.integers import Int
 from triptych.layout.ranges import Range, Ranges
-from triptych.layout.symbolic import Atom, Monomial, Operation, SymInt
-from triptych.layout.unknowns import Symbol
+from triptych.layout.symbolic import Atom, Monomial, Operation, Symbol, SymInt
 from triptych.metastage.checks import check
 from triptych.metastage.emission import emit
 from triptych.metastage.scalars import Int32, Int64, Int128, Numeric, Uint32, Uint64

@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from triptych.cute.current_trace import tracing
 from triptych.cute.errors import PartialByteError
-from triptych.cute.memory.addresses import parted_offset, reached
+from triptych.cute.memory.addresses import Addressed, parted_offset, reached
 from triptych.cute.memory.bounds_checks import check_access
 from triptych.cute.memory.cache_hints import load_attributes, store_attributes
 from triptych.cute.memory.element_storage import Storage, storage_of
@@ -22,9 +22,6 @@ from triptych.cute.memory.packed_elements import read_packed, write_packed
 from triptych.cute.tensor_ssa.vectors import extract, join, pick, vector_type
 from triptych.layout import Int, divisibility
 from triptych.metastage.tracing import Trace, place
-
-if TYPE_CHECKING:
-    from triptych.cute.memory.pointers import Pointer
 
 WIDEST_ACCESS = 16
 """Bytes of the widest instruction that every GPU has."""
@@ -39,19 +36,19 @@ class Access:
     alignment: int
 
 
-def read(pointer: Pointer, offset: Int, what: object) -> Any:
+def read(pointer: Addressed, offset: Int, what: object) -> Any:
     """One element; `what` names the tensor in errors."""
     storage = storage_of(pointer.dtype)
     return _read_one(tracing(), pointer, storage, offset, what)
 
 
-def write(pointer: Pointer, offset: Int, value: Any, what: object) -> None:
+def write(pointer: Addressed, offset: Int, value: Any, what: object) -> None:
     """Write one element."""
     trace, storage = tracing(), storage_of(pointer.dtype)
     _write_one(trace, pointer, storage, offset, value, what)
 
 
-def read_vector(pointer: Pointer, offsets: Sequence[Int], what: object) -> Any:
+def read_vector(pointer: Addressed, offsets: Sequence[Int], what: object) -> Any:
     """The elements at the given offsets, as one vector in that order."""
     trace, storage = tracing(), storage_of(pointer.dtype)
     element = pointer.dtype.info.mlir
@@ -66,7 +63,7 @@ def read_vector(pointer: Pointer, offsets: Sequence[Int], what: object) -> Any:
     return pick(trace, _concatenated(trace, pieces, element), len(places), order, element)
 
 
-def write_vector(pointer: Pointer, offsets: Sequence[Int], vector: Any, what: object) -> None:
+def write_vector(pointer: Addressed, offsets: Sequence[Int], vector: Any, what: object) -> None:
     """Write the elements of a vector at the given offsets; of several at one offset the last stays."""
     trace, storage = tracing(), storage_of(pointer.dtype)
     element = pointer.dtype.info.mlir
@@ -85,7 +82,7 @@ def write_vector(pointer: Pointer, offsets: Sequence[Int], vector: Any, what: ob
         done += count
 
 
-def accessed(pointer: Pointer, offset: Int, size: int, alignment: int, what: object) -> Any:
+def accessed(pointer: Addressed, offset: Int, size: int, alignment: int, what: object) -> Any:
     """The address that an access of `size` bytes goes to, `offset` elements after the pointer: through its swizzle."""
     trace = tracing()
     address = reached(trace, pointer, offset, pointer.dtype)
@@ -104,7 +101,7 @@ def _in_memory_order(offsets: Sequence[Int]) -> tuple[list[Int], list[int]]:
     return [computed + known for known, computed in places], [position[place] for place in parted]
 
 
-def _accesses(pointer: Pointer, storage: Storage, places: list[Int]) -> Iterator[Access]:
+def _accesses(pointer: Addressed, storage: Storage, places: list[Int]) -> Iterator[Access]:
     for start, length in _runs(places):
         offset = places[start]
         if storage.is_packed and (divisibility(offset) % storage.group or length % storage.group):
@@ -126,7 +123,7 @@ def _is_one(distance: Int) -> bool:
     return isinstance(distance, int) and distance == 1
 
 
-def _chunks(pointer: Pointer, storage: Storage, offset: Int, length: int) -> Iterator[Access]:
+def _chunks(pointer: Addressed, storage: Storage, offset: Int, length: int) -> Iterator[Access]:
     """Registers are read whole: a GPU keeps them apart anyway, and a CPU chooses its own width."""
     widest = WIDEST_ACCESS if pointer.swizzle is None else min(WIDEST_ACCESS, 1 << pointer.swizzle.base)
     while length:
@@ -145,7 +142,7 @@ def _largest(storage: Storage, size: int, length: int) -> int:
     return storage.group << (groups.bit_length() - 1)
 
 
-def _alignment_at(pointer: Pointer, storage: Storage, offset: Int) -> int:
+def _alignment_at(pointer: Addressed, storage: Storage, offset: Int) -> int:
     return math.gcd(pointer.alignment, divisibility(offset) // storage.group * storage.group_bytes)
 
 
@@ -163,13 +160,13 @@ def _joined(trace: Trace, left: tuple[Any, int], right: tuple[Any, int], element
     return trace.value("vector.shuffle", (left[0], right[0]), vector_type(count, element), mask), count
 
 
-def _read_one(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, what: object) -> Any:
+def _read_one(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, what: object) -> Any:
     if storage.is_packed:
         return read_packed(trace, pointer, storage, offset, what)
     return _load(trace, pointer, storage, Access(offset, None, _alignment_at(pointer, storage, offset)), what)
 
 
-def _write_one(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, value: Any, what: object) -> None:
+def _write_one(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, value: Any, what: object) -> None:
     if not storage.is_packed:
         access = Access(offset, None, _alignment_at(pointer, storage, offset))
         _store(trace, pointer, storage, access, value, what)
@@ -186,7 +183,7 @@ def _write_one(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, va
     write_packed(trace, pointer, storage, offset, value, what)
 
 
-def _load(trace: Trace, pointer: Pointer, storage: Storage, access: Access, what: object) -> Any:
+def _load(trace: Trace, pointer: Addressed, storage: Storage, access: Access, what: object) -> Any:
     address = _address(pointer, storage, access, what)
     attributes = {"alignment": trace.builder.integer("i64", access.alignment), "ordering": _not_atomic(trace)}
     attributes |= load_attributes(trace, pointer, access.alignment)
@@ -194,7 +191,7 @@ def _load(trace: Trace, pointer: Pointer, storage: Storage, access: Access, what
     return storage.from_memory(trace, raw, access.count)
 
 
-def _store(trace: Trace, pointer: Pointer, storage: Storage, access: Access, value: Any, what: object) -> None:
+def _store(trace: Trace, pointer: Addressed, storage: Storage, access: Access, value: Any, what: object) -> None:
     raw = storage.to_memory(trace, value, access.count)
     address = _address(pointer, storage, access, what)
     attributes = {"alignment": trace.builder.integer("i64", access.alignment), "ordering": _not_atomic(trace)}
@@ -206,5 +203,5 @@ def _not_atomic(trace: Trace) -> Any:
     return trace.builder.integer("i64", 0)
 
 
-def _address(pointer: Pointer, storage: Storage, access: Access, what: object) -> Any:
+def _address(pointer: Addressed, storage: Storage, access: Access, what: object) -> Any:
     return accessed(pointer, access.offset, storage.size_in_bytes(access.count or 1), access.alignment, what)

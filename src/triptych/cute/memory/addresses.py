@@ -9,18 +9,16 @@ permuted rest.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.allocations import Allocation
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.swizzled_offsets import permuted
 from triptych.layout import Int, Swizzle, SymInt
 from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8
 from triptych.metastage.tracing import Trace
-
-if TYPE_CHECKING:
-    from triptych.cute.memory.pointers import Pointer
 
 _DYNAMIC = -(1 << 31)
 
@@ -36,6 +34,19 @@ class Origin:
     def moved(self, in_bytes: Int) -> Origin:
         """The same address for a pointer further on."""
         return Origin(self.address, self.alignment, self.distance + in_bytes)
+
+
+class Addressed(Protocol):
+    """What an access asks of the pointer that it goes through."""
+
+    dtype: type[Numeric]
+    memspace: AddressSpace
+    alignment: int
+    swizzle: Swizzle | None
+    allocation: Allocation | None
+    origin: Origin | None
+
+    def ir_value(self) -> Any: ...
 
 
 def stretch(swizzle: Swizzle) -> int:
@@ -61,7 +72,7 @@ def in_bytes(offset: Int, dtype: type[Numeric]) -> Int:
     return offset // storage.group * storage.group_bytes
 
 
-def reached(trace: Trace, pointer: Pointer, offset: Int, dtype: type[Numeric]) -> Any:
+def reached(trace: Trace, pointer: Addressed, offset: Int, dtype: type[Numeric]) -> Any:
     """The address that an access `offset` elements of a type after the pointer goes to: through its swizzle."""
     swizzle, origin, space = pointer.swizzle, pointer.origin, pointer.memspace
     if swizzle is not None and origin is not None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.addresses import Addressed
 from triptych.metastage.checks import check
 from triptych.metastage.scalars import Int64
 from triptych.metastage.tracing import Trace
 from triptych.simt.stack_slots import private_place
 from triptych.support.config import config
 from triptych.support.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
-
-if TYPE_CHECKING:
-    from triptych.cute.memory.pointers import Pointer
 
 BOUNDS = "bounds"
 """The word of the setting `debug` that turns the checks on."""
@@ -28,7 +26,7 @@ def checks_bounds() -> bool:
     return config().debug.lower() == BOUNDS
 
 
-def check_access(trace: Trace, pointer: Pointer, address: Any, size: int, alignment: int, what: object) -> None:
+def check_access(trace: Trace, pointer: Addressed, address: Any, size: int, alignment: int, what: object) -> None:
     """Check one access of `size` bytes through the pointer; in other builds nothing is emitted."""
     if not checks_bounds() or _is_known_inside(address, size):
         return
@@ -59,7 +57,7 @@ def _is_known_inside(address: Any, size: int) -> bool:
     return found is not None and found.offset >= 0 and size <= found.bytes_left
 
 
-def _outside(pointer: Pointer, extent: object) -> str:
+def _outside(pointer: Addressed, extent: object) -> str:
     """What was found, as far as it is known while tracing: the size of memory that is not an argument."""
     if not isinstance(extent, int):
         return ""

@@ -11,16 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.addresses import Addressed
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.orders import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.tracing import Trace, place
-
-if TYPE_CHECKING:
-    from triptych.cute.memory.pointers import Pointer
 
 _MODES = {
     LoadCacheMode.GLOBAL: "cg",
@@ -67,7 +65,7 @@ def hinted(hints: Hints) -> Iterator[None]:
         _given.reset(token)
 
 
-def load_attributes(trace: Trace, pointer: Pointer, alignment: int) -> dict[str, Any]:
+def load_attributes(trace: Trace, pointer: Addressed, alignment: int) -> dict[str, Any]:
     """The hints of a load from here, at a multiple of so many bytes."""
     hints = _given.get()
     if hints is _NONE or pointer.memspace.is_private:
@@ -76,7 +74,7 @@ def load_attributes(trace: Trace, pointer: Pointer, alignment: int) -> dict[str,
     return cached | _order_attributes(trace, pointer, alignment, hints, _LOADS, "load")
 
 
-def store_attributes(trace: Trace, pointer: Pointer, alignment: int) -> dict[str, Any]:
+def store_attributes(trace: Trace, pointer: Addressed, alignment: int) -> dict[str, Any]:
     """The hints of a store to here, at a multiple of so many bytes."""
     hints = _given.get()
     if hints is _NONE or pointer.memspace.is_private:
@@ -85,7 +83,7 @@ def store_attributes(trace: Trace, pointer: Pointer, alignment: int) -> dict[str
     return cached | _order_attributes(trace, pointer, alignment, hints, _STORES, "store")
 
 
-def _cache_attributes(trace: Trace, pointer: Pointer, hints: Hints, mode: str) -> dict[str, Any]:
+def _cache_attributes(trace: Trace, pointer: Addressed, hints: Hints, mode: str) -> dict[str, Any]:
     if pointer.memspace is not AddressSpace.gmem:
         return {}
     found: dict[str, Any] = {}
@@ -100,7 +98,7 @@ def _cache_attributes(trace: Trace, pointer: Pointer, hints: Hints, mode: str) -
 
 
 def _order_attributes(
-    trace: Trace, pointer: Pointer, alignment: int, hints: Hints, orders: dict[MemoryOrder, str], what: str
+    trace: Trace, pointer: Addressed, alignment: int, hints: Hints, orders: dict[MemoryOrder, str], what: str
 ) -> dict[str, Any]:
     is_global = pointer.memspace is AddressSpace.gmem
     if hints.order is MemoryOrder.WEAK or (hints.order not in orders and not is_global):
@@ -120,7 +118,7 @@ def _order_attributes(
     return {"triptych.order": trace.builder.string(orders[hints.order] + seen_by)}
 
 
-def _require_atomic(pointer: Pointer, alignment: int, order: MemoryOrder) -> None:
+def _require_atomic(pointer: Addressed, alignment: int, order: MemoryOrder) -> None:
     """Machines access a word at once only where it is whole and at a multiple of its size."""
     storage = storage_of(pointer.dtype)
     size = 0 if storage.is_packed else storage.group_bytes

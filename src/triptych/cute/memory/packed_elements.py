@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from triptych.cute.dynamic.traced_integers import realize
-from triptych.cute.memory.addresses import reached
+from triptych.cute.memory.addresses import Addressed, reached
 from triptych.cute.memory.bounds_checks import check_access
 from triptych.cute.memory.cache_hints import load_attributes
 from triptych.cute.memory.element_storage import Storage, constant
@@ -13,14 +13,11 @@ from triptych.layout import Int
 from triptych.metastage.scalars import Numeric, Uint8, Uint16
 from triptych.metastage.tracing import Trace
 
-if TYPE_CHECKING:
-    from triptych.cute.memory.pointers import Pointer
-
 _WORD = "i16"
 """Two bytes: an element of six bits may begin in one and end in the next."""
 
 
-def read_packed(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, what: object) -> Any:
+def read_packed(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, what: object) -> Any:
     """The element `offset` elements after the pointer."""
     word, _, shift = _word(trace, pointer, storage, offset, what)
     shifted = trace.value("arith.shrui", (word, shift), _WORD)
@@ -28,7 +25,7 @@ def read_packed(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, w
     return storage.from_memory(trace, bits, None)
 
 
-def write_packed(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, value: Any, what: object) -> None:
+def write_packed(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, value: Any, what: object) -> None:
     """Write one element and leave the bits beside it, which nobody else may be writing."""
     word, addresses, shift = _word(trace, pointer, storage, offset, what)
     bits = trace.value("arith.extui", (storage.to_memory(trace, value, None),), _WORD)
@@ -42,7 +39,7 @@ def write_packed(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, 
         trace.operation("llvm.store", (byte, address), attributes=_one_byte(trace))
 
 
-def _word(trace: Trace, pointer: Pointer, storage: Storage, offset: Int, what: object) -> tuple[Any, list[Any], Any]:
+def _word(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, what: object) -> tuple[Any, list[Any], Any]:
     """The bytes that hold an element as one number, their addresses, and where the element begins in the number."""
     width = pointer.dtype.width
     bit = offset * width

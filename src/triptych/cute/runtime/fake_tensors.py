@@ -14,7 +14,7 @@ from triptych.cute.runtime import markings
 from triptych.cute.runtime.described import DescribedTensor
 from triptych.cute.runtime.errors import FakeTensorError
 from triptych.cute.runtime.tensor_kinds import TensorKind, natural_alignment, tensor_kind
-from triptych.layout import Int, Layout, SymInt, symbolic
+from triptych.layout import Int, Layout, SymInt, unknowns
 from triptych.layout.tuples import Modes
 from triptych.metastage.scalars import Numeric, numeric_class
 from triptych.support.dlpack import ELEMENT_CODES
@@ -22,7 +22,7 @@ from triptych.support.dlpack import ELEMENT_CODES
 
 def sym_int(width: int = 32, divisibility: int = 1, *, symbol: str | None = None) -> SymInt:
     """An unknown extent or stride, a multiple of `divisibility`; each call makes another one (or the one named)."""
-    return symbolic.sym_int(width, divisibility, symbol=symbol, lower=0)
+    return unknowns.sym_int(width, divisibility, symbol=symbol, lower=0)
 
 
 def sym_int32(divisibility: int = 1, *, symbol: str | None = None) -> SymInt:

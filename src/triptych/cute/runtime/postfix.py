@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from triptych.layout import Int, SymInt
-from triptych.layout.symbolic import Atom, Monomial
-from triptych.layout.unknowns import Symbol
+from triptych.layout.symbolic import Atom, Monomial, Symbol
 
 Rename = Callable[[str], str]
 

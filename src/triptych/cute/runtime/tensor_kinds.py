@@ -21,8 +21,8 @@ from triptych.cute.runtime.postfix import postfix
 from triptych.cute.tensors.factories import make_tensor
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Int, Layout, SymInt, substitute
+from triptych.layout.symbolic import Symbol
 from triptych.layout.tuples import leaves
-from triptych.layout.unknowns import Symbol
 from triptych.metastage.argument_kinds import Received
 from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Int64
 from triptych.metastage.tracing import Trace

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from triptych.cute.current_trace import tracing
 from triptych.cute.errors import ElementTypeError, TensorShapeError
 from triptych.cute.memory.element_values import element_value, require_kept
+from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensor_ssa.vectors import splat
-from triptych.layout import product, text
+from triptych.layout import ComposedLayout, Layout, product, text
 from triptych.layout.tuples import leaves
 from triptych.metastage.tracing import place
 from triptych.support.articles import with_article
 
-if TYPE_CHECKING:
-    from triptych.cute.tensors.tensor import Tensor
+
+class Stored(Protocol):
+    """What a store asks of the tensor that it goes into."""
+
+    @property
+    def pointer(self) -> Pointer: ...
+
+    @property
+    def layout(self) -> Layout | ComposedLayout: ...
 
 
-def splat_value(value: Any, count: int, tensor: Tensor) -> Any:
+def splat_value(value: Any, count: int, tensor: Stored) -> Any:
     """A number as a vector of the element type that has it everywhere."""
     dtype = tensor.pointer.dtype
     return splat(tracing(), element_value(value, dtype, tensor), count, dtype.info.mlir)
 
 
-def vector_value(data: Any, tensor: Tensor) -> Any:
+def vector_value(data: Any, tensor: Stored) -> Any:
     """A tensor value as a vector of the element type."""
     dtype = tensor.pointer.dtype
     if not isinstance(data, TensorSSA):
