@@ -5,70 +5,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 from triptych.ir import bindings
 from triptych.ir.context import context
+from triptych.ir.handles import Attribute, Block, Context, InsertionPoint, Location, Module, Operation, Type, Value
 from triptych.support.interrupts import interruptible
 
 
 class Builder:
     """Creates operations of one context at an insertion point that the tracer moves."""
 
-    def __init__(self, existing: Any = None) -> None:
+    def __init__(self, existing: Context | None = None) -> None:
         self._ir = bindings.mlir()
-        self.context = existing or context()
-        self._types: dict[str, Any] = {}
-        self._integers: dict[tuple[str, int], Any] = {}
-        self._create = self._ir.Operation.create
-        self.unknown = self._ir.Location.unknown(context=self.context)
-        self.insertion: Any = None
+        self.context = context() if existing is None else existing
+        self._types: dict[str, Type] = {}
+        self._integers: dict[tuple[str, int], Attribute] = {}
+        self._create: Callable[..., Operation] = self._ir.Operation.create
+        self.unknown: Location = self._ir.Location.unknown(context=self.context)
+        self.insertion: InsertionPoint | None = None
 
     # types and attributes ---------------------------------------------------------------------------------------
-    def type(self, text: str) -> Any:
+    def type(self, text: str) -> Type:
         """The MLIR type written as `text` (`i32`, `f16`, `!llvm.ptr` …)."""
         known = self._types.get(text)
         if known is None:
             known = self._types[text] = self._ir.Type.parse(text, context=self.context)
         return known
 
-    def attribute(self, text: str) -> Any:
+    def attribute(self, text: str) -> Attribute:
         """Any attribute, parsed."""
-        return self._ir.Attribute.parse(text, context=self.context)
+        made: Attribute = self._ir.Attribute.parse(text, context=self.context)
+        return made
 
-    def type_attribute(self, text: str) -> Any:
+    def type_attribute(self, text: str) -> Attribute:
         """The attribute that holds a type."""
-        return self._ir.TypeAttr.get(self.type(text), context=self.context)
+        made: Attribute = self._ir.TypeAttr.get(self.type(text), context=self.context)
+        return made
 
-    def string(self, text: str) -> Any:
-        return self._ir.StringAttr.get(text, context=self.context)
+    def string(self, text: str) -> Attribute:
+        made: Attribute = self._ir.StringAttr.get(text, context=self.context)
+        return made
 
-    def integer(self, type_text: str, value: int) -> Any:
+    def integer(self, type_text: str, value: int) -> Attribute:
         """An integer attribute; `value` is taken modulo the width, so the caller has checked that it fits."""
         known = self._integers.get((type_text, value))
         if known is None:
             known = self._integers[type_text, value] = self._integer(type_text, value)
         return known
 
-    def _integer(self, type_text: str, value: int) -> Any:
+    def _integer(self, type_text: str, value: int) -> Attribute:
         width = int(type_text[1:])
         if width > 64:
             return self.attribute(f"{_signed(value, width)} : {type_text}")
-        return self._ir.IntegerAttr.get(self.type(type_text), _signed(value, width))
+        made: Attribute = self._ir.IntegerAttr.get(self.type(type_text), _signed(value, width))
+        return made
 
-    def float(self, type_text: str, value: float) -> Any:
-        return self._ir.FloatAttr.get(self.type(type_text), value, loc=self.unknown)
+    def float(self, type_text: str, value: float) -> Attribute:
+        made: Attribute = self._ir.FloatAttr.get(self.type(type_text), value, loc=self.unknown)
+        return made
 
-    def splat(self, vector: Any, number: Any) -> Any:
+    def splat(self, vector: Type, number: Attribute) -> Attribute:
         """The attribute that has a number, itself an attribute, in every element of a vector type."""
-        return self._ir.DenseElementsAttr.get_splat(vector, number)
+        made: Attribute = self._ir.DenseElementsAttr.get_splat(vector, number)
+        return made
 
-    def dense(self, vector: Any, numbers: Sequence[Any]) -> Any:
+    def dense(self, vector: Type, numbers: Sequence[Attribute]) -> Attribute:
         """The attribute of a vector type that has these numbers, themselves attributes, as its elements."""
-        return self._ir.DenseElementsAttr.get(list(numbers), vector)
+        made: Attribute = self._ir.DenseElementsAttr.get(list(numbers), vector)
+        return made
 
-    def call(self, count: int, **function: Any) -> dict[str, Any]:
+    def call(self, count: int, **function: Attribute) -> dict[str, Attribute]:
         """The attributes of a call in LLVM's dialect, `callee=` or `intrin=`, with so many operands."""
         sizes = {"operandSegmentSizes": f"array<i32: {count}, 0>", "op_bundle_sizes": "array<i32>"}
         return {**function, **{name: self.attribute(text) for name, text in sizes.items()}}
@@ -78,12 +85,12 @@ class Builder:
     def operation(
         self,
         name: str,
-        operands: Sequence[Any],
-        results: Sequence[Any],
-        location: Any,
-        attributes: Mapping[str, Any] | None = None,
+        operands: Sequence[Value],
+        results: Sequence[Type],
+        location: Location,
+        attributes: Mapping[str, Attribute] | None = None,
         regions: int = 0,
-    ) -> Any:
+    ) -> Operation:
         """One operation at the insertion point."""
         return self._create(
             name,
@@ -99,21 +106,24 @@ class Builder:
     def value(
         self,
         name: str,
-        operands: Sequence[Any],
-        result: Any,
-        location: Any,
-        attributes: Mapping[str, Any] | None = None,
-    ) -> Any:
+        operands: Sequence[Value],
+        result: Type,
+        location: Location,
+        attributes: Mapping[str, Attribute] | None = None,
+    ) -> Value:
         """The only result of one operation."""
         return self._create(
             name, results=(result,), operands=operands, attributes=attributes, loc=location, ip=self.insertion
         ).result
 
     # modules and blocks -----------------------------------------------------------------------------------------
-    def module(self, location: Any) -> Any:
-        return self._ir.Module.create(loc=location)
+    def module(self, location: Location) -> Module:
+        made: Module = self._ir.Module.create(loc=location)
+        return made
 
-    def function(self, module: Any, name: str, arguments: Sequence[Any], location: Any) -> tuple[Any, Any]:
+    def function(
+        self, module: Module, name: str, arguments: Sequence[Type], location: Location
+    ) -> tuple[Operation, Block]:
         """A `func.func` (its results are set by `finish_function`) and its entry block."""
         self.insertion = self._ir.InsertionPoint(module.body)
         function = self.operation(
@@ -126,33 +136,36 @@ class Builder:
         )
         return function, function.regions[0].blocks.append(*arguments, arg_locs=[location] * len(arguments))
 
-    def finish_function(self, function: Any, arguments: Sequence[Any], results: Sequence[Any]) -> None:
+    def finish_function(self, function: Operation, arguments: Sequence[Type], results: Sequence[Type]) -> None:
         function.attributes["function_type"] = self._function_type(arguments, results)
 
-    def _function_type(self, arguments: Sequence[Any], results: Sequence[Any]) -> Any:
+    def _function_type(self, arguments: Sequence[Type], results: Sequence[Type]) -> Attribute:
         function_type = self._ir.FunctionType.get(list(arguments), list(results), context=self.context)
-        return self._ir.TypeAttr.get(function_type, context=self.context)
+        made: Attribute = self._ir.TypeAttr.get(function_type, context=self.context)
+        return made
 
-    def append_block(self, operation: Any, region: int, arguments: Sequence[Any], location: Any) -> Any:
+    def append_block(self, operation: Operation, region: int, arguments: Sequence[Type], location: Location) -> Block:
         """A new block at the end of the operation's region."""
         return operation.regions[region].blocks.append(*arguments, arg_locs=[location] * len(arguments))
 
-    def at_end(self, block: Any) -> Any:
+    def at_end(self, block: Block) -> InsertionPoint:
         """The insertion point at the end of `block`."""
-        return self._ir.InsertionPoint(block)
+        made: InsertionPoint = self._ir.InsertionPoint(block)
+        return made
 
-    def at_start(self, block: Any) -> Any:
+    def at_start(self, block: Block) -> InsertionPoint:
         """The insertion point before the first operation of `block`."""
-        return self._ir.InsertionPoint.at_block_begin(block)
+        made: InsertionPoint = self._ir.InsertionPoint.at_block_begin(block)
+        return made
 
-    def move_blocks(self, source: Any, destination: Any) -> None:
+    def move_blocks(self, source: Operation, destination: Operation) -> None:
         """Move the blocks of each region of `source` into the same region of `destination`, then erase `source`."""
         for old, new in zip(source.regions, destination.regions, strict=True):
             for block in list(old.blocks):
                 block.append_to(new)
         source.erase()
 
-    def erase_contents(self, block: Any) -> None:
+    def erase_contents(self, block: Block) -> None:
         """Erase every operation of a block that nothing outside it uses, the last first."""
         for operation in reversed(list(block.operations)):
             operation.operation.erase()

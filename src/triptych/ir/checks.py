@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute
 from triptych.support.check_facts import pack
 from triptych.support.render import render
 from triptych.support.runtime_errors import CompiledCodeError
@@ -17,7 +18,9 @@ ERROR_ATTRIBUTE = "triptych.error"
 FACTS_ATTRIBUTE = "triptych.facts"
 
 
-def check_attributes(builder: Builder, error: type[CompiledCodeError], title: str, **facts: Any) -> dict[str, Any]:
+def check_attributes(
+    builder: Builder, error: type[CompiledCodeError], title: str, **facts: Any
+) -> dict[str, Attribute]:
     """The attributes of a check that raises `error`; facts as the error takes them."""
     return {
         "msg": builder.string(render(title, error.code, **facts)),

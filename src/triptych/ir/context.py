@@ -8,18 +8,22 @@ lowered in another: code that receives a module uses `module.context`, never the
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.handles import Context
 
 _THREAD = threading.local()
 
 
-def context() -> Any:
+def context() -> Context:
     """The context in which this thread builds modules, without MLIR's own thread pool."""
-    found = getattr(_THREAD, "context", None)
+    found: Context | None = getattr(_THREAD, "context", None)
     if found is None:
-        found = bindings.mlir().Context()
-        found.enable_multithreading(False)
-        _THREAD.context = found
+        found = _THREAD.context = _new()
     return found
+
+
+def _new() -> Context:
+    made: Context = bindings.mlir().Context()
+    made.enable_multithreading(False)
+    return made

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
-from typing import Any
 
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Block, InsertionPoint, Location, Module, Operation, Type
 
 NAME = "kernels"
 SHARED = "__smem"
@@ -17,7 +17,7 @@ SHARED_ALIGNMENT = 1024
 class DeviceModule:
     """The part of a module that runs on the device, made with its first kernel."""
 
-    def __init__(self, builder: Builder, module: Any, location: Any) -> None:
+    def __init__(self, builder: Builder, module: Module, location: Location) -> None:
         self._builder = builder
         self._names: set[str] = set()
         self._has_shared = False
@@ -27,8 +27,8 @@ class DeviceModule:
         self._block = builder.append_block(operation, 0, (), location)
 
     def kernel(
-        self, name: str, arguments: Sequence[Any], attributes: Mapping[str, Any], location: Any
-    ) -> tuple[str, Any, Any]:
+        self, name: str, arguments: Sequence[Type], attributes: Mapping[str, Attribute], location: Location
+    ) -> tuple[str, Operation, Block]:
         """A new kernel: its name, made unique, its function and its entry block."""
         builder = self._builder
         unique = next(candidate for candidate in _candidates(name) if candidate not in self._names)
@@ -42,7 +42,7 @@ class DeviceModule:
         function = self._at(builder.at_end(self._block), "gpu.func", location, all_attributes)
         return unique, function, builder.append_block(function, 0, arguments, location)
 
-    def declare_shared(self, location: Any) -> None:
+    def declare_shared(self, location: Location) -> None:
         """Let kernels take the address of `SHARED`."""
         if self._has_shared:
             return
@@ -57,7 +57,9 @@ class DeviceModule:
         }
         self._at(builder.at_start(self._block), "llvm.mlir.global", location, attributes)
 
-    def _at(self, insertion: Any, name: str, location: Any, attributes: Mapping[str, Any]) -> Any:
+    def _at(
+        self, insertion: InsertionPoint, name: str, location: Location, attributes: Mapping[str, Attribute]
+    ) -> Operation:
         previous, self._builder.insertion = self._builder.insertion, insertion
         try:
             return self._builder.operation(name, (), (), location, attributes, regions=1)

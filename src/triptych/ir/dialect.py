@@ -11,6 +11,7 @@ from functools import cache
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.handles import Context, Operation
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Dialect:
     name: str
     operations: tuple[OperationSpec, ...]
 
-    def load(self, context: Any) -> None:
+    def load(self, context: Context) -> None:
         """Make the operations known to `context`; once is enough."""
         _LOADED[self.name] = self
         if context.is_dialect_loaded(self.name):
@@ -67,7 +68,7 @@ _LOADED: dict[str, Dialect] = {}
 """Every dialect that some thread has loaded, by name."""
 
 
-def load_all(context: Any) -> None:
+def load_all(context: Context) -> None:
     """Make every dialect known that has been loaded anywhere: a module may be read by another thread than its own."""
     for dialect in list(_LOADED.values()):
         dialect.load(context)
@@ -108,10 +109,10 @@ def _purity() -> tuple[Any, ...]:
     """What tells MLIR that an operation touches no memory and may run where it would not have run."""
     ir = bindings.mlir()
 
-    def get_effects(operation: Any, effects: Any) -> None:
+    def get_effects(operation: Operation, effects: object) -> None:
         """None."""
 
-    def get_speculatability(operation: Any) -> Any:
+    def get_speculatability(operation: Operation) -> Any:
         return ir.Speculatability.Speculatable
 
     return (

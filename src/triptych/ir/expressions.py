@@ -6,11 +6,11 @@ many elements it has, and Python numbers beside it become constants of its type.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Location, Module, Type, Value
 
 _SIGNED = {"==": 0, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _ORDERED = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5}
@@ -38,11 +38,11 @@ class Place:
     """Where a formula is built: the builder, standing before the operation that is replaced, and its location."""
 
     builder: Builder
-    location: Any
-    module: Any = None
+    location: Location
+    module: Module | None = None
     """Where functions go, for formulas that have parts of their own."""
 
-    def type(self, element: str, lanes: int | None) -> Any:
+    def type(self, element: str, lanes: int | None) -> Type:
         return self.builder.type(vector_type(element, lanes))
 
     def constant(self, value: float, element: str, lanes: int | None) -> Expression:
@@ -71,7 +71,7 @@ class Expression:
     """A value at a place: a number, a truth value (`i1`), or a vector of them."""
 
     place: Place
-    value: Any
+    value: Value
     element: str
     lanes: int | None = None
     """How many elements a vector has; None for a scalar."""
@@ -224,7 +224,7 @@ class Expression:
         """An operation whose operands and result have this type."""
         return self._make(name, [self.value_of(operand) for operand in operands], self.element, self.lanes)
 
-    def value_of(self, operand: Operand) -> Any:
+    def value_of(self, operand: Operand) -> Value:
         """The MLIR value of an operand beside this expression."""
         return operand.value if isinstance(operand, Expression) else self.filled(operand).value
 
@@ -244,7 +244,12 @@ class Expression:
         return self._make(name, (self.value, self.value_of(other)), "i1", self.lanes, attributes)
 
     def _make(
-        self, name: str, operands: Sequence[Any], element: str, lanes: int | None, attributes: Any = None
+        self,
+        name: str,
+        operands: Sequence[Value],
+        element: str,
+        lanes: int | None,
+        attributes: Mapping[str, Attribute] | None = None,
     ) -> Expression:
         place = self.place
         value = place.builder.value(name, operands, place.type(element, lanes), place.location, attributes)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
 
 LAUNCH = "gpu.launch_func"
@@ -25,7 +25,7 @@ _COOPERATIVE, _OVERLAPPING, _EVENT = "cooperative", "use_pdl", "event"
 class Launch:
     """One `gpu.launch_func`, by the names of what it is given."""
 
-    operation: Any
+    operation: Operation
 
     @property
     def kernel(self) -> str:
@@ -33,37 +33,37 @@ class Launch:
         return str(bindings.mlir().SymbolRefAttr(self.operation.attributes["kernel"]).value[-1])
 
     @property
-    def grid(self) -> tuple[Any, ...]:
+    def grid(self) -> tuple[Value, ...]:
         """The number of blocks along x, y, z."""
         return self._operands(_GRID, _BLOCK)
 
     @property
-    def block(self) -> tuple[Any, ...]:
+    def block(self) -> tuple[Value, ...]:
         """The number of threads of a block along x, y, z."""
         return self._operands(_BLOCK, _CLUSTER)
 
     @property
-    def cluster(self) -> tuple[Any, ...]:
+    def cluster(self) -> tuple[Value, ...]:
         """The blocks of a cluster along x, y, z; nothing for a launch without clusters."""
         return self._operands(_CLUSTER, _SHARED)
 
     @property
-    def shared_bytes(self) -> Any | None:
+    def shared_bytes(self) -> Value | None:
         """The shared memory that it provides, if it says so."""
         return next(iter(self._operands(_SHARED, _ARGUMENTS)), None)
 
     @property
-    def arguments(self) -> tuple[Any, ...]:
+    def arguments(self) -> tuple[Value, ...]:
         """The values that the kernel gets."""
         return self._operands(_ARGUMENTS, _STREAM)
 
     @property
-    def stream(self) -> Any | None:
+    def stream(self) -> Value | None:
         """The handle of the stream, if the launch names one."""
         return next(iter(self._operands(_STREAM, _END)), None)
 
     @property
-    def values(self) -> tuple[Any, ...]:
+    def values(self) -> tuple[Value, ...]:
         """Grid, block, cluster, shared memory, arguments and stream, as far as they are there, in this order."""
         return self._operands(_GRID, _END)
 
@@ -88,7 +88,7 @@ class Launch:
         place = number - sum(sizes[:_ARGUMENTS])
         return place if 0 <= place < sizes[_ARGUMENTS] else None
 
-    def add_arguments(self, more: Sequence[Any]) -> Launch:
+    def add_arguments(self, more: Sequence[Value]) -> Launch:
         """Replace the launch by one that gives its kernel more arguments after the ones it has."""
         ir = bindings.mlir()
         old, sizes = self.operation, self._sizes
@@ -110,7 +110,7 @@ class Launch:
     def _sizes(self) -> list[int]:
         return list(bindings.mlir().DenseI32ArrayAttr(self.operation.attributes[_SIZES]))
 
-    def _operands(self, first: int, end: int) -> tuple[Any, ...]:
+    def _operands(self, first: int, end: int) -> tuple[Value, ...]:
         sizes = self._sizes
         return tuple(self.operation.operands)[sum(sizes[:first]) : sum(sizes[:end])]
 
@@ -118,7 +118,7 @@ class Launch:
         return _FLAG + flag in self.operation.attributes
 
 
-def launches(module: Any) -> list[Launch]:
+def launches(module: Module) -> list[Launch]:
     """Every launch of the host's functions, found without a walk over the kernels."""
     hosts = [function for function in module.body.operations if function.operation.name == "func.func"]
     return [Launch(operation) for host in hosts for operation in operations_named(host, LAUNCH)]
@@ -128,18 +128,18 @@ def launch_parts(
     builder: Builder,
     kernel: str,
     *,
-    grid: Sequence[Any],
-    block: Sequence[Any],
-    cluster: Sequence[Any],
-    shared_bytes: Any,
-    arguments: Sequence[Any],
-    stream: Sequence[Any],
+    grid: Sequence[Value],
+    block: Sequence[Value],
+    cluster: Sequence[Value],
+    shared_bytes: Value,
+    arguments: Sequence[Value],
+    stream: Sequence[Value],
     cooperative: bool,
     overlapping: bool,
     records_event: bool,
-) -> tuple[list[Any], dict[str, Any]]:
+) -> tuple[list[Value], dict[str, Attribute]]:
     """The operands and the attributes of a launch; `kernel` is written as a symbol, with that of its module."""
-    each = [[], *([n] for n in (*grid, *block)), *([n] for n in cluster or ())]
+    each: list[list[Value]] = [[], *([n] for n in (*grid, *block)), *([n] for n in cluster or ())]
     each += [[]] * (_SHARED - len(each))
     each += [[shared_bytes], list(arguments), list(stream)]
     sizes = ", ".join(str(len(segment)) for segment in each)

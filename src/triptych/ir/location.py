@@ -10,36 +10,40 @@ from collections.abc import Iterator
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.handles import Context, Location, Operation
 from triptych.support.source import Span
 
 
 class Locations:
     """The locations of one context. Equal chains give the same object: most operations share their line."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Context) -> None:
         self._context = context
-        self._known: dict[tuple[Span, ...], Any] = {}
+        self._known: dict[tuple[Span, ...], Location] = {}
 
-    def of(self, spans: tuple[Span, ...]) -> Any:
+    def of(self, spans: tuple[Span, ...]) -> Location:
         """The location of a chain of spans: the construct itself first, then each caller; empty means unknown."""
         known = self._known.get(spans)
         if known is None:
             known = self._known[spans] = self._make(spans)
         return known
 
-    def _make(self, spans: tuple[Span, ...]) -> Any:
+    def _make(self, spans: tuple[Span, ...]) -> Location:
         location = bindings.mlir().Location
         places = [self._place(span) for span in spans]
-        if not places:
-            return location.unknown(context=self._context)
         if len(places) == 1:
             return places[0]
-        return location.callsite(places[0], places[1:], context=self._context)
+        made: Location = (
+            location.callsite(places[0], places[1:], context=self._context)
+            if places
+            else location.unknown(context=self._context)
+        )
+        return made
 
-    def _place(self, span: Span) -> Any:
+    def _place(self, span: Span) -> Location:
         location = bindings.mlir().Location
         if span.end_line is None or span.end_column is None:
-            place = location.file(span.file, span.line, span.column + 1, context=self._context)
+            place: Location = location.file(span.file, span.line, span.column + 1, context=self._context)
         else:
             place = location.file(
                 *(span.file, span.line, span.column + 1, span.end_line, span.end_column + 1), context=self._context
@@ -49,19 +53,19 @@ class Locations:
         return place
 
 
-def spans_of(location: Any) -> tuple[Span, ...]:
+def spans_of(location: Location) -> tuple[Span, ...]:
     """The spans inside a location, the innermost first; empty when MLIR does not know a place."""
     return tuple(_spans(location, ""))
 
 
-def place_of(operation: Any) -> Span | None:
+def place_of(operation: Operation) -> Span | None:
     """Where the user wrote what became this operation."""
     return next(iter(spans_of(operation.location)), None)
 
 
-def _spans(location: Any, function: str) -> Iterator[Span]:
+def _spans(place: Location, function: str) -> Iterator[Span]:
     ir = bindings.mlir()
-    location = _downcast(location)
+    location = _downcast(place)
     if isinstance(location, ir.FileLineColLoc):
         yield _span(location, function)
     elif isinstance(location, ir.NameLoc):
@@ -87,7 +91,7 @@ def _span(location: Any, function: str) -> Span:
 
 
 def _downcast(location: Any) -> Any:
-    """Diagnostics hand out plain `Location` objects that do not know their own kind."""
+    """The location as its own class: diagnostics hand out plain `Location` objects that do not know their kind."""
     ir = bindings.mlir()
     if type(location) is ir.Location:
         for kind in (ir.FileLineColLoc, ir.NameLoc, ir.CallSiteLoc, ir.FusedLoc):

@@ -10,6 +10,7 @@ from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.dialect import load_all
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import HasOperation, Module, Operation
 
 
 class KeptModule:
@@ -20,17 +21,18 @@ class KeptModule:
 
     __slots__ = ("_bytes", "_module")
 
-    def __init__(self, module: Any) -> None:
-        self._module = module
+    def __init__(self, module: Module) -> None:
+        self._module: Module | None = module
         self._bytes = b""
 
-    def read(self) -> Any:
+    def read(self) -> Module:
         """The module itself, or a new one like it."""
         if self._module is not None:
             return self._module
         load_all(context())
         with context():
-            return bindings.mlir().Module.parse(zlib.decompress(self._bytes))
+            parsed: Module = bindings.mlir().Module.parse(zlib.decompress(self._bytes))
+            return parsed
 
     def store(self) -> KeptModule:
         """Let the module go. What others still hold of it stays theirs."""
@@ -44,23 +46,23 @@ class KeptModule:
         return self._written() == other._written()
 
     def _written(self) -> bytes:
-        return self._bytes or _written(self._module)
+        return self._bytes if self._module is None else _written(self._module)
 
     def __str__(self) -> str:
         return str(self.read())
 
 
-def _written(module: Any) -> bytes:
+def _written(module: Module) -> bytes:
     buffer = io.BytesIO()
     module.operation.write_bytecode(buffer)
     return zlib.compress(buffer.getvalue(), 1)
 
 
-def copy_module(module: Any) -> Any:
+def copy_module(module: Module) -> Module:
     """A module of its own with the same contents, so that what the caller holds stays as it was printed."""
     ir = bindings.mlir()
     with module.context:
-        copy = ir.Module.create(loc=module.operation.location)
+        copy: Module = ir.Module.create(loc=module.operation.location)
         for attribute in module.operation.attributes:
             copy.operation.attributes[attribute] = module.operation.attributes[attribute]
         point = ir.InsertionPoint(copy.body)
@@ -69,7 +71,7 @@ def copy_module(module: Any) -> Any:
         return copy
 
 
-def symbols(module: Any) -> dict[str, Any]:
+def symbols(module: Module) -> dict[str, Operation]:
     """The top-level operations of a module by symbol name."""
     return {
         operation.attributes["sym_name"].value: operation.operation
@@ -78,7 +80,7 @@ def symbols(module: Any) -> dict[str, Any]:
     }
 
 
-def function(module: Any, name: str) -> Any:
+def function(module: Module, name: str) -> Operation:
     """The function of that name."""
     found = symbols(module).get(name)
     if found is None:
@@ -86,13 +88,13 @@ def function(module: Any, name: str) -> Any:
     return found
 
 
-def operations_named(root: Any, *names: str) -> list[Any]:
+def operations_named(root: HasOperation, *names: str) -> list[Operation]:
     """Every operation of these names inside `root`, collected first: nothing may be changed or raised during a walk."""
     advance = bindings.mlir().WalkResult.ADVANCE
     wanted = frozenset(names)
-    found: list[Any] = []
+    found: list[Operation] = []
 
-    def visit(operation: Any) -> Any:
+    def visit(operation: Operation) -> Any:
         if operation.name in wanted:
             found.append(operation.operation)
         return advance
@@ -101,12 +103,12 @@ def operations_named(root: Any, *names: str) -> list[Any]:
     return found
 
 
-def operation_names(root: Any) -> frozenset[str]:
+def operation_names(root: HasOperation) -> frozenset[str]:
     """The name of everything inside `root`."""
     advance = bindings.mlir().WalkResult.ADVANCE
     found: set[str] = set()
 
-    def visit(operation: Any) -> Any:
+    def visit(operation: Operation) -> Any:
         found.add(operation.name)
         return advance
 
@@ -114,12 +116,12 @@ def operation_names(root: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def callee(call: Any) -> str:
+def callee(call: Operation) -> str:
     """The name of the function that an operation calls."""
     return str(bindings.mlir().FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
-def graft(module: Any, text: str) -> None:
+def graft(module: Module, text: str) -> None:
     """Add operations written as MLIR text. A symbol that the module already has is left as it is there."""
     ir = bindings.mlir()
     with module.context:

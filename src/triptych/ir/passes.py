@@ -14,6 +14,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Module
 from triptych.ir.location import spans_of
 from triptych.ir.modules import operation_names
 from triptych.stages import PassSpec
@@ -31,7 +32,7 @@ class PassRecord:
 
 @interruptible
 def run_passes(
-    module: Any,
+    module: Module,
     passes: Sequence[PassSpec],
     observe: Callable[[PassRecord], None] | None = None,
 ) -> None:
@@ -52,7 +53,7 @@ def run_passes(
         verify(module)
 
 
-def verify(module: Any) -> None:
+def verify(module: Module) -> None:
     """Raise at the user's line when the module is not well formed."""
     try:
         module.operation.verify()
@@ -85,7 +86,7 @@ def _steps(passes: Sequence[PassSpec], *, separate: bool) -> Iterator[tuple[Pass
 
 
 @interruptible
-def _run_step(module: Any, step: tuple[PassSpec, ...]) -> None:
+def _run_step(module: Module, step: tuple[PassSpec, ...]) -> None:
     if step[0].run is not None:
         step[0].run(module)
         return

@@ -12,13 +12,14 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.expressions import Place
+from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
 
 
 class Replacement:
     """One operation that is being replaced. What is built goes before it and keeps its place in the user's source."""
 
-    def __init__(self, operation: Any, builder: Builder, attribute: Callable[[str], Any]) -> None:
+    def __init__(self, operation: Operation, builder: Builder, attribute: Callable[[str], Attribute]) -> None:
         builder.insertion = bindings.mlir().InsertionPoint(operation)
         self.operation = operation
         self.builder = builder
@@ -26,7 +27,7 @@ class Replacement:
         """Any attribute by its text, which is read once for all operations of a pass."""
 
     @property
-    def operands(self) -> tuple[Any, ...]:
+    def operands(self) -> tuple[Value, ...]:
         return tuple(self.operation.operands)
 
     @property
@@ -35,27 +36,27 @@ class Replacement:
         return Place(self.builder, self.operation.location)
 
     def value(
-        self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None
-    ) -> Any:
+        self, name: str, operands: Sequence[Value], result: str, attributes: Mapping[str, Attribute] | None = None
+    ) -> Value:
         """Build an operation with one result of the MLIR type written `result`."""
         kind, place = self.builder.type(result), self.operation.location
         return self.builder.value(name, operands, kind, place, attributes)
 
-    def effect(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> None:
+    def effect(self, name: str, operands: Sequence[Value], attributes: Mapping[str, Attribute] | None = None) -> None:
         """Build an operation without results."""
         self.builder.operation(name, operands, (), self.operation.location, attributes)
 
-    def integer(self, type_text: str, value: int) -> Any:
+    def integer(self, type_text: str, value: int) -> Value:
         """Build an integer constant."""
         return self.value("arith.constant", (), type_text, {"value": self.builder.integer(type_text, value)})
 
-    def element(self, vector: Any, place: int, kind: str) -> Any:
+    def element(self, vector: Value, place: int, kind: str) -> Value:
         """Build the extraction of one element of a vector."""
         return self.value(
             "vector.extract", (vector,), kind, {"static_position": self.attribute(f"array<i64: {place}>")}
         )
 
-    def finish(self, values: Sequence[Any]) -> None:
+    def finish(self, values: Sequence[Value]) -> None:
         """Let `values` stand for the operation's results and erase it."""
         for result, value in zip(list(self.operation.results), values, strict=True):
             result.replace_all_uses_with(value)
@@ -66,17 +67,17 @@ Rule = Callable[[Replacement], Sequence[Any] | None]
 """Builds what replaces an operation and returns the values that stand for its results; None leaves it as it is."""
 
 
-def replacing(rules: Mapping[str, Rule]) -> Callable[[Any], None]:
+def replacing(rules: Mapping[str, Rule]) -> Callable[[Module], None]:
     """A pass: the rules in order, each on every operation of its name."""
 
-    def run(module: Any) -> None:
+    def run(module: Module) -> None:
         for name, rule in rules.items():
             replace_each(operations_named(module, name), rule)
 
     return run
 
 
-def replace_each(operations: Iterable[Any], rule: Rule) -> None:
+def replace_each(operations: Iterable[Operation], rule: Rule) -> None:
     """Apply a rule to operations that were collected before: nothing may be changed during a walk."""
     builder: Builder | None = None
     for operation in operations:

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.handles import Attribute, Module
 from triptych.stages import Leaf, Memory, Unknown
 
 _ATTRIBUTE = "triptych.signature"
@@ -26,7 +27,7 @@ class Signature:
     results: tuple[Leaf, ...]
 
 
-def attach_signature(module: Any, signature: Signature) -> None:
+def attach_signature(module: Module, signature: Signature) -> None:
     """Put the signature on the module."""
     ir = bindings.mlir()
     with module.context:
@@ -38,14 +39,14 @@ def attach_signature(module: Any, signature: Signature) -> None:
         module.operation.attributes[_ATTRIBUTE] = ir.DictAttr.get(parts)
 
 
-def signature_of(module: Any) -> Signature:
+def signature_of(module: Module) -> Signature:
     """The signature that the module carries."""
     ir = bindings.mlir()
     parts = ir.DictAttr(module.operation.attributes[_ATTRIBUTE])
     return Signature(ir.StringAttr(parts["name"]).value, _decode(parts["parameters"]), _decode(parts["results"]))
 
 
-def detach_signature(module: Any) -> None:
+def detach_signature(module: Module) -> None:
     """Take the signature away: LLVM would not know it."""
     del module.operation.attributes[_ATTRIBUTE]
 
@@ -68,9 +69,10 @@ def _read_memory(fields: dict[str, Any] | None) -> Memory | None:
     return Memory(**{**fields, **tuples, "unknowns": unknowns})
 
 
-def _encode(leaves: tuple[Leaf, ...]) -> Any:
-    return bindings.mlir().StringAttr.get(leaves_text(leaves))
+def _encode(leaves: tuple[Leaf, ...]) -> Attribute:
+    made: Attribute = bindings.mlir().StringAttr.get(leaves_text(leaves))
+    return made
 
 
-def _decode(attribute: Any) -> tuple[Leaf, ...]:
+def _decode(attribute: Attribute) -> tuple[Leaf, ...]:
     return read_leaves(bindings.mlir().StringAttr(attribute).value)

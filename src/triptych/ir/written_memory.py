@@ -5,8 +5,7 @@ The pointer is followed through address arithmetic and kernel launches. Whatever
 
 from __future__ import annotations
 
-from typing import Any
-
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.launch import LAUNCH, Launch
 from triptych.ir.modules import operations_named
 from triptych.support.forking import lazy
@@ -19,10 +18,10 @@ _TO_INTEGER = "llvm.ptrtoint"
 class WrittenMemory:
     """Answers for the pointers that the functions of one module receive."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Module) -> None:
         self._module = module
 
-    def may_be_written(self, pointer: Any) -> bool:
+    def may_be_written(self, pointer: Value) -> bool:
         """Whether a store may go through the pointer."""
         pending, seen = [pointer], [pointer]
         while pending:
@@ -38,7 +37,7 @@ class WrittenMemory:
                     pending.append(derived)
         return False
 
-    def _derived(self, user: Any, operand: int) -> Any:
+    def _derived(self, user: Operation, operand: int) -> Value | None:
         """The pointer that an operation makes of the one it is given; None when it does something else with it."""
         if user.name in _DERIVES:
             return user.results[0]
@@ -49,7 +48,7 @@ class WrittenMemory:
         return None if kernel is None or place is None else kernel.regions[0].blocks[0].arguments[place]
 
     @lazy
-    def _kernels(self) -> dict[str, Any]:
+    def _kernels(self) -> dict[str, Operation]:
         return {kernel.attributes["sym_name"].value: kernel for kernel in self._all("gpu.func")}
 
     @lazy
@@ -57,5 +56,5 @@ class WrittenMemory:
         """Whether an integer becomes a pointer anywhere: only then can one that a pointer became be written through."""
         return bool(self._all("llvm.inttoptr"))
 
-    def _all(self, name: str) -> list[Any]:
+    def _all(self, name: str) -> list[Operation]:
         return operations_named(self._module.operation, name)

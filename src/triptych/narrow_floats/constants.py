@@ -6,16 +6,18 @@ MLIR hands out the elements of such constants only as text, so the text is read.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute
 from triptych.support.float_formats import FloatFormat
 
 _DENSE = re.compile(r"dense<(.*)> : vector<", re.DOTALL)
 _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?")
 
 
-def stored_constant(builder: Builder, attribute: Any, form: FloatFormat, element: str, lanes: int | None) -> Any:
+def stored_constant(
+    builder: Builder, attribute: Attribute, form: FloatFormat, element: str, lanes: int | None
+) -> Attribute:
     """The attribute that stores what `attribute`, a scalar or a vector of `form`, means."""
     if lanes is None:
         return _stored(builder, _pattern(str(attribute), form), form, element)
@@ -28,7 +30,7 @@ def stored_constant(builder: Builder, attribute: Any, form: FloatFormat, element
     return builder.dense(vector, [_stored(builder, pattern, form, element) for pattern in patterns])
 
 
-def _stored(builder: Builder, pattern: int, form: FloatFormat, element: str) -> Any:
+def _stored(builder: Builder, pattern: int, form: FloatFormat, element: str) -> Attribute:
     if element.startswith("i"):
         return builder.integer(element, pattern)
     return builder.float(element, form.decode(pattern))

@@ -14,6 +14,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.expressions import element_and_lanes
+from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import operations_named
 from triptych.narrow_floats.machine import FloatMachine
 from triptych.narrow_floats.operations import RULES, Kind, Task, expand
@@ -27,7 +28,7 @@ _HALVES = frozenset({"f16", "bf16"})
 _PACKED = frozenset(f"i{width}" for width in range(2, 8))
 
 
-def expand_narrow_floats(module: Any, machine: FloatMachine) -> None:
+def expand_narrow_floats(module: Module, machine: FloatMachine) -> None:
     """Expand every operation of the module that the machine does not do."""
     with module.context:
         kinds = _Kinds()
@@ -42,7 +43,7 @@ def expand_narrow_floats(module: Any, machine: FloatMachine) -> None:
             expand(task)
 
 
-def convert_signature(operation: Any, convert: Callable[[Any], Any]) -> bool:
+def convert_signature(operation: Operation, convert: Callable[[Type], Type]) -> bool:
     """Convert the types that a function declares; whether any has changed."""
     ir = bindings.mlir()
     old = ir.FunctionType(operation.attributes["function_type"].value)
@@ -57,15 +58,15 @@ class _Kinds:
     """The kind of every type, worked out once each."""
 
     def __init__(self) -> None:
-        self._kinds: dict[Any, Kind | None] = {}
-        self._narrow: dict[Any, bool] = {}
+        self._kinds: dict[Type, Kind | None] = {}
+        self._narrow: dict[Type, bool] = {}
 
-    def of(self, type_: Any) -> Kind | None:
+    def of(self, type_: Type) -> Kind | None:
         """The format of a float or of a vector of floats narrower than Float32."""
         self.is_narrow(type_)
         return self._kinds[type_]
 
-    def is_narrow(self, type_: Any) -> bool:
+    def is_narrow(self, type_: Type) -> bool:
         """Whether it is that, or a vector of integers smaller than bytes."""
         known = self._narrow.get(type_)
         if known is None:
@@ -76,12 +77,12 @@ class _Kinds:
         return bool(known)
 
 
-def _narrow_values(module: Any, kinds: _Kinds) -> list[Any]:
+def _narrow_values(module: Module, kinds: _Kinds) -> list[Value]:
     """Every result and block argument of a narrow type."""
     ir = bindings.mlir()
-    found: list[Any] = []
+    found: list[Value] = []
 
-    def visit(operation: Any) -> Any:
+    def visit(operation: Operation) -> Any:
         found.extend(operation.results)
         for region in operation.regions:
             for block in region.blocks:
@@ -92,10 +93,10 @@ def _narrow_values(module: Any, kinds: _Kinds) -> list[Any]:
     return [value for value in found if kinds.is_narrow(value.type)]
 
 
-def _tasks(values: Sequence[Any], kinds: _Kinds, machine: FloatMachine, builder: Builder) -> list[Task]:
+def _tasks(values: Sequence[Value], kinds: _Kinds, machine: FloatMachine, builder: Builder) -> list[Task]:
     """The operations that make or take the values and do more than move them."""
     result = bindings.mlir().OpResult
-    touched: dict[Any, None] = {}
+    touched: dict[Operation, None] = {}
     for value in values:
         if isinstance(value, result):
             touched[value.owner.operation] = None
@@ -105,7 +106,7 @@ def _tasks(values: Sequence[Any], kinds: _Kinds, machine: FloatMachine, builder:
     ]
 
 
-def _computes(operation: Any, kinds: _Kinds, machine: FloatMachine) -> bool:
+def _computes(operation: Operation, kinds: _Kinds, machine: FloatMachine) -> bool:
     """Whether an operation has to be replaced."""
     name = operation.name
     values = (*operation.operands, *operation.results)
@@ -117,10 +118,10 @@ def _computes(operation: Any, kinds: _Kinds, machine: FloatMachine) -> bool:
     return name in RULES or not name.startswith(_MOVES)
 
 
-def _store(module: Any, values: Sequence[Any], kinds: _Kinds, builder: Builder) -> None:
+def _store(module: Module, values: Sequence[Value], kinds: _Kinds, builder: Builder) -> None:
     """Give every value and every function the types that store narrow floats."""
 
-    def stored(type_: Any) -> Any:
+    def stored(type_: Type) -> Type:
         return type_ if kinds.of(type_) is None else builder.type(stored_type(str(type_)))
 
     for value in values:

@@ -6,9 +6,8 @@ better, and must get the same numbers; which NaN a NaN becomes is its own affair
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir.expressions import Expression
+from triptych.ir.handles import Operation
 from triptych.narrow_floats.rounding import narrow, round_to_odd, widen
 from triptych.support.float_formats import FloatFormat
 
@@ -19,7 +18,7 @@ class FloatMachine:
     name = "this machine"
     """As errors call it."""
 
-    def does(self, operation: Any, formats: frozenset[str]) -> bool:
+    def does(self, operation: Operation, formats: frozenset[str]) -> bool:
         """Whether an operation on 16-bit floats, and on no narrower ones, can stay as it is."""
         del operation, formats
         return False

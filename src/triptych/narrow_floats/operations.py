@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.expressions import Expression, Place, bit_width, element_and_lanes, select
+from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.narrow_floats.constants import stored_constant
 from triptych.narrow_floats.machine import FloatMachine
@@ -39,14 +39,16 @@ class Kind:
 class Task:
     """An operation to replace, where, and the kinds that its values had before they were stored."""
 
-    operation: Any
+    operation: Operation
     machine: FloatMachine
     place: Place
     operands: tuple[Kind | None, ...]
     results: tuple[Kind | None, ...]
 
     @staticmethod
-    def of(operation: Any, machine: FloatMachine, builder: Builder, kind_of: Callable[[Any], Kind | None]) -> Task:
+    def of(
+        operation: Operation, machine: FloatMachine, builder: Builder, kind_of: Callable[[Type], Kind | None]
+    ) -> Task:
         return Task(
             operation,
             machine,
@@ -79,7 +81,7 @@ class Task:
         value = self.operand(index)
         return value.convert("extf", element) if kind is None else self.machine.widen(value, kind.form, element)
 
-    def rounded(self, value: Expression, form: FloatFormat) -> Any:
+    def rounded(self, value: Expression, form: FloatFormat) -> Value:
         """What stores a Float32 or Float64 in a format, as the operation says that it is rounded."""
         return self.machine.narrow(value, form, saturate=self.saturates).value
 
@@ -93,7 +95,7 @@ def expand(task: Task) -> None:
     operation.erase()
 
 
-def _constant(task: Task) -> Sequence[Any]:
+def _constant(task: Task) -> Sequence[Value]:
     kind, builder = task.result, task.place.builder
     element = storage(kind.form)
     attribute = stored_constant(builder, task.operation.attributes["value"], kind.form, element, kind.lanes)
@@ -101,7 +103,7 @@ def _constant(task: Task) -> Sequence[Any]:
     return [builder.value("arith.constant", (), type_, task.place.location, {"value": attribute})]
 
 
-def _float_to_float(task: Task) -> Sequence[Any]:
+def _float_to_float(task: Task) -> Sequence[Value]:
     """Widen as far as needed, then round. `extf` may round too: no small format holds all others of its width."""
     source, target = task.operands[0], task.results[0]
     value = task.operand(0)
@@ -112,22 +114,23 @@ def _float_to_float(task: Task) -> Sequence[Any]:
     return [task.rounded(wide, target.form)]
 
 
-def _is_double(value: Any) -> bool:
+def _is_double(value: Value) -> bool:
     return element_and_lanes(str(value.type))[0] == "f64"
 
 
 def _refuse_other_rounding(task: Task) -> None:
-    mode = task.operation.attributes.get("roundingmode", None)
-    if mode is not None and str(mode) != "#arith.rounding_mode<to_nearest_even>":
+    attributes = task.operation.attributes
+    mode = str(attributes["roundingmode"]) if "roundingmode" in attributes else ""
+    if mode and mode != "#arith.rounding_mode<to_nearest_even>":
         raise LoweringError(
             f"a conversion to a narrow float rounds in a way that {task.machine.name} does not have",
             span=place_of(task.operation),
-            found=str(mode),
+            found=mode,
             expected="rounding to the nearest, ties to even",
         )
 
 
-def _integer_to_float(task: Task) -> Sequence[Any]:
+def _integer_to_float(task: Task) -> Sequence[Value]:
     value, kind = task.operand(0), task.result
     conversion = task.operation.name.removeprefix("arith.")
     width = int(value.element[1:])
@@ -155,7 +158,7 @@ def _sticky(value: Expression, width: int, *, signed: bool) -> Expression:
     return result
 
 
-def _bitcast(task: Task) -> Sequence[Any]:
+def _bitcast(task: Task) -> Sequence[Value]:
     """Stored patterns are integers already; formats below 8 bits leave the upper bits of a byte zero."""
     value = task.operand(0)
     target = task.results[0]
@@ -167,7 +170,7 @@ def _bitcast(task: Task) -> Sequence[Any]:
     return [value.value]
 
 
-def _vector_bitcast(task: Task) -> Sequence[Any]:
+def _vector_bitcast(task: Task) -> Sequence[Value]:
     """By way of bytes where elements, floats or integers, are smaller than bytes."""
     value, source, target = task.operand(0), task.operands[0], task.results[0]
     element, lanes = element_and_lanes(str(task.operation.results[0].type))
@@ -181,13 +184,13 @@ def _vector_bitcast(task: Task) -> Sequence[Any]:
     return [value.recast(element, lanes).value]
 
 
-def _fma(task: Task) -> Sequence[Any]:
+def _fma(task: Task) -> Sequence[Value]:
     """Products of narrow floats are exact in Float64; the sum may not be, so it keeps the fact that it was rounded."""
     left, right, added = (task.wide(i, "f64") for i in range(3))
     return [task.rounded(sum_to_odd(left * right, added), task.result.form)]
 
 
-def _compute_wide(task: Task) -> Sequence[Any]:
+def _compute_wide(task: Task) -> Sequence[Value]:
     """The same operation on wide operands, its float results rounded."""
     operation, place = task.operation, task.place
     kinds = [kind for kind in (*task.operands, *task.results) if kind is not None]
@@ -211,7 +214,7 @@ def _wide_enough(kinds: Sequence[Kind]) -> str:
     return "f64" if any(kind.form.mlir == "tf32" for kind in kinds) else "f32"
 
 
-def _reduction(task: Task) -> Sequence[Any]:
+def _reduction(task: Task) -> Sequence[Value]:
     """From the first element to the last, after the accumulator if there is one, each step rounded."""
     place, kind = task.place, task.operands[0]
     assert kind is not None
@@ -229,7 +232,7 @@ def _reduction(task: Task) -> Sequence[Any]:
     return [total.value]
 
 
-def _refuse(task: Task) -> Sequence[Any]:
+def _refuse(task: Task) -> Sequence[Value]:
     names = ", ".join(sorted({kind.form.mlir for kind in (*task.operands, *task.results) if kind is not None}))
     raise LoweringError(
         f"{task.machine.name} has no {task.operation.name} for {names}",
@@ -250,7 +253,7 @@ _REDUCTIONS = {
     )
 }
 
-RULES: Mapping[str, Callable[[Task], Sequence[Any]]] = {
+RULES: Mapping[str, Callable[[Task], Sequence[Value]]] = {
     "arith.constant": _constant,
     "arith.extf": _float_to_float,
     "arith.truncf": _float_to_float,

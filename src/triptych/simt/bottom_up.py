@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from triptych.ir.handles import Value
 
 Fact = TypeVar("Fact")
 
 
 def fact(
-    value: Any, known: dict[Any, Fact], sources: Callable[[Any], Iterable[Any]], conclude: Callable[[Any], Fact]
+    value: Value,
+    known: dict[Value, Fact],
+    sources: Callable[[Value], Iterable[Value]],
+    conclude: Callable[[Value], Fact],
 ) -> Fact:
     """What is known of a value. `conclude` is called once for each value, when its sources are known."""
     pending = [value]

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from math import gcd
-from typing import Any
+
+from triptych.ir.handles import Value
 
 
 class Level(IntEnum):
@@ -32,7 +33,7 @@ class Lanes:
     divisor: int = 1
     """A power of two that divides the value of lane 0 (so it does when the value wraps); 0 divides only 0."""
     constant: int | None = None
-    multiples: tuple[tuple[Any, tuple[int, ...]], ...] = ()
+    multiples: tuple[tuple[Value, tuple[int, ...]], ...] = ()
     """Numbers that are the same for the block, and how many times each is added in every lane (0 in lane 0)."""
 
     @property
@@ -153,7 +154,7 @@ def multiply(left: Lanes, right: Lanes) -> Lanes:
     return Lanes(found.level, found.offsets, found.divisor, None, scaled)
 
 
-def rows(left: Lanes, right: Lanes, length: Any) -> Lanes:
+def rows(left: Lanes, right: Lanes, length: Value) -> Lanes:
     """Known numbers times `length`, which is described by `right` and the same for the block."""
     if not left.fixed or left.uniform or not right.uniform or right.level != Level.BLOCK or right.constant is not None:
         return multiply(left, right)

@@ -6,9 +6,8 @@ written before loops become branches, and moved to its place after.
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
+from triptych.ir.handles import Module
 from triptych.ir.modules import operations_named
 
 CARRIED = "llvm.loop_annotation"
@@ -17,7 +16,7 @@ COUNTED = frozenset({"scf.for"})
 _UNROLL, _VECTORIZE = "triptych.unroll", "triptych.vectorize"
 
 
-def hint_loops(module: Any) -> None:
+def hint_loops(module: Module) -> None:
     """Write the hints of `range(..., unroll=, vectorize=)` as LLVM reads them."""
     for loop in operations_named(module, *COUNTED):
         hints = []
@@ -31,7 +30,7 @@ def hint_loops(module: Any) -> None:
             loop.attributes[CARRIED] = bindings.mlir().Attribute.parse(annotation, context=module.context)
 
 
-def annotate_loops(module: Any) -> None:
+def annotate_loops(module: Module) -> None:
     """Move the annotation to its place on every branch that closes a loop."""
     for branch in operations_named(module, "llvm.br", "llvm.cond_br"):
         if CARRIED in branch.attributes:

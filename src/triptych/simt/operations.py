@@ -3,79 +3,103 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
+from triptych.ir.handles import Block, Operation, Value
 from triptych.simt.traits import Traits, traits
 
 _DYNAMIC = -(2**31)
 _NOT_ATOMIC = 0
 
 
-def is_pure(operation: Any) -> bool:
+def is_pure(operation: Operation) -> bool:
     """Whether an operation only computes: it may run once for many threads, again, or not at all."""
     return traits(operation).is_pure()
 
 
-def body(operation: Any, region: int = 0) -> Any:
-    """The only block of a region, None for an empty region."""
-    blocks = operation.regions[region].blocks
-    return blocks[0] if len(blocks) else None
+def body(operation: Operation, region: int = 0) -> Block:
+    """The only block of a region that has one."""
+    return operation.regions[region].blocks[0]
 
 
-def operations(block: Any) -> list[Any]:
-    return [operation.operation for operation in block.operations] if block is not None else []
+def has_body(operation: Operation, region: int) -> bool:
+    """Whether a region has a block: an `scf.if` may lack its second."""
+    return bool(len(operation.regions[region].blocks))
 
 
-def inner(operation: Any) -> list[Any]:
+def operations(block: Block) -> list[Operation]:
+    return [operation.operation for operation in block.operations]
+
+
+def inner(operation: Operation) -> list[Operation]:
     """The operations directly inside all regions."""
     return [found for region in operation.regions for block in region.blocks for found in operations(block)]
 
 
-def walk(operation: Any) -> Iterator[Any]:
+def walk(operation: Operation) -> Iterator[Operation]:
     """Everything inside an operation, in program order."""
     for child in inner(operation):
         yield child
         yield from walk(child)
 
 
-def is_ordered(operation: Any) -> bool:
+def is_ordered(operation: Operation) -> bool:
     """Whether an access is ordered with those of other threads: it stays among all others where it is written."""
     return "ordering" in operation.attributes and operation.attributes["ordering"].value != _NOT_ATOMIC
 
 
-def writes(operation: Any) -> bool:
+def writes(operation: Operation) -> bool:
     """Whether the operation, or anything inside it, changes what others read, or decides when they do."""
     found = (operation, *walk(operation))
     return any(traits(each).writes or (traits(each).reads and is_ordered(each)) for each in found)
 
 
-def contains(operation: Any, names: frozenset[str]) -> bool:
+def contains(operation: Operation, names: frozenset[str]) -> bool:
     """Whether the operation is, or has anywhere inside, one of `names`."""
     return operation.name in names or any(child.name in names for child in walk(operation))
 
 
-def has(operation: Any, trait: Callable[[Traits], bool]) -> bool:
+def has(operation: Operation, trait: Callable[[Traits], bool]) -> bool:
     """Whether a trait holds of the operation, or of anything inside it."""
     return trait(traits(operation)) or any(trait(traits(child)) for child in walk(operation))
 
 
-def all_operands(operation: Any) -> list[Any]:
+def all_operands(operation: Operation) -> list[Value]:
     """The operands of an operation and of everything inside it."""
     return [operand for found in (operation, *walk(operation)) for operand in found.operands]
 
 
-def defining_op(value: Any) -> Any:
+def defining_op(value: Value) -> Operation | None:
     """The operation that computes a value; None for an argument of a block."""
     owner = value.owner
     return owner.operation if hasattr(owner, "operation") else None
 
 
-def dimension(operation: Any) -> int:
+def owner_op(value: Value) -> Operation:
+    """The operation that computes a value, or that the block is in which is entered with it."""
+    owner = value.owner
+    return owner.operation if hasattr(owner, "operation") else owner.owner.operation
+
+
+def producer(value: Value) -> Operation:
+    """The operation that computes a value which no block is entered with."""
+    made_by = defining_op(value)
+    assert made_by is not None, value
+    return made_by
+
+
+def enclosing(operation: Operation) -> Operation:
+    """The operation around one that is not a whole module."""
+    around = operation.parent
+    assert around is not None, operation
+    return around.operation
+
+
+def dimension(operation: Operation) -> int:
     """0, 1, 2 for x, y, z of an index operation."""
     return "xyz".index(str(operation.attributes["dimension"])[-2])
 
 
-def integer_constant(operation: Any) -> int | None:
+def integer_constant(operation: Operation) -> int | None:
     """The value of an integer `arith.constant`."""
     value = operation.attributes["value"]
     kind = str(operation.results[0].type)
@@ -86,13 +110,13 @@ def integer_constant(operation: Any) -> int | None:
     return None
 
 
-def constant_of(value: Any) -> int | None:
-    """The integer that a value is known to be; None when only a run tells."""
-    made_by = defining_op(value)
+def constant_of(value: Value | None) -> int | None:
+    """The integer that a value is known to be; None when only a run tells, or there is no value."""
+    made_by = None if value is None else defining_op(value)
     return integer_constant(made_by) if made_by is not None and made_by.name == "arith.constant" else None
 
 
-def element_indices(operation: Any) -> list[int | None]:
+def element_indices(operation: Operation) -> list[int | None]:
     """The indices of a `llvm.getelementptr`: constants, and None for each run-time operand."""
     raw = operation.attributes["rawConstantIndices"]
     return [None if index == _DYNAMIC else index for index in raw]
@@ -112,9 +136,9 @@ def element_size(kind: str) -> int:
     return max(1, bits // 8)
 
 
-def array_size(operation: Any) -> int:
+def array_size(operation: Operation) -> int:
     """Bytes that an `llvm.alloca` of a thread takes, so that the next thread's array is aligned as well."""
-    count = int(operation.operands[0].owner.attributes["value"].value)
+    count = int(producer(operation.operands[0]).attributes["value"].value)
     size = count * element_size(str(operation.attributes["elem_type"].value))
     alignment = int(operation.attributes["alignment"].value) if "alignment" in operation.attributes else 1
     return -(-size // max(1, alignment)) * max(1, alignment)

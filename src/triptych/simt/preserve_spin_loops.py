@@ -5,9 +5,8 @@ Such a loop computes nothing, so compilers drop it or read its memory once; what
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
+from triptych.ir.handles import Module
 from triptych.ir.modules import operations_named
 from triptych.simt.spin_loops import spins
 
@@ -15,7 +14,7 @@ LOOPS = frozenset({"scf.while"})
 """Only such a loop waits."""
 
 
-def preserve_spin_loops(module: Any) -> None:
+def preserve_spin_loops(module: Module) -> None:
     """Mark what the loops of kernels wait for."""
     ir = bindings.mlir()
     for kernel in operations_named(module, "gpu.func"):

@@ -5,26 +5,34 @@ A warp in such a loop waits for another one. A loop that also counts ends by its
 
 from __future__ import annotations
 
-from typing import Any
-
-from triptych.simt.operations import all_operands, body, contains, is_pure, operations, walk
+from triptych.ir.handles import Operation, Value
+from triptych.simt.operations import (
+    all_operands,
+    body,
+    contains,
+    defining_op,
+    is_pure,
+    operations,
+    owner_op,
+    walk,
+)
 
 _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 
 
-def spins(loop: Any) -> bool:
+def spins(loop: Operation) -> bool:
     """Whether a loop waits for memory: its test depends on a place that stays the same, and it stores nothing."""
     if loop.name != "scf.while" or contains(loop, frozenset({"llvm.store"})):
         return False
     return any(_reads_one_place(maker, loop) for maker in _Deciding(loop).makers)
 
 
-def counts(loop: Any) -> bool:
+def counts(loop: Operation) -> bool:
     """Whether the test also depends on a number that each iteration changes by itself."""
     return bool(_Deciding(loop).counters)
 
 
-def waits(operation: Any) -> bool:
+def waits(operation: Operation) -> bool:
     """Whether a loop that waits for memory is the operation or somewhere inside it."""
     return spins(operation) or any(spins(child) for child in walk(operation))
 
@@ -32,10 +40,10 @@ def waits(operation: Any) -> bool:
 class _Deciding:
     """What the test of a loop depends on: the operations that make it, and values carried over from themselves."""
 
-    def __init__(self, loop: Any) -> None:
+    def __init__(self, loop: Operation) -> None:
         self._loop = loop
-        self.makers: dict[Any, None] = {}
-        self._seen: set[Any] = set()
+        self.makers: dict[Operation, None] = {}
+        self._seen: set[Value] = set()
         self._entering = list(body(loop, 0).arguments)
         self._passing = list(body(loop, 1).arguments)
         self._test, *self._forwarded = operations(body(loop, 0))[-1].operands
@@ -43,7 +51,7 @@ class _Deciding:
         self._follow(self._test)
         self.counters = [value for value in self._entering if value in self._seen and self._changes_itself(value)]
 
-    def _follow(self, value: Any) -> None:
+    def _follow(self, value: Value) -> None:
         pending = [value]
         while pending:
             found = pending.pop()
@@ -51,27 +59,25 @@ class _Deciding:
                 self._seen.add(found)
                 pending += self._sources(found)
 
-    def _sources(self, value: Any) -> list[Any]:
+    def _sources(self, value: Value) -> list[Value]:
         if value in self._entering:
             return [self._next[self._entering.index(value)]]
         if value in self._passing:
             return [self._forwarded[self._passing.index(value)]]
-        owner = value.owner
-        if not hasattr(owner, "operation"):  # an argument of a block
-            inside = owner.owner.operation
-            return all_operands(inside) if _is_inside(inside, self._loop) else []
-        maker = owner.operation
-        if not _is_inside(maker, self._loop):
+        maker = defining_op(value)
+        around = owner_op(value) if maker is None else maker
+        if not _is_inside(around, self._loop):
             return []
-        self.makers[maker] = None
-        return all_operands(maker)
+        if maker is not None:
+            self.makers[maker] = None
+        return all_operands(around)
 
-    def _changes_itself(self, value: Any) -> bool:
+    def _changes_itself(self, value: Value) -> bool:
         """Whether the next value is computed from the present one."""
         following = self._next[self._entering.index(value)]
         if following in self._passing and self._forwarded[self._passing.index(following)] == value:
             return False
-        seen: set[Any] = set()
+        seen: set[Value] = set()
         pending = [following]
         while pending:
             found = pending.pop()
@@ -83,27 +89,28 @@ class _Deciding:
         return False
 
 
-def _is_inside(operation: Any, loop: Any) -> bool:
-    while operation is not None and operation.name not in ("gpu.func", "func.func", "builtin.module"):
-        operation = operation.parent.operation if operation.parent is not None else None
-        if operation == loop:
+def _is_inside(operation: Operation, loop: Operation) -> bool:
+    around: Operation | None = operation
+    while around is not None and around.name not in ("gpu.func", "func.func", "builtin.module"):
+        around = around.parent.operation if around.parent is not None else None
+        if around == loop:
             return True
     return False
 
 
-def _reads_one_place(operation: Any, loop: Any) -> bool:
+def _reads_one_place(operation: Operation, loop: Operation) -> bool:
     if operation.name in _ATOMIC:
         return True
     return operation.name == "llvm.load" and not _varies(operation.operands[0], loop)
 
 
-def _varies(value: Any, loop: Any) -> bool:
+def _varies(value: Value, loop: Operation) -> bool:
     """Whether a value can change in a loop: it is carried, or made there of something that can."""
     seen, pending = {value}, [value]
     while pending:
-        owner = pending.pop().owner
-        carried = not hasattr(owner, "operation")  # an argument of a block
-        maker = owner.owner.operation if carried else owner.operation
+        found = pending.pop()
+        maker = owner_op(found)
+        carried = defining_op(found) is None
         if maker != loop and not _is_inside(maker, loop):
             continue
         if carried or not is_pure(maker):

@@ -3,38 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from triptych.simt.operations import defining_op, element_indices, element_size
+from triptych.ir.handles import Operation, Value
+from triptych.simt.operations import defining_op, element_indices, element_size, producer
 
 
 @dataclass(frozen=True, slots=True)
 class PrivatePlace:
     """An address `offset` bytes after the start of an array that every thread has for itself."""
 
-    array: Any
+    array: Value
     offset: int
 
     @property
     def element_bytes(self) -> int:
         """Of an element of the array."""
-        return _element_bytes(defining_op(self.array))
+        return _element_bytes(producer(self.array))
 
     @property
     def bytes_left(self) -> int:
         """From the address to the end of the array."""
-        count = int(defining_op(self.array).operands[0].owner.attributes["value"].value)
+        count = int(producer(producer(self.array).operands[0]).attributes["value"].value)
         return count * self.element_bytes - self.offset
 
 
-def is_private(operation: Any) -> bool:
+def is_private(operation: Operation | None) -> bool:
     """Whether an operation makes an array that every thread has for itself, or an address in one."""
     while operation is not None and operation.name == "llvm.getelementptr":
         operation = defining_op(operation.operands[0])
-    return bool(operation is not None and operation.name == "llvm.alloca")
+    return operation is not None and operation.name == "llvm.alloca"
 
 
-def private_place(address: Any) -> PrivatePlace | None:
+def private_place(address: Value) -> PrivatePlace | None:
     """Where an address lies that was made from an array by offsets which are all known."""
     offset = 0
     operation = defining_op(address)
@@ -49,5 +49,5 @@ def private_place(address: Any) -> PrivatePlace | None:
     return PrivatePlace(address, offset) if operation is not None and operation.name == "llvm.alloca" else None
 
 
-def _element_bytes(operation: Any) -> int:
+def _element_bytes(operation: Operation) -> int:
     return element_size(str(operation.attributes["elem_type"].value))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.simt import dialect
 
@@ -152,7 +152,7 @@ _COMPUTING_DIALECTS = frozenset({"arith", "math", "vector"})
 """All their other operations only compute."""
 
 
-def traits(operation: Any) -> Traits:
+def traits(operation: Operation) -> Traits:
     """The row of an operation."""
     name = operation.name
     found = TRAITS.get(name)

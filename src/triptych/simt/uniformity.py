@@ -10,8 +10,8 @@ import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import gcd
-from typing import Any
 
+from triptych.ir.handles import Block, Operation, Value
 from triptych.simt import lanes as lattice
 from triptych.simt.dialect import SHUFFLE
 from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
@@ -22,6 +22,7 @@ from triptych.simt.operations import (
     element_indices,
     element_size,
     has,
+    has_body,
     integer_constant,
     is_ordered,
     operations,
@@ -65,10 +66,10 @@ class UniformityAnalysis:
 
     def __init__(
         self,
-        kernel: Any,
+        kernel: Operation,
         shape: Shape,
-        per_warp: frozenset[Any] = frozenset(),
-        by_element: frozenset[Any] = frozenset(),
+        per_warp: frozenset[Operation] = frozenset(),
+        by_element: frozenset[Value] = frozenset(),
     ) -> None:
         """`per_warp`: operations whose results a target computes for each warp although they are the same;
         `by_element`: arrays of threads (their addresses) that a target does not keep lane after lane.
@@ -77,7 +78,7 @@ class UniformityAnalysis:
         self._shape = shape
         self._per_warp = per_warp
         self._width = shape.width
-        self._lanes: dict[Any, Lanes] = {}
+        self._lanes: dict[Value, Lanes] = {}
         entry = body(kernel)
         for argument in entry.arguments:
             self._lanes[argument] = self._uniform()
@@ -88,10 +89,10 @@ class UniformityAnalysis:
         """The block's dimensions, where they are known now."""
         return self._shape.block
 
-    def at(self, value: Any) -> Lanes:
+    def at(self, value: Value) -> Lanes:
         return self._lanes[value]
 
-    def all(self, values: Sequence[Any]) -> tuple[Lanes, ...]:
+    def all(self, values: Sequence[Value]) -> tuple[Lanes, ...]:
         return tuple(self._lanes[value] for value in values)
 
     def report(self) -> list[tuple[str, str]]:
@@ -102,7 +103,7 @@ class UniformityAnalysis:
     def _uniform(self, level: Level = Level.BLOCK) -> Lanes:
         return uniform(level, self._width)
 
-    def _region(self, block: Any, reads: Level) -> tuple[Lanes, ...]:
+    def _region(self, block: Block, reads: Level) -> tuple[Lanes, ...]:
         """Analyse a block; what its terminator passes on. `reads` is the level of a load from a uniform address."""
         for operation in operations(block):
             if operation.name in ("scf.yield", "scf.condition", "gpu.return"):
@@ -110,7 +111,7 @@ class UniformityAnalysis:
             self._operation(operation, reads)
         return ()
 
-    def _operation(self, operation: Any, reads: Level) -> None:
+    def _operation(self, operation: Operation, reads: Level) -> None:
         name = operation.name
         if traits(operation).encloses:
             inside = reads
@@ -128,20 +129,20 @@ class UniformityAnalysis:
             self._lanes[result] = found
         self._demote(operation)
 
-    def _demote(self, operation: Any) -> None:
+    def _demote(self, operation: Operation) -> None:
         if operation in self._per_warp:
             for result in operation.results:
                 self._lanes[result] = _at_level(self._lanes[result], Level.WARP)
 
-    def _if(self, operation: Any, reads: Level) -> None:
+    def _if(self, operation: Operation, reads: Level) -> None:
         condition = self.at(operation.operands[0])
-        sides = [self._region(body(operation, i), reads) for i in range(2) if body(operation, i) is not None]
+        sides = [self._region(body(operation, i), reads) for i in range(2) if has_body(operation, i)]
         for i, result in enumerate(operation.results):
             met = lattice.join(sides[0][i], sides[1][i])
             met = met if met.fixed else VARYING
             self._lanes[result] = _at_level(met, condition.level) if condition.uniform else _merged(sides, i)
 
-    def _for(self, operation: Any, reads: Level) -> None:
+    def _for(self, operation: Operation, reads: Level) -> None:
         low, high, step, *initial = self.all(list(operation.operands))
         block = body(operation)
         counter, *carried = block.arguments
@@ -161,7 +162,7 @@ class UniformityAnalysis:
         return known(level, low.offsets, gcd(low.divisor, step.divisor))
 
     def _fixpoint(
-        self, block: Any, carried: Sequence[Any], initial: Sequence[Lanes], reads: Level, control: Level
+        self, block: Block, carried: Sequence[Value], initial: Sequence[Lanes], reads: Level, control: Level
     ) -> list[Lanes]:
         """Carried values start as what enters and widen until the body agrees."""
         current = [_carried(value, control) for value in initial]
@@ -173,7 +174,7 @@ class UniformityAnalysis:
                 return current
             current = widened
 
-    def _while(self, operation: Any, reads: Level) -> None:
+    def _while(self, operation: Operation, reads: Level) -> None:
         before, after = body(operation, 0), body(operation, 1)
         current = [_carried(value, Level.BLOCK) for value in self.all(list(operation.operands))]
         while True:
@@ -191,7 +192,7 @@ class UniformityAnalysis:
             self._lanes[result] = _at_level(value, condition.level) if condition.uniform else VARYING
 
     # operations -------------------------------------------------------------------------------------------------
-    def _transfer(self, operation: Any, name: str, operands: tuple[Lanes, ...], reads: Level) -> Lanes:
+    def _transfer(self, operation: Operation, name: str, operands: tuple[Lanes, ...], reads: Level) -> Lanes:
         if name in _TWO_OPERANDS and not _is_vector(operation.results[0]):
             return _TWO_OPERANDS[name](*operands)
         if name == "arith.muli" and not _is_vector(operation.results[0]):
@@ -223,7 +224,7 @@ class UniformityAnalysis:
             return self._uniform()
         return lattice.elementwise(operands)
 
-    def _cast(self, operation: Any, operand: Lanes) -> Lanes:
+    def _cast(self, operation: Operation, operand: Lanes) -> Lanes:
         """Differences stay when no lane can wrap, and where only addresses are made of a signed number: see the
         decision on warps as vectors. Unsigned numbers wrap around at 0, next to addresses that are in use."""
         if operand.uniform:
@@ -235,11 +236,11 @@ class UniformityAnalysis:
         is_assumed = was_signed(operation) and old >= 32 and _only_addresses(result)
         return operand if new <= old or operand.aligned or is_assumed else VARYING
 
-    def _product(self, operation: Any, left: Lanes, right: Lanes) -> Lanes:
+    def _product(self, operation: Operation, left: Lanes, right: Lanes) -> Lanes:
         first, second = operation.operands
         return lattice.rows(right, left, first) if left.uniform else lattice.rows(left, right, second)
 
-    def _shuffle(self, operation: Any, operands: tuple[Lanes, ...]) -> Lanes:
+    def _shuffle(self, operation: Operation, operands: tuple[Lanes, ...]) -> Lanes:
         """One that reads the same lane of the whole warp gives every lane the same value."""
         _, value, source, clamp = operands
         if value.uniform:
@@ -255,7 +256,7 @@ class UniformityAnalysis:
             return VARYING
         return _at_level(lattice.join(chosen, other), condition.level)
 
-    def _address(self, operation: Any, operands: tuple[Lanes, ...]) -> Lanes:
+    def _address(self, operation: Operation, operands: tuple[Lanes, ...]) -> Lanes:
         indices = element_indices(operation)
         if len(indices) != 1:
             return lattice.elementwise(operands)
@@ -263,14 +264,14 @@ class UniformityAnalysis:
         index = operands[1] if indices[0] is None else uniform(Level.BLOCK, self._width, constant=indices[0])
         return lattice.add(operands[0], lattice.multiply(index, uniform(Level.BLOCK, self._width, constant=size)))
 
-    def _array(self, operation: Any) -> Lanes:
+    def _array(self, operation: Operation) -> Lanes:
         """An array of each thread: by default lane after lane."""
         if operation.results[0] in self._by_element:
             return VARYING
         size = array_size(operation)
         return known(Level.WARP, tuple(lane * size for lane in range(self._width)))
 
-    def _thread(self, operation: Any, name: str) -> Lanes:
+    def _thread(self, operation: Operation, name: str) -> Lanes:
         width, shape = self._width, self._shape.block
         numbers = tuple(range(width))
         if name == "gpu.lane_id":
@@ -302,7 +303,7 @@ def _bits(kind: str) -> int | None:
     return int(kind[1:]) if kind[0] == "i" and kind[1:].isdigit() else None
 
 
-def _only_addresses(value: Any) -> bool:
+def _only_addresses(value: Value) -> bool:
     """Whether everything made of a value is an address."""
     made, pending = {value}, [value]
     while pending:
@@ -319,7 +320,7 @@ def _only_addresses(value: Any) -> bool:
     return True
 
 
-def _in_type(found: Lanes, operation: Any, name: str) -> Lanes:
+def _in_type(found: Lanes, operation: Operation, name: str) -> Lanes:
     """A constant as the result's type holds it; differences that the type cannot hold wrap around, and are unknown."""
     bits = _bits(str(operation.results[0].type))
     if bits is not None and any(abs(offset) >> (bits - 1) for offset in found.offsets or ()):
@@ -332,7 +333,7 @@ def _in_type(found: Lanes, operation: Any, name: str) -> Lanes:
     return lattice.wrapped(found, bits, source)
 
 
-def _is_vector(value: Any) -> bool:
+def _is_vector(value: Value) -> bool:
     return str(value.type).startswith("vector<")
 
 

@@ -6,9 +6,8 @@ conversions. LLVM calls functions of a C compiler's runtime library for them; a 
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir.expressions import Expression, element_and_lanes, select, vector_type
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
 
@@ -23,13 +22,13 @@ WIDE_CONVERSIONS = frozenset({*_FROM_INTEGERS, _CALL})
 """The operations that may be such conversions."""
 
 
-def convert_wide_integers(module: Any) -> None:
+def convert_wide_integers(module: Module) -> None:
     """Replace the conversions, in kernels and around them."""
     with module.context:
         replace_each(operations_named(module, *WIDE_CONVERSIONS), _converted)
 
 
-def _converted(op: Replacement) -> list[Any] | None:
+def _converted(op: Replacement) -> list[Value] | None:
     operation = op.operation
     if operation.name in _FROM_INTEGERS and _element(op.operands[0]) == _WIDE:
         formula = _to_float
@@ -41,15 +40,15 @@ def _converted(op: Replacement) -> list[Any] | None:
     return [formula(Expression(op.place, operand, *element_and_lanes(str(operand.type))), operation).value]
 
 
-def _is_saturating(operation: Any) -> bool:
+def _is_saturating(operation: Operation) -> bool:
     return operation.name == _CALL and str(operation.attributes["intrin"].value).startswith(_SATURATING)
 
 
-def _element(value: Any) -> str:
+def _element(value: Value) -> str:
     return element_and_lanes(str(value.type))[0]
 
 
-def _to_float(given: Expression, operation: Any) -> Expression:
+def _to_float(given: Expression, operation: Operation) -> Expression:
     """The 64 highest bits that are not leading zeros, rounded by the machine, times a power of two.
 
     No float has more than 53 bits: of what is below the 64 it matters only whether it is zero, which the last one says.
@@ -66,7 +65,7 @@ def _to_float(given: Expression, operation: Any) -> Expression:
     return select(given < 0, -found, found) if signed else found
 
 
-def _to_integer(given: Expression, operation: Any) -> Expression:
+def _to_integer(given: Expression, operation: Operation) -> Expression:
     """Two halves: how often 2**64 goes into a number, and the rest, which a float holds exactly."""
     signed = "fptosi" in operation.attributes["intrin"].value
     value = given.convert("extf", "f64")

@@ -10,6 +10,7 @@ from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.ir.passes import verify
 from triptych.ir.rewriting import Replacement, replace_each, replacing
+from triptych.simt.operations import enclosing
 
 PROGRAM = """
 func.func @f(%a: i32, %c: i1) -> i32 {
@@ -72,7 +73,7 @@ def test_an_operation_without_results_may_vanish() -> None:
 
 def test_a_rule_may_leave_an_operation_as_it_is() -> None:
     module = parsed()
-    replacing({"arith.muli": lambda op: add_one(op) if op.operation.parent.name == "scf.if" else None})(module)
+    replacing({"arith.muli": lambda op: add_one(op) if enclosing(op.operation).name == "scf.if" else None})(module)
     verify(module)
     assert len(operations_named(module, "arith.muli")) == 1
     assert len(operations_named(module, "arith.addi")) == 2

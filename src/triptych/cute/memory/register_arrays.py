@@ -14,6 +14,7 @@ from triptych.cute.mma.errors import RegisterPlaceError
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Layout
 from triptych.metastage.tracing import place
+from triptych.simt.operations import producer
 from triptych.simt.stack_slots import PrivatePlace, private_place
 
 _REGISTER_BYTES = 4
@@ -82,7 +83,7 @@ def _in_elements(tensor: Tensor, where: PrivatePlace, what: str) -> int:
     raise RegisterPlaceError(
         f"{what} is a view of registers of another size",
         span=place(),
-        found=f"{tensor} in an array of {where.array.owner.attributes['elem_type'].value}",
+        found=f"{tensor} in an array of {producer(where.array).attributes['elem_type'].value}",
         expected="a register tensor that was made with the element type of the instruction",
         instead="a register tensor of that type, and recast_tensor for the other view",
     )

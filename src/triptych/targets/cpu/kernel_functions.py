@@ -5,7 +5,8 @@ A kernel `k` is `k.blocks` from the moment when it has become ordinary code unti
 
 from __future__ import annotations
 
-from typing import Any
+from triptych.ir.handles import Operation, Value
+from triptych.simt.operations import enclosing
 
 BLOCKS = ".blocks"
 """Its parameters are the kernel's, then grid x, y, z, block x, y, z and bytes of shared memory (i32), then the first
@@ -30,7 +31,7 @@ COROUTINE_ATTRIBUTE = "triptych.coroutine"
 """Marks a function that runs one warp and may suspend; the attribute names the function that callers call."""
 
 
-def launch_of(operation: Any) -> Any | None:
+def launch_of(operation: Operation) -> Value | None:
     """The launch that an operation belongs to; None in host code."""
     function = enclosing_function(operation)
     if KERNEL_ATTRIBUTE not in function.attributes:
@@ -39,8 +40,8 @@ def launch_of(operation: Any) -> Any | None:
     return arguments[len(arguments) - 1]
 
 
-def enclosing_function(operation: Any) -> Any:
+def enclosing_function(operation: Operation) -> Operation:
     """The `func.func` that an operation is in, or is."""
     while operation.name != "func.func":
-        operation = operation.parent.operation
+        operation = enclosing(operation)
     return operation

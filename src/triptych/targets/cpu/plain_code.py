@@ -7,6 +7,7 @@ from typing import Any
 
 from triptych.ir.builder import Builder
 from triptych.ir.checks import ERROR_ATTRIBUTE, check_attributes
+from triptych.ir.handles import Attribute, Block, InsertionPoint, Location, Operation, Value
 from triptych.support.runtime_errors import CompiledCodeError
 from triptych.targets.cpu.calling.abi import STOPPING
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
@@ -17,69 +18,71 @@ _PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 
 class PlainCode:
     """Creates operations at the builder's insertion point, or at MLIR's current one when it has none."""
 
-    def __init__(self, builder: Builder, location: Any) -> None:
+    def __init__(self, builder: Builder, location: Location) -> None:
         self.builder = builder
         self.location = location
-        self._attributes: dict[str, Any] = {}
+        self._attributes: dict[str, Attribute] = {}
 
-    def attribute(self, text: str) -> Any:
+    def attribute(self, text: str) -> Attribute:
         found = self._attributes.get(text)
         if found is None:
             found = self._attributes[text] = self.builder.attribute(text)
         return found
 
     # operations -------------------------------------------------------------------------------------------------
-    def value(self, name: str, operands: Sequence[Any], kind: str, attributes: Mapping[str, Any] | None = None) -> Any:
+    def value(
+        self, name: str, operands: Sequence[Value], kind: str, attributes: Mapping[str, Attribute] | None = None
+    ) -> Value:
         return self.builder.value(name, operands, self.builder.type(kind), self.location, attributes)
 
     def operation(
         self,
         name: str,
-        operands: Sequence[Any] = (),
+        operands: Sequence[Value] = (),
         kinds: Sequence[str] = (),
-        attributes: Mapping[str, Any] | None = None,
+        attributes: Mapping[str, Attribute] | None = None,
         regions: int = 0,
-    ) -> Any:
+    ) -> Operation:
         results = [self.builder.type(kind) for kind in kinds]
         return self.builder.operation(name, operands, results, self.location, attributes, regions)
 
-    def constant(self, value: int, kind: str) -> Any:
+    def constant(self, value: int, kind: str) -> Value:
         if kind == "index":
             return self.value("arith.constant", (), kind, {"value": self.attribute(f"{value} : index")})
         return self.value("arith.constant", (), kind, {"value": self.builder.integer(kind, value)})
 
-    def padded(self, size: Any) -> Any:
+    def padded(self, size: Value) -> Value:
         """`memory_sizes.padded` of a number (i64) that is known at run time."""
         more = self.value("arith.addi", (size, self.constant(ALIGNMENT - 1, "i64")), "i64")
         return self.value("arith.andi", (more, self.constant(-ALIGNMENT, "i64")), "i64")
 
-    def compare(self, predicate: str, left: Any, right: Any) -> Any:
+    def compare(self, predicate: str, left: Value, right: Value) -> Value:
         return self.compared(predicate, left, right, "i1")
 
-    def compared(self, predicate: str, left: Any, right: Any, kind: str) -> Any:
+    def compared(self, predicate: str, left: Value, right: Value, kind: str) -> Value:
         """A comparison whose result has the type `kind`."""
         number = self.builder.integer("i64", _PREDICATES[predicate])
         return self.value("arith.cmpi", (left, right), kind, {"predicate": number})
 
-    def call(self, callee: str, operands: Sequence[Any], kinds: Sequence[str] = ()) -> Any:
+    def call(self, callee: str, operands: Sequence[Value], kinds: Sequence[str] = ()) -> Operation:
         """A call of a function of the LLVM dialect."""
         attributes = self.builder.call(len(operands), callee=self.attribute(f'@"{callee}"'))
         return self.operation("llvm.call", operands, kinds, attributes)
 
-    def intrinsic(self, name: str, operands: Sequence[Any], kinds: Sequence[str] = ()) -> Any:
+    def intrinsic(self, name: str, operands: Sequence[Value], kinds: Sequence[str] = ()) -> Operation:
         """A call of an intrinsic that LLVM knows by name."""
         attributes = self.builder.call(len(operands), intrin=self.builder.string(name))
         return self.operation("llvm.call_intrinsic", operands, kinds, attributes)
 
-    def check(self, holds: Any, error: type[CompiledCodeError], title: str, **facts: Any) -> None:
+    def check(self, holds: Value, error: type[CompiledCodeError], title: str, **facts: Any) -> None:
         """Raise `error` when the program runs and the condition does not hold."""
         self.operation("cf.assert", (holds,), attributes=check_attributes(self.builder, error, title, **facts))
 
-    def check_status(self, callee: str, operands: Sequence[Any]) -> None:
+    def check_status(self, callee: str, operands: Sequence[Value]) -> None:
         """Call a function that gives a status, and leave when it is not zero: the cause is kept already."""
         self.check_zero(self.call(callee, operands, ["i32"]).result)
 
-    def check_zero(self, status: Any) -> None:
+    def check_zero(self, status: Value) -> None:
         """Leave when a status is not zero."""
         holds = self.compare("eq", status, self.constant(0, "i32"))
         stopping = {"msg": "the cause is kept already", ERROR_ATTRIBUTE: STOPPING}
@@ -87,15 +90,15 @@ class PlainCode:
         self.operation("cf.assert", (holds,), attributes=attributes)
 
     # regions ----------------------------------------------------------------------------------------------------
-    def block(self, operation: Any, region: int, kinds: Sequence[str] = ()) -> Any:
+    def block(self, operation: Operation, region: int, kinds: Sequence[str] = ()) -> Block:
         """A new block of a region."""
         return self.builder.append_block(operation, region, [self.builder.type(k) for k in kinds], self.location)
 
-    def enter(self, block: Any) -> Any:
+    def enter(self, block: Block) -> InsertionPoint | None:
         """Write into `block` from now on; gives what to hand to `leave`."""
         before = self.builder.insertion
         self.builder.insertion = self.builder.at_end(block)
         return before
 
-    def leave(self, before: Any) -> None:
+    def leave(self, before: InsertionPoint | None) -> None:
         self.builder.insertion = before

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
 from triptych.atoms.warp_mma import WARP_MMAS
+from triptych.ir.handles import Operation
 from triptych.simt import dialect
 
 
@@ -40,14 +40,14 @@ class Instruction:
     since: int = 0
     specific: bool = False
     """Only architectures whose name ends in `a` have it."""
-    when: Callable[[Any], bool] | None = None
+    when: Callable[[Operation], bool] | None = None
     """The forms of the operation that the row is about; None for all that no other row is about."""
 
 
-def _attribute(name: str, *values: str) -> Callable[[Any], bool]:
+def _attribute(name: str, *values: str) -> Callable[[Operation], bool]:
     """Whether the text of an attribute has one of these words in it."""
 
-    def holds(operation: Any) -> bool:
+    def holds(operation: Operation) -> bool:
         return name in operation.attributes and any(value in str(operation.attributes[name]) for value in values)
 
     return holds
@@ -62,11 +62,11 @@ CACHE, ORDER = "triptych.cache", "triptych.order"
 """What accesses to global memory may say of caches and of other threads."""
 
 
-def _of_64_bits(operation: Any) -> bool:
+def _of_64_bits(operation: Operation) -> bool:
     return str(operation.results[0].type) == "i64"
 
 
-def _hinted(operation: Any) -> bool:
+def _hinted(operation: Operation) -> bool:
     return any(hint in operation.attributes for hint in (CACHE, ORDER))
 
 

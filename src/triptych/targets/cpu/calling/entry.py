@@ -7,9 +7,8 @@ MLIR text, which reads better than the code that would build it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
+from triptych.ir.handles import Module
 from triptych.ir.modules import function, graft, text_constant
 from triptych.ir.signature import Signature, detach_signature, leaves_text, signature_of
 from triptych.targets.cpu.calling.abi import (
@@ -31,7 +30,7 @@ _REFUSALS = "".join(raising_function(name, FORMATS[name]) for name in (REFUSE, R
 _DECLARATIONS = RAISE_TEXT + _REFUSALS + BIG_INT_DECLARATION
 
 
-def check_signature(module: Any) -> None:
+def check_signature(module: Module) -> None:
     """Refuse types that cannot cross before any pass runs."""
     signature = signature_of(module)
     for leaf in signature.parameters:
@@ -43,7 +42,7 @@ def check_signature(module: Any) -> None:
         scalar_of(leaf, "result")
 
 
-def write_entry(module: Any) -> None:
+def write_entry(module: Module) -> None:
     """Add the entry point and make everything else internal, so that LLVM may inline and drop it."""
     signature = signature_of(module)
     detach_signature(module)
@@ -53,7 +52,7 @@ def write_entry(module: Any) -> None:
     graft(module, _entry_text(signature, body, kinds))
 
 
-def _internalise(module: Any, name: str, body: str) -> None:
+def _internalise(module: Module, name: str, body: str) -> None:
     """Rename the function too: a user's `pow` or `malloc` must not meet the C library's."""
     ir = bindings.mlir()
     with module.context:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.handles import Block, Module, Operation, Type
 from triptych.ir.modules import function, operations_named
 from triptych.ir.signature import signature_of
 from triptych.narrow_floats.expansion import convert_signature
@@ -20,13 +21,13 @@ Conversion = Callable[[Any], Any]
 """One MLIR type to another."""
 
 
-def widen_boundary(module: Any) -> None:
+def widen_boundary(module: Module) -> None:
     """Convert what the public function takes and returns."""
     ir = bindings.mlir()
     public = function(module, signature_of(module).name)
     wide = ir.F64Type.get()
 
-    def crossing(type_: Any) -> Any:
+    def crossing(type_: Type) -> Type:
         form = FLOAT_FORMATS.get(str(type_))
         return wide if form is not None and storage(form) != form.mlir else type_
 
@@ -36,7 +37,7 @@ def widen_boundary(module: Any) -> None:
             _widen_results(operation, crossing)
 
 
-def _round_arguments(block: Any, crossing: Conversion) -> None:
+def _round_arguments(block: Block, crossing: Conversion) -> None:
     ir = bindings.mlir()
     for argument in block.arguments:
         narrow = argument.type
@@ -47,7 +48,7 @@ def _round_arguments(block: Any, crossing: Conversion) -> None:
             argument.replace_all_uses_except(rounding.result, rounding)
 
 
-def _widen_results(operation: Any, crossing: Conversion) -> None:
+def _widen_results(operation: Operation, crossing: Conversion) -> None:
     ir = bindings.mlir()
     for i, value in enumerate(list(operation.operands)):
         if crossing(value.type) != value.type:

@@ -7,8 +7,8 @@ to `log(1 + x)`, which lose every digit near zero, where these functions are for
 from __future__ import annotations
 
 import re
-from typing import Any
 
+from triptych.ir.handles import Module, Value
 from triptych.ir.modules import graft, operations_named
 from triptych.ir.rewriting import Replacement, Rule, replace_each
 
@@ -18,7 +18,7 @@ INEXACT = frozenset(_FUNCTIONS)
 _VECTOR = re.compile(r"vector<(\d+)x(\w+)>")
 
 
-def call_libm(module: Any) -> None:
+def call_libm(module: Module) -> None:
     """Replace every such operation by a call, a vector by one call for each lane."""
     for name, function in _FUNCTIONS.items():
         found = operations_named(module, name)
@@ -32,7 +32,7 @@ def _declarations(function: str) -> str:
 
 
 def _calling(function: str) -> Rule:
-    def rule(op: Replacement) -> list[Any]:
+    def rule(op: Replacement) -> list[Value]:
         (argument,) = op.operands
         vector = _VECTOR.fullmatch(str(argument.type))
         if vector is None:
@@ -44,7 +44,7 @@ def _calling(function: str) -> Rule:
     return rule
 
 
-def _call(op: Replacement, function: str, argument: Any, element: str) -> Any:
+def _call(op: Replacement, function: str, argument: Value, element: str) -> Value:
     if element not in ("f32", "f64"):
         wide = _call(op, function, op.value("arith.extf", (argument,), "f32"), "f32")
         return op.value("arith.truncf", (wide,), element)

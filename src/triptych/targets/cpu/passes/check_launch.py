@@ -5,14 +5,13 @@ The pool runs a block to its end before it takes the next one, so blocks that wa
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Module
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 
 
-def check_launch(module: Any) -> None:
+def check_launch(module: Module) -> None:
     """Raise at the first launch in clusters, or of blocks that synchronise as one grid."""
     for launch in launches(module):
         if launch.cluster:

@@ -6,9 +6,8 @@ another type, is left to LLVM, nor anything of fp8, fp6, fp4 and TF32.
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir.expressions import element_and_lanes
+from triptych.ir.handles import Module, Operation
 from triptych.narrow_floats.expansion import expand_narrow_floats as expand
 from triptych.narrow_floats.machine import FloatMachine
 from triptych.support.float_formats import SATURATE
@@ -26,20 +25,20 @@ class CpuFloats(FloatMachine):
 
     name = "the CPU"
 
-    def does(self, operation: Any, formats: frozenset[str]) -> bool:
+    def does(self, operation: Operation, formats: frozenset[str]) -> bool:
         if formats == {"f16"}:
             return operation.name not in _ROUNDS_TWICE or _is_plain_half(operation)
         return operation.name in _PATTERNS
 
 
-def expand_narrow_floats(module: Any) -> None:
+def expand_narrow_floats(module: Module) -> None:
     """Expand what crosses to Python, too."""
     with module.context:
         widen_boundary(module)
     expand(module, CpuFloats())
 
 
-def _is_plain_half(operation: Any) -> bool:
+def _is_plain_half(operation: Operation) -> bool:
     """The one conversion to Float16 that is an instruction."""
     if operation.name != "arith.truncf" or SATURATE in operation.attributes:
         return False

@@ -7,10 +7,10 @@ of memory is an error like others; the second one after it, when a function has 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, graft, operations_named, symbols
 from triptych.ir.signature import signature_of
@@ -27,7 +27,7 @@ llvm.func @free(!llvm.ptr)
 """
 
 
-def allocate_host_arrays(module: Any) -> None:
+def allocate_host_arrays(module: Module) -> None:
     """Have arrays beyond the first 64 KiB on the heap."""
     with module.context:
         large = _large(operations_named(symbols(module)[signature_of(module).name], "llvm.alloca"))
@@ -36,7 +36,7 @@ def allocate_host_arrays(module: Any) -> None:
             _allocate(large)
 
 
-def free_host_arrays(module: Any) -> None:
+def free_host_arrays(module: Module) -> None:
     """Give the memory back wherever the function returns."""
     with module.context:
         public = symbols(module)[signature_of(module).name]
@@ -49,9 +49,9 @@ def free_host_arrays(module: Any) -> None:
                 code.call("free", (array,))
 
 
-def _large(arrays: Sequence[Any]) -> list[Any]:
+def _large(arrays: Sequence[Operation]) -> list[Operation]:
     """Those that come when the stack has been used up. All stand in the entry block."""
-    taken, large = 0, []
+    taken, large = 0, list[Operation]()
     for array in arrays:
         taken += array_size(array)
         if taken > STACK_BYTES:
@@ -59,7 +59,7 @@ def _large(arrays: Sequence[Any]) -> list[Any]:
     return large
 
 
-def _allocate(arrays: Sequence[Any]) -> None:
+def _allocate(arrays: Sequence[Operation]) -> None:
     """All of them before the first check: what leaves there gives all of them back."""
     code = PlainCode(Builder(arrays[0].context), arrays[0].location)
     code.builder.insertion = bindings.mlir().InsertionPoint(arrays[0])
@@ -73,7 +73,7 @@ def _allocate(arrays: Sequence[Any]) -> None:
         array.erase()
 
 
-def _check(code: PlainCode, array: Any, size: int, memory: Any) -> None:
+def _check(code: PlainCode, array: Operation, size: int, memory: Value) -> None:
     null = code.value("llvm.mlir.zero", (), "!llvm.ptr")
     there = code.value("llvm.icmp", (memory, null), "i1", {"predicate": code.builder.integer("i64", 1)})
     facts = {"span": place_of(array), "found": f"{size} bytes", "instead": "a smaller array, or a tensor argument"}

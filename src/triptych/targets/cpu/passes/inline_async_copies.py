@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.simt.dialect import ASYNC_COMMIT, ASYNC_COPY, ASYNC_WAIT, PREFETCH
 from triptych.targets.cpu.plain_code import PlainCode
@@ -21,7 +21,7 @@ COPIES = frozenset({ASYNC_COPY, *_NOTHING_TO_DO})
 """All that asynchronous copies are written with, and what asks for memory ahead of a copy."""
 
 
-def inline_async_copies(module: Any) -> None:
+def inline_async_copies(module: Module) -> None:
     """Rewrite the copies and drop what waits for them and what comes before them."""
     for operation in operations_named(module, ASYNC_COPY):
         _copy(operation)
@@ -29,7 +29,7 @@ def inline_async_copies(module: Any) -> None:
         operation.erase()
 
 
-def _copy(operation: Any) -> None:
+def _copy(operation: Operation) -> None:
     target, source, *given = operation.operands
     size = int(operation.attributes["size"].value)
     builder = Builder(operation.context)
@@ -42,7 +42,7 @@ def _copy(operation: Any) -> None:
     operation.erase()
 
 
-def _copy_first_bytes(code: PlainCode, source: Any, target: Any, size: int, count: Any) -> None:
+def _copy_first_bytes(code: PlainCode, source: Value, target: Value, size: int, count: Value) -> None:
     """What follows the first `count` bytes becomes zero, and is not read: it may lie behind the end of an array."""
     is_whole = code.compare("uge", count, code.constant(size, "i32"))
     choice = code.operation("scf.if", (is_whole,), regions=2)
@@ -60,7 +60,7 @@ def _copy_first_bytes(code: PlainCode, source: Any, target: Any, size: int, coun
 
 
 @contextmanager
-def _inside(code: PlainCode, block: Any) -> Iterator[None]:
+def _inside(code: PlainCode, block: Block) -> Iterator[None]:
     """Write the whole of a block that gives no values."""
     before = code.enter(block)
     yield
@@ -68,7 +68,7 @@ def _inside(code: PlainCode, block: Any) -> Iterator[None]:
     code.leave(before)
 
 
-def _copy_word(code: PlainCode, source: Any, target: Any, size: int) -> None:
+def _copy_word(code: PlainCode, source: Value, target: Value, size: int) -> None:
     _store(code, _load(code, source, _word(size), size), target, size)
 
 
@@ -80,19 +80,19 @@ def _zeros(kind: str) -> str:
     return f"{'dense<0>' if kind.startswith('vector') else '0'} : {kind}"
 
 
-def _load(code: PlainCode, pointer: Any, kind: str, alignment: int) -> Any:
+def _load(code: PlainCode, pointer: Value, kind: str, alignment: int) -> Value:
     return code.value("llvm.load", (pointer,), kind, _access(code, alignment))
 
 
-def _store(code: PlainCode, value: Any, pointer: Any, alignment: int) -> None:
+def _store(code: PlainCode, value: Value, pointer: Value, alignment: int) -> None:
     code.operation("llvm.store", (value, pointer), attributes=_access(code, alignment))
 
 
-def _access(code: PlainCode, alignment: int) -> dict[str, Any]:
+def _access(code: PlainCode, alignment: int) -> dict[str, Attribute]:
     return {"alignment": code.builder.integer("i64", alignment), "ordering": code.builder.integer("i64", 0)}
 
 
-def _byte(code: PlainCode, pointer: Any, index: Any) -> Any:
+def _byte(code: PlainCode, pointer: Value, index: Value) -> Value:
     attributes = {
         "rawConstantIndices": code.attribute("array<i32: -2147483648>"),
         "elem_type": code.attribute("i8"),

@@ -8,12 +8,12 @@ that runs a kernel's blocks it tells the launch, which stops, and whose status t
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.checks import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, symbols, text_constant
 from triptych.ir.signature import signature_of
@@ -28,7 +28,7 @@ SUCCESS = 0
 _LIKELY = [2000, 1]
 
 
-def lower_assert(module: Any) -> None:
+def lower_assert(module: Module) -> None:
     """Rewrite the public function and those of kernels; a check elsewhere has no way to report, so it is refused."""
     public = signature_of(module).name
     texts: dict[str, str] = {}
@@ -48,7 +48,7 @@ def lower_assert(module: Any) -> None:
 class _CheckedFunction(ABC):
     """A function whose checks become branches. `texts` are the constants that checks refer to, by content."""
 
-    def __init__(self, operation: Any, texts: dict[str, str]) -> None:
+    def __init__(self, operation: Operation, texts: dict[str, str]) -> None:
         ir = bindings.mlir()
         self._operation = operation
         self._code = PlainCode(Builder(operation.context), operation.location)
@@ -56,22 +56,22 @@ class _CheckedFunction(ABC):
         self._types = ir.FunctionType(operation.attributes["function_type"].value)
         self._pointer = ir.Type.parse("!llvm.ptr")
         self._texts = texts
-        self._failing: Any = None
-        self._stopping: Any = None
+        self._failing: Block | None = None
+        self._stopping: Block | None = None
 
     def rewrite(self) -> None:
         for block in list(self._region.blocks):
             self._split_at_checks(block)
 
     @abstractmethod
-    def _leave(self, error: Any, text: Any) -> None:
+    def _leave(self, error: Value, text: Value) -> None:
         """Build the end of the failing block: report the kind of error and its text, and return."""
 
     @abstractmethod
     def _return_failure(self) -> None:
         """Build the return of a function that does not reach its end."""
 
-    def _split_at_checks(self, block: Any) -> None:
+    def _split_at_checks(self, block: Block) -> None:
         """Every operation after the first check moves once, into the block that follows the last check before it."""
         current = block
         for operation in [operation.operation for operation in block.operations]:
@@ -82,7 +82,7 @@ class _CheckedFunction(ABC):
                 current = current.create_after()
                 self._branch_on(operation, current)
 
-    def _branch_on(self, check: Any, following: Any) -> None:
+    def _branch_on(self, check: Operation, following: Block) -> None:
         ir = bindings.mlir()
         with ir.InsertionPoint(check), check.location:
             is_stop = _error_name(check) == STOPPING
@@ -98,7 +98,7 @@ class _CheckedFunction(ABC):
             )
         check.erase()
 
-    def _failing_block(self) -> Any:
+    def _failing_block(self) -> Block:
         """The block that all failing checks share: it takes the kind of error and its text."""
         ir = bindings.mlir()
         if self._failing is None:
@@ -108,7 +108,7 @@ class _CheckedFunction(ABC):
                 self._leave(*self._failing.arguments)
         return self._failing
 
-    def _stopping_block(self) -> Any:
+    def _stopping_block(self) -> Block:
         """The block of checks that fail because something else has: the cause is kept already."""
         ir = bindings.mlir()
         if self._stopping is None:
@@ -117,16 +117,17 @@ class _CheckedFunction(ABC):
                 self._return_failure()
         return self._stopping
 
-    def _address(self, text: str) -> Any:
+    def _address(self, text: str) -> Value:
         return self._symbol(self._texts.setdefault(text, f"triptych.check{len(self._texts)}"))
 
-    def _symbol(self, name: str) -> Any:
+    def _symbol(self, name: str) -> Value:
         ir = bindings.mlir()
-        return ir.Operation.create(
+        made: Operation = ir.Operation.create(
             "llvm.mlir.addressof",
             results=[self._pointer],
             attributes={"global_name": ir.FlatSymbolRefAttr.get(name)},
-        ).result
+        )
+        return made.result
 
 
 class _PublicFunction(_CheckedFunction):
@@ -142,7 +143,7 @@ class _PublicFunction(_CheckedFunction):
             ir.FunctionType.get(self._types.inputs, [self._status, *self._types.results])
         )
 
-    def _prepend_status(self, block: Any) -> None:
+    def _prepend_status(self, block: Block) -> None:
         ir = bindings.mlir()
         end = block.operations[len(block.operations) - 1].operation
         if end.name == "func.return":
@@ -150,12 +151,12 @@ class _PublicFunction(_CheckedFunction):
                 ir.Operation.create("func.return", operands=[self._constant(SUCCESS), *end.operands])
             end.erase()
 
-    def _leave(self, error: Any, text: Any) -> None:
+    def _leave(self, error: Value, text: Value) -> None:
         arguments = [self._code.value("llvm.ptrtoint", (pointer,), "i64") for pointer in (error, text)]
         self._code.call(RAISE, [self._symbol(FAIL), self._symbol(f"{FAIL}.format"), *arguments, self._no_argument()])
         self._return_failure()
 
-    def _no_argument(self) -> Any:
+    def _no_argument(self) -> Value:
         return self._code.value("llvm.mlir.constant", (), "i64", {"value": self._code.builder.integer("i64", 0)})
 
     def _return_failure(self) -> None:
@@ -163,11 +164,12 @@ class _PublicFunction(_CheckedFunction):
         nothing = [ir.Operation.create("llvm.mlir.poison", results=[kind]).result for kind in self._types.results]
         ir.Operation.create("func.return", operands=[self._constant(FAILURE), *nothing])
 
-    def _constant(self, value: int) -> Any:
+    def _constant(self, value: int) -> Value:
         ir = bindings.mlir()
-        return ir.Operation.create(
+        made: Operation = ir.Operation.create(
             "llvm.mlir.constant", results=[self._status], attributes={"value": ir.IntegerAttr.get(self._status, value)}
-        ).result
+        )
+        return made.result
 
 
 class _KernelFunction(_CheckedFunction):
@@ -178,14 +180,16 @@ class _KernelFunction(_CheckedFunction):
         super().rewrite()
         del self._operation.attributes[KERNEL_ATTRIBUTE]
 
-    def _leave(self, error: Any, text: Any) -> None:
-        self._code.call(KERNEL_FAULT, [launch_of(self._operation), error, text, self._where or self._nowhere()])
+    def _leave(self, error: Value, text: Value) -> None:
+        launch = launch_of(self._operation)
+        assert launch is not None
+        self._code.call(KERNEL_FAULT, [launch, error, text, self._where or self._nowhere()])
         self._return_failure()
 
     def _return_failure(self) -> None:
         bindings.mlir().Operation.create("func.return")
 
-    def _take_where(self) -> Any | None:
+    def _take_where(self) -> Value | None:
         """The place that the kernel keeps, if any of its checks has one."""
         for operation in operations_named(self._operation, "llvm.alloca"):
             if FAULT_ATTRIBUTE in operation.attributes:
@@ -193,11 +197,12 @@ class _KernelFunction(_CheckedFunction):
                 return operation.result
         return None
 
-    def _nowhere(self) -> Any:
-        return bindings.mlir().Operation.create("llvm.mlir.zero", results=[self._pointer]).result
+    def _nowhere(self) -> Value:
+        made: Operation = bindings.mlir().Operation.create("llvm.mlir.zero", results=[self._pointer])
+        return made.result
 
 
-def _error_name(check: Any) -> str:
+def _error_name(check: Operation) -> str:
     if ERROR_ATTRIBUTE not in check.attributes:
         return AssertionFailedError.__name__
     name = str(check.attributes[ERROR_ATTRIBUTE].value)
@@ -210,12 +215,12 @@ def _error_name(check: Any) -> str:
     return name
 
 
-def _message(check: Any) -> str:
+def _message(check: Operation) -> str:
     """What the exception is made of: the facts, or just a title."""
     name = FACTS_ATTRIBUTE if FACTS_ATTRIBUTE in check.attributes else "msg"
     return str(check.attributes[name].value)
 
 
-def _refuse_checks(operation: Any) -> None:
+def _refuse_checks(operation: Operation) -> None:
     for check in operations_named(operation, "cf.assert"):
         raise LoweringError("a run-time check in a function that is not the public one", span=place_of(check))

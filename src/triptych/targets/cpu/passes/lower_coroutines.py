@@ -6,10 +6,9 @@ leads to one last suspension, at which the caller sees that the warp has ended.
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.modules import callee, graft, operations_named, symbols
 from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, SUSPEND_REQUEST
 from triptych.targets.cpu.plain_code import PlainCode
@@ -24,7 +23,7 @@ _ALIGNMENT = 256
 """Of a coroutine's frame: it holds vectors, up to 32 lanes of 8 bytes."""
 
 
-def lower_coroutines(module: Any) -> None:
+def lower_coroutines(module: Module) -> None:
     """Rewrite the marked functions."""
     with module.context:
         marked = [found for found in symbols(module).values() if COROUTINE_ATTRIBUTE in found.attributes]
@@ -42,15 +41,15 @@ def lower_coroutines(module: Any) -> None:
 class _Coroutine:
     """One function on its way. The blocks at its end: `last` suspends for good, `cleanup` frees, `leave` returns."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Operation) -> None:
         self._ir = bindings.mlir()
         self._function = function
         self._region = function.regions[0]
         self._location = function.location
         self._pointer = self._ir.Type.parse("!llvm.ptr")
         self._code = PlainCode(Builder(function.context), function.location)
-        self._handle: Any = None
-        self._identity: Any = None
+        self._handle: Value
+        self._identity: Value
 
     def rewrite(self) -> None:
         ir = self._ir
@@ -68,7 +67,7 @@ class _Coroutine:
         self._function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kind.inputs, [self._pointer]))
         self._function.attributes["llvm.presplit"] = ir.UnitAttr.get()
 
-    def _begin(self, entry: Any) -> None:
+    def _begin(self, entry: Block) -> None:
         code = self._code
         with self._ir.InsertionPoint.at_block_begin(entry):
             null = code.value("llvm.mlir.zero", (), "!llvm.ptr")
@@ -92,7 +91,7 @@ class _Coroutine:
             code.value("llvm.intr.coro.end", (self._handle, code.constant(0, "i1"), none), "i1")
             ir.Operation.create("func.return", operands=[self._handle])
 
-    def _suspend(self, resumed: Any, *, final: bool) -> None:
+    def _suspend(self, resumed: Block, *, final: bool) -> None:
         ir, code = self._ir, self._code
         none = code.value("llvm.mlir.none", (), _TOKEN)
         way = code.value("llvm.intr.coro.suspend", (none, code.constant(int(final), "i1")), "i8")
@@ -107,7 +106,7 @@ class _Coroutine:
             },
         )
 
-    def _split(self, block: Any) -> None:
+    def _split(self, block: Block) -> None:
         ir, current = self._ir, block
         for operation in [found.operation for found in block.operations]:
             if current is not block:
@@ -125,7 +124,7 @@ class _Coroutine:
                 current = following
 
 
-def mark_presplit(module: Any) -> None:
+def mark_presplit(module: Module) -> None:
     """After the conversion to the LLVM dialect: tell LLVM which functions are coroutines."""
     ir = bindings.mlir()
     with module.context:

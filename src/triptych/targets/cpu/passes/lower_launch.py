@@ -12,6 +12,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Block, Context, InsertionPoint, Location, Module, Operation, Value
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
@@ -37,7 +38,7 @@ MOST_BYTES = 256 << 20
 """Memory of one block; every thread of the pool has as much."""
 
 
-def lower_launch(module: Any) -> None:
+def lower_launch(module: Module) -> None:
     """Replace every launch of the module and drop what is left of its kernels."""
     if _CONTAINER not in module.operation.attributes:
         return
@@ -51,7 +52,7 @@ def lower_launch(module: Any) -> None:
         _drop_kernels(module)
 
 
-def _drop_kernels(module: Any) -> None:
+def _drop_kernels(module: Module) -> None:
     for operation in list(module.body.operations):
         name = operation.attributes["sym_name"].value if "sym_name" in operation.attributes else ""
         is_request = name in (POLL_REQUEST, LAUNCH_REQUEST)
@@ -63,11 +64,11 @@ def _drop_kernels(module: Any) -> None:
 class _Code(PlainCode):
     """Writes at one place of the user's source."""
 
-    def __init__(self, context: Any, location: Any, insertion: Any) -> None:
+    def __init__(self, context: Context, location: Location, insertion: InsertionPoint) -> None:
         super().__init__(Builder(context), location)
         self.builder.insertion = insertion
 
-    def stack(self, kind: str) -> Any:
+    def stack(self, kind: str) -> Value:
         """Room for one value, at the insertion point: the entry block, or every pass of a loop would take more."""
         element = {"elem_type": self.builder.type_attribute(kind)}
         return self.value("llvm.alloca", (self.constant(1, "i64"),), "!llvm.ptr", element)
@@ -77,7 +78,7 @@ class _Code(PlainCode):
 class _BlocksFunction:
     """A function that runs blocks and is to know the launch they belong to."""
 
-    def __init__(self, operation: Any) -> None:
+    def __init__(self, operation: Operation) -> None:
         self._operation = operation
         self._entry = operation.regions[0].blocks[0]
 
@@ -99,17 +100,17 @@ class _BlocksFunction:
             for request in requests:
                 _poll(request, counter, launch)
 
-    def _requests(self, name: str) -> list[Any]:
+    def _requests(self, name: str) -> list[Operation]:
         return [call for call in operations_named(self._operation, "func.call") if callee(call) == name]
 
-    def _counter(self) -> Any:
+    def _counter(self) -> Value:
         code = _Code(self._operation.context, self._operation.location, _start(self._entry))
         counter = code.stack("i32")
         code.operation("llvm.store", (code.constant(0, "i32"), counter))
         return counter
 
 
-def _poll(request: Any, counter: Any, launch: Any) -> None:
+def _poll(request: Operation, counter: Value, launch: Value) -> None:
     """Count in a variable that LLVM keeps in a register, and look when the count is round."""
     ir = bindings.mlir()
     code = _Code(request.context, request.location, ir.InsertionPoint(request))
@@ -124,7 +125,7 @@ def _poll(request: Any, counter: Any, launch: Any) -> None:
 
 
 # the host function ----------------------------------------------------------------------------------------------
-def _lower(module: Any, given: Launch) -> None:
+def _lower(module: Module, given: Launch) -> None:
     ir = bindings.mlir()
     kernel, launch = given.kernel, given.operation
     blocks = function(module, kernel + BLOCKS)
@@ -148,7 +149,7 @@ def _lower(module: Any, given: Launch) -> None:
     launch.erase()
 
 
-def _identity(module: Any, kernel: str, launch: Any, code: _Code) -> Any:
+def _identity(module: Module, kernel: str, launch: Operation, code: _Code) -> Value:
     """The address of a text that a fault of the machine prints."""
     span = place_of(launch)
     where = "" if span is None else f", launched at {span.file}:{span.line}"
@@ -157,7 +158,7 @@ def _identity(module: Any, kernel: str, launch: Any, code: _Code) -> Any:
     return code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.builder.attribute(f"@{name}")})
 
 
-def _pack(launch: Any, record: str, values: Sequence[Any], code: _Code) -> Any:
+def _pack(launch: Operation, record: str, values: Sequence[Value], code: _Code) -> Value:
     host = enclosing_function(launch)
     packed = _Code(launch.context, launch.location, _start(host.regions[0].blocks[0])).stack(record)
     for i, value in enumerate(values):
@@ -174,7 +175,7 @@ def _pack(launch: Any, record: str, values: Sequence[Any], code: _Code) -> Any:
     return packed
 
 
-def _total(code: _Code, grid: Sequence[Any], launch: Any) -> Any:
+def _total(code: _Code, grid: Sequence[Value], launch: Operation) -> Value:
     """The number of blocks; one that no counter holds is refused."""
     x, y, z = (code.value("arith.extsi", (n,), "i64") for n in grid)
     plane = code.value("arith.muli", (x, y), "i64")
@@ -186,7 +187,7 @@ def _total(code: _Code, grid: Sequence[Any], launch: Any) -> Any:
     return low
 
 
-def _memory(code: _Code, own: int, shared: Any, facts: Mapping[str, Any]) -> Any:
+def _memory(code: _Code, own: int, shared: Value, facts: Mapping[str, Any]) -> Value:
     """The bytes that a block needs, shared memory and its own; more than the limit is refused."""
     before = code.padded(code.value("arith.extui", (shared,), "i64"))
     memory = code.value("arith.addi", (before, code.constant(own, "i64")), "i64")
@@ -196,7 +197,7 @@ def _memory(code: _Code, own: int, shared: Any, facts: Mapping[str, Any]) -> Any
     return memory
 
 
-def _memory_facts(launch: Any, own: int) -> dict[str, Any]:
+def _memory_facts(launch: Operation, own: int) -> dict[str, Any]:
     return {
         "span": place_of(launch),
         "found": f"{own / (1 << 20):.1f} MiB of register tensors and values that are live across barriers",
@@ -223,5 +224,6 @@ llvm.func internal @"{kernel}{_CHUNK}"(%packed: !llvm.ptr, %begin: i64, %end: i6
 """
 
 
-def _start(block: Any) -> Any:
-    return bindings.mlir().InsertionPoint.at_block_begin(block)
+def _start(block: Block) -> InsertionPoint:
+    start: InsertionPoint = bindings.mlir().InsertionPoint.at_block_begin(block)
+    return start

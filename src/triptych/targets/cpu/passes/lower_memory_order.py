@@ -7,8 +7,7 @@ in: LLVM leaves open what the names of other scopes mean.
 
 from __future__ import annotations
 
-from typing import Any
-
+from triptych.ir.handles import Module, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
 from triptych.simt.operations import defining_op, element_size
@@ -26,7 +25,7 @@ _ORDERINGS = {"relaxed": _RELAXED, "volatile": _RELAXED, "mmio": _RELAXED, "acqu
 _NEVER_LEFT_OUT = frozenset({"volatile", "mmio"})
 
 
-def lower_memory_order(module: Any) -> None:
+def lower_memory_order(module: Module) -> None:
     """Rewrite the accesses of kernels and of host functions."""
     for operation in operations_named(module, *_SCOPED):
         if _SCOPE in operation.attributes:
@@ -34,7 +33,7 @@ def lower_memory_order(module: Any) -> None:
     replace_each(operations_named(module, "llvm.load", "llvm.store"), _ordered)
 
 
-def _ordered(op: Replacement) -> list[Any] | None:
+def _ordered(op: Replacement) -> list[Value] | None:
     attributes = op.operation.attributes
     order = attributes[_ORDER].value.partition(".")[0] if _ORDER in attributes else ""
     if order in _ORDERINGS:
@@ -44,7 +43,7 @@ def _ordered(op: Replacement) -> list[Any] | None:
     return None
 
 
-def _atomic(op: Replacement, ordering: int, volatile: bool) -> list[Any] | None:
+def _atomic(op: Replacement, ordering: int, volatile: bool) -> list[Value] | None:
     access = op.operation
     attributes = {"ordering": op.builder.integer("i64", ordering)}
     attributes |= {_VOLATILE: op.attribute("unit")} if volatile else {}
@@ -66,7 +65,7 @@ def _atomic(op: Replacement, ordering: int, volatile: bool) -> list[Any] | None:
     return []
 
 
-def _element_addresses(op: Replacement, count: int, element: str) -> list[Any]:
+def _element_addresses(op: Replacement, count: int, element: str) -> list[Value]:
     address = op.operands[-1]
     facts = {"elem_type": op.builder.type_attribute(element)}
     indices = [{"rawConstantIndices": op.attribute(f"array<i32: {i}>")} for i in range(count)]

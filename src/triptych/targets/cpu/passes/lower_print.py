@@ -7,11 +7,10 @@ Python runs while a program prints, and what it raises then ends the program; in
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, text_constant
 from triptych.targets.cpu.calling.abi import KERNEL_WRITE, KERNEL_WRITE_DECLARATION
@@ -31,7 +30,7 @@ llvm.func @free(!llvm.ptr)
 """
 
 
-def lower_print(module: Any) -> None:
+def lower_print(module: Module) -> None:
     """Replace every `gpu.printf` of the module."""
     printers: list[str] = []
     for number, operation in enumerate(operations_named(module, "gpu.printf")):
@@ -44,7 +43,7 @@ def lower_print(module: Any) -> None:
         graft(module, _DECLARATIONS + "".join(printers))
 
 
-def _check_types(operation: Any) -> None:
+def _check_types(operation: Operation) -> None:
     for operand in operation.operands:
         if str(operand.type) not in _VARIADIC_TYPES:
             raise LoweringError(
@@ -55,7 +54,7 @@ def _check_types(operation: Any) -> None:
             )
 
 
-def _printer(name: str, operation: Any, *, in_kernel: bool) -> str:
+def _printer(name: str, operation: Operation, *, in_kernel: bool) -> str:
     """Format into a stack buffer; a longer text is formatted again into memory of the size that C asked for."""
     types = [str(operand.type) for operand in operation.operands]
     launch = ["%launch: !llvm.ptr"] if in_kernel else []
@@ -97,7 +96,7 @@ llvm.func internal @{name}({parameters}) -> i32 attributes {{passthrough = ["noi
     )
 
 
-def _replace_by_call(operation: Any, name: str, launch: list[Any]) -> None:
+def _replace_by_call(operation: Operation, name: str, launch: list[Value]) -> None:
     code = PlainCode(Builder(operation.context), operation.location)
     code.builder.insertion = bindings.mlir().InsertionPoint(operation)
     if launch:

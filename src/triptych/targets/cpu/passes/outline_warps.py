@@ -10,9 +10,10 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import callee, operations_named, symbols
 from triptych.simt.loop_hints import CARRIED
-from triptych.simt.operations import defining_op
+from triptych.simt.operations import defining_op, producer
 from triptych.targets.cpu.calling.abi import BLOCK_MEMORY
 from triptych.targets.cpu.kernel_functions import BLOCKS, WARPS
 from triptych.targets.cpu.plain_code import PlainCode
@@ -21,7 +22,7 @@ MANY = 32
 """Loops over warps that one function may have."""
 
 
-def outline_warps(module: Any) -> None:
+def outline_warps(module: Module) -> None:
     """Rewrite the functions that run blocks. Loops with checks stay: only there can a check leave."""
     for name, function in symbols(module).items():
         if not name.endswith(BLOCKS):
@@ -34,7 +35,7 @@ def outline_warps(module: Any) -> None:
                     _outline(loop, module, f"{name.removesuffix(BLOCKS)}{WARPS}{i}", builder, apart)
 
 
-def _apart(function: Any, loops: list[Any]) -> set[Any]:
+def _apart(function: Operation, loops: list[Operation]) -> set[Value]:
     """Memory that has no name but its own: addresses in it are made in the loops alone."""
     inside = {operation for loop in loops for operation in _with_contents(loop)}
     made = operations_named(function, "llvm.alloca")
@@ -43,7 +44,7 @@ def _apart(function: Any, loops: list[Any]) -> set[Any]:
     return {value for value in memory if all(use.owner.operation in inside for use in value.uses)}
 
 
-def _outline(loop: Any, module: Any, name: str, builder: Builder, apart: set[Any]) -> None:
+def _outline(loop: Operation, module: Module, name: str, builder: Builder, apart: set[Value]) -> None:
     captured = _captured(loop)
     constants = [value for value in captured if _is_constant(value)]
     given = [value for value in captured if not _is_constant(value)]
@@ -58,7 +59,7 @@ def _outline(loop: Any, module: Any, name: str, builder: Builder, apart: set[Any
     code.operation("func.call", given, attributes={"callee": builder.attribute(f'@"{name}"')})
     builder.insertion = builder.at_end(entry)
     inside = dict(zip(given, entry.arguments, strict=True))
-    inside |= {value: value.owner.operation.clone(builder.insertion).results[0] for value in constants}
+    inside |= {value: producer(value).clone(builder.insertion).results[0] for value in constants}
     loop.detach_from_parent()
     entry.append(loop)
     for operation in _with_contents(loop):
@@ -68,22 +69,22 @@ def _outline(loop: Any, module: Any, name: str, builder: Builder, apart: set[Any
     code.operation("func.return")
 
 
-def _captured(loop: Any) -> list[Any]:
+def _captured(loop: Operation) -> list[Value]:
     """The values that a loop uses and that are made outside of it, in the order of their first use."""
-    own: set[Any] = set()
-    used: dict[Any, None] = {}
+    own: set[Value] = set()
+    used: dict[Value, None] = {}
     for operation in _with_contents(loop):
         own.update(operation.results)
-        own.update(argument for region in operation.regions for block in region for argument in block.arguments)
+        own.update(argument for region in operation.regions for block in region.blocks for argument in block.arguments)
         used.update(dict.fromkeys(operation.operands))
     return [value for value in used if value not in own]
 
 
-def _with_contents(loop: Any) -> list[Any]:
+def _with_contents(loop: Operation) -> list[Operation]:
     ir = bindings.mlir()
-    found: list[Any] = []
+    found: list[Operation] = []
 
-    def visit(operation: Any) -> Any:
+    def visit(operation: Operation) -> Any:
         found.append(operation.operation)
         return ir.WalkResult.ADVANCE
 
@@ -91,6 +92,6 @@ def _with_contents(loop: Any) -> list[Any]:
     return found
 
 
-def _is_constant(value: Any) -> bool:
+def _is_constant(value: Value) -> bool:
     made_by = defining_op(value)
     return made_by is not None and bool(made_by.name == "arith.constant")

@@ -7,10 +7,9 @@ signal handler raises, the function returns as after a failed check.
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import callee, function, graft, operations_named
 from triptych.ir.signature import signature_of
 from triptych.simt.operations import body, constant_of, inner, is_pure, operations, walk
@@ -70,7 +69,7 @@ llvm.func internal @{_POLL}(%due: !llvm.ptr) -> i32 attributes {{passthrough = [
 """The time of the next look at Python is in memory of the function, 0 before its first poll."""
 
 
-def poll_loops(module: Any) -> None:
+def poll_loops(module: Module) -> None:
     """Give polls to the loops of the public function that may run for long."""
     with module.context:
         host = function(module, signature_of(module).name)
@@ -84,24 +83,24 @@ def poll_loops(module: Any) -> None:
             _Loop(loop, length, host, due).cut()
 
 
-def _is_long(loop: Any) -> bool:
+def _is_long(loop: Operation) -> bool:
     count = _iterations(loop)
     return count is None or count * _work_of(inner(loop)) > _BUDGET
 
 
-def _iterations(loop: Any) -> int | None:
+def _iterations(loop: Operation) -> int | None:
     if loop.name != "scf.for":
         return None
     low, high, step = (constant_of(bound) for bound in list(loop.operands)[:3])
     return None if low is None or high is None or not step else max(0, -(-(high - low) // step))
 
 
-def _work_of(found: list[Any]) -> int:
+def _work_of(found: list[Operation]) -> int:
     """Operations that run once; a loop that polls by itself counts for one iteration."""
     return 1 + sum(_work(operation) for operation in found)
 
 
-def _work(operation: Any) -> int:
+def _work(operation: Operation) -> int:
     if operation.name in LOOPS:
         count = _iterations(operation)
         work = _work_of(inner(operation))
@@ -111,11 +110,11 @@ def _work(operation: Any) -> int:
     return (_CALL if operation.name.startswith("math.") else 1) + sum(_work(child) for child in inner(operation))
 
 
-def _is_repeatable(operation: Any) -> bool:
+def _is_repeatable(operation: Operation) -> bool:
     return operation.name in _REPEATABLE or is_pure(operation)
 
 
-def _variable(host: Any) -> Any:
+def _variable(host: Operation) -> Value:
     """A number in the function's memory that is 0 at first."""
     code = PlainCode(Builder(host.context), host.location)
     code.builder.insertion = code.builder.at_start(host.regions[0].blocks[0])
@@ -128,7 +127,7 @@ def _variable(host: Any) -> Any:
 class _Loop:
     """A loop that is to be a loop of stretches, each of at most `length` iterations."""
 
-    def __init__(self, loop: Any, length: int, host: Any, due: Any) -> None:
+    def __init__(self, loop: Operation, length: int, host: Operation, due: Value) -> None:
         self._loop = loop
         self._length = length
         self._host = host
@@ -177,7 +176,7 @@ class _Loop:
     def _poll(self) -> None:
         self._code.check_status(_POLL, (self._due,))
 
-    def _poll_if(self, condition: Any) -> None:
+    def _poll_if(self, condition: Value) -> None:
         code = self._code
         branch = code.operation("scf.if", (condition,), regions=2)
         before = code.enter(code.block(branch, 0))

@@ -5,8 +5,7 @@ The inner loop stays what it was, and LLVM vectorises it as before.
 
 from __future__ import annotations
 
-from typing import Any
-
+from triptych.ir.handles import Value
 from triptych.targets.cpu.plain_code import PlainCode
 
 STRETCH = 1 << 16
@@ -20,7 +19,7 @@ class Stretches:
     They are counted: a counter that goes from one to the next could wrap around behind the last.
     """
 
-    def __init__(self, code: PlainCode, low: Any, high: Any, step: Any, length: int = STRETCH) -> None:
+    def __init__(self, code: PlainCode, low: Value, high: Value, step: Value, length: int = STRETCH) -> None:
         self._code = code
         self._kind = str(low.type)
         self._low, self._high, wide_step = (self._as_i64(limit) for limit in (low, high, step))
@@ -29,7 +28,7 @@ class Stretches:
         self._whole = code.value("arith.select", (huge, wide_step, whole), "i64")
         self.count = self._counted()
 
-    def _counted(self) -> Any:
+    def _counted(self) -> Value:
         """How many stretches reach from the lower to the upper bound; the distance is right as an unsigned number."""
         code, one = self._code, self._code.constant(1, "i64")
         further = code.value("arith.subi", (code.value("arith.subi", (self._high, self._low), "i64"), one), "i64")
@@ -37,7 +36,7 @@ class Stretches:
         some = code.compare("slt", self._low, self._high)
         return code.value("arith.select", (some, count, code.constant(0, "i64")), "i64")
 
-    def bounds(self, number: Any) -> tuple[Any, Any]:
+    def bounds(self, number: Value) -> tuple[Value, Value]:
         """Where the stretch of a number begins and ends, in the type of the loop's counter."""
         code = self._code
         first = code.value("arith.addi", (self._low, code.value("arith.muli", (number, self._whole), "i64")), "i64")
@@ -45,12 +44,12 @@ class Stretches:
         last = code.value("arith.addi", (first, code.value("arith.minui", (rest, self._whole), "i64")), "i64")
         return self._from_i64(first), self._from_i64(last)
 
-    def _as_i64(self, value: Any) -> Any:
+    def _as_i64(self, value: Value) -> Value:
         if self._kind == "i64":
             return value
         return self._code.value("arith.index_cast" if self._kind == "index" else "arith.extsi", (value,), "i64")
 
-    def _from_i64(self, value: Any) -> Any:
+    def _from_i64(self, value: Value) -> Value:
         if self._kind == "i64":
             return value
         return self._code.value("arith.index_cast" if self._kind == "index" else "arith.trunci", (value,), self._kind)

@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.ir.expressions import Expression, Place
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
 from triptych.narrow_floats.rounding import narrow
@@ -77,10 +77,10 @@ _VECTOR = re.compile(r"vector<(\d+)x(f32|f16|bf16)>")
 _APPROXIMATE = re.compile(r"\b(afn|fast)\b")
 
 
-def vectorise_math(module: Any) -> None:
+def vectorise_math(module: Module) -> None:
     """Replace every operation that has a formula."""
 
-    def rule(op: Replacement) -> list[Any] | None:
+    def rule(op: Replacement) -> list[Value] | None:
         shape = _VECTOR.fullmatch(str(op.operation.results[0].type))
         if shape is None:
             return None
@@ -90,14 +90,14 @@ def vectorise_math(module: Any) -> None:
     replace_each(operations_named(module, *FORMULAS), rule)
 
 
-def _computed(op: Replacement, place: Place, element: str, lanes: int) -> list[Any]:
+def _computed(op: Replacement, place: Place, element: str, lanes: int) -> list[Value]:
     operands = [Expression(place, operand, element, lanes) for operand in op.operands]
     built = _chosen(op.operation)(*(operand.convert("extf", "f32") for operand in operands))
     results = [built] if isinstance(built, Expression) else built
     return [_narrowed(result, element).value for result in results]
 
 
-def _chosen(operation: Any) -> Build:
+def _chosen(operation: Operation) -> Build:
     formula = FORMULAS[operation.name]
     flags = str(operation.attributes["fastmath"]) if "fastmath" in operation.attributes else ""
     return formula.fast if formula.fast is not None and _APPROXIMATE.search(flags) else formula.build

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from triptych.ir import bindings
+from triptych.ir.handles import Block, Operation, Value
 from triptych.simt.operations import body, constant_of, defining_op, operations
 from triptych.targets.cpu.plain_code import PlainCode
 
@@ -18,7 +19,7 @@ _BELOW = {2: ("slt", "sge"), 6: ("ult", "uge")}
 """Comparisons that a counter passes while it is below its bound, by their numbers, and their opposites."""
 
 
-def cut_while(code: PlainCode, loop: Any, length: int, between: Callable[[], None]) -> None:
+def cut_while(code: PlainCode, loop: Operation, length: int, between: Callable[[], None]) -> None:
     """Replace the loop, before which `code` writes. `between` writes what happens between two stretches."""
     entering = [str(argument.type) for argument in body(loop).arguments]
     leaving = [str(result.type) for result in loop.results]
@@ -44,7 +45,7 @@ def cut_while(code: PlainCode, loop: Any, length: int, between: Callable[[], Non
     _count_in_body(code, body(made, 1), entering, end)
 
 
-def _count_in_test(code: PlainCode, block: Any, end: _End) -> None:
+def _count_in_test(code: PlainCode, block: Block, end: _End) -> None:
     entered = list(block.arguments)
     counts = [block.add_argument(code.builder.type(kind), code.location) for kind in end.kinds]
     condition = operations(block)[-1]
@@ -54,7 +55,7 @@ def _count_in_test(code: PlainCode, block: Any, end: _End) -> None:
     condition.erase()
 
 
-def _count_in_body(code: PlainCode, block: Any, entering: list[str], end: _End) -> None:
+def _count_in_body(code: PlainCode, block: Block, entering: list[str], end: _End) -> None:
     added = [block.add_argument(code.builder.type(kind), code.location) for kind in (*entering, *end.kinds)]
     last = operations(block)[-1]
     code.builder.insertion = bindings.mlir().InsertionPoint(last)
@@ -66,14 +67,14 @@ class _End(Protocol):
     """How a stretch ends: what the inner loop carries for it, and what its test asks besides."""
 
     kinds: list[str]
-    start: list[Any]
+    start: list[Value]
 
-    def is_reached(self, values: list[Any], counts: list[Any]) -> Any:
+    def is_reached(self, values: list[Value], counts: list[Value]) -> Value:
         """Whether the inner loop has ended because its stretch has, by what it carried."""
 
-    def goes_on(self, condition: Any, counts: list[Any]) -> Any: ...
+    def goes_on(self, condition: Value, counts: list[Value]) -> Value: ...
 
-    def following(self, counts: list[Any]) -> list[Any]: ...
+    def following(self, counts: list[Value]) -> list[Value]: ...
 
 
 class _AddedCounter:
@@ -85,14 +86,14 @@ class _AddedCounter:
         self.kinds = ["i32"]
         self.start = [code.constant(0, "i32")]
 
-    def is_reached(self, values: list[Any], counts: list[Any]) -> Any:
+    def is_reached(self, values: list[Value], counts: list[Value]) -> Value:
         return self._code.compare("eq", counts[0], self._code.constant(self._length, "i32"))
 
-    def goes_on(self, condition: Any, counts: list[Any]) -> Any:
+    def goes_on(self, condition: Value, counts: list[Value]) -> Value:
         more = self._code.compare("ult", counts[0], self._code.constant(self._length, "i32"))
         return self._code.value("arith.andi", (condition, more), "i1")
 
-    def following(self, counts: list[Any]) -> list[Any]:
+    def following(self, counts: list[Value]) -> list[Value]:
         return [self._code.value("arith.addi", (counts[0], self._code.constant(1, "i32")), "i32")]
 
 
@@ -102,7 +103,7 @@ class _Counter:
 
     place: int
     """Among what the loop carries."""
-    comparison: Any
+    comparison: Operation
     step: int
     kind: str
 
@@ -110,11 +111,11 @@ class _Counter:
 class _OwnCounter:
     """The inner loop compares its counter with the end of the stretch."""
 
-    def __init__(self, code: PlainCode, length: int, counter: _Counter, arguments: list[Any]) -> None:
+    def __init__(self, code: PlainCode, length: int, counter: _Counter, arguments: list[Value]) -> None:
         self._code = code
         self._counter = counter
         self.kinds: list[str] = []
-        self.start: list[Any] = []
+        self.start: list[Value] = []
         self._below, self._beyond = _BELOW[counter.comparison.attributes["predicate"].value]
         self._bound = counter.comparison.operands[1]
         start, kind = arguments[counter.place], counter.kind
@@ -124,20 +125,20 @@ class _OwnCounter:
         some = code.compare(self._below, start, self._bound)
         self._limit = code.value("arith.select", (some, near, self._bound), kind)
 
-    def is_reached(self, values: list[Any], counts: list[Any]) -> Any:
+    def is_reached(self, values: list[Value], counts: list[Value]) -> Value:
         value = values[self._counter.place]
         ended = self._code.compare(self._beyond, value, self._limit)
         return self._code.value("arith.andi", (ended, self._code.compare(self._below, value, self._bound)), "i1")
 
-    def goes_on(self, condition: Any, counts: list[Any]) -> Any:
+    def goes_on(self, condition: Value, counts: list[Value]) -> Value:
         self._counter.comparison.operands[1] = self._limit
         return condition
 
-    def following(self, counts: list[Any]) -> list[Any]:
+    def following(self, counts: list[Value]) -> list[Value]:
         return []
 
 
-def _counter_of(loop: Any, length: int) -> _Counter | None:
+def _counter_of(loop: Operation, length: int) -> _Counter | None:
     """The counter of a loop that goes on only while it is below a bound, which stays the same."""
     test, condition = operations(body(loop)), operations(body(loop))[-1]
     pending = [condition.operands[0]]
@@ -154,7 +155,7 @@ def _counter_of(loop: Any, length: int) -> _Counter | None:
     return None
 
 
-def _compared_counter(loop: Any, comparison: Any, test: list[Any], length: int) -> _Counter | None:
+def _compared_counter(loop: Operation, comparison: Operation, test: list[Operation], length: int) -> _Counter | None:
     entering = list(body(loop).arguments)
     value, bound = comparison.operands
     bound_by = defining_op(bound)
@@ -167,11 +168,11 @@ def _compared_counter(loop: Any, comparison: Any, test: list[Any], length: int) 
     return _Counter(place, comparison, step, kind) if step > 0 and fits and _is_used_once(comparison) else None
 
 
-def _is_used_once(operation: Any) -> bool:
+def _is_used_once(operation: Operation) -> bool:
     return len(list(operation.results[0].uses)) == 1
 
 
-def _step(loop: Any, place: int) -> int:
+def _step(loop: Operation, place: int) -> int:
     """What each iteration adds to a carried number; 0 when that is not a constant."""
     passing, entering = list(body(loop, 1).arguments), list(body(loop).arguments)
     _, *forwarded = operations(body(loop))[-1].operands

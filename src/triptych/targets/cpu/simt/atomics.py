@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from triptych.ir.handles import Operation, Value
 from triptych.simt.operations import element_size
 from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Rows, Scalar, Wide, plain_pointer
@@ -54,12 +55,12 @@ _REDUCED = {
 """Operations of all lanes on one place that may be done once: the reduction and its neutral number."""
 
 
-def _form(operation: Any) -> str:
+def _form(operation: Operation) -> str:
     """The name of a read-modify-write operation."""
     return dict(enumerate(_ORDER)).get(int(operation.attributes["bin_op"].value), "")
 
 
-def exchange(warp: Warp, operation: Any) -> None:
+def exchange(warp: Warp, operation: Operation) -> None:
     """`llvm.atomicrmw`. A block runs on one thread, so its own memory needs no lock."""
     pointer, value = operation.operands
     form = _form(operation)
@@ -72,7 +73,7 @@ def exchange(warp: Warp, operation: Any) -> None:
         atomic(warp, operation)
 
 
-def _exchange_once(warp: Warp, operation: Any, reduction: str, neutral: str) -> None:
+def _exchange_once(warp: Warp, operation: Operation, reduction: str, neutral: str) -> None:
     pointer, value = operation.operands
     code, kind = warp.code, str(value.type)
     vector = warp.vector(value)
@@ -83,7 +84,7 @@ def _exchange_once(warp: Warp, operation: Any, reduction: str, neutral: str) -> 
     code.value(operation.name, (warp.scalar(pointer), code.reduce(reduction, vector, kind)), kind, attributes)
 
 
-def _plainly(warp: Warp, name: str, address: Any, given: Any, kind: str) -> Any:
+def _plainly(warp: Warp, name: str, address: Value, given: Value, kind: str) -> Value:
     """Read, compute, write; what was there."""
     code = warp.code
     before = code.load(address, kind, element_size(kind))
@@ -91,14 +92,14 @@ def _plainly(warp: Warp, name: str, address: Any, given: Any, kind: str) -> Any:
     return before
 
 
-def atomic(warp: Warp, operation: Any) -> None:
+def atomic(warp: Warp, operation: Operation) -> None:
     """Lane after lane, in order, as the atomic operation itself."""
     attributes = {name: operation.attributes[name] for name in operation.attributes}
     kind = str(operation.results[0].type)
     _in_turn(warp, operation, lambda *values: warp.code.value(operation.name, values, kind, attributes))
 
 
-def _in_turn(warp: Warp, operation: Any, act: Callable[..., Any]) -> None:
+def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> None:
     """`act` on the operands of each active lane. What each lane gets back is collected through memory."""
     code = warp.code
     operands = list(operation.operands)
@@ -112,7 +113,7 @@ def _in_turn(warp: Warp, operation: Any, act: Callable[..., Any]) -> None:
     homes = [warp.arrays.scratch(place) for place in places] if used else []
     vectors = {o: warp.vector(o) for o in operands if not _same_everywhere(warp, o)}
 
-    def once(lane: Any) -> None:
+    def once(lane: Value) -> None:
         values = [
             code.extract_at(vectors[o], lane, k) if o in vectors else warp.scalar(o)
             for o, k in zip(operands, kinds, strict=True)
@@ -134,25 +135,25 @@ def _in_turn(warp: Warp, operation: Any, act: Callable[..., Any]) -> None:
             warp.set(result, Wide(loaded[0]))
 
 
-def _struct_parts(warp: Warp, made: Any, element: str) -> list[Any]:
+def _struct_parts(warp: Warp, made: Value, element: str) -> list[Value]:
     code = warp.code
     old = code.value("llvm.extractvalue", (made,), element, {"position": code.attribute("array<i64: 0>")})
     done = code.value("llvm.extractvalue", (made,), "i1", {"position": code.attribute("array<i64: 1>")})
     return [old, code.value("arith.extui", (done,), "i8")]
 
 
-def part_of_struct(warp: Warp, operation: Any) -> None:
+def part_of_struct(warp: Warp, operation: Operation) -> None:
     """`llvm.extractvalue` of what a compare-and-swap returned."""
     found = warp.get(operation.operands[0])
     assert isinstance(found, Rows)
     warp.set(operation.results[0], Wide(found.rows[next(iter(operation.attributes["position"]))]))
 
 
-def _same_everywhere(warp: Warp, value: Any) -> bool:
+def _same_everywhere(warp: Warp, value: Value) -> bool:
     return warp.analysis.at(value).uniform and isinstance(warp.get(value), Scalar)
 
 
-HANDLERS: dict[str, Callable[[Any, Any], None]] = {
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     "llvm.atomicrmw": exchange,
     "llvm.cmpxchg": atomic,
     "llvm.extractvalue": part_of_struct,

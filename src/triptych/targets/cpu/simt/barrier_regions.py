@@ -6,14 +6,15 @@ block, and around each stretch between barriers runs a loop over the warps.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from triptych.ir.handles import Operation, Value
 from triptych.simt.dialect import BARRIER
 from triptych.simt.lanes import Level
-from triptych.simt.operations import body, has, inner, is_pure, operations, writes
+from triptych.simt.operations import body, has, has_body, inner, is_pure, operations, writes
 from triptych.simt.traits import Traits, traits
 from triptych.simt.uniformity import UniformityAnalysis
 
@@ -21,7 +22,7 @@ from triptych.simt.uniformity import UniformityAnalysis
 class NeedsCoroutines(Exception):
     """A barrier stands where not all threads of the block need to come: the kernel needs warps that wait."""
 
-    def __init__(self, operation: Any) -> None:
+    def __init__(self, operation: Operation) -> None:
         super().__init__(operation.name)
         self.operation = operation
 
@@ -30,8 +31,8 @@ class NeedsCoroutines(Exception):
 class Segment:
     """Operations that a warp runs without meeting others; afterwards values are copied to places in memory."""
 
-    operations: list[Any] = field(default_factory=list)
-    copies: list[tuple[Any, Any]] = field(default_factory=list)
+    operations: list[Operation] = field(default_factory=list)
+    copies: list[tuple[Value, Value]] = field(default_factory=list)
     """A value, and the value whose place it goes to: what a loop or branch of the block carries."""
     in_loop: bool = False
 
@@ -40,21 +41,21 @@ class Segment:
 class Once:
     """An operation that is the same for the whole block."""
 
-    operation: Any
+    operation: Operation
 
 
 @dataclass(eq=False)
 class UniformControlFlow:
     """A loop or branch around barriers: one list of items for each region."""
 
-    operation: Any
+    operation: Operation
     bodies: list[list[Item]]
 
 
 Item: TypeAlias = Segment | Once | UniformControlFlow
 
 
-def partition_at_barriers(kernel: Any, analysis: UniformityAnalysis) -> tuple[list[Item], frozenset[Any]]:
+def partition_at_barriers(kernel: Operation, analysis: UniformityAnalysis) -> tuple[list[Item], frozenset[Operation]]:
     """Cut the kernel. Raises `NeedsCoroutines` when a barrier cannot be a cut.
 
     Also gives the operations whose results are the same for the block but must be computed by every warp: with any,
@@ -65,7 +66,7 @@ def partition_at_barriers(kernel: Any, analysis: UniformityAnalysis) -> tuple[li
     return items, frozenset(planner.per_warp)
 
 
-def is_block(analysis: UniformityAnalysis, value: Any) -> bool:
+def is_block(analysis: UniformityAnalysis, value: Value) -> bool:
     """Whether a value is one and the same scalar for the block (with known differences between lanes)."""
     found = analysis.at(value)
     return found.known and found.level == Level.BLOCK
@@ -83,10 +84,10 @@ def segments(items: Sequence[Item]) -> Iterator[Segment]:
 class _Planner:
     def __init__(self, analysis: UniformityAnalysis) -> None:
         self._analysis = analysis
-        self.per_warp: list[Any] = []
+        self.per_warp: list[Operation] = []
 
     def items(
-        self, found: Sequence[Any], leaving: Sequence[Any], places: Sequence[Any], *, in_loop: bool
+        self, found: Sequence[Operation], leaving: Sequence[Value], places: Sequence[Value], *, in_loop: bool
     ) -> list[Item]:
         """Cut a list of operations; at its end the values `leaving` go to the places of `places`."""
         items: list[Item] = []
@@ -122,7 +123,7 @@ class _Planner:
         self._copy(segment, leaving, places)
         return items
 
-    def _is_of_the_block(self, barrier: Any) -> bool:
+    def _is_of_the_block(self, barrier: Operation) -> bool:
         """Whether every thread of the block waits here: its own barrier, or a named one that counts all of them."""
         if barrier.name == "gpu.barrier":
             return True
@@ -130,12 +131,12 @@ class _Planner:
         block = self._analysis.block
         return barrier.name == BARRIER and block is not None and counts in ([], [prod(block)])
 
-    def _copy(self, segment: Any, values: Sequence[Any], places: Sequence[Any]) -> None:
+    def _copy(self, segment: Callable[[], Segment], values: Sequence[Value], places: Sequence[Value]) -> None:
         for value, place in zip(values, places, strict=True):
             if not is_block(self._analysis, place) and value != place:
                 segment().copies.append((value, place))
 
-    def _together(self, operation: Any) -> UniformControlFlow:
+    def _together(self, operation: Operation) -> UniformControlFlow:
         if operation.name == "scf.for":
             self._require(operation, list(operation.operands)[:3])
             *found, end = operations(body(operation))
@@ -145,10 +146,11 @@ class _Planner:
             self._require(operation, [operation.operands[0]])
             bodies = []
             for side in range(2):
-                *found, end = operations(body(operation, side)) or [None]
-                leaving = list(end.operands) if end is not None else []
-                places = list(operation.results) if end is not None else []
-                bodies.append(self.items(found, leaving, places, in_loop=False))
+                if not has_body(operation, side):
+                    bodies.append(self.items([], [], [], in_loop=False))
+                    continue
+                *found, end = operations(body(operation, side))
+                bodies.append(self.items(found, list(end.operands), list(operation.results), in_loop=False))
             return UniformControlFlow(operation, bodies)
         before, after = body(operation, 0), body(operation, 1)
         *tested, condition = operations(before)
@@ -162,12 +164,12 @@ class _Planner:
             ],
         )
 
-    def _require(self, operation: Any, values: Sequence[Any]) -> None:
+    def _require(self, operation: Operation, values: Sequence[Value]) -> None:
         for value in values:
             if not (is_block(self._analysis, value) and self._analysis.at(value).uniform):
                 raise NeedsCoroutines(operation)
 
-    def _is_once(self, operation: Any) -> bool:
+    def _is_once(self, operation: Operation) -> bool:
         """Whether the block can do it once for all warps."""
         name = operation.name
         if name == "cf.assert":
@@ -178,10 +180,10 @@ class _Planner:
             return False
         return all(is_block(self._analysis, result) for result in operation.results)
 
-    def _uniform(self, value: Any) -> bool:
+    def _uniform(self, value: Value) -> bool:
         return is_block(self._analysis, value) and self._analysis.at(value).uniform
 
-    def _all_uniform(self, operation: Any) -> bool:
+    def _all_uniform(self, operation: Operation) -> bool:
         """Whether everything in a loop or branch is the same for the block."""
         values = [*operation.results, *operation.operands]
         values += [argument for region in operation.regions for block in region.blocks for argument in block.arguments]
@@ -196,7 +198,7 @@ def _writes(segment: Segment) -> bool:
     return any(writes(operation) for operation in segment.operations)
 
 
-def _entering(operation: Any) -> tuple[list[Any], list[Any]]:
+def _entering(operation: Operation) -> tuple[list[Value], list[Value]]:
     """What enters a loop, and the arguments it becomes."""
     if operation.name == "scf.for":
         return list(operation.operands)[3:], list(body(operation).arguments)[1:]

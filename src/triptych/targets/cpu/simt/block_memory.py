@@ -6,8 +6,7 @@ its start, then what is too large for a stack. One block's part is one stretch, 
 
 from __future__ import annotations
 
-from typing import Any
-
+from triptych.ir.handles import Attribute, Value
 from triptych.simt.operations import element_size
 from triptych.targets.cpu.calling.abi import BLOCK_MEMORY
 from triptych.targets.cpu.memory_sizes import STACK_BYTES, padded
@@ -18,18 +17,18 @@ from triptych.targets.cpu.simt.function_memory import FunctionMemory, insert_her
 class BlockMemory(FunctionMemory):
     """Allocates for one block at a time."""
 
-    def __init__(self, code: Code, shared_bytes: Any | None) -> None:
+    def __init__(self, code: Code, shared_bytes: Value | None) -> None:
         self.arena_bytes = 0
         self._stack_bytes = 0
         super().__init__(code)
-        self.shared: Any | None = None
+        self.shared: Value | None = None
         self._arena_start = code.constant(0, "i64")
         if shared_bytes is not None:
             self.shared = self._part(self._arena_start)
             self._arena_start = code.padded(code.value("arith.extui", (shared_bytes,), "i64"))
         self._after_start = insert_here(code)
 
-    def allocate(self, kind: str, count: int, attributes: dict[str, Any] | None = None) -> Any:
+    def allocate(self, kind: str, count: int, attributes: dict[str, Attribute] | None = None) -> Value:
         size = padded(element_size(kind) * count)
         if self._stack_bytes + size <= STACK_BYTES:
             self._stack_bytes += size
@@ -41,5 +40,5 @@ class BlockMemory(FunctionMemory):
         code.builder.insertion = before
         return made
 
-    def _part(self, offset: Any) -> Any:
+    def _part(self, offset: Value) -> Value:
         return self._code.call(BLOCK_MEMORY, (offset,), ["!llvm.ptr"]).result

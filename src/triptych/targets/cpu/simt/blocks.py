@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.simt.loop_hints import CARRIED
-from triptych.simt.operations import body, element_size, inner, operations
+from triptych.simt.operations import body, element_size, has_body, inner, operations, producer
 from triptych.simt.spin_loops import waits
 from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.targets.cpu.kernel_functions import POLL_REQUEST
@@ -36,7 +36,7 @@ from triptych.targets.cpu.simt.warp import Position, Warp
 class BlockFunction(Arrays):
     """Builds `<name>.blocks(kernel arguments, grid x 3, block x 3, shared bytes, begin, end)`."""
 
-    def __init__(self, kernel: Any, module: Any, width: int) -> None:
+    def __init__(self, kernel: Operation, module: Module, width: int) -> None:
         super().__init__(module)
         self._kernel = kernel
         self._private = private_arrays(kernel)
@@ -44,15 +44,15 @@ class BlockFunction(Arrays):
         self._analysis, self._items = _planned(kernel, Shape(width, known_block(kernel)), by_element)
         self._crossings = LiveAcross(self._items, self._analysis)
         self._code = Code(Builder(module.context), width)
-        self._values: dict[Any, Emitted] = {}
-        self._scratch: dict[tuple[str, str], Any] = {}
-        self._homes: dict[Any, list[tuple[str, Any]]] = {}
-        self._free: defaultdict[str, list[Any]] = defaultdict(list)
+        self._values: dict[Value, Emitted] = {}
+        self._scratch: dict[tuple[str, str], Value] = {}
+        self._homes: dict[Value, list[tuple[str, Value]]] = {}
+        self._free: defaultdict[str, list[Value]] = defaultdict(list)
         """Homes that nobody lives in any more, by what they hold."""
-        self._array_memory: dict[Any, tuple[Any, bool]] = {}
+        self._array_memory: dict[Value, tuple[Value, bool]] = {}
         self._array_segments = self._segments_of_arrays()
 
-    def build(self) -> Any:
+    def build(self) -> Operation:
         code = self._code
         self._frame = frame = LaunchFrame(self._kernel, self._module, code)
         self.shared = frame.shared
@@ -67,15 +67,15 @@ class BlockFunction(Arrays):
         return frame.function
 
     # memory -----------------------------------------------------------------------------------------------------
-    def _allocate(self, kind: str, count: int) -> Any:
+    def _allocate(self, kind: str, count: int) -> Value:
         return self._frame.memory.allocate(kind, count)
 
-    def scratch(self, kind: str, role: str = "") -> Any:
+    def scratch(self, kind: str, role: str = "") -> Value:
         if (kind, role) not in self._scratch:
             self._scratch[kind, role] = self._allocate(kind, 1)
         return self._scratch[kind, role]
 
-    def private(self, warp: Warp, root: Any) -> tuple[PrivateArray, Any]:
+    def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
         array, code = self._private[root], self._code
         kind = code.wide(array.element) if array.by_element else f"!llvm.array<{array.size * code.width} x i8>"
         count = array.count if array.by_element else 1
@@ -89,18 +89,18 @@ class BlockFunction(Arrays):
         place = code.value("arith.muli", (warp.number, code.constant(count, "i32")), "i32")
         return array, code.offset(memory, code.value("arith.extui", (place,), "i64"), kind)
 
-    def _segments_of_arrays(self) -> dict[Any, set[Segment]]:
-        found: dict[Any, set[Segment]] = {root: set() for root in self._private}
+    def _segments_of_arrays(self) -> dict[Value, set[Segment]]:
+        found: dict[Value, set[Segment]] = {root: set() for root in self._private}
         roots = {root: root for root in self._private}
         for segment in segments(self._items):
             for operation in segment.operations:
                 _follow(operation, roots, partial(_note, found, segment))
         return found
 
-    def fault(self, warp: Warp, thread: Any) -> None:
+    def fault(self, warp: Warp, thread: Value) -> None:
         self._frame.memory.write_fault(self._position.block_ids, thread)
 
-    def poll(self, warp: Warp, loop: Any) -> None:
+    def poll(self, warp: Warp, loop: Operation) -> None:
         self._poll()
 
     # items ------------------------------------------------------------------------------------------------------
@@ -133,16 +133,16 @@ class BlockFunction(Arrays):
         code.leave(before)
 
     @property
-    def _rolled(self) -> Any:
+    def _rolled(self) -> Attribute:
         """LLVM would write the code of every warp out, and its scheduler is quadratic."""
         return self._code.attribute("#llvm.loop_annotation<unroll = <disable = true>>")
 
-    def _run_warp(self, segment: Segment, number: Any) -> None:
+    def _run_warp(self, segment: Segment, number: Value) -> None:
         warp = Warp(self._code, self._analysis, self._position, self, dict(self._values), number, None)
         warp.mask = self._existing(warp)
         for value in self._crossings.needs(segment):
             if self._crossings.remade(value):
-                warp.convert(value.owner.operation)
+                warp.convert(producer(value))
             else:
                 self._load_home(warp, value)
         for operation in group_fmas(segment.operations):
@@ -157,7 +157,7 @@ class BlockFunction(Arrays):
         for place, forms in copied:
             self._store_home(warp, place, forms)
 
-    def _existing(self, warp: Warp) -> Any:
+    def _existing(self, warp: Warp) -> Value | None:
         """The lanes that are threads: the last warp of a block may have fewer."""
         if self._frame.whole_warps:
             return None
@@ -166,31 +166,31 @@ class BlockFunction(Arrays):
         )
 
     # homes ------------------------------------------------------------------------------------------------------
-    def _known(self, value: Any) -> bool:
+    def _known(self, value: Value) -> bool:
         return self._analysis.at(self._crossings.place(value)).known and self._analysis.at(value).known
 
-    def _home(self, warp: Warp, value: Any) -> list[tuple[str, Any]]:
+    def _home(self, warp: Warp, value: Value) -> list[tuple[str, Value]]:
         place = self._crossings.place(value)
         if place not in self._homes:
             kinds = warp.form_types(place, self._analysis.at(place).known)
             self._homes[place] = [(kind, self._new_home(kind)) for kind in kinds]
         return self._homes[place]
 
-    def _new_home(self, kind: str) -> Any:
+    def _new_home(self, kind: str) -> Value:
         return self._free[kind].pop() if self._free[kind] else self._allocate(_stored(kind), self._frame.most_warps)
 
-    def _addresses(self, warp: Warp, value: Any) -> list[tuple[str, Any]]:
+    def _addresses(self, warp: Warp, value: Value) -> list[tuple[str, Value]]:
         code = self._code
         number = code.value("arith.extui", (warp.number,), "i64")
         return [(kind, code.offset(base, number, _stored(kind))) for kind, base in self._home(warp, value)]
 
-    def _store_home(self, warp: Warp, value: Any, forms: Sequence[tuple[str, Any]]) -> None:
+    def _store_home(self, warp: Warp, value: Value, forms: Sequence[tuple[str, Value]]) -> None:
         for (kind, address), (_, part) in zip(self._addresses(warp, value), forms, strict=True):
             stored = _stored(kind)
             part = self._code.value("arith.index_cast", (part,), stored) if stored != kind else part
             self._code.store(part, address, _home_alignment(stored))
 
-    def _load_home(self, warp: Warp, value: Any) -> None:
+    def _load_home(self, warp: Warp, value: Value) -> None:
         parts = []
         for kind, address in self._addresses(warp, value):
             stored = _stored(kind)
@@ -203,20 +203,20 @@ class BlockFunction(Arrays):
     def _run_together(self, item: UniformControlFlow) -> None:
         {"scf.for": self._for, "scf.if": self._if, "scf.while": self._while}[item.operation.name](item)
 
-    def _scalars(self, values: Sequence[Any], like: Sequence[Any]) -> list[Any]:
+    def _scalars(self, values: Sequence[Value], like: Sequence[Value]) -> list[Value]:
         """What the block itself carries."""
         once = self._once()
         return [once.scalar(v) for v, place in zip(values, like, strict=True) if is_block(self._analysis, place)]
 
-    def _kinds(self, values: Sequence[Any]) -> list[str]:
+    def _kinds(self, values: Sequence[Value]) -> list[str]:
         return [plain_pointer(str(value.type)) for value in values if is_block(self._analysis, value)]
 
-    def _bind(self, values: Sequence[Any], given: Sequence[Any]) -> None:
+    def _bind(self, values: Sequence[Value], given: Sequence[Value]) -> None:
         mine = [value for value in values if is_block(self._analysis, value)]
         for value, made in zip(mine, given, strict=True):
             self._values[value] = Scalar(made)
 
-    def _inside(self, block: Any, items: Sequence[Item], end: Callable[[], None]) -> None:
+    def _inside(self, block: Block, items: Sequence[Item], end: Callable[[], object]) -> None:
         before = self._code.enter(block)
         self._run(items)
         end()
@@ -225,10 +225,10 @@ class BlockFunction(Arrays):
     def _poll(self) -> None:
         self._code.operation("func.call", attributes={"callee": self._code.attribute(f"@{POLL_REQUEST}")})
 
-    def _yield(self, values: Sequence[Any], places: Sequence[Any]) -> None:
+    def _yield(self, values: Sequence[Value], places: Sequence[Value]) -> None:
         self._code.operation("scf.yield", self._scalars(values, places))
 
-    def _go_on(self, values: Sequence[Any], places: Sequence[Any]) -> None:
+    def _go_on(self, values: Sequence[Value], places: Sequence[Value]) -> None:
         """The end of an iteration of the block."""
         self._poll()
         self._yield(values, places)
@@ -261,7 +261,7 @@ class BlockFunction(Arrays):
         condition = self._once().scalar(operation.operands[0])
         made = code.operation("scf.if", (condition,), self._kinds(results), regions=2)
         for side in range(2):
-            if body(operation, side) is None:
+            if not has_body(operation, side):
                 continue
             end = operations(body(operation, side))[-1]
             self._inside(
@@ -298,10 +298,10 @@ class BlockFunction(Arrays):
         self._bind(list(operation.results), list(made.results))
 
 
-def _planned(kernel: Any, shape: Shape, by_element: frozenset[Any]) -> tuple[UniformityAnalysis, list[Item]]:
+def _planned(kernel: Operation, shape: Shape, by_element: frozenset[Value]) -> tuple[UniformityAnalysis, list[Item]]:
     if waits(kernel):
         raise NeedsCoroutines(kernel)
-    per_warp: frozenset[Any] = frozenset()
+    per_warp: frozenset[Operation] = frozenset()
     while True:
         analysis = UniformityAnalysis(kernel, shape, per_warp, by_element)
         items, more = partition_at_barriers(kernel, analysis)
@@ -310,7 +310,7 @@ def _planned(kernel: Any, shape: Shape, by_element: frozenset[Any]) -> tuple[Uni
         per_warp |= more
 
 
-def _note(found: dict[Any, set[Segment]], segment: Segment, root: Any) -> None:
+def _note(found: dict[Value, set[Segment]], segment: Segment, root: Value) -> None:
     found[root].add(segment)
 
 
@@ -325,7 +325,7 @@ def _home_alignment(kind: str) -> int:
     return min(64, element_size(kind))
 
 
-def _follow(operation: Any, roots: dict[Any, Any], note: Callable[[Any], None]) -> None:
+def _follow(operation: Operation, roots: dict[Value, Value], note: Callable[[Value], None]) -> None:
     """Tell which arrays an operation and what is inside it use; addresses made from an array count as it."""
     for operand in operation.operands:
         if operand in roots:

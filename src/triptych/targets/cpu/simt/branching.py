@@ -6,9 +6,10 @@ A side that no lane takes is skipped when it does more than compute.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from triptych.simt.operations import body, inner, is_pure, operations
+from triptych.ir.handles import Operation, Value
+from triptych.simt.operations import body, has_body, inner, is_pure, operations
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
@@ -20,7 +21,7 @@ _CHEAP = 12
 """Operations of a side that is computed rather than skipped."""
 
 
-def _if(warp: Warp, operation: Any) -> None:
+def _if(warp: Warp, operation: Operation) -> None:
     condition = operation.operands[0]
     if warp.analysis.at(condition).uniform:
         _uniform_if(warp, operation, warp.scalar(condition))
@@ -28,26 +29,25 @@ def _if(warp: Warp, operation: Any) -> None:
         _divergent_if(warp, operation, warp.vector(condition))
 
 
-def _uniform_if(warp: Warp, operation: Any, condition: Any) -> None:
+def _uniform_if(warp: Warp, operation: Operation, condition: Value) -> None:
     results = list(operation.results)
     known = warp.known(results)
     made = warp.code.operation("scf.if", (condition,), warp.part_types(results, known), regions=2)
     for side in range(2):
-        block = body(operation, side)
-        if block is None:
+        if not has_body(operation, side):
             continue
-        *found, end = operations(block)
+        *found, end = operations(body(operation, side))
         outer = warp.region(warp.code.block(made, side), found, warp.mask)
         warp.code.operation("scf.yield", warp.parts(end.operands, known))
         warp.leave(outer)
     warp.bind(results, list(made.results), known)
 
 
-def _divergent_if(warp: Warp, operation: Any, condition: Any) -> None:
+def _divergent_if(warp: Warp, operation: Operation, condition: Value) -> None:
     results = list(operation.results)
     taken = condition if warp.mask is None else warp.code.both(warp.mask, condition)
     outcomes = [_side(warp, operation, 0, taken, results)]
-    if body(operation, 1) is not None:
+    if has_body(operation, 1):
         inverse = warp.code.invert(condition)
         other = inverse if warp.mask is None else warp.code.both(warp.mask, inverse)
         outcomes.append(_side(warp, operation, 1, other, results))
@@ -60,7 +60,7 @@ def _divergent_if(warp: Warp, operation: Any, condition: Any) -> None:
         at += count
 
 
-def _side(warp: Warp, operation: Any, side: int, mask: Any, results: Sequence[Any]) -> list[Any]:
+def _side(warp: Warp, operation: Operation, side: int, mask: Value, results: Sequence[Value]) -> list[Value]:
     """One side under its mask; what it yields, as vectors."""
     *found, end = operations(body(operation, side))
     as_vectors = [False] * len(results)
@@ -84,9 +84,9 @@ def _side(warp: Warp, operation: Any, side: int, mask: Any, results: Sequence[An
     return list(made.results)
 
 
-def _only_computes(found: Sequence[Any]) -> bool:
+def _only_computes(found: Sequence[Operation]) -> bool:
     """Whether a side is a few operations without effects that may as well run for nothing."""
     return len(found) <= _CHEAP and all(is_pure(o) and not inner(o) and o.name not in DIVISIONS for o in found)
 
 
-HANDLERS: dict[str, Callable[[Any, Any], None]] = {"scf.if": _if}
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {"scf.if": _if}

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Value
+from triptych.ir.types import is_vector
 from triptych.targets.cpu.plain_code import PlainCode
 
 Order: TypeAlias = Mapping[str, Any]
@@ -23,17 +25,17 @@ class Code(PlainCode):
         """The type of a value in all lanes."""
         return f"vector<{self.width}x{kind}>"
 
-    def constants(self, values: Sequence[int], kind: str) -> Any:
+    def constants(self, values: Sequence[int], kind: str) -> Value:
         """One integer constant for each lane, as the type holds it."""
         bits = 64 if kind == "index" else int(kind[1:])
         half, whole = 1 << bits - 1, 1 << bits
         wrapped = ((value + half) % whole - half for value in values)
         return self.dense(", ".join(map(str, wrapped)), f"vector<{len(values)}x{kind}>")
 
-    def dense(self, text: str, kind: str) -> Any:
+    def dense(self, text: str, kind: str) -> Value:
         return self.value("arith.constant", (), kind, {"value": self.attribute(f"dense<[{text}]> : {kind}")})
 
-    def zero(self, kind: str) -> Any:
+    def zero(self, kind: str) -> Value:
         """Zero of any scalar or vector type."""
         element = kind[7:-1].rpartition("x")[2] if kind.startswith("vector<") else kind
         if "ptr" in kind:
@@ -42,58 +44,58 @@ class Code(PlainCode):
         written = f"dense<{text}> : {kind}" if kind.startswith("vector<") else f"{text} : {kind}"
         return self.value("arith.constant", (), kind, {"value": self.attribute(written)})
 
-    def broadcast(self, value: Any, kind: str) -> Any:
+    def broadcast(self, value: Value, kind: str) -> Value:
         """A scalar in all lanes; `kind` is the scalar's type."""
         return self.value("vector.broadcast", (value,), self.wide(kind))
 
-    def select(self, condition: Any, chosen: Any, other: Any, kind: str) -> Any:
+    def select(self, condition: Value, chosen: Value, other: Value, kind: str) -> Value:
         return self.value("arith.select", (condition, chosen, other), kind)
 
-    def compare(self, predicate: str, left: Any, right: Any, lanes: bool = False) -> Any:
+    def compare(self, predicate: str, left: Value, right: Value, lanes: bool = False) -> Value:
         return self.compared(predicate, left, right, self.wide("i1") if lanes else "i1")
 
-    def shuffle(self, left: Any, right: Any, places: Sequence[int], element: str) -> Any:
+    def shuffle(self, left: Value, right: Value, places: Sequence[int], element: str) -> Value:
         mask = self.attribute(f"array<i64: {', '.join(map(str, places))}>")
         return self.value("vector.shuffle", (left, right), f"vector<{len(places)}x{element}>", {"mask": mask})
 
-    def extract(self, vector: Any, lane: int, element: str) -> Any:
+    def extract(self, vector: Value, lane: int, element: str) -> Value:
         return self.value(
             "vector.extract", (vector,), element, {"static_position": self.attribute(f"array<i64: {lane}>")}
         )
 
-    def extract_at(self, vector: Any, lane: Any, element: str) -> Any:
+    def extract_at(self, vector: Value, lane: Value, element: str) -> Value:
         """The element of a lane known at run time (`index`)."""
         place = {"static_position": self.attribute("array<i64: -9223372036854775808>")}
         return self.value("vector.extract", (vector, lane), element, place)
 
-    def reduce(self, kind: str, vector: Any, element: str) -> Any:
+    def reduce(self, kind: str, vector: Value, element: str) -> Value:
         return self.value("vector.reduction", (vector,), element, {"kind": self.attribute(f"#vector.kind<{kind}>")})
 
-    def any(self, mask: Any) -> Any:
+    def any(self, mask: Value) -> Value:
         """Whether a lane of the mask is set."""
         return self.reduce("or", mask, "i1")
 
-    def bits(self, mask: Any) -> Any:
+    def bits(self, mask: Value) -> Value:
         """The mask as an integer, lane 0 in the lowest bit."""
         kind = f"i{self.width}"
         return self.extract(self.value("vector.bitcast", (mask,), f"vector<1x{kind}>"), 0, kind)
 
-    def both(self, left: Any, right: Any, kind: str | None = None) -> Any:
+    def both(self, left: Value, right: Value, kind: str | None = None) -> Value:
         return self.value("arith.andi", (left, right), kind or self.wide("i1"))
 
-    def invert(self, mask: Any) -> Any:
+    def invert(self, mask: Value) -> Value:
         ones = self.dense(", ".join(["true"] * self.width), self.wide("i1"))
         return self.value("arith.xori", (mask, ones), self.wide("i1"))
 
     # memory -----------------------------------------------------------------------------------------------------
-    def offset(self, pointer: Any, index: Any, element: str) -> Any:
+    def offset(self, pointer: Value, index: Value | int, element: str) -> Value:
         """The address of an element; `index` is an int, an integer value or a vector of them."""
-        dynamic = not isinstance(index, int)
+        dynamic = () if isinstance(index, int) else (index,)
         raw = "-2147483648" if dynamic else str(index)
-        wide = dynamic and str(index.type).startswith("vector<")
+        wide = any(is_vector(part.type) for part in dynamic)
         return self.value(
             "llvm.getelementptr",
-            (pointer, index) if dynamic else (pointer,),
+            (pointer, *dynamic),
             self.wide("!llvm.ptr") if wide else "!llvm.ptr",
             {
                 "rawConstantIndices": self.attribute(f"array<i32: {raw}>"),
@@ -101,11 +103,11 @@ class Code(PlainCode):
             },
         )
 
-    def load(self, pointer: Any, kind: str, alignment: int, order: Order | None = None) -> Any:
+    def load(self, pointer: Value, kind: str, alignment: int, order: Order | None = None) -> Value:
         return self.value("llvm.load", (pointer,), kind, self._access(alignment, order))
 
-    def store(self, value: Any, pointer: Any, alignment: int, order: Order | None = None) -> None:
+    def store(self, value: Value, pointer: Value, alignment: int, order: Order | None = None) -> None:
         self.operation("llvm.store", (value, pointer), attributes=self._access(alignment, order))
 
-    def _access(self, alignment: int, order: Order | None) -> dict[str, Any]:
+    def _access(self, alignment: int, order: Order | None) -> dict[str, Attribute]:
         return {"alignment": self.builder.integer("i64", alignment), **(order or {})}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Attribute, Operation, Value
 from triptych.ir.location import place_of
 from triptych.simt import dialect
 from triptych.simt.operations import element_size
@@ -49,11 +50,11 @@ def source_lane(kind: str, lane: int, offset: int, mask_and_clamp: int) -> int:
     return source if inside else lane
 
 
-def _kind(operation: Any) -> str:
+def _kind(operation: Operation) -> str:
     return str(operation.attributes["kind"].value)
 
 
-def shuffle(warp: Warp, operation: Any) -> None:
+def shuffle(warp: Warp, operation: Operation) -> None:
     _, value, offset, clamp = operation.operands
     result, kind, code = operation.results[0], str(operation.results[0].type), warp.code
     at = warp.analysis.at
@@ -72,15 +73,15 @@ def shuffle(warp: Warp, operation: Any) -> None:
     warp.set(result, Scalar(code.extract(found, 0, kind)) if at(result).uniform else Wide(found))
 
 
-def _source_lanes(warp: Warp, form: str, offset: Any, clamp: Any) -> Any:
+def _source_lanes(warp: Warp, form: str, offset: Value, clamp: Value) -> Value:
     """`source_lane` at run time, in all lanes."""
     code, kind = warp.code, warp.code.wide("i32")
     lanes = code.constants(range(WARP), "i32")
 
-    def number(n: int) -> Any:
+    def number(n: int) -> Value:
         return code.constants([n] * WARP, "i32")
 
-    def both(left: Any, right: Any) -> Any:
+    def both(left: Value, right: Value) -> Value:
         return code.value("arith.andi", (left, right), kind)
 
     given = warp.vector(clamp)
@@ -98,7 +99,7 @@ def _source_lanes(warp: Warp, form: str, offset: Any, clamp: Any) -> Any:
     return code.select(inside, source, lanes, kind)
 
 
-def _read_lanes(warp: Warp, vector: Any, lanes: Any, kind: str) -> Any:
+def _read_lanes(warp: Warp, vector: Value, lanes: Value, kind: str) -> Value:
     """Each lane reads another lane's element, through memory."""
     code = warp.code
     home = warp.arrays.scratch(code.wide(kind))
@@ -110,7 +111,7 @@ def _read_lanes(warp: Warp, vector: Any, lanes: Any, kind: str) -> Any:
     return found
 
 
-def participants(warp: Warp, operation: Any, members: Any) -> Any:
+def participants(warp: Warp, operation: Operation, members: Value) -> Value | None:
     """The lanes that take part: active ones that the member mask names; None when all do."""
     known = warp.analysis.at(members)
     if not known.uniform:
@@ -127,7 +128,7 @@ def participants(warp: Warp, operation: Any, members: Any) -> Any:
     return named if warp.mask is None else code.both(warp.mask, named)
 
 
-def vote(warp: Warp, operation: Any) -> None:
+def vote(warp: Warp, operation: Operation) -> None:
     members, predicate = operation.operands
     code, form, result = warp.code, _kind(operation), operation.results[0]
     lanes = participants(warp, operation, members)
@@ -148,7 +149,7 @@ def vote(warp: Warp, operation: Any) -> None:
     warp.set(result, Scalar(code.value("arith.ori", (none_fails, none_holds), "i1")))
 
 
-def reduce(warp: Warp, operation: Any) -> None:
+def reduce(warp: Warp, operation: Operation) -> None:
     value, members = operation.operands
     code, result = warp.code, operation.results[0]
     kind = str(result.type)
@@ -164,7 +165,7 @@ def reduce(warp: Warp, operation: Any) -> None:
     warp.set(result, Scalar(code.reduce(name, vector, kind)))
 
 
-def match(warp: Warp, operation: Any) -> None:
+def match(warp: Warp, operation: Operation) -> None:
     """For each lane the lanes that hold its value: one comparison for each lane."""
     members, value = operation.operands
     code, result = warp.code, operation.results[0]
@@ -184,7 +185,7 @@ def match(warp: Warp, operation: Any) -> None:
     warp.set(result, Wide(found))
 
 
-def elect(warp: Warp, operation: Any) -> None:
+def elect(warp: Warp, operation: Operation) -> None:
     """True in the first active lane."""
     code, result = warp.code, operation.results[0]
     numbers = code.constants(range(code.width), "i32")
@@ -195,7 +196,7 @@ def elect(warp: Warp, operation: Any) -> None:
     warp.set(result, Wide(code.compare("eq", numbers, first, lanes=True)))
 
 
-def first_of(warp: Warp, mask: Any) -> Any:
+def first_of(warp: Warp, mask: Value) -> Value:
     """The number (i32) of the first lane of a mask that has one."""
     code = warp.code
     kind = f"i{code.width}"
@@ -203,11 +204,11 @@ def first_of(warp: Warp, mask: Any) -> Any:
     return first if kind == "i32" else code.value("arith.extui", (first,), "i32")
 
 
-def nothing(warp: Warp, operation: Any) -> None:
+def nothing(warp: Warp, operation: Operation) -> None:
     """The lanes of a vector are always together."""
 
 
-def check(warp: Warp, operation: Any) -> None:
+def check(warp: Warp, operation: Operation) -> None:
     """A run-time check: it fails if it fails in any active lane, and the first such thread is recorded."""
     code, condition = warp.code, operation.operands[0]
     attributes = {name: operation.attributes[name] for name in operation.attributes}
@@ -222,37 +223,37 @@ def check(warp: Warp, operation: Any) -> None:
     require(warp, holds, lane, attributes)
 
 
-def require(warp: Warp, holds: Any, lane: Any, attributes: dict[str, Any]) -> None:
+def require(warp: Warp, holds: Value, lane: Value, attributes: dict[str, Attribute]) -> None:
     """Fail unless a condition of the warp holds; `lane` (i32) is to blame."""
     code = warp.code
     made = code.operation("scf.if", (holds,), regions=2)
     for side in range(2):
         before = code.enter(code.block(made, side))
         if side == 1:
-            thread = lane if warp.number is None else code.value("arith.addi", (warp.first_thread(), lane), "i32")
+            thread = lane if warp.of_block else code.value("arith.addi", (warp.first_thread(), lane), "i32")
             warp.arrays.fault(warp, thread)
         code.operation("scf.yield")
         code.leave(before)
     code.operation("cf.assert", (holds,), attributes=attributes)
 
 
-def say(warp: Warp, operation: Any) -> None:
+def say(warp: Warp, operation: Operation) -> None:
     """Every active thread prints, in order."""
-    operands: Sequence[Any] = list(operation.operands)
+    operands: Sequence[Value] = list(operation.operands)
     attributes = {name: operation.attributes[name] for name in operation.attributes}
     kinds = [str(operand.type) for operand in operands]
     for operand in operands:
         if not warp.analysis.at(operand).uniform:
             warp.vector(operand)  # made before the loop
 
-    def once(lane: Any) -> None:
+    def once(lane: Value) -> None:
         values = [warp.lane(operand, lane, kind) for operand, kind in zip(operands, kinds, strict=True)]
         warp.code.operation("gpu.printf", values, attributes=attributes)
 
     each_active(warp, once)
 
 
-def clock(warp: Warp, operation: Any) -> None:
+def clock(warp: Warp, operation: Operation) -> None:
     """The processor's own counter."""
     code, result = warp.code, operation.results[0]
     now = code.intrinsic("llvm.readcyclecounter", (), ["i64"]).result
@@ -260,7 +261,7 @@ def clock(warp: Warp, operation: Any) -> None:
     warp.set(result, Scalar(now if kind == "i64" else code.value("arith.trunci", (now,), kind)))
 
 
-def nanoseconds(warp: Warp, operation: Any) -> None:
+def nanoseconds(warp: Warp, operation: Operation) -> None:
     """The clock of the C library: seconds and nanoseconds."""
     code = warp.code
     time = warp.arrays.scratch("!llvm.array<2 x i64>")
@@ -271,12 +272,12 @@ def nanoseconds(warp: Warp, operation: Any) -> None:
     warp.set(operation.results[0], Scalar(code.value("arith.addi", (scaled, rest), "i64")))
 
 
-def barrier(warp: Warp, operation: Any) -> None:
+def barrier(warp: Warp, operation: Operation) -> None:
     """Only in warps that wait; elsewhere barriers have become cuts."""
     warp.arrays.barrier(warp, operation)
 
 
-HANDLERS: dict[str, Callable[[Any, Any], None]] = {
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     dialect.SHUFFLE: shuffle,
     dialect.VOTE: vote,
     dialect.REDUCE: reduce,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import graft, operations_named
 from triptych.simt.operations import walk
 from triptych.simt.traits import traits
@@ -27,7 +26,7 @@ func.func private @{CLOCK}(i32, !llvm.ptr) -> i32
 {BLOCK_MEMORY_DECLARATION}"""
 
 
-def vectorise_kernels(module: Any) -> None:
+def vectorise_kernels(module: Module) -> None:
     """Replace the kernels; launches still name them."""
     for kernels in operations_named(module, "gpu.module"):
         graft(module, _REQUESTS)
@@ -36,7 +35,7 @@ def vectorise_kernels(module: Any) -> None:
         kernels.erase()
 
 
-def _convert(kernel: Any, module: Any) -> None:
+def _convert(kernel: Operation, module: Module) -> None:
     """Loops over warps between barriers where that is right, warps that wait for each other otherwise."""
     try:
         function = BlockFunction(kernel, module, _width(kernel))
@@ -46,7 +45,7 @@ def _convert(kernel: Any, module: Any) -> None:
         function.build()
 
 
-def _width(kernel: Any) -> int:
+def _width(kernel: Operation) -> int:
     """Lanes of a vector: a warp, or half of one where threads keep so much that the machine's registers run out."""
     if any(traits(found).is_of_a_warp() for found in walk(kernel)):
         return WARP

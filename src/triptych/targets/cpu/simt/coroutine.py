@@ -7,9 +7,9 @@ Waiting gives way to the other warps; a round in which no warp got on is a deadl
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.simt.operations import body, walk
 from triptych.simt.spin_loops import spins
@@ -41,7 +41,7 @@ from triptych.targets.cpu.simt.warp_coroutine import WarpCoroutine
 class CoroutineKernel:
     """Builds `<name>.warp`, the coroutine, and `<name>.blocks`, which runs the warps of each block in turn."""
 
-    def __init__(self, kernel: Any, module: Any) -> None:
+    def __init__(self, kernel: Operation, module: Module) -> None:
         self._kernel = kernel
         self._module = module
         self._code = Code(Builder(module.context), WARP)
@@ -69,7 +69,7 @@ class CoroutineKernel:
             zero, one = code.constant(0, "i32"), code.constant(1, "i32")
             shared = frame.shared if frame.shared is not None else code.value("llvm.mlir.zero", (), "!llvm.ptr")
 
-            def begin(number: Any) -> None:
+            def begin(number: Value) -> None:
                 step = code.constant(size // MOST_WARPS, "i32")
                 mine = code.offset(
                     context, code.value("arith.extui", (code.value("arith.muli", (number, step), "i32"),), "i64"), "i8"
@@ -88,7 +88,7 @@ class CoroutineKernel:
 
         frame.build(run)
 
-    def _handle(self, handles: Any, number: Any) -> Any:
+    def _handle(self, handles: Value, number: Value) -> Value:
         return self._code.offset(handles, self._code.value("arith.extui", (number,), "i64"), "!llvm.ptr")
 
     def _reset(self, state: State, frame: LaunchFrame) -> None:
@@ -99,18 +99,18 @@ class CoroutineKernel:
         state.set(LIVE_THREADS, frame.threads)
         state.set(LIVE_WARPS, frame.warps)
 
-    def _schedule(self, state: State, handles: Any, frame: LaunchFrame, position: Position) -> None:
+    def _schedule(self, state: State, handles: Value, frame: LaunchFrame, position: Position) -> None:
         """Resume every warp that has not ended, round after round."""
         code = self._code
         zero, one = code.constant(0, "i32"), code.constant(1, "i32")
 
-        def resume(number: Any) -> None:
+        def resume(number: Value) -> None:
             handle = code.load(self._handle(handles, number), "!llvm.ptr", 8)
             ended = code.intrinsic("llvm.coro.done", (handle,), ["i1"]).result
             going = code.value("arith.xori", (ended, code.constant(1, "i1")), "i1")
             when(code, going, lambda: code.operation("llvm.intr.coro.resume", (handle,)))
 
-        def destroy(number: Any) -> None:
+        def destroy(number: Value) -> None:
             handle = code.load(self._handle(handles, number), "!llvm.ptr", 8)
             code.intrinsic("llvm.coro.destroy", (handle,))
 
@@ -135,7 +135,7 @@ class CoroutineKernel:
         return any(found.name == "scf.while" and _reads_global(found) for found in self._sites)
 
     # deadlocks --------------------------------------------------------------------------------------------------
-    def _report(self, state: State, frame: LaunchFrame, position: Position, destroy: Callable[[Any], None]) -> None:
+    def _report(self, state: State, frame: LaunchFrame, position: Position, destroy: Callable[[Value], None]) -> None:
         """Say where the first waiting warp waits, and what has become of another one."""
         code = self._code
         waiting, other = self._two_warps(state, frame)
@@ -157,19 +157,19 @@ class CoroutineKernel:
                 fates.append((j, f"other threads of the block wait at {line_of(site)}"))
         return [*fates, (waiting, "no thread of the block can go on")]
 
-    def _waiting_word(self, number: Any) -> Any:
+    def _waiting_word(self, number: Value) -> Value:
         code = self._code
         return code.value(
             "arith.addi", (code.value("arith.extui", (number,), "i64"), code.constant(WAITING, "i64")), "i64"
         )
 
-    def _two_warps(self, state: State, frame: LaunchFrame) -> tuple[Any, Any]:
+    def _two_warps(self, state: State, frame: LaunchFrame) -> tuple[Value, Value]:
         """The first warp that waits, and the last one that is somewhere else (or the same)."""
         code = self._code
         zero, one = code.constant(0, "i32"), code.constant(1, "i32")
         places = [frame.memory.allocate("i32", 1) for _ in range(2)]
 
-        def look_for_waiting(back: Any) -> None:
+        def look_for_waiting(back: Value) -> None:
             number = code.value("arith.subi", (code.value("arith.subi", (frame.warps, one), "i32"), back), "i32")
             waits = code.compare("sge", state.get(self._waiting_word(number)), zero)
             when(code, waits, lambda: code.store(number, places[0], 4))
@@ -180,14 +180,14 @@ class CoroutineKernel:
         site = state.get(self._waiting_word(waiting))
         code.store(waiting, places[1], 4)
 
-        def look_for_other(number: Any) -> None:
+        def look_for_other(number: Value) -> None:
             differs = code.compare("ne", state.get(self._waiting_word(number)), site)
             when(code, differs, lambda: code.store(number, places[1], 4))
 
         loop(code, zero, frame.warps, one, look_for_other)
         return waiting, code.load(places[1], "i32", 4)
 
-    def _fail_if(self, fails: Any, site: Any, text: str) -> None:
+    def _fail_if(self, fails: Value, site: Operation, text: str) -> None:
         code = self._code
         holds = code.value("arith.xori", (fails, code.constant(1, "i1")), "i1")
         code.check(
@@ -201,7 +201,7 @@ class CoroutineKernel:
         )
 
 
-def _reads_global(loop: Any) -> bool:
+def _reads_global(loop: Operation) -> bool:
     return any(
         found.name in ("llvm.load", "llvm.atomicrmw", "llvm.cmpxchg") and "ptr<3>" not in str(found.operands[0].type)
         for found in walk(loop)

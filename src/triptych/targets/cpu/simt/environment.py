@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import graft
 from triptych.targets.cpu.simt.private_arrays import PrivateArray
 
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
 class Arrays:
     """The block function's memory: shared memory, arrays private to threads, scratch, and the record of a fault."""
 
-    shared: Any
+    shared: Value | None
+    """None where the launch provides no shared memory."""
 
-    def __init__(self, module: Any) -> None:
+    def __init__(self, module: Module) -> None:
         self._module = module
         self._defined: set[str] = set()
 
-    def private(self, warp: Warp, root: Any) -> tuple[PrivateArray, Any]:
+    def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
         """A private array and the address of this warp's part of it."""
         raise NotImplementedError
 
@@ -30,21 +32,21 @@ class Arrays:
             self._defined.add(text)
             graft(self._module, text)
 
-    def scratch(self, kind: str, role: str = "") -> Any:
+    def scratch(self, kind: str, role: str = "") -> Value:
         """Memory for one value of all lanes, used at once; the same one for every value of a type and a role."""
         raise NotImplementedError
 
-    def fault(self, warp: Warp, thread: Any) -> None:
+    def fault(self, warp: Warp, thread: Value) -> None:
         """Record the thread (i32) that is about to fail a check."""
         raise NotImplementedError
 
-    def poll(self, warp: Warp, loop: Any) -> None:
+    def poll(self, warp: Warp, loop: Operation) -> None:
         """Let a loop that may not end be interrupted, or let other warps run."""
         raise NotImplementedError
 
-    def left(self, warp: Warp, loop: Any) -> None:
+    def left(self, warp: Warp, loop: Operation) -> None:
         """A loop that waited has ended."""
 
-    def barrier(self, warp: Warp, operation: Any) -> None:
+    def barrier(self, warp: Warp, operation: Operation) -> None:
         """Meet other warps."""
         raise NotImplementedError

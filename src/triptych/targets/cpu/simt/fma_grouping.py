@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.atoms.operations import MMA
-from triptych.simt.operations import all_operands, defining_op, element_size
+from triptych.ir.handles import Operation, Value
+from triptych.simt.operations import all_operands, defining_op, element_size, producer
 from triptych.simt.stack_slots import private_place
 from triptych.targets.cpu.simt.values import element_of
 
@@ -30,7 +30,7 @@ _INDEXING = "llvm.getelementptr"
 class _Place:
     """A stretch of an array of the thread, in bytes."""
 
-    array: Any
+    array: Value
     bytes: range
 
 
@@ -38,8 +38,8 @@ class _Place:
 class Taken:
     """A load whose value is known: an element of what was stored there."""
 
-    load: Any
-    value: Any
+    load: Operation
+    value: Value
     element: int
 
 
@@ -47,7 +47,7 @@ class _Unordered(Exception):
     """Something needs the order as it is."""
 
 
-def group_fmas(found: Sequence[Any]) -> Sequence[Any]:
+def group_fmas(found: Sequence[Operation]) -> Sequence[Operation | Taken]:
     """The operations in the order in which they are to be run; some loads are `Taken`."""
     sums = {operation for operation in found if operation.name == SUM}
     if len(sums) < _MANY:
@@ -60,28 +60,28 @@ def group_fmas(found: Sequence[Any]) -> Sequence[Any]:
     return [*groups.others, *(operation for members in groups.members for operation in members), *found[end:]]
 
 
-def _stores_one(operation: Any, sums: set[Any]) -> bool:
+def _stores_one(operation: Operation, sums: set[Operation]) -> bool:
     return operation.name == "llvm.store" and defining_op(operation.operands[0]) in sums
 
 
 class _Groups:
     """Which operations belong to which group of sums; the others come first."""
 
-    def __init__(self, found: Sequence[Any], sums: set[Any]) -> None:
+    def __init__(self, found: Sequence[Operation], sums: set[Operation]) -> None:
         self._sums = sums
         self._places = _Places()
-        self._numbers: dict[Any, int] = {}
+        self._numbers: dict[tuple[Value, int], int] = {}
         """The number of each place where a sum begins, in the order in which they come."""
         placed = {operation: self._group(operation) for operation in found if self._is_of_sums(operation)}
         self.others = [operation for operation in found if operation not in placed]
         taken = dict(self._taken(found, placed))
         self._require_independence(found, {operation: n for operation, n in placed.items() if operation not in taken})
-        self.members: list[list[Any]] = [[] for _ in range(max(placed.values()) + 1)]
+        self.members: list[list[Operation | Taken]] = [[] for _ in range(max(placed.values()) + 1)]
         for operation in found:
             if operation in placed:
                 self.members[placed[operation]].append(taken.get(operation, operation))
 
-    def _is_of_sums(self, operation: Any) -> bool:
+    def _is_of_sums(self, operation: Operation) -> bool:
         if operation in self._sums:
             return True
         if operation.name == "llvm.load":
@@ -89,21 +89,21 @@ class _Groups:
             return self._places.of(operation) is not None and bool(users) and all(user in self._sums for user in users)
         return _stores_one(operation, self._sums)
 
-    def _group(self, operation: Any) -> int:
+    def _group(self, operation: Operation) -> int:
         if operation.name == "llvm.load":
             return min(self._number(use.owner.operation) for use in operation.results[0].uses) // TOGETHER
-        return self._number(operation if operation.name == SUM else defining_op(operation.operands[0])) // TOGETHER
+        return self._number(operation if operation.name == SUM else producer(operation.operands[0])) // TOGETHER
 
-    def _number(self, sum_: Any) -> int:
+    def _number(self, sum_: Operation) -> int:
         """The number of a chain of sums: that of the place where it begins."""
-        while (before := defining_op(sum_.operands[2])) in self._sums:
+        while (before := defining_op(sum_.operands[2])) is not None and before in self._sums:
             sum_ = before
         begin = self._places.of(before) if before is not None and before.name == "llvm.load" else None
         if begin is None:
             raise _Unordered
         return self._numbers.setdefault((begin.array, begin.bytes.start), len(self._numbers))
 
-    def _taken(self, found: Sequence[Any], placed: dict[Any, int]) -> Iterator[tuple[Any, Taken]]:
+    def _taken(self, found: Sequence[Operation], placed: dict[Operation, int]) -> Iterator[tuple[Operation, Taken]]:
         """The loads of sums that read what an operation of the others has stored before."""
         stored = _Stored()
         for operation in found:
@@ -120,10 +120,10 @@ class _Groups:
                     element = (place.bytes.start - whole.bytes.start) // len(place.bytes)
                     yield operation, Taken(operation, value, element)
 
-    def _require_independence(self, found: Sequence[Any], placed: dict[Any, int]) -> None:
+    def _require_independence(self, found: Sequence[Operation], placed: dict[Operation, int]) -> None:
         """What moves behind the others must not have been before any of them for a reason."""
-        accessed: defaultdict[Any, set[int]] = defaultdict(set)
-        written: defaultdict[Any, set[int]] = defaultdict(set)
+        accessed: defaultdict[Value, set[int]] = defaultdict(set)
+        written: defaultdict[Value, set[int]] = defaultdict(set)
         for operation in found:
             place = self._places.of(operation)
             writes = operation.name == "llvm.store"
@@ -148,9 +148,9 @@ class _Stored:
     """What stores have left in the arrays, by array and byte: a later store over a part of it ends all of it."""
 
     def __init__(self) -> None:
-        self._arrays: defaultdict[Any, dict[int, tuple[_Place, Any]]] = defaultdict(dict)
+        self._arrays: defaultdict[Value, dict[int, tuple[_Place, Value]]] = defaultdict(dict)
 
-    def keep(self, place: _Place, value: Any) -> None:
+    def keep(self, place: _Place, value: Value) -> None:
         self._arrays[place.array].update(dict.fromkeys(place.bytes, (place, value)))
 
     def overwrite(self, place: _Place) -> None:
@@ -160,11 +160,11 @@ class _Stored:
                 for gone in known[byte][0].bytes:
                     del known[gone]
 
-    def forget(self, arrays: set[Any]) -> None:
+    def forget(self, arrays: set[Value]) -> None:
         for array in arrays:
             self._arrays.pop(array, None)
 
-    def at(self, place: _Place) -> tuple[_Place, Any] | None:
+    def at(self, place: _Place) -> tuple[_Place, Value] | None:
         """The place and the value of the store that has left all bytes of a place."""
         found = self._arrays[place.array].get(place.bytes.start)
         return found if found is not None and place.bytes.stop <= found[0].bytes.stop else None
@@ -174,16 +174,16 @@ class _Places:
     """What loads and stores access. Arrays are left out whose addresses go elsewhere: they have other names there."""
 
     def __init__(self) -> None:
-        self._found: dict[Any, _Place | None] = {}
-        self._escaping: dict[Any, bool] = {}
+        self._found: dict[Operation, _Place | None] = {}
+        self._escaping: dict[Value, bool] = {}
 
-    def of(self, operation: Any) -> _Place | None:
+    def of(self, operation: Operation) -> _Place | None:
         """The known element of an array of the thread that a load or store accesses."""
         if operation not in self._found:
             self._found[operation] = self._place(operation)
         return self._found[operation]
 
-    def _place(self, operation: Any) -> _Place | None:
+    def _place(self, operation: Operation) -> _Place | None:
         if operation.name not in ("llvm.load", "llvm.store"):
             return None
         *stored, address = operation.operands
@@ -193,13 +193,13 @@ class _Places:
         value = stored[0] if stored else operation.results[0]
         return _Place(place.array, range(place.offset, place.offset + element_size(str(value.type))))
 
-    def _escapes(self, array: Any) -> bool:
+    def _escapes(self, array: Value) -> bool:
         if array not in self._escaping:
             self._escaping[array] = _goes_elsewhere(array)
         return self._escaping[array]
 
 
-def _goes_elsewhere(address: Any) -> bool:
+def _goes_elsewhere(address: Value) -> bool:
     """Whether an address is used otherwise than to access memory right there."""
     for use in address.uses:
         user = use.owner.operation
@@ -211,12 +211,12 @@ def _goes_elsewhere(address: Any) -> bool:
     return False
 
 
-def _touched(operation: Any) -> set[Any]:
+def _touched(operation: Operation) -> set[Value]:
     """The arrays, among other values, that an operation uses otherwise than to make an address."""
     return set() if operation.name == _INDEXING else {_base(operand) for operand in all_operands(operation)}
 
 
-def _base(address: Any) -> Any:
+def _base(address: Value) -> Value:
     """Where the array begins that an address lies in, also if only a run tells how far."""
     while (made := defining_op(address)) is not None and made.name == _INDEXING:
         address = made.operands[0]

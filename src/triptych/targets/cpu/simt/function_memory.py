@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.handles import Attribute, InsertionPoint, Value
 from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.simt.code import Code
 
 
-def insert_here(code: Code) -> Any:
+def insert_here(code: Code) -> InsertionPoint:
     """The insertion point where `code` writes now, for later."""
-    return bindings.mlir().InsertionPoint(code.constant(0, "i64").owner)
+    here: InsertionPoint = bindings.mlir().InsertionPoint(code.constant(0, "i64").owner)
+    return here
 
 
 class FunctionMemory:
@@ -25,7 +26,7 @@ class FunctionMemory:
         unit = bindings.mlir().UnitAttr.get(code.builder.context)
         self.fault_record = self.allocate("!llvm.array<4 x i32>", 1, {FAULT_ATTRIBUTE: unit})
 
-    def allocate(self, kind: str, count: int, attributes: dict[str, Any] | None = None) -> Any:
+    def allocate(self, kind: str, count: int, attributes: dict[str, Attribute] | None = None) -> Value:
         """Room for `count` values, for as long as the function runs."""
         code = self._code
         before, code.builder.insertion = code.builder.insertion, self._point
@@ -42,7 +43,7 @@ class FunctionMemory:
         code.builder.insertion = before
         return made
 
-    def write_fault(self, block_ids: Sequence[Any], thread: Any) -> None:
+    def write_fault(self, block_ids: Sequence[Value], thread: Value) -> None:
         """Write down the thread that is about to fail a check."""
         for i, value in enumerate([*block_ids, thread]):
             self._code.store(value, self._code.offset(self.fault_record, i, "i32"), 4)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.targets.cpu.simt.memory import warp_rows
 from triptych.targets.cpu.simt.values import Rows, Scalar, Wide, vector_type
@@ -27,7 +28,7 @@ def _for_lanes(name: str, width: int) -> str:
     return ".".join(parts)
 
 
-def call(warp: Warp, operation: Any) -> None:
+def call(warp: Warp, operation: Operation) -> None:
     name = str(operation.attributes["intrin"].value)
     result, operands, code = operation.results[0], list(operation.operands), warp.code
     attributes = {key: operation.attributes[key] for key in operation.attributes}
@@ -48,4 +49,4 @@ def call(warp: Warp, operation: Any) -> None:
     warp.set(result, Rows([code.value("llvm.call_intrinsic", row, kind, attributes) for row in rows]))
 
 
-HANDLERS: dict[str, Callable[[Any, Any], None]] = {"llvm.call_intrinsic": call}
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {"llvm.call_intrinsic": call}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import Any
 
+from triptych.ir.handles import Module, Operation, Value
 from triptych.simt.operations import body, contains
 from triptych.targets.cpu.kernel_functions import MEMORY_ATTRIBUTE
 from triptych.targets.cpu.simt.block_memory import BlockMemory
@@ -16,7 +16,7 @@ from triptych.targets.cpu.simt.warp import Position
 MOST_THREADS = 1024
 
 
-def known_block(kernel: Any) -> tuple[int, int, int] | None:
+def known_block(kernel: Operation) -> tuple[int, int, int] | None:
     """The block's dimensions when the launch gives them as constants."""
     if "known_block_size" not in kernel.attributes:
         return None
@@ -27,7 +27,7 @@ def known_block(kernel: Any) -> tuple[int, int, int] | None:
 class LaunchFrame:
     """`<name>.blocks(kernel arguments, grid x 3, block x 3, shared bytes, begin, end)`."""
 
-    def __init__(self, kernel: Any, module: Any, code: Code) -> None:
+    def __init__(self, kernel: Operation, module: Module, code: Code) -> None:
         self._code = code
         code.location = kernel.location
         kinds = [plain_pointer(str(a.type)) for a in body(kernel).arguments] + ["i32"] * 7 + ["i64"] * 2
@@ -64,7 +64,7 @@ class LaunchFrame:
         code.operation("func.return")
         self.function.attributes[MEMORY_ATTRIBUTE] = code.builder.integer("i64", self.memory.arena_bytes)
 
-    def _counts(self, known: int | None) -> tuple[Any, Any]:
+    def _counts(self, known: int | None) -> tuple[Value, Value]:
         """Threads and warps of a block (i32)."""
         code, width, block = self._code, self._code.width, self._block
         if known is not None:
@@ -73,7 +73,7 @@ class LaunchFrame:
         more = code.value("arith.addi", (counted, code.constant(width - 1, "i32")), "i32")
         return counted, code.value("arith.divui", (more, code.constant(width, "i32")), "i32")
 
-    def _block_ids(self, number: Any) -> Sequence[Any]:
+    def _block_ids(self, number: Value) -> Sequence[Value]:
         code = self._code
         wide = [code.value("arith.extui", (size,), "i64") for size in self._grid[:2]]
         rest = code.value("arith.divui", (number, wide[0]), "i64")

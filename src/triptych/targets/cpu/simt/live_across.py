@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from triptych.simt.operations import body, inner, is_pure, walk
+from triptych.ir.handles import Operation, Value
+from triptych.simt.operations import body, inner, is_pure, producer, walk
 from triptych.simt.stack_slots import is_private
 from triptych.simt.uniformity import UniformityAnalysis
 from triptych.targets.cpu.simt.barrier_regions import Item, Segment, UniformControlFlow, is_block, segments
@@ -20,12 +20,12 @@ class LiveAcross:
 
     def __init__(self, items: Sequence[Item], analysis: UniformityAnalysis) -> None:
         self._analysis = analysis
-        self._maker: dict[Any, Segment] = {}
-        self._place_of: dict[Any, Any] = {}
+        self._maker: dict[Value, Segment] = {}
+        self._place_of: dict[Value, Value] = {}
         """Values that share the home of another: results of loops, and what is carried into the next iteration."""
-        self._placed: set[Any] = set()
+        self._placed: set[Value] = set()
         """Values that a loop or branch of the block carries: they always have a home."""
-        self._costs: dict[Any, int | None] = {}
+        self._costs: dict[Value, int | None] = {}
         """Operations that it takes to make a value again; None for what is kept in memory."""
         self._collect_places(items)
         for segment in segments(items):
@@ -35,42 +35,42 @@ class LiveAcross:
                     self._costs[result] = self._cost_of(operation, str(result.type))
         self._needs = {segment: self._needed(segment) for segment in segments(items)}
         self._carry_in_place(items)
-        self.homed: set[Any] = {
+        self.homed: set[Value] = {
             self.place(value) for needs in self._needs.values() for value in needs if not self.remade(value)
         }
         self.homed |= self._placed
-        self._ends: dict[Item, list[Any]] = {}
+        self._ends: dict[Item, list[Value]] = {}
         self._collect_ends(items)
 
-    def place(self, value: Any) -> Any:
+    def place(self, value: Value) -> Value:
         """The value whose home this one shares; itself by default."""
         while value in self._place_of:
             value = self._place_of[value]
         return value
 
-    def stored(self, value: Any) -> bool:
+    def stored(self, value: Value) -> bool:
         """Whether a value goes to memory when it has been made."""
         return self.place(value) in self.homed and value in self._maker and not self.remade(value)
 
-    def remade(self, value: Any) -> bool:
+    def remade(self, value: Value) -> bool:
         """Whether a value from elsewhere is computed again: integer arithmetic on what every warp has anyway."""
         return self._cost(value) is not None
 
-    def needs(self, segment: Segment) -> list[Any]:
+    def needs(self, segment: Segment) -> list[Value]:
         """In the order in which they can be loaded or made again."""
         return list(self._needs[segment])
 
-    def ending(self, item: Item) -> list[Any]:
+    def ending(self, item: Item) -> list[Value]:
         """Values whose homes are free when an item has run: what loops and branches carry keeps its own."""
         return self._ends.get(item, [])
 
     # collecting -------------------------------------------------------------------------------------------------
-    def _cost(self, value: Any) -> int | None:
+    def _cost(self, value: Value) -> int | None:
         if value in self._place_of or value in self._placed:
             return None
         return 0 if is_block(self._analysis, value) else self._costs.get(value)
 
-    def _cost_of(self, operation: Any, kind: str) -> int | None:
+    def _cost_of(self, operation: Operation, kind: str) -> int | None:
         if is_private(operation):  # an address that is no number: memory cannot hold it
             return 1
         if not is_pure(operation) or inner(operation):
@@ -85,15 +85,15 @@ class LiveAcross:
             total += cost
         return total
 
-    def _needed(self, segment: Segment) -> dict[Any, None]:
+    def _needed(self, segment: Segment) -> dict[Value, None]:
         """What a segment reads of others, after what that is made again from."""
-        found: dict[Any, None] = {}
+        found: dict[Value, None] = {}
 
-        def add(value: Any) -> None:
+        def add(value: Value) -> None:
             if value in found or is_block(self._analysis, value) or self._maker.get(value) is segment:
                 return
             if self.remade(value):
-                for operand in value.owner.operation.operands:
+                for operand in producer(value).operands:
                     add(operand)
             if value in self._maker or value in self._placed or value in self._place_of:
                 found[value] = None
@@ -133,10 +133,10 @@ class LiveAcross:
             for inside in item.bodies:
                 self._collect_places(inside)
 
-    def _add_places(self, values: Sequence[Any]) -> None:
+    def _add_places(self, values: Sequence[Value]) -> None:
         self._placed |= {value for value in values if not is_block(self._analysis, value)}
 
-    def _share(self, values: Sequence[Any], places: Sequence[Any]) -> None:
+    def _share(self, values: Sequence[Value], places: Sequence[Value]) -> None:
         self._place_of |= {v: p for v, p in zip(values, places, strict=True) if p in self._placed}
 
     def _carry_in_place(self, items: Sequence[Item]) -> None:
@@ -168,7 +168,7 @@ class LiveAcross:
             items.remove(last)
 
 
-def _uses(segment: Segment) -> Iterator[Any]:
+def _uses(segment: Segment) -> Iterator[Value]:
     """What the operations of a segment read, and what it copies at its end."""
     for operation in segment.operations:
         yield from operation.operands

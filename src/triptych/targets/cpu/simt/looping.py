@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from triptych.ir.handles import Operation, Value
 from triptych.simt.operations import body, contains, inner, operations
 from triptych.targets.cpu.passes.stretches import STRETCH, Stretches
 from triptych.targets.cpu.simt.values import Scalar, Wide
@@ -17,7 +18,7 @@ _MOST_WRITTEN_TWICE = 80
 """Operations of a loop whose last iterations are written apart."""
 
 
-def _for(warp: Warp, operation: Any) -> None:
+def _for(warp: Warp, operation: Operation) -> None:
     bounds, initial = list(operation.operands)[:3], list(operation.operands)[3:]
     if not all(warp.analysis.at(bound).uniform for bound in bounds):
         _divergent_for(warp, operation, bounds, initial)
@@ -29,7 +30,9 @@ def _for(warp: Warp, operation: Any) -> None:
     warp.bind(list(operation.results), results, known)
 
 
-def _plain(warp: Warp, operation: Any, limits: Sequence[Any], parts: Sequence[Any], kinds: Sequence[str]) -> list[Any]:
+def _plain(
+    warp: Warp, operation: Operation, limits: Sequence[Value], parts: Sequence[Value], kinds: Sequence[str]
+) -> list[Value]:
     """A loop that all lanes run alike, from `parts` to what it makes of them.
 
     One part more than the loop carries is the counter after the last iteration.
@@ -39,15 +42,15 @@ def _plain(warp: Warp, operation: Any, limits: Sequence[Any], parts: Sequence[An
     return _counted(warp, operation, limits, parts, kinds)
 
 
-def _is_long(warp: Warp, operation: Any) -> bool:
+def _is_long(warp: Warp, operation: Operation) -> bool:
     """Whether a loop may run for so long that a user would want to interrupt it."""
     low, high, step = (warp.analysis.at(bound).constant for bound in list(operation.operands)[:3])
     return low is None or high is None or not step or (high - low) // step > STRETCH
 
 
 def _counted(
-    warp: Warp, operation: Any, limits: Sequence[Any], parts: Sequence[Any], kinds: Sequence[str]
-) -> list[Any]:
+    warp: Warp, operation: Operation, limits: Sequence[Value], parts: Sequence[Value], kinds: Sequence[str]
+) -> list[Value]:
     """The loop itself, from `parts` to its results."""
     counter, *carried = body(operation).arguments
     known = warp.known(carried)
@@ -69,16 +72,17 @@ def _counted(
 
 
 def _in_stretches(
-    warp: Warp, operation: Any, limits: Sequence[Any], parts: Sequence[Any], kinds: Sequence[str]
-) -> list[Any]:
+    warp: Warp, operation: Operation, limits: Sequence[Value], parts: Sequence[Value], kinds: Sequence[str]
+) -> list[Value]:
     """A loop of loops, with a look at interrupts between two stretches, so that the inner one stays as it is."""
-    code, stretches = warp.code, Stretches(warp.code, *limits)
+    low, high, step = limits
+    code, stretches = warp.code, Stretches(warp.code, low, high, step)
     zero, one = (code.constant(n, "i64") for n in (0, 1))
     made = code.operation("scf.for", [zero, stretches.count, one, *parts], kinds, regions=1)
     inside = code.block(made, 0, ["i64", *kinds])
     number, *carried = inside.arguments
     outer = warp.region(inside, (), warp.mask)
-    stretch = [*stretches.bounds(number), limits[2]]
+    stretch = [*stretches.bounds(number), step]
     results = _counted(warp, operation, stretch, carried, kinds)
     warp.arrays.poll(warp, operation)
     code.operation("scf.yield", results)
@@ -86,7 +90,7 @@ def _in_stretches(
     return list(made.results)
 
 
-def _divergent_for(warp: Warp, operation: Any, bounds: Sequence[Any], initial: Sequence[Any]) -> None:
+def _divergent_for(warp: Warp, operation: Operation, bounds: Sequence[Value], initial: Sequence[Value]) -> None:
     """Lanes start or stop at different counts: step together, each while it is inside its bounds."""
     code, (low, high, step) = warp.code, bounds
     counter, *carried = body(operation).arguments
@@ -128,7 +132,7 @@ def _divergent_for(warp: Warp, operation: Any, bounds: Sequence[Any], initial: S
     warp.bind(results, list(made.results)[len(kinds) + 1 :], as_vectors)
 
 
-def _starts_together(warp: Warp, operation: Any, bounds: Sequence[Any]) -> bool:
+def _starts_together(warp: Warp, operation: Operation, bounds: Sequence[Value]) -> bool:
     """Whether lanes differ only near the end: then most iterations need no mask. The code is written twice for it.
 
     No lane starts below lane 0: a start that wraps around downwards would lie above the bound.
@@ -138,13 +142,13 @@ def _starts_together(warp: Warp, operation: Any, bounds: Sequence[Any]) -> bool:
     return alike and warp.analysis.at(body(operation).arguments[0]).known and _size(operation) <= _MOST_WRITTEN_TWICE
 
 
-def _size(operation: Any) -> int:
+def _size(operation: Operation) -> int:
     return sum(1 + _size(child) for child in inner(operation))
 
 
 def _together(
-    warp: Warp, operation: Any, bounds: Sequence[Any], parts: Sequence[Any], kinds: Sequence[str]
-) -> list[Any]:
+    warp: Warp, operation: Operation, bounds: Sequence[Value], parts: Sequence[Value], kinds: Sequence[str]
+) -> list[Value]:
     """The iterations in which the last lane, too, is inside its bound; then the counter that follows."""
     code, (low, high, step) = warp.code, bounds
     kind, span = str(low.type), warp.analysis.at(low).span
@@ -157,20 +161,20 @@ def _together(
     return _plain(warp, operation, limits, [*parts, warp.scalar(low)], [*kinds, kind])
 
 
-def _advance(warp: Warp, counter: Any, simple: bool, step: Any, kind: str) -> Any:
+def _advance(warp: Warp, counter: Value, simple: bool, step: Value, kind: str) -> Value:
     if simple:
         return warp.code.value("arith.addi", (counter, warp.scalar(step)), kind)
     return warp.code.value("arith.addi", (counter, warp.vector(step)), warp.code.wide(kind))
 
 
-def _inside(warp: Warp, low: Any, counter: Any, simple: bool, high: Any) -> Any:
+def _inside(warp: Warp, low: Value, counter: Value, simple: bool, high: Value) -> Value:
     """The lanes whose counter is below its bound."""
     kind = str(low.type)
     wide = warp.spread(counter, kind, warp.analysis.at(low).offsets or ()) if simple else counter
     return warp.code.compare("slt", wide, warp.vector(high), lanes=True)
 
 
-def _while(warp: Warp, operation: Any) -> None:
+def _while(warp: Warp, operation: Operation) -> None:
     """Lanes leave together, or one by one: then each keeps what it had when it left."""
     code, lanes = warp.code, warp.code.wide("i1")
     before, after = body(operation, 0), body(operation, 1)
@@ -189,12 +193,13 @@ def _while(warp: Warp, operation: Any) -> None:
     head = code.block(made, 0, [*kinds, *own_kinds])
     arguments = list(head.arguments)
     warp.bind(entering, arguments[: len(kinds)], known)
-    active, *kept = arguments[len(kinds) :] or [warp.mask]
-    outer = warp.region(head, found, active)
+    carried = arguments[len(kinds) :]
+    outer = warp.region(head, found, warp.mask if together else carried[0])
     values = warp.parts(forwarded, passed)
     if together:
         code.operation("scf.condition", [warp.scalar(condition), *values])
     else:
+        active, *kept = carried
         last = zip(warp.parts(forwarded, as_vectors), kept, result_kinds, strict=True)
         final = [code.select(active, new, old, kind) for new, old, kind in last]
         going = code.both(active, warp.vector(condition))
@@ -217,10 +222,10 @@ def _while(warp: Warp, operation: Any) -> None:
     warp.arrays.left(warp, operation)
 
 
-def _everybody(warp: Warp) -> Any:
+def _everybody(warp: Warp) -> Value:
     """The active lanes, as a mask."""
     code = warp.code
     return code.dense(", ".join(["true"] * code.width), code.wide("i1")) if warp.mask is None else warp.mask
 
 
-HANDLERS: dict[str, Callable[[Any, Any], None]] = {"scf.for": _for, "scf.while": _while}
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {"scf.for": _for, "scf.while": _while}

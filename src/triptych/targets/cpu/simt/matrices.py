@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from triptych.atoms.matrix_copies import MATRIX_COPIES, REGISTER_BITS, ROW_BITS, MatrixCopy
 from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
 from triptych.atoms.warp_mma import WARP_MMAS
 from triptych.ir.checks import check_attributes
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Operation, Value
 from triptych.ir.location import place_of
 from triptych.support.kernel_errors import PartialWarpError
 from triptych.support.warps import WARP
@@ -34,7 +35,7 @@ _REGISTER_BYTES = REGISTER_BITS // 8
 _WHOLE_ELEMENTS = ("b8", "b16")
 
 
-def require_whole_warp(warp: Warp, operation: Any) -> None:
+def require_whole_warp(warp: Warp, operation: Operation) -> None:
     """Lanes that are missing have no part in the result of the others: on a GPU it is undefined."""
     if warp.mask is None:
         return
@@ -54,7 +55,7 @@ def require_whole_warp(warp: Warp, operation: Any) -> None:
 
 
 # moving ---------------------------------------------------------------------------------------------------------
-def load_matrices(warp: Warp, operation: Any) -> None:
+def load_matrices(warp: Warp, operation: Operation) -> None:
     require_whole_warp(warp, operation)
     (pointer,) = operation.operands
     copy = _instruction(operation)
@@ -63,7 +64,7 @@ def load_matrices(warp: Warp, operation: Any) -> None:
         warp.set(result, Wide(register))
 
 
-def _load_matrix(warp: Warp, copy: MatrixCopy, pointer: Any, matrix: int) -> list[Any]:
+def _load_matrix(warp: Warp, copy: MatrixCopy, pointer: Value, matrix: int) -> list[Value]:
     """Its registers, each of all lanes."""
     lanes = range(matrix * copy.rows, (matrix + 1) * copy.rows)
     rows = [warp.code.load(lane_address(warp, pointer, lane), ROW, ROW_BYTES) for lane in lanes]
@@ -72,7 +73,7 @@ def _load_matrix(warp: Warp, copy: MatrixCopy, pointer: Any, matrix: int) -> lis
     return _cut(warp, memory, places, len(places) // (WARP * _REGISTER_BYTES))
 
 
-def store_matrices(warp: Warp, operation: Any) -> None:
+def store_matrices(warp: Warp, operation: Operation) -> None:
     require_whole_warp(warp, operation)
     pointer, *values = operation.operands
     copy = _instruction(operation)
@@ -86,7 +87,7 @@ def store_matrices(warp: Warp, operation: Any) -> None:
             warp.code.store(part, lane_address(warp, pointer, matrix * copy.rows + row), ROW_BYTES)
 
 
-def _instruction(operation: Any) -> MatrixCopy:
+def _instruction(operation: Operation) -> MatrixCopy:
     """The entry that an operation is made from."""
     copy = MATRIX_COPIES[operation.attributes["instruction"].value]
     if copy.element not in _WHOLE_ELEMENTS:
@@ -110,7 +111,7 @@ def _places(copy: MatrixCopy) -> tuple[int, ...]:
     )
 
 
-def _cut(warp: Warp, words: Any, places: Sequence[int], count: int) -> list[Any]:
+def _cut(warp: Warp, words: Value, places: Sequence[int], count: int) -> list[Value]:
     """Bytes of a vector of words in another order, cut into vectors of words; moved by the largest units that stay."""
     code = warp.code
     size = next(size for size in (4, 2, 1) if _stays(places, size))
@@ -134,7 +135,7 @@ def _stays(places: Sequence[int], size: int) -> bool:
 
 
 # products -------------------------------------------------------------------------------------------------------
-def multiply(warp: Warp, operation: Any) -> None:
+def multiply(warp: Warp, operation: Operation) -> None:
     """All tiles by one call: the arrays of the warp, and where in them the registers of each tile are."""
     require_whole_warp(warp, operation)
     instruction = WARP_MMAS[str(operation.attributes["instruction"].value)]
@@ -146,7 +147,7 @@ def multiply(warp: Warp, operation: Any) -> None:
     warp.code.operation("func.call", [*arrays, *tables, *counts], attributes=callee)
 
 
-def _array(warp: Warp, operation: Any, operand: Any) -> Any:
+def _array(warp: Warp, operation: Operation, operand: Value) -> Value:
     found = warp.get(operand)
     if not isinstance(found, Private) or found.index or found.dynamic is not None:
         raise LoweringError(
@@ -157,7 +158,7 @@ def _array(warp: Warp, operation: Any, operand: Any) -> Any:
     return warp.arrays.private(warp, found.root)[1]
 
 
-def _table(warp: Warp, places: Sequence[int]) -> Any:
+def _table(warp: Warp, places: Sequence[int]) -> Value:
     text = ", ".join(map(str, places))
     name, kind = f"registers.{sha256(text.encode()).hexdigest()[:16]}", f"!llvm.array<{len(places)} x i32>"
     warp.arrays.define(
@@ -166,7 +167,7 @@ def _table(warp: Warp, places: Sequence[int]) -> Any:
     return warp.code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": warp.code.attribute(f"@{name}")})
 
 
-HANDLERS: dict[str, Callable[[Any, Any], None]] = {
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     LOAD_MATRIX: load_matrices,
     STORE_MATRIX: store_matrices,
     MMA: multiply,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from triptych.ir.handles import Operation, Value
 from triptych.simt.lanes import Lanes
 from triptych.simt.operations import element_size, is_ordered
 from triptych.targets.cpu.simt.serialized_lanes import load_in_turn, store_in_turn
@@ -20,13 +21,13 @@ _LEAST_GATHERED = 4
 """Bytes of the smallest element that machines gather and scatter."""
 
 
-def _alignment(operation: Any, size: int) -> int:
+def _alignment(operation: Operation, size: int) -> int:
     if "alignment" in operation.attributes:
         return int(operation.attributes["alignment"].value)
     return size
 
 
-def _order(operation: Any) -> Order:
+def _order(operation: Operation) -> Order:
     """How an atomic access is ordered; nothing for others. Each lane does it by itself, or all of them as one."""
     if not is_ordered(operation):
         return {}
@@ -52,7 +53,7 @@ def _runs(known: Lanes, size: int) -> list[tuple[int, int, bool]]:
 
 
 # loads ----------------------------------------------------------------------------------------------------------
-def load(warp: Warp, operation: Any) -> None:
+def load(warp: Warp, operation: Operation) -> None:
     pointer, result = operation.operands[0], operation.results[0]
     kind = plain_pointer(str(result.type))
     found = warp.get(pointer)
@@ -71,7 +72,7 @@ def load(warp: Warp, operation: Any) -> None:
         warp.set(result, Wide(_load_lanes(warp, pointer, kind, alignment, 0)))
 
 
-def _load_vectors(warp: Warp, pointer: Any, counted: tuple[int, str], alignment: int) -> Packed | Rows:
+def _load_vectors(warp: Warp, pointer: Value, counted: tuple[int, str], alignment: int) -> Packed | Rows:
     count, element = counted
     size = element_size(element)
     known = warp.analysis.at(pointer)
@@ -80,7 +81,7 @@ def _load_vectors(warp: Warp, pointer: Any, counted: tuple[int, str], alignment:
         address = warp.scalar(pointer)
         if warp.mask is None:
             return Packed(warp.code.load(address, kind, alignment), count)
-        return Packed(masked_load(warp, address, _repeated(warp, count), kind, alignment), count)
+        return Packed(masked_load(warp, address, _repeated(warp, warp.mask, count), kind, alignment), count)
     if not _in_runs(known, size):
         return Packed(load_each(warp, pointer, f"vector<{count}x{element}>", alignment), count)
     return Rows([_load_lanes(warp, pointer, element, size, i * size) for i in range(count)])
@@ -96,23 +97,23 @@ def _is_packed(known: Lanes, size: int) -> bool:
     return known.fixed and known.offsets == tuple(lane * size for lane in range(len(known.offsets or ())))
 
 
-def _repeated(warp: Warp, count: int) -> Any:
+def _repeated(warp: Warp, mask: Value, count: int) -> Value:
     """The mask with every lane's bit `count` times."""
     places = [lane for lane in range(warp.code.width) for _ in range(count)]
-    return warp.code.shuffle(warp.mask, warp.mask, places, "i1")
+    return warp.code.shuffle(mask, mask, places, "i1")
 
 
-def masked_load(warp: Warp, address: Any, mask: Any, kind: str, alignment: int) -> Any:
+def masked_load(warp: Warp, address: Value, mask: Value, kind: str, alignment: int) -> Value:
     attributes = {"alignment": warp.code.builder.integer("i32", alignment)}
     return warp.code.value("llvm.intr.masked.load", (address, mask, warp.code.zero(kind)), kind, attributes)
 
 
-def masked_store(warp: Warp, value: Any, address: Any, mask: Any, alignment: int) -> None:
+def masked_store(warp: Warp, value: Value, address: Value, mask: Value, alignment: int) -> None:
     attributes = {"alignment": warp.code.builder.integer("i32", alignment)}
     warp.code.operation("llvm.intr.masked.store", (value, address, mask), attributes=attributes)
 
 
-def _load_lanes(warp: Warp, pointer: Any, element: str, alignment: int, shift: int) -> Any:
+def _load_lanes(warp: Warp, pointer: Value, element: str, alignment: int, shift: int) -> Value:
     """One element for each lane, `shift` bytes after the lane's address."""
     code, known, size = warp.code, warp.analysis.at(pointer), element_size(element)
     if element == "!llvm.ptr":
@@ -127,14 +128,14 @@ def _load_lanes(warp: Warp, pointer: Any, element: str, alignment: int, shift: i
     return gather(warp, addresses, element, alignment)
 
 
-def lane_address(warp: Warp, pointer: Any, lane: int) -> Any:
+def lane_address(warp: Warp, pointer: Value, lane: int) -> Value:
     """The address in one lane, whatever is known of it."""
     if warp.analysis.at(pointer).known:
         return _address(warp, pointer, lane, 0)
     return warp.code.extract(warp.vector(pointer), lane, "!llvm.ptr")
 
 
-def _address(warp: Warp, pointer: Any, lane: int, shift: int) -> Any:
+def _address(warp: Warp, pointer: Value, lane: int, shift: int) -> Value:
     """The address in one lane, and `shift` bytes more."""
     code, known = warp.code, warp.analysis.at(pointer)
     address, distance = warp.scalar(pointer), (known.offsets or ())[lane] + shift
@@ -147,8 +148,8 @@ def _address(warp: Warp, pointer: Any, lane: int, shift: int) -> Any:
 
 
 def _load_run(
-    warp: Warp, pointer: Any, run: tuple[int, int, bool], element: str, alignment: int, shift: int
-) -> tuple[Any, int]:
+    warp: Warp, pointer: Value, run: tuple[int, int, bool], element: str, alignment: int, shift: int
+) -> tuple[Value, int]:
     code, (first, count, contiguous) = warp.code, run
     address = _address(warp, pointer, first, shift)
     mask = warp.mask
@@ -166,7 +167,7 @@ def _load_run(
     return code.value("vector.broadcast", (one,), kind), count
 
 
-def _load_if_any(warp: Warp, mask: Any, address: Any, element: str, alignment: int) -> Any:
+def _load_if_any(warp: Warp, mask: Value, address: Value, element: str, alignment: int) -> Value:
     code = warp.code
     made = code.operation("scf.if", (code.reduce("or", mask, "i1"),), [element], regions=2)
     before = code.enter(code.block(made, 0))
@@ -178,7 +179,7 @@ def _load_if_any(warp: Warp, mask: Any, address: Any, element: str, alignment: i
     return made.results[0]
 
 
-def joined(warp: Warp, parts: list[tuple[Any, int]], element: str) -> Any:
+def joined(warp: Warp, parts: list[tuple[Value, int]], element: str) -> Value:
     """One vector of vectors and their lengths, pair by pair: a shuffle takes two."""
     while len(parts) > 1:
         pairs = []
@@ -189,11 +190,11 @@ def joined(warp: Warp, parts: list[tuple[Any, int]], element: str) -> Any:
     return parts[0][0]
 
 
-def _concatenated(warp: Warp, left: Any, n: int, right: Any, m: int, element: str) -> Any:
+def _concatenated(warp: Warp, left: Value, n: int, right: Value, m: int, element: str) -> Value:
     return warp.code.shuffle(left, right, range(n + m), element)
 
 
-def gather(warp: Warp, addresses: Any, element: str, alignment: int) -> Any:
+def gather(warp: Warp, addresses: Value, element: str, alignment: int) -> Value:
     code, kind = warp.code, warp.code.wide(element)
     if element_size(element) < _LEAST_GATHERED:
         return load_in_turn(warp, addresses, element, alignment)
@@ -203,7 +204,7 @@ def gather(warp: Warp, addresses: Any, element: str, alignment: int) -> Any:
 
 
 # lane after lane --------------------------------------------------------------------------------------------------
-def load_each(warp: Warp, pointer: Any, kind: str, alignment: int) -> Any:
+def load_each(warp: Warp, pointer: Value, kind: str, alignment: int) -> Value:
     """A vector from every lane's own address, lane after lane."""
     code = warp.code
     if warp.mask is not None:
@@ -213,7 +214,7 @@ def load_each(warp: Warp, pointer: Any, kind: str, alignment: int) -> Any:
     return joined(warp, [(part, count) for part in parts], element)
 
 
-def store_each(warp: Warp, packed: Any, pointer: Any, kind: str, alignment: int) -> None:
+def store_each(warp: Warp, packed: Value, pointer: Value, kind: str, alignment: int) -> None:
     """A vector to every lane's own address."""
     code = warp.code
     count, element = vector_type(kind) or (1, kind)
@@ -226,7 +227,7 @@ def store_each(warp: Warp, packed: Any, pointer: Any, kind: str, alignment: int)
 
 
 # arrays of threads ------------------------------------------------------------------------------------------------
-def _row(warp: Warp, found: Private, index: int) -> Any:
+def _row(warp: Warp, found: Private, index: int) -> Value:
     """The address of a row of a private array: one element of all lanes."""
     array, base = warp.arrays.private(warp, found.root)
     kind = warp.code.wide(array.element)
@@ -238,7 +239,7 @@ def _row(warp: Warp, found: Private, index: int) -> Any:
     return warp.code.offset(moved, place, kind) if place else moved
 
 
-def _elements(warp: Warp, found: Private, index: int) -> Any:
+def _elements(warp: Warp, found: Private, index: int) -> Value:
     """The addresses of one element in each lane, where lanes index differently."""
     code = warp.code
     array, base = warp.arrays.private(warp, found.root)
@@ -257,7 +258,7 @@ def _load_private(warp: Warp, found: Private, kind: str) -> Wide | Rows:
     return Wide(_load_element(warp, found, 0, kind))
 
 
-def _load_element(warp: Warp, found: Private, index: int, element: str) -> Any:
+def _load_element(warp: Warp, found: Private, index: int, element: str) -> Value:
     size = element_size(element)
     together = size // found.size
     if together > 1:
@@ -268,7 +269,7 @@ def _load_element(warp: Warp, found: Private, index: int, element: str) -> Any:
 
 
 # stores ---------------------------------------------------------------------------------------------------------
-def store(warp: Warp, operation: Any) -> None:
+def store(warp: Warp, operation: Operation) -> None:
     value, pointer = operation.operands
     kind = plain_pointer(str(value.type))
     found = warp.get(pointer)
@@ -289,7 +290,7 @@ def store(warp: Warp, operation: Any) -> None:
         _store_lanes(warp, warp.vector(value), pointer, kind, alignment, 0)
 
 
-def _store_once(warp: Warp, value: Any, address: Any, kind: str, alignment: int, order: Order) -> None:
+def _store_once(warp: Warp, value: Value, address: Value, kind: str, alignment: int, order: Order) -> None:
     """All lanes store to one address: the last active one stays."""
     code = warp.code
     if warp.mask is None and isinstance(warp.get(value), Scalar) and warp.analysis.at(value).uniform:
@@ -303,7 +304,7 @@ def _store_once(warp: Warp, value: Any, address: Any, kind: str, alignment: int,
     when_active(warp, write)
 
 
-def last_active(warp: Warp) -> Any:
+def last_active(warp: Warp) -> Value:
     """The number (`index`) of the last active lane."""
     code = warp.code
     if warp.mask is None:
@@ -327,7 +328,7 @@ def when_active(warp: Warp, write: Callable[[], None]) -> None:
     code.leave(before)
 
 
-def _value_in(warp: Warp, value: Any, lane: Any, kind: str) -> Any:
+def _value_in(warp: Warp, value: Value, lane: Value, kind: str) -> Value:
     """A value (also a vector of elements) in one lane."""
     counted = vector_type(kind)
     found = warp.get(value)
@@ -341,7 +342,7 @@ def _value_in(warp: Warp, value: Any, lane: Any, kind: str) -> Any:
     return warp.code.value("vector.from_elements", elements, f"vector<{count}x{element}>")
 
 
-def warp_rows(warp: Warp, value: Any) -> list[Any]:
+def warp_rows(warp: Warp, value: Value) -> list[Value]:
     """The elements of a vector, each over the lanes."""
     found = warp.get(value)
     if isinstance(found, Rows):
@@ -359,7 +360,7 @@ def warp_rows(warp: Warp, value: Any) -> list[Any]:
     return [code.broadcast(code.extract(found.value, i, element), element) for i in range(count)]
 
 
-def _store_vectors(warp: Warp, value: Any, pointer: Any, counted: tuple[int, str], alignment: int) -> None:
+def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int, str], alignment: int) -> None:
     count, element = counted
     code, size = warp.code, element_size(element)
     if _is_packed(warp.analysis.at(pointer), count * size):
@@ -367,7 +368,7 @@ def _store_vectors(warp: Warp, value: Any, pointer: Any, counted: tuple[int, str
         if warp.mask is None:
             code.store(packed, warp.scalar(pointer), alignment)
         else:
-            masked_store(warp, packed, warp.scalar(pointer), _repeated(warp, count), alignment)
+            masked_store(warp, packed, warp.scalar(pointer), _repeated(warp, warp.mask, count), alignment)
         return
     known = warp.analysis.at(pointer)
     if not (_in_runs(known, size) and all(contiguous for _, _, contiguous in _runs(known, size))):
@@ -377,7 +378,7 @@ def _store_vectors(warp: Warp, value: Any, pointer: Any, counted: tuple[int, str
         _store_lanes(warp, row, pointer, element, size, i * size)
 
 
-def packed_value(warp: Warp, value: Any, count: int, element: str) -> Any:
+def packed_value(warp: Warp, value: Value, count: int, element: str) -> Value:
     """A vector in every lane, lane after lane."""
     found = warp.get(value)
     code = warp.code
@@ -391,7 +392,7 @@ def packed_value(warp: Warp, value: Any, count: int, element: str) -> Any:
     return code.shuffle(every, every, places, element) if count > 1 else every
 
 
-def _store_lanes(warp: Warp, vector: Any, pointer: Any, element: str, alignment: int, shift: int) -> None:
+def _store_lanes(warp: Warp, vector: Value, pointer: Value, element: str, alignment: int, shift: int) -> None:
     code, known, size = warp.code, warp.analysis.at(pointer), element_size(element)
     if element == "!llvm.ptr":
         words = code.value("llvm.ptrtoint", (vector,), code.wide("i64"))
@@ -409,7 +410,7 @@ def _store_lanes(warp: Warp, vector: Any, pointer: Any, element: str, alignment:
 
 
 def _store_run(
-    warp: Warp, vector: Any, pointer: Any, run: tuple[int, int, bool], element: str, alignment: int, shift: int
+    warp: Warp, vector: Value, pointer: Value, run: tuple[int, int, bool], element: str, alignment: int, shift: int
 ) -> None:
     code, (first, count, _) = warp.code, run
     address = _address(warp, pointer, first, shift)
@@ -423,7 +424,7 @@ def _store_run(
         masked_store(warp, part, address, mask, alignment)
 
 
-def scatter(warp: Warp, vector: Any, addresses: Any, alignment: int) -> None:
+def scatter(warp: Warp, vector: Value, addresses: Value, alignment: int) -> None:
     code, element = warp.code, element_of(str(vector.type))
     if element_size(element) < _LEAST_GATHERED:
         store_in_turn(warp, vector, addresses, element, alignment)
@@ -433,7 +434,7 @@ def scatter(warp: Warp, vector: Any, addresses: Any, alignment: int) -> None:
     code.operation("llvm.intr.masked.scatter", (vector, addresses, mask), attributes=attributes)
 
 
-def _store_private(warp: Warp, found: Private, value: Any, kind: str) -> None:
+def _store_private(warp: Warp, found: Private, value: Value, kind: str) -> None:
     counted = vector_type(kind)
     rows = warp_rows(warp, value) if counted else [warp.vector(value)]
     element = counted[1] if counted else kind
@@ -441,7 +442,7 @@ def _store_private(warp: Warp, found: Private, value: Any, kind: str) -> None:
         _store_element(warp, found, i, row, element)
 
 
-def _joined_words(warp: Warp, found: Private, index: int, together: int, element: str) -> Any:
+def _joined_words(warp: Warp, found: Private, index: int, together: int, element: str) -> Value:
     """Elements side by side as one word in every lane."""
     code, part = warp.code, f"i{8 * found.size}"
     rows = [(_load_element(warp, found, index + i, part), code.width) for i in range(together)]
@@ -450,7 +451,7 @@ def _joined_words(warp: Warp, found: Private, index: int, together: int, element
     return code.value("vector.bitcast", (code.shuffle(every, every, places, part),), code.wide(element))
 
 
-def _store_words(warp: Warp, found: Private, index: int, together: int, row: Any) -> None:
+def _store_words(warp: Warp, found: Private, index: int, together: int, row: Value) -> None:
     """A word in every lane into elements side by side."""
     code, part = warp.code, f"i{8 * found.size}"
     every = code.value("vector.bitcast", (row,), f"vector<{together * code.width}x{part}>")
@@ -459,7 +460,7 @@ def _store_words(warp: Warp, found: Private, index: int, together: int, row: Any
         _store_element(warp, found, index + i, code.shuffle(every, every, places, part), part)
 
 
-def _store_element(warp: Warp, found: Private, index: int, row: Any, element: str) -> None:
+def _store_element(warp: Warp, found: Private, index: int, row: Value, element: str) -> None:
     code, size = warp.code, element_size(element)
     together = size // found.size
     if together > 1:
@@ -475,12 +476,12 @@ def _store_element(warp: Warp, found: Private, index: int, row: Any, element: st
     code.store(row, address, alignment)
 
 
-def fence(warp: Warp, operation: Any) -> None:
+def fence(warp: Warp, operation: Operation) -> None:
     attributes = {name: operation.attributes[name] for name in operation.attributes}
     warp.code.operation("llvm.fence", attributes=attributes)
 
 
-def allocate(warp: Warp, operation: Any) -> None:
+def allocate(warp: Warp, operation: Operation) -> None:
     """A private array: its memory belongs to the block function."""
     result = operation.results[0]
     if warp.analysis.at(result).known:
@@ -491,7 +492,7 @@ def allocate(warp: Warp, operation: Any) -> None:
         warp.set(result, Private(result, 0, None, size))
 
 
-HANDLERS: dict[str, Callable[[Any, Any], None]] = {
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     "llvm.load": load,
     "llvm.store": store,
     "llvm.fence": fence,

@@ -7,10 +7,10 @@ accesses are whole vectors and LLVM turns them into registers. Any other array s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.atoms.operations import MMA
-from triptych.simt.operations import array_size, element_indices, element_size, walk
+from triptych.ir.handles import Operation, Value
+from triptych.simt.operations import array_size, element_indices, element_size, producer, walk
 from triptych.targets.cpu.simt.values import element_of
 
 
@@ -18,7 +18,7 @@ from triptych.targets.cpu.simt.values import element_of
 class PrivateArray:
     """One `llvm.alloca` of a kernel."""
 
-    operation: Any
+    operation: Operation
     element: str
     count: int
     by_element: bool
@@ -30,27 +30,27 @@ class PrivateArray:
         return array_size(self.operation)
 
 
-def private_arrays(kernel: Any) -> dict[Any, PrivateArray]:
+def private_arrays(kernel: Operation) -> dict[Value, PrivateArray]:
     """The arrays of a kernel by the value of their address."""
     return {operation.results[0]: _array(operation) for operation in walk(kernel) if operation.name == "llvm.alloca"}
 
 
-def users(value: Any) -> list[tuple[Any, int]]:
+def users(value: Value) -> list[tuple[Operation, int]]:
     """The operations that use a value, and as which operand."""
     return [(use.owner.operation, use.operand_number) for use in value.uses]
 
 
-def _array(operation: Any) -> PrivateArray:
+def _array(operation: Operation) -> PrivateArray:
     element = str(operation.attributes["elem_type"].value)
-    count = int(operation.operands[0].owner.attributes["value"].value)
+    count = int(producer(operation.operands[0]).attributes["value"].value)
     return PrivateArray(operation, element, count, _consistent(operation.results[0], element_size(element)))
 
 
-def _consistent(pointer: Any, size: int) -> bool:
+def _consistent(pointer: Value, size: int) -> bool:
     return all(_fits(user, number, size) for user, number in users(pointer))
 
 
-def _fits(user: Any, number: int, size: int) -> bool:
+def _fits(user: Operation, number: int, size: int) -> bool:
     if user.name == "llvm.getelementptr":
         whole = element_size(str(user.attributes["elem_type"].value)) % size == 0
         return number == 0 and whole and len(element_indices(user)) == 1 and _consistent(user.results[0], size)

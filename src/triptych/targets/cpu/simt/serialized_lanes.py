@@ -5,8 +5,9 @@ be done at once. Addresses and values wait in memory, where a run-time lane numb
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from triptych.ir.handles import Value
 from triptych.simt.operations import element_size
 from triptych.targets.cpu.simt.values import element_of, vector_type
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
 
 
-def each_active(warp: Warp, act: Callable[[Any], None]) -> None:
+def each_active(warp: Warp, act: Callable[[Value], None]) -> None:
     """A loop over the numbers (`index`) of the active lanes, in order."""
     code = warp.code
     if warp.mask is None:
@@ -44,7 +45,7 @@ def each_active(warp: Warp, act: Callable[[Any], None]) -> None:
     code.leave(before)
 
 
-def load_in_turn(warp: Warp, addresses: Any, kind: str, alignment: int, order: Order | None = None) -> Any:
+def load_in_turn(warp: Warp, addresses: Value, kind: str, alignment: int, order: Order | None = None) -> Value:
     """What every active lane reads, by a loop; zero in the others."""
     code = warp.code
     count, element = vector_type(kind) or (1, kind)
@@ -53,7 +54,7 @@ def load_in_turn(warp: Warp, addresses: Any, kind: str, alignment: int, order: O
     code.store(code.zero(every), home, element_size(kind))
     sources = _kept_addresses(warp, addresses)
 
-    def read(lane: Any) -> None:
+    def read(lane: Value) -> None:
         value = code.load(_kept_address(warp, sources, lane), kind, alignment, order)
         code.store(value, code.offset(home, _number(warp, lane), _side_by_side(kind)), element_size(element))
 
@@ -62,7 +63,7 @@ def load_in_turn(warp: Warp, addresses: Any, kind: str, alignment: int, order: O
 
 
 def store_in_turn(
-    warp: Warp, packed: Any, addresses: Any, kind: str, alignment: int, order: Order | None = None
+    warp: Warp, packed: Value, addresses: Value, kind: str, alignment: int, order: Order | None = None
 ) -> None:
     """What every active lane writes, by a loop."""
     code, element = warp.code, element_of(kind)
@@ -70,7 +71,7 @@ def store_in_turn(
     code.store(packed, home, element_size(element))
     targets = _kept_addresses(warp, addresses)
 
-    def write(lane: Any) -> None:
+    def write(lane: Value) -> None:
         value = code.load(code.offset(home, _number(warp, lane), _side_by_side(kind)), kind, element_size(element))
         code.store(value, _kept_address(warp, targets, lane), alignment, order)
 
@@ -83,7 +84,7 @@ def _side_by_side(kind: str) -> str:
     return f"!llvm.array<{count} x {element}>"
 
 
-def _kept_addresses(warp: Warp, addresses: Any) -> Any:
+def _kept_addresses(warp: Warp, addresses: Value) -> Value:
     """Memory that holds the addresses of the lanes."""
     code = warp.code
     home = warp.arrays.scratch(code.wide("i64"), "addresses")
@@ -91,7 +92,7 @@ def _kept_addresses(warp: Warp, addresses: Any) -> Any:
     return home
 
 
-def _kept_address(warp: Warp, home: Any, lane: Any) -> Any:
+def _kept_address(warp: Warp, home: Value, lane: Value) -> Value:
     """The address of a lane (`index`)."""
     code = warp.code
     return code.value(
@@ -99,6 +100,6 @@ def _kept_address(warp: Warp, home: Any, lane: Any) -> Any:
     )
 
 
-def _number(warp: Warp, lane: Any) -> Any:
+def _number(warp: Warp, lane: Value) -> Value:
     """The number of a lane as memory counts (i64)."""
     return warp.code.value("arith.index_castui", (lane,), "i64")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from triptych.ir.handles import Attribute, Operation, Value
 from triptych.targets.cpu.simt.memory import packed_value, warp_rows
 from triptych.targets.cpu.simt.values import Packed, Rows, Scalar, Wide, vector_type
 
@@ -16,7 +17,7 @@ _DYNAMIC = -(2**63)
 rows = warp_rows
 
 
-def elementwise(warp: Warp, operation: Any, attributes: Mapping[str, Any]) -> None:
+def elementwise(warp: Warp, operation: Operation, attributes: Mapping[str, Attribute]) -> None:
     """Arithmetic on vectors: packed if all operands can be, element by element otherwise."""
     result, operands = operation.results[0], list(operation.operands)
     counted = vector_type(str(result.type))
@@ -40,21 +41,21 @@ def elementwise(warp: Warp, operation: Any, attributes: Mapping[str, Any]) -> No
     warp.set(result, Rows(made))
 
 
-def _same(warp: Warp, value: Any, count: int) -> list[Any]:
+def _same(warp: Warp, value: Value, count: int) -> list[Value]:
     """A scalar operand (the condition of a select) for each element."""
     found = warp.get(value)
     one = found.value if isinstance(found, Scalar) and warp.analysis.at(value).uniform else warp.vector(value)
     return [one] * count
 
 
-def _scalars(warp: Warp, operation: Any) -> bool:
+def _scalars(warp: Warp, operation: Operation) -> bool:
     """Whether the operation is uniform: then it stays as it is."""
     return warp.analysis.at(operation.results[0]).known and all(
         isinstance(warp.get(operand), Scalar) for operand in operation.operands
     )
 
 
-def _copy(warp: Warp, operation: Any) -> None:
+def _copy(warp: Warp, operation: Operation) -> None:
     attributes = {name: operation.attributes[name] for name in operation.attributes}
     operands = [warp.scalar(operand) for operand in operation.operands]
     results = list(operation.results)
@@ -63,8 +64,8 @@ def _copy(warp: Warp, operation: Any) -> None:
         warp.set(result, Scalar(value))
 
 
-def _unless_uniform(convert: Callable[[Warp, Any], None]) -> Callable[[Any, Any], None]:
-    def run(warp: Warp, operation: Any) -> None:
+def _unless_uniform(convert: Callable[[Warp, Operation], None]) -> Callable[[Warp, Operation], None]:
+    def run(warp: Warp, operation: Operation) -> None:
         if _scalars(warp, operation):
             _copy(warp, operation)
         else:
@@ -73,7 +74,7 @@ def _unless_uniform(convert: Callable[[Warp, Any], None]) -> Callable[[Any, Any]
     return run
 
 
-def _broadcast(warp: Warp, operation: Any) -> None:
+def _broadcast(warp: Warp, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     count, _ = vector_type(str(result.type)) or (1, "")
     if vector_type(str(source.type)):
@@ -83,11 +84,11 @@ def _broadcast(warp: Warp, operation: Any) -> None:
         warp.set(result, Rows([warp.vector(source)] * count))
 
 
-def _position(operation: Any) -> list[int]:
+def _position(operation: Operation) -> list[int]:
     return list(operation.attributes["static_position"])
 
 
-def _extract(warp: Warp, operation: Any) -> None:
+def _extract(warp: Warp, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     (place,) = _position(operation)
     every = warp_rows(warp, source)
@@ -97,20 +98,20 @@ def _extract(warp: Warp, operation: Any) -> None:
     warp.set(result, Wide(_chosen(warp, every, operation.operands[1], str(result.type))))
 
 
-def _is_at(warp: Warp, index: Any, place: int) -> Any:
+def _is_at(warp: Warp, index: Value, place: int) -> Value:
     """Whether a run-time index is `place`, in each lane."""
     kind = str(index.type)
     return warp.code.compare("eq", warp.vector(index), warp.code.constants([place] * warp.code.width, kind), lanes=True)
 
 
-def _chosen(warp: Warp, every: Sequence[Any], index: Any, kind: str) -> Any:
+def _chosen(warp: Warp, every: Sequence[Value], index: Value, kind: str) -> Value:
     found = every[0]
     for place in range(1, len(every)):
         found = warp.code.select(_is_at(warp, index, place), every[place], found, warp.code.wide(kind))
     return found
 
 
-def _insert(warp: Warp, operation: Any) -> None:
+def _insert(warp: Warp, operation: Operation) -> None:
     value, target, *dynamic = operation.operands
     result = operation.results[0]
     every = list(warp_rows(warp, target))
@@ -126,33 +127,33 @@ def _insert(warp: Warp, operation: Any) -> None:
     warp.set(result, Rows(every))
 
 
-def _from_elements(warp: Warp, operation: Any) -> None:
+def _from_elements(warp: Warp, operation: Operation) -> None:
     warp.set(operation.results[0], Rows([warp.vector(operand) for operand in operation.operands]))
 
 
-def _shuffle(warp: Warp, operation: Any) -> None:
+def _shuffle(warp: Warp, operation: Operation) -> None:
     left, right = operation.operands
     every = [*warp_rows(warp, left), *warp_rows(warp, right)]
     warp.set(operation.results[0], Rows([every[i] if i >= 0 else every[0] for i in operation.attributes["mask"]]))
 
 
-def _interleave(warp: Warp, operation: Any) -> None:
+def _interleave(warp: Warp, operation: Operation) -> None:
     left, right = (warp_rows(warp, operand) for operand in operation.operands)
     warp.set(operation.results[0], Rows([row for pair in zip(left, right, strict=True) for row in pair]))
 
 
-def _deinterleave(warp: Warp, operation: Any) -> None:
+def _deinterleave(warp: Warp, operation: Operation) -> None:
     every = warp_rows(warp, operation.operands[0])
     for i, result in enumerate(operation.results):
         warp.set(result, Rows(every[i::2]))
 
 
-def _to_elements(warp: Warp, operation: Any) -> None:
+def _to_elements(warp: Warp, operation: Operation) -> None:
     for result, row in zip(operation.results, warp_rows(warp, operation.operands[0]), strict=True):
         warp.set(result, Wide(row))
 
 
-def _slice(warp: Warp, operation: Any) -> None:
+def _slice(warp: Warp, operation: Operation) -> None:
     (offset,) = (int(a.value) for a in operation.attributes["offsets"])
     (size,) = (int(a.value) for a in operation.attributes["sizes"])
     (stride,) = (int(a.value) for a in operation.attributes["strides"])
@@ -177,7 +178,7 @@ _REDUCTIONS = {
 }
 
 
-def _reduce(warp: Warp, operation: Any) -> None:
+def _reduce(warp: Warp, operation: Operation) -> None:
     """From the first element to the last, as the operation is defined."""
     source, *start = operation.operands
     result = operation.results[0]
@@ -191,7 +192,7 @@ def _reduce(warp: Warp, operation: Any) -> None:
     warp.set(result, Wide(total))
 
 
-def _bitcast(warp: Warp, operation: Any) -> None:
+def _bitcast(warp: Warp, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     old, new = vector_type(str(source.type)), vector_type(str(result.type))
     assert old is not None
@@ -201,7 +202,7 @@ def _bitcast(warp: Warp, operation: Any) -> None:
     warp.set(result, Packed(warp.code.value("vector.bitcast", (packed,), kind), new[0]))
 
 
-HANDLERS: dict[str, Callable[[Any, Any], None]] = {
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     "vector.broadcast": _unless_uniform(_broadcast),
     "vector.extract": _unless_uniform(_extract),
     "vector.insert": _unless_uniform(_insert),

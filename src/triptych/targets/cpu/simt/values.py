@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
+
+from triptych.ir.handles import Value
 
 
 @dataclass(slots=True, eq=False)
 class Scalar:
     """The value of lane 0; the other lanes differ by what the analysis knows."""
 
-    value: Any
+    value: Value
 
 
 @dataclass(slots=True, eq=False)
 class Wide:
     """One element for each lane."""
 
-    value: Any
+    value: Value
 
 
 @dataclass(slots=True, eq=False)
 class Rows:
     """A vector in every lane, element by element: one vector over the lanes for each."""
 
-    rows: list[Any]
+    rows: list[Value]
 
 
 @dataclass(slots=True, eq=False)
 class Packed:
     """A vector in every lane, lane by lane, as neighbouring lanes have it in memory."""
 
-    value: Any
+    value: Value
     count: int
 
 
@@ -39,7 +41,7 @@ class Packed:
 class Private:
     """An address in an array that every thread has for itself: its element, an int plus perhaps a run-time part."""
 
-    root: Any
+    root: Value
     index: int
     dynamic: Scalar | Wide | None
     size: int

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TypeAlias
 
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Block, InsertionPoint, Operation, Value
 from triptych.ir.location import place_of
 from triptych.simt.operations import dimension, element_indices, element_size, is_pure
 from triptych.simt.uniformity import UniformityAnalysis
@@ -42,10 +43,14 @@ _HANDLERS = {
 _THREAD = frozenset({"gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.lane_id"})
 
 
+Outer: TypeAlias = tuple[InsertionPoint | None, Value | None]
+"""Where code went and which lanes were active before a region."""
+
+
 class Position:
     """Where in the launch the code runs: run-time values that the block function computes."""
 
-    def __init__(self, block_ids: Sequence[Any], grid: Sequence[Any], block: Sequence[Any]) -> None:
+    def __init__(self, block_ids: Sequence[Value], grid: Sequence[Value], block: Sequence[Value]) -> None:
         self.block_ids = block_ids
         self.grid = grid
         self.block = block
@@ -60,39 +65,50 @@ class Warp:
         analysis: UniformityAnalysis,
         position: Position,
         arrays: Arrays,
-        values: dict[Any, Emitted],
-        number: Any,
-        mask: Any,
+        values: dict[Value, Emitted],
+        number: Value | None,
+        mask: Value | None,
     ) -> None:
         self.code = code
         self.analysis = analysis
         self.position = position
         self.arrays = arrays
         self.values = values
-        self.number = number
+        self._number = number
         """The warp's number (i32); None for code of the block."""
         self.mask = mask
         """Which lanes are active; None when all are."""
-        self._vectors: list[dict[Any, Any]] = [{}]
+        self._vectors: list[dict[Value, Value]] = [{}]
         """Vector forms of scalars, by the region that computed them."""
 
+    @property
+    def of_block(self) -> bool:
+        """Whether this is code of the block as a whole."""
+        return self._number is None
+
+    @property
+    def number(self) -> Value:
+        """The warp's number (i32); code of the block has none."""
+        assert self._number is not None
+        return self._number
+
     # values -----------------------------------------------------------------------------------------------------
-    def get(self, value: Any) -> Emitted:
+    def get(self, value: Value) -> Emitted:
         return self.values[value]
 
-    def set(self, value: Any, emitted: Emitted) -> None:
+    def set(self, value: Value, emitted: Emitted) -> None:
         """Also again, when the same code is written twice."""
         self.values[value] = emitted
         for known in self._vectors:
             known.pop(value, None)
 
-    def scalar(self, value: Any) -> Any:
+    def scalar(self, value: Value) -> Value:
         """The value of lane 0."""
         found = self.values[value]
         assert isinstance(found, Scalar), value
         return found.value
 
-    def vector(self, value: Any) -> Any:
+    def vector(self, value: Value) -> Value:
         """One element for each lane."""
         found = self.values[value]
         if isinstance(found, Wide):
@@ -101,14 +117,14 @@ class Warp:
             if value in known:
                 return known[value]
         assert isinstance(found, Scalar), value
-        known, kind = self.analysis.at(value), plain_pointer(str(value.type))
-        made = self.spread(found.value, kind, known.offsets or ())
-        for number, times in known.multiples:
+        lanes, kind = self.analysis.at(value), plain_pointer(str(value.type))
+        made = self.spread(found.value, kind, lanes.offsets or ())
+        for number, times in lanes.multiples:
             made = self._add_rows(made, kind, number, times)
         self._vectors[-1][value] = made
         return made
 
-    def _add_rows(self, vector: Any, kind: str, number: Any, times: Sequence[int]) -> Any:
+    def _add_rows(self, vector: Value, kind: str, number: Value, times: Sequence[int]) -> Value:
         """Add known multiples of a run-time number."""
         code, element = self.code, str(number.type)
         lengths = code.broadcast(self.scalar(number), element)
@@ -117,7 +133,7 @@ class Warp:
             return code.offset(vector, rows, "i8")
         return code.value("arith.addi", (vector, rows), code.wide(kind))
 
-    def spread(self, scalar: Any, kind: str, offsets: Sequence[int]) -> Any:
+    def spread(self, scalar: Value, kind: str, offsets: Sequence[int]) -> Value:
         """Lane 0 plus known differences as a vector."""
         if kind.startswith("!llvm.ptr"):
             steps = self.code.constants(offsets or [0] * self.code.width, "i64")
@@ -127,7 +143,7 @@ class Warp:
             return wide
         return self.code.value("arith.addi", (wide, self.code.constants(offsets, kind)), self.code.wide(kind))
 
-    def lane(self, value: Any, lane: Any, kind: str) -> Any:
+    def lane(self, value: Value, lane: Value, kind: str) -> Value:
         """The value in a lane that is known at run time (`index`)."""
         found = self.values[value]
         if isinstance(found, Scalar) and self.analysis.at(value).uniform:
@@ -135,11 +151,11 @@ class Warp:
         return self.code.extract_at(self.vector(value), lane, kind)
 
     # operations -------------------------------------------------------------------------------------------------
-    def run(self, found: Sequence[Any]) -> None:
+    def run(self, found: Sequence[Operation]) -> None:
         for operation in found:
             self.convert(operation)
 
-    def convert(self, operation: Any) -> None:
+    def convert(self, operation: Operation) -> None:
         """Convert one operation; its results get their values."""
         self.code.location = operation.location
         name = operation.name
@@ -162,12 +178,12 @@ class Warp:
                 f"the CPU target cannot run {name} in a kernel", span=place_of(operation), found=str(operation)[:200]
             )
 
-    def take(self, load: Any, stored: Any, element: int) -> None:
+    def take(self, load: Operation, stored: Value, element: int) -> None:
         """Give a load of one element the value that has been stored there."""
         counted = vector_type(str(stored.type))
         self.set(load.results[0], Wide(thread_vectors.rows(self, stored)[element] if counted else self.vector(stored)))
 
-    def _is_number(self, operation: Any, name: str) -> bool:
+    def _is_number(self, operation: Operation, name: str) -> bool:
         """Whether the analysis knows the number of lane 0, so that nothing need be computed."""
         if not is_pure(operation) or len(operation.results) != 1:
             return False
@@ -178,7 +194,7 @@ class Warp:
         self.set(result, Scalar(self.code.constant(number, kind)))
         return True
 
-    def elementwise(self, operation: Any) -> None:
+    def elementwise(self, operation: Operation) -> None:
         """The same operation on scalars, or on one element for each lane."""
         result, operands = operation.results[0], list(operation.operands)
         kind = plain_pointer(str(result.type))
@@ -194,17 +210,18 @@ class Warp:
                 vectors[1] = self.code.select(self.mask, vectors[1], ones, self.code.wide(kind))
             self.set(result, Wide(self.code.value(name, vectors, self.code.wide(kind), attributes)))
 
-    def _copy_constant(self, operation: Any) -> None:
+    def _copy_constant(self, operation: Operation) -> None:
         result = operation.results[0]
         kind = plain_pointer(str(result.type))
         attributes = {name: operation.attributes[name] for name in operation.attributes}
         if operation.name == "llvm.mlir.addressof":
+            assert self.arrays.shared is not None  # it is there when its address is taken
             self.set(result, Scalar(self.arrays.shared))
             return
         made = self.code.value(operation.name, (), kind, attributes)
         self.set(result, Scalar(made))
 
-    def _select(self, operation: Any) -> None:
+    def _select(self, operation: Operation) -> None:
         result, (condition, chosen, other) = operation.results[0], operation.operands
         decided = self.analysis.at(condition)
         if decided.uniform and decided.constant is not None:
@@ -216,7 +233,7 @@ class Warp:
         else:
             self.elementwise(operation)
 
-    def _choose(self, operation: Any, condition: Any, chosen: Any, other: Any) -> None:
+    def _choose(self, operation: Operation, condition: Value, chosen: Value, other: Value) -> None:
         """One condition for all lanes."""
         result = operation.results[0]
         if self.analysis.at(result).known and all(isinstance(self.get(v), Scalar) for v in (chosen, other)):
@@ -229,7 +246,7 @@ class Warp:
             self.set(result, Wide(made))
 
     # where a thread is ------------------------------------------------------------------------------------------
-    def _index(self, operation: Any, name: str) -> None:
+    def _index(self, operation: Operation, name: str) -> None:
         result = operation.results[0]
         if name == "gpu.lane_id":
             self.set(result, self._lane_id())
@@ -248,7 +265,7 @@ class Warp:
         inside = self.code.value("arith.andi", (self.first_thread(), self.code.constant(WARP - 1, "i32")), "i32")
         return Scalar(self.code.value("arith.index_castui", (inside,), "index"))
 
-    def first_thread(self) -> Any:
+    def first_thread(self) -> Value:
         """The linear number of the thread in lane 0 (i32)."""
         return self.code.value("arith.muli", (self.number, self.code.constant(self.code.width, "i32")), "i32")
 
@@ -258,7 +275,7 @@ class Warp:
         numbers = self.code.constants(range(self.code.width), "i32")
         return Wide(self.code.value("arith.addi", (first, numbers), self.code.wide("i32")))
 
-    def _thread(self, result: Any, axis: int) -> Emitted:
+    def _thread(self, result: Value, axis: int) -> Emitted:
         known = self.analysis.at(result)
         if known.constant is not None:
             return Scalar(self.code.constant(known.constant, "index"))
@@ -277,28 +294,30 @@ class Warp:
         return Scalar(made) if known.known else Wide(made)
 
     # addresses --------------------------------------------------------------------------------------------------
-    def _address(self, operation: Any) -> None:
+    def _address(self, operation: Operation) -> None:
         result, base = operation.results[0], operation.operands[0]
         element = str(operation.attributes["elem_type"].value)
         indices = element_indices(operation)
         if len(indices) != 1:
             raise LoweringError("an address of several indices", span=place_of(operation), found=str(operation)[:200])
         found = self.get(base)
-        index: Any = indices[0] if indices[0] is not None else operation.operands[1]
+        index = indices[0] if indices[0] is not None else operation.operands[1]
         if isinstance(found, Private):
             self.set(result, self._private_element(found, index, element_size(element) // found.size))
         elif self.analysis.at(result).known:
             step = index if isinstance(index, int) else self.scalar(index)
             self.set(result, Scalar(self.code.offset(self.scalar(base), step, element)))
+        elif isinstance(index, int):
+            start = self.vector(base)
+            steps = self.code.constants([index] * self.code.width, "i64")
+            self.set(result, Wide(self.code.offset(start, steps, element)))
         else:
-            step = index if isinstance(index, int) else self.vector(index)
-            from_scalar = isinstance(found, Scalar) and self.analysis.at(base).uniform and not isinstance(index, int)
+            steps = self.vector(index)
+            from_scalar = isinstance(found, Scalar) and self.analysis.at(base).uniform
             start = self.scalar(base) if from_scalar else self.vector(base)
-            if isinstance(index, int):
-                step = self.code.constants([index] * self.code.width, "i64")
-            self.set(result, Wide(self.code.offset(start, step, element)))
+            self.set(result, Wide(self.code.offset(start, steps, element)))
 
-    def _private_element(self, base: Private, index: Any, together: int) -> Private:
+    def _private_element(self, base: Private, index: Value | int, together: int) -> Private:
         """The element `index` words of `together` elements further."""
         if isinstance(index, int):
             return replace(base, index=base.index + index * together)
@@ -324,7 +343,7 @@ class Warp:
         return Wide(self.code.value("arith.muli", (number.value, factors), self.code.wide("i64")))
 
     # forms ------------------------------------------------------------------------------------------------------
-    def forms(self, value: Any, known: bool) -> list[tuple[str, Any]]:
+    def forms(self, value: Value, known: bool) -> list[tuple[str, Value]]:
         """The MLIR values (with types) that carry a value out of a region: a scalar, a vector, or one per element."""
         kind = plain_pointer(str(value.type))
         if known:
@@ -334,30 +353,30 @@ class Warp:
             return [(self.code.wide(counted[1]), row) for row in thread_vectors.rows(self, value)]
         return [(self.code.wide(kind), self.vector(value))]
 
-    def form_types(self, value: Any, known: bool) -> list[str]:
+    def form_types(self, value: Value, known: bool) -> list[str]:
         kind = plain_pointer(str(value.type))
         if known:
             return [kind]
         counted = vector_type(kind)
         return [self.code.wide(counted[1])] * counted[0] if counted else [self.code.wide(kind)]
 
-    def known(self, values: Sequence[Any]) -> list[bool]:
+    def known(self, values: Sequence[Value]) -> list[bool]:
         """Which of several values are carried as scalars."""
         return [self.analysis.at(value).known for value in values]
 
-    def parts(self, values: Sequence[Any], known: Sequence[bool]) -> list[Any]:
+    def parts(self, values: Sequence[Value], known: Sequence[bool]) -> list[Value]:
         """The forms of several values, one after the other."""
         return [part for value, simple in zip(values, known, strict=True) for _, part in self.forms(value, simple)]
 
-    def part_types(self, values: Sequence[Any], known: Sequence[bool]) -> list[str]:
+    def part_types(self, values: Sequence[Value], known: Sequence[bool]) -> list[str]:
         return [kind for value, simple in zip(values, known, strict=True) for kind in self.form_types(value, simple)]
 
-    def rebuild(self, value: Any, known: bool, parts: Sequence[Any]) -> Emitted:
+    def rebuild(self, value: Value, known: bool, parts: Sequence[Value]) -> Emitted:
         if known:
             return Scalar(parts[0])
         return Rows(list(parts)) if vector_type(str(value.type)) else Wide(parts[0])
 
-    def bind(self, values: Sequence[Any], parts: Sequence[Any], known: Sequence[bool]) -> None:
+    def bind(self, values: Sequence[Value], parts: Sequence[Value], known: Sequence[bool]) -> None:
         """Give values what a region carries for them."""
         at = 0
         for value, simple in zip(values, known, strict=True):
@@ -373,7 +392,7 @@ class Warp:
     def close_region(self) -> None:
         self._vectors.pop()
 
-    def region(self, block: Any, found: Sequence[Any], mask: Any) -> Any:
+    def region(self, block: Block, found: Sequence[Operation], mask: Value | None) -> Outer:
         """Convert operations into `block` under `mask`; gives what `leave` of the region needs."""
         outer = (self.code.enter(block), self.mask)
         self.mask = mask
@@ -381,7 +400,7 @@ class Warp:
         self.run(found)
         return outer
 
-    def leave(self, outer: Any) -> None:
+    def leave(self, outer: Outer) -> None:
         before, self.mask = outer
         self._vectors.pop()
         self.code.leave(before)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft
 from triptych.simt.dialect import BARRIER_ARRIVE
 from triptych.simt.lanes import Level
-from triptych.simt.operations import body, element_size, has, is_pure, operations
+from triptych.simt.operations import body, element_size, enclosing, has, has_body, is_pure, operations
 from triptych.simt.spin_loops import counts, spins, waits
 from triptych.simt.traits import Traits
 from triptych.simt.uniformity import Shape, UniformityAnalysis
@@ -50,7 +50,7 @@ _OTHERS_ENDED = "the thread named below comes here and others have ended"
 class WarpCoroutine(Arrays):
     """The coroutine. It reports faults to the launch like any code of a kernel."""
 
-    def __init__(self, kernel: Any, module: Any, code: Code, name: str, sites: Sequence[Any]) -> None:
+    def __init__(self, kernel: Operation, module: Module, code: Code, name: str, sites: Sequence[Operation]) -> None:
         super().__init__(module)
         self._kernel = kernel
         self._code = code
@@ -59,7 +59,7 @@ class WarpCoroutine(Arrays):
         """What callers call: the coroutine as a function that returns its handle."""
         self._sites = sites
         self._private = private_arrays(kernel)
-        self._offsets: dict[Any, int] = {}
+        self._offsets: dict[Value, int] = {}
         self._scratch: dict[tuple[str, str], int] = {}
         self._bytes = 0
 
@@ -77,7 +77,7 @@ class WarpCoroutine(Arrays):
         graft(self._module, f'func.func private @"{self.start}"({", ".join(kinds)}) -> !llvm.ptr')
         code.builder.insertion = code.builder.at_end(entry)
         given = list(entry.arguments)
-        values: dict[Any, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
+        values: dict[Value, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
         rest = given[len(arguments) :]
         grid, block, block_ids, number = rest[:3], rest[3:6], rest[6:9], rest[9]
         state, self._context, self.shared, _ = rest[10:]
@@ -102,13 +102,13 @@ class WarpCoroutine(Arrays):
         return self._bytes
 
     # memory -----------------------------------------------------------------------------------------------------
-    def private(self, warp: Warp, root: Any) -> tuple[PrivateArray, Any]:
+    def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
         array = self._private[root]
         if root not in self._offsets:
             self._offsets[root] = self._take(array.size * WARP)
         return array, self._code.offset(self._context, self._offsets[root], "i8")
 
-    def scratch(self, kind: str, role: str = "") -> Any:
+    def scratch(self, kind: str, role: str = "") -> Value:
         if (kind, role) not in self._scratch:
             self._scratch[kind, role] = self._take(element_size(kind))
         return self._code.offset(self._context, self._scratch[kind, role], "i8")
@@ -118,14 +118,14 @@ class WarpCoroutine(Arrays):
         self._bytes += padded(size)
         return start
 
-    def fault(self, warp: Warp, thread: Any) -> None:
+    def fault(self, warp: Warp, thread: Value) -> None:
         self._memory.write_fault(self._position.block_ids, thread)
 
     # waiting ----------------------------------------------------------------------------------------------------
     def _suspend(self) -> None:
         self._code.operation("func.call", attributes={"callee": self._code.attribute(f"@{SUSPEND_REQUEST}")})
 
-    def poll(self, warp: Warp, loop: Any) -> None:
+    def poll(self, warp: Warp, loop: Operation) -> None:
         if spins(loop) and not counts(loop):
             self._wait_at(warp.number, self._sites.index(loop))
         else:
@@ -133,16 +133,16 @@ class WarpCoroutine(Arrays):
         self._suspend()
         self._wait_at(warp.number, RUNNING)
 
-    def left(self, warp: Warp, loop: Any) -> None:
+    def left(self, warp: Warp, loop: Operation) -> None:
         if spins(loop):
             self._state.add(PROGRESS, 1)
 
-    def _wait_at(self, number: Any, site: int) -> None:
+    def _wait_at(self, number: Value, site: int) -> None:
         code = self._code
         word = code.value("arith.extui", (number,), "i64")
         self._state.set(code.value("arith.addi", (word, code.constant(WAITING, "i64")), "i64"), site)
 
-    def barrier(self, warp: Warp, operation: Any) -> None:
+    def barrier(self, warp: Warp, operation: Operation) -> None:
         """Arrive, and unless the operation only arrives, give way until all have."""
         code, state = self._code, self._state
         first, expected, count = self._of_barrier(warp, operation)
@@ -172,7 +172,7 @@ class WarpCoroutine(Arrays):
         code.leave(before)
         self._wait_at(warp.number, RUNNING)
 
-    def _of_barrier(self, warp: Warp, operation: Any) -> tuple[Any, Any, Any]:
+    def _of_barrier(self, warp: Warp, operation: Operation) -> tuple[Value, Value, Value]:
         """The first word of the barrier, the threads it waits for, and the threads that arrive."""
         code = self._code
         if operation.name == "gpu.barrier" or not len(operation.operands):
@@ -182,15 +182,15 @@ class WarpCoroutine(Arrays):
         word = code.value("arith.muli", (code.value("arith.extui", (inside,), "i64"), code.constant(4, "i64")), "i64")
         return word, expected[0] if expected else self._state.get(LIVE_THREADS), code.constant(WARP, "i32")
 
-    def _word(self, first: Any, index: int) -> Any:
+    def _word(self, first: Value, index: int) -> Value:
         return self._code.value("arith.addi", (first, self._code.constant(index, "i64")), "i64")
 
-    def _release(self, first: Any) -> None:
+    def _release(self, first: Value) -> None:
         self._state.set(self._word(first, ARRIVED), 0)
         self._state.add(self._word(first, GENERATION), 1)
         self._state.add(PROGRESS, 1)
 
-    def _end(self, number: Any) -> None:
+    def _end(self, number: Value) -> None:
         """The warp's threads have ended: who waits for the whole block waits for fewer."""
         code, state = self._code, self._state
         minus = code.value("arith.subi", (code.constant(0, "i32"), self._lanes), "i32")
@@ -205,10 +205,10 @@ class WarpCoroutine(Arrays):
         when(code, complete, lambda: self._release(first))
 
     # divergent barriers -----------------------------------------------------------------------------------------
-    def _check_all_come(self, warp: Warp, operation: Any) -> None:
+    def _check_all_come(self, warp: Warp, operation: Operation) -> None:
         """Nobody may be missing: no thread of this warp, and no warp that has ended."""
         code = self._code
-        if warp.mask is not self._existing:
+        if warp.mask is not None and warp.mask is not self._existing:
             missing = code.both(self._existing, code.invert(warp.mask))
             self._refuse(warp, operation, code.any(missing), lambda: self._thread_of(warp, missing), _DOES_NOT_COME)
         ended = code.compare("ne", self._state.get(LIVE_THREADS), self._threads)
@@ -223,10 +223,10 @@ class WarpCoroutine(Arrays):
             here = code.compare("eq", where, code.constant(self._sites.index(operation), "i32"))
             self._refuse(warp, operation, code.both(some, here, "i1"), warp.first_thread, _HAS_ENDED)
 
-    def _thread_of(self, warp: Warp, lanes: Any) -> Any:
+    def _thread_of(self, warp: Warp, lanes: Value) -> Value:
         return self._code.value("arith.addi", (warp.first_thread(), first_of(warp, lanes)), "i32")
 
-    def _refuse(self, warp: Warp, operation: Any, fails: Any, thread: Callable[[], Any], found: str) -> None:
+    def _refuse(self, warp: Warp, operation: Operation, fails: Value, thread: Callable[[], Value], found: str) -> None:
         code = self._code
         when(code, fails, lambda: self.fault(warp, thread()))
         code.check(
@@ -239,14 +239,14 @@ class WarpCoroutine(Arrays):
             instead="the barrier before or after the branch, where all threads come",
         )
 
-    def _parting(self, operation: Any) -> str:
+    def _parting(self, operation: Operation) -> str:
         """Where threads that do not come have gone another way."""
-        inside = operation.parent.operation
+        inside = enclosing(operation)
         while inside.name != "gpu.func" and _together(inside, self._analysis):
-            inside = inside.parent.operation
+            inside = enclosing(inside)
         return "" if inside.name == "gpu.func" else f"; threads diverge at {line_of(inside)}"
 
-    def _check_same_site(self, warp: Warp, operation: Any, site: int, first: Any) -> None:
+    def _check_same_site(self, warp: Warp, operation: Operation, site: int, first: Value) -> None:
         """All threads of a block meet at one and the same barrier of the program."""
         code, state = self._code, self._state
         waiting = code.compare("ne", state.get(self._word(first, ARRIVED)), code.constant(0, "i32"))
@@ -267,17 +267,16 @@ class WarpCoroutine(Arrays):
             )
 
 
-def _others_have_ended(operation: Any, analysis: UniformityAnalysis) -> bool:
+def _others_have_ended(operation: Operation, analysis: UniformityAnalysis) -> bool:
     """Whether a thread that does not come to an operation does nothing more: everything around it ends the kernel."""
-    while operation.parent.operation.name != "gpu.func":
-        parent = operation.parent.operation
+    while (parent := enclosing(operation)).name != "gpu.func":
         if not _together(parent, analysis) and (parent.name != "scf.if" or _goes_on(parent, operation)):
             return False
         operation = parent
     return True
 
 
-def _together(operation: Any, analysis: UniformityAnalysis) -> bool:
+def _together(operation: Operation, analysis: UniformityAnalysis) -> bool:
     """Whether all threads of the block decide alike."""
     count = 3 if operation.name == "scf.for" else 1
     deciding = list(operation.operands)[:count]
@@ -286,13 +285,14 @@ def _together(operation: Any, analysis: UniformityAnalysis) -> bool:
     return all(found.uniform and found.level == Level.BLOCK for found in analysis.all(deciding))
 
 
-def _goes_on(branch: Any, taken: Any) -> bool:
+def _goes_on(branch: Operation, taken: Operation) -> bool:
     """Whether a thread on the other side of a branch meets others there, or has something to do behind it."""
     inside, siblings = operations(taken.block), operations(branch.block)
-    other = [found for side in range(2) for found in operations(body(branch, side)) if found not in inside]
+    sides = [operations(body(branch, side)) for side in range(2) if has_body(branch, side)]
+    other = [found for side in sides for found in side if found not in inside]
     meets = any(has(found, Traits.is_barrier) or waits(found) for found in other)
     return meets or not all(_idle(found) for found in siblings[siblings.index(branch) + 1 :])
 
 
-def _idle(operation: Any) -> bool:
+def _idle(operation: Operation) -> bool:
     return operation.name in ("scf.yield", "gpu.return") or is_pure(operation)

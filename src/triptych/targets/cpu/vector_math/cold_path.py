@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, select
+from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.modules import symbols
 
 Body = Callable[[Expression], tuple[Expression, ...]]
@@ -37,15 +38,16 @@ def corrected(
     return tuple(replace(old, value=value) for value, old in zip(choice.results, common, strict=True))
 
 
-def _any(condition: Expression) -> Any:
+def _any(condition: Expression) -> Value:
     place = condition.place
     kind = {"kind": place.builder.attribute("#vector.kind<or>")}
     return place.builder.value("vector.reduction", (condition.value,), place.type("i1", None), place.location, kind)
 
 
-def _function(name: str, body: Body, x: Expression, types: Sequence[Any]) -> Any:
+def _function(name: str, body: Body, x: Expression, types: Sequence[Type]) -> Attribute:
     """The symbol of the function, which is built at the end of the module when it is not there yet."""
     builder, module = x.place.builder, x.place.module
+    assert module is not None  # a formula with a part of its own is built in a module
     place = replace(x.place, location=builder.unknown)
     symbol = f"triptych.{name}.{x.lanes}"
     if symbol not in symbols(module):
@@ -57,10 +59,11 @@ def _function(name: str, body: Body, x: Expression, types: Sequence[Any]) -> Any
         builder.operation("func.return", [result.value for result in results], (), place.location)
         _mark(function, builder)
         builder.insertion = before
-    return bindings.mlir().FlatSymbolRefAttr.get(symbol, context=builder.context)
+    reference: Attribute = bindings.mlir().FlatSymbolRefAttr.get(symbol, context=builder.context)
+    return reference
 
 
-def _mark(function: Any, builder: Any) -> None:
+def _mark(function: Operation, builder: Builder) -> None:
     function.attributes["sym_visibility"] = builder.string("private")
     function.attributes["llvm.linkage"] = builder.attribute("#llvm.linkage<internal>")
     function.attributes["llvm.readnone"] = builder.attribute("unit")

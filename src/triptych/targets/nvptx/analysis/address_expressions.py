@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
+from triptych.ir.handles import Operation, Value
 from triptych.simt.bottom_up import fact
 from triptych.simt.operations import constant_of, defining_op, element_indices
 from triptych.simt.signed_extensions import SIGNED_EXTENSIONS
@@ -37,10 +38,10 @@ class AddressForms:
     """Answers for one kernel, and remembers: many addresses share most of their sums."""
 
     def __init__(self) -> None:
-        self._keys: dict[Any, Key] = {}
+        self._keys: dict[Value, Key] = {}
         self._numbers: dict[Key, int] = {}
 
-    def address(self, pointer: Any) -> Address:
+    def address(self, pointer: Value) -> Address:
         terms: Counter[Key] = Counter()
         known = 0
         operation = defining_op(pointer)
@@ -54,7 +55,7 @@ class AddressForms:
             operation = defining_op(pointer)
         return Address(self._key(pointer), frozenset((key, n) for key, n in terms.items() if n), known)
 
-    def _add(self, terms: Counter[Key], value: Any, times: int) -> int:
+    def _add(self, terms: Counter[Key], value: Value, times: int) -> int:
         """Add a number, so many times, to the terms; what it adds that is known now is given back."""
         known = 0
         pending = [(value, times)]
@@ -74,11 +75,11 @@ class AddressForms:
             terms[self._key(value)] += times
         return known
 
-    def _key(self, value: Any) -> Key:
+    def _key(self, value: Value) -> Key:
         """A number for each way in which a value is computed."""
         return fact(value, self._keys, _sources, self._number)
 
-    def _number(self, value: Any) -> Key:
+    def _number(self, value: Value) -> Key:
         operation = defining_op(value)
         form: Key = ("value", len(self._keys))
         if _is_computed(operation):
@@ -87,20 +88,22 @@ class AddressForms:
         return self._numbers.setdefault(form, len(self._numbers))
 
 
-def _is_computed(operation: Any) -> bool:
+def _is_computed(operation: Operation | None) -> TypeGuard[Operation]:
     """Whether equal operands give equal results."""
     return operation is not None and not operation.regions and "load" not in operation.name
 
 
-def _sources(value: Any) -> list[Any]:
+def _sources(value: Value) -> list[Value]:
     operation = defining_op(value)
     return list(operation.operands) if _is_computed(operation) else []
 
 
-def _parts(value: Any) -> list[tuple[Any, int]]:
+def _parts(value: Value) -> list[tuple[Value, int]]:
     """The numbers that a number is the sum of, and how many times each."""
     operation = defining_op(value)
-    match operation.name if operation is not None else None:
+    if operation is None:
+        return []
+    match operation.name:
         case "arith.addi":
             return [(operand, 1) for operand in operation.operands]
         case "arith.subi":

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Attributes, Location, Operation, Value
 from triptych.ir.launch import Launch
 from triptych.simt.bottom_up import fact
 from triptych.simt.operations import defining_op
@@ -57,33 +57,33 @@ ARGUMENT = "argument"
 class HostSide:
     """A launch and the kernel that it starts: what the kernel asks for is computed there and becomes an argument."""
 
-    def __init__(self, kernel: Any, launch: Launch, extents: Sequence[bool]) -> None:
+    def __init__(self, kernel: Operation, launch: Launch, extents: Sequence[bool]) -> None:
         self.kernel = kernel
         self._launch = launch
         self._entry = kernel.regions[0].blocks[0]
         self._extents = extents
-        self._known: dict[Any, Expression | None] = {}
-        self._made: dict[tuple[Any, ...], Expression] = {}
-        self._computed: dict[Expression, Any] = {}
-        self._asked: list[Any] = []
+        self._known: dict[Value, Expression | None] = {}
+        self._made: dict[tuple[str, int, int, tuple[Expression, ...]], Expression] = {}
+        self._computed: dict[Expression, Value] = {}
+        self._asked: list[Value] = []
         self.builder = Builder(kernel.context)
         self.builder.insertion = bindings.mlir().InsertionPoint(launch.operation)
 
     @property
-    def grid(self) -> tuple[Any, ...]:
+    def grid(self) -> tuple[Value, ...]:
         """The number of blocks along x, y, z, on the host."""
         return self._launch.grid
 
     @property
-    def location(self) -> Any:
+    def location(self) -> Location:
         return self._launch.operation.location
 
     # what the kernel computes -----------------------------------------------------------------------------------
-    def expression(self, value: Any) -> Expression | None:
+    def expression(self, value: Value) -> Expression | None:
         """The integer as an expression of arguments; None if a thread adds something of its own."""
         return fact(value, self._known, _sources, self._expression)
 
-    def _expression(self, value: Any) -> Expression | None:
+    def _expression(self, value: Value) -> Expression | None:
         """Of a value whose sources are known."""
         ir = bindings.mlir()
         operation = defining_op(value)
@@ -114,13 +114,13 @@ class HostSide:
         return self._made[key]
 
     # what the host computes -------------------------------------------------------------------------------------
-    def compute(self, expression: Expression) -> Any:
+    def compute(self, expression: Expression) -> Value:
         """The value on the host."""
         if expression not in self._computed:
             self._computed[expression] = self._emitted(expression)
         return self._computed[expression]
 
-    def _emitted(self, expression: Expression) -> Any:
+    def _emitted(self, expression: Expression) -> Value:
         if expression.name == ARGUMENT:
             return self._launch.arguments[expression.number]
         kind = f"i{expression.width}"
@@ -132,19 +132,21 @@ class HostSide:
             attributes["predicate"] = self.builder.integer("i64", expression.number)
         return self.emit(expression.name, operands, kind, attributes)
 
-    def emit(self, name: str, operands: Sequence[Any], kind: str, attributes: Mapping[str, Any] | None = None) -> Any:
+    def emit(
+        self, name: str, operands: Sequence[Value], kind: str, attributes: Mapping[str, Attribute] | None = None
+    ) -> Value:
         """An operation of the host, in front of the launch."""
         return self.builder.value(name, operands, self.builder.type(kind), self.location, attributes)
 
-    def compare(self, predicate: int, left: Any, right: Any) -> Any:
+    def compare(self, predicate: int, left: Value, right: Value) -> Value:
         """A comparison of the host."""
         return self.emit("arith.cmpi", (left, right), "i1", {"predicate": self.builder.integer("i64", predicate)})
 
-    def constant(self, value: int, kind: str) -> Any:
+    def constant(self, value: int, kind: str) -> Value:
         return self.emit("arith.constant", (), kind, {"value": self.builder.integer(kind, value)})
 
     # what the kernel gets ---------------------------------------------------------------------------------------
-    def give(self, value: Any) -> int:
+    def give(self, value: Value) -> int:
         """The place of a new argument that has a value of the host."""
         self._asked.append(value)
         return int(bindings.mlir().BlockArgument(self._entry.add_argument(value.type, self.location)).arg_number)
@@ -159,12 +161,12 @@ class HostSide:
         self._launch.add_arguments(self._asked)
 
 
-def _number(attributes: Any) -> int:
+def _number(attributes: Attributes) -> int:
     named = next((name for name in ("value", "predicate") if name in attributes), None)
     return int(bindings.mlir().IntegerAttr(attributes[named]).value) if named else 0
 
 
-def _sources(value: Any) -> list[Any]:
+def _sources(value: Value) -> list[Value]:
     """What decides whether a value is an expression."""
     operation = defining_op(value)
     return list(operation.operands) if operation is not None and operation.name in _TAKEN else []

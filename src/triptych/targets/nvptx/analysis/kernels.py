@@ -5,10 +5,10 @@ A visit to an operation from Python takes a microsecond or two, and kernels have
 
 from __future__ import annotations
 
-from typing import Any
+from triptych.ir.handles import Module, Operation
 
 
-def kernels(module: Any, kind: str = "gpu.func") -> list[Any]:
+def kernels(module: Module, kind: str = "gpu.func") -> list[Operation]:
     """Every function of the device, before (`gpu.func`) or after (`llvm.func`) it became one of LLVM."""
     return [
         function.operation

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.handles import Block, Operation, Value
+from triptych.simt.operations import enclosing
 from triptych.targets.nvptx.analysis.host_expressions import Expression, HostSide
 from triptych.targets.nvptx.analysis.patterns import Term, match
 
@@ -24,17 +25,17 @@ _EQUAL, _AT_LEAST, _MORE = 0, 5, 8
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    operation: Any
+    operation: Operation
     holds: Expression
-    block: Any
+    block: Block
     """Whoever runs it makes the check."""
     size: Expression | None
     """Only threads with a number below it run the block."""
 
 
-def check_on_the_host(side: HostSide, checks: Sequence[Any]) -> None:
+def check_on_the_host(side: HostSide, checks: Sequence[Operation]) -> None:
     """Move the leading ones of a kernel's checks in front of the launch. It need not make the same again anywhere."""
-    made: dict[tuple[Any, Expression], _Check] = {}
+    made: dict[tuple[Block, Expression], _Check] = {}
     for check in _checks(side, side.kernel.regions[0].blocks[0], None):
         made.setdefault((check.block, check.holds), check)
     for check in made.values():
@@ -43,19 +44,19 @@ def check_on_the_host(side: HostSide, checks: Sequence[Any]) -> None:
         for excuse in _excuses(side, check):
             passes = side.emit("arith.ori", (passes, excuse), "i1")
         side.builder.operation(CHECK, (passes,), (), check.operation.location, attributes)
-    for check in checks if made else ():
-        holds = side.expression(check.operands[0])
-        if holds is not None and any((block, holds) in made for block in _blocks_around(check)):
-            check.erase()
+    for operation in checks if made else ():
+        holds = side.expression(operation.operands[0])
+        if holds is not None and any((block, holds) in made for block in _blocks_around(operation)):
+            operation.erase()
 
 
-def _blocks_around(operation: Any) -> Iterator[Any]:
+def _blocks_around(operation: Operation) -> Iterator[Block]:
     while operation.name != "gpu.func":
         yield operation.block
-        operation = operation.parent.operation
+        operation = enclosing(operation)
 
 
-def _checks(side: HostSide, block: Any, size: Expression | None) -> Iterator[_Check]:
+def _checks(side: HostSide, block: Block, size: Expression | None) -> Iterator[_Check]:
     """The checks in front of anything that has an effect, or that a thread must decide."""
     for operation in block.operations:
         name = operation.operation.name
@@ -73,7 +74,7 @@ def _checks(side: HostSide, block: Any, size: Expression | None) -> Iterator[_Ch
             return
 
 
-def _excuses(side: HostSide, check: _Check) -> Iterator[Any]:
+def _excuses(side: HostSide, check: _Check) -> Iterator[Value]:
     """Reasons for which no thread makes the check."""
     zero = side.constant(0, "i32")
     for blocks in side.grid:
@@ -88,7 +89,7 @@ def _number(operation: str) -> Term:
     return ("arith.index_cast", (f"{operation} x",))
 
 
-def _size(side: HostSide, condition: Any) -> Expression | None:
+def _size(side: HostSide, condition: Value) -> Expression | None:
     """What `block * threads + thread` must be below; None for any other condition."""
     threads = _threads(side.kernel)
     if threads is None:
@@ -102,7 +103,7 @@ def _size(side: HostSide, condition: Any) -> Expression | None:
     return side.expression(found["size"]) if found is not None else None
 
 
-def _threads(kernel: Any) -> int | None:
+def _threads(kernel: Operation) -> int | None:
     """The threads of a block whose threads are in one line, if they are known."""
     if "known_block_size" not in kernel.attributes:
         return None
@@ -110,7 +111,7 @@ def _threads(kernel: Any) -> int | None:
     return int(x) if others == [1, 1] else None
 
 
-def _smallest(side: HostSide, kind: str) -> Any:
+def _smallest(side: HostSide, kind: str) -> Value:
     """Zero, unless there are threads beyond 2**31: the first of these has the smallest number of 32 bits."""
     threads = side.constant(_threads(side.kernel) or 1, "i64")
     count = side.emit("arith.muli", (side.emit("arith.extui", (side.grid[0],), "i64"), threads), "i64")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from triptych.ir.handles import Operation, Value
 from triptych.simt.operations import constant_of, defining_op
 
 Term: TypeAlias = "str | int | tuple[Any, ...]"
@@ -16,16 +17,16 @@ dimension: `arith.cmpi slt`, `gpu.thread_id x`.
 _PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 
 
-def match(value: Any, *terms: Term) -> dict[str, Any] | None:
+def match(value: Value, *terms: Term) -> dict[str, Value] | None:
     """What the names of the first term that fits stand for; None if no term does."""
     for term in terms:
-        named: dict[str, Any] = {}
+        named: dict[str, Value] = {}
         if _is(value, term, named):
             return named
     return None
 
 
-def _is(value: Any, term: Term, named: dict[str, Any]) -> bool:
+def _is(value: Value, term: Term, named: dict[str, Value]) -> bool:
     if isinstance(term, str):
         return bool(named.setdefault(term, value) == value)
     if isinstance(term, int):
@@ -39,7 +40,7 @@ def _is(value: Any, term: Term, named: dict[str, Any]) -> bool:
     return all(_is(operand, part, named) for operand, part in zip(operation.operands, operands, strict=True))
 
 
-def _name(operation: Any) -> str:
+def _name(operation: Operation) -> str:
     if operation.name == "arith.cmpi":
         return f"{operation.name} {_PREDICATES[operation.attributes['predicate'].value]}"
     if operation.name.startswith("gpu.") and "dimension" in operation.attributes:

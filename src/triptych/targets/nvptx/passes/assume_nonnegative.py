@@ -7,9 +7,8 @@ functions of LLVM can say it: the kernel carries it in between.
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
+from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
 from triptych.ir.signature import signature_of
 from triptych.targets.nvptx.analysis.extents import extents_given
@@ -19,7 +18,7 @@ _EXTENTS = "triptych.extents"
 """On a kernel: for each argument, whether it is the extent or the stride of a tensor."""
 
 
-def mark_extents(module: Any) -> None:
+def mark_extents(module: Module) -> None:
     """Mark the arguments of each kernel that its launch takes over from the host function's tensors."""
     signature = signature_of(module)
     found = {kernel.attributes["sym_name"].value: kernel for kernel in kernels(module)}
@@ -28,7 +27,7 @@ def mark_extents(module: Any) -> None:
         found[launch.kernel].attributes[_EXTENTS] = bindings.mlir().DenseBoolArrayAttr.get(extents)
 
 
-def assume_nonnegative(module: Any) -> None:
+def assume_nonnegative(module: Module) -> None:
     """State the range of every marked argument."""
     for kernel in kernels(module, "llvm.func"):
         if _EXTENTS in kernel.attributes:
@@ -36,7 +35,7 @@ def assume_nonnegative(module: Any) -> None:
             del kernel.attributes[_EXTENTS]
 
 
-def _state(kernel: Any, bounded: list[bool]) -> None:
+def _state(kernel: Operation, bounded: list[bool]) -> None:
     ir = bindings.mlir()
     with kernel.context:
         types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]

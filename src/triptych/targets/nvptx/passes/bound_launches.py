@@ -7,9 +7,8 @@ blocks than a GPU can count, so the number of a block has no sign.
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
+from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
 from triptych.ir.modules import operations_named
 from triptych.simt.operations import constant_of
@@ -19,7 +18,7 @@ _MOST_THREADS, _FEWEST_BLOCKS = "triptych.max_number_threads", "triptych.min_blo
 _MOST_BLOCKS = {"x": 2**31 - 1, "y": 2**16 - 1, "z": 2**16 - 1}
 
 
-def bound_launches(module: Any) -> None:
+def bound_launches(module: Module) -> None:
     """Turn the hints of kernels into attributes that become PTX directives."""
     ir = bindings.mlir()
     clusters = {launch.kernel: [constant_of(n) for n in launch.cluster] for launch in launches(module)}
@@ -39,7 +38,7 @@ def bound_launches(module: Any) -> None:
             _bound_numbers(kernel)
 
 
-def _bound_numbers(kernel: Any) -> None:
+def _bound_numbers(kernel: Operation) -> None:
     ir = bindings.mlir()
     for number in operations_named(kernel, "gpu.block_id"):
         along = str(number.attributes["dimension"]).rstrip(">")[-1]

@@ -6,9 +6,9 @@ LLVM would end its process for an instruction that it cannot select, and the dri
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
@@ -22,12 +22,12 @@ CLUSTERS_SINCE = 90
 """The generation that brought clusters of blocks, and launches that overlap."""
 
 
-def checking(architecture: Architecture) -> Callable[[Any], None]:
+def checking(architecture: Architecture) -> Callable[[Module], None]:
     """The pass for one architecture."""
     lacking = [row for row in INSTRUCTIONS if not _has(architecture, row)]
     names = {row.operation for row in lacking}
 
-    def check_architecture(module: Any) -> None:
+    def check_architecture(module: Module) -> None:
         for kernel in kernels(module):
             for operation in operations_named(kernel, *names):
                 for row in lacking:
@@ -43,7 +43,7 @@ def _has(architecture: Architecture, row: Instruction) -> bool:
     return architecture.generation >= row.since and (architecture.is_specific or not row.specific)
 
 
-def _too_old(architecture: Architecture, row: Instruction, operation: Any) -> ArchitectureError:
+def _too_old(architecture: Architecture, row: Instruction, operation: Operation) -> ArchitectureError:
     return ArchitectureError(
         f"{architecture.name} has no instruction for this",
         span=place_of(operation),

@@ -6,9 +6,9 @@ LLVM ends the process, this one or its worker, for constraints that it does not 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Module, Operation
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.analysis.kernels import kernels
@@ -21,14 +21,14 @@ INLINE = frozenset({"llvm.inline_asm"})
 _STRUCT = re.compile(r"!llvm\.struct<\((.*)\)>")
 
 
-def check_inline_ptx(module: Any) -> None:
+def check_inline_ptx(module: Module) -> None:
     """Refuse what does not fit, at the line of the user."""
     for kernel in kernels(module):
         for operation in operations_named(kernel, *INLINE):
             _check(operation)
 
 
-def _check(operation: Any) -> None:
+def _check(operation: Operation) -> None:
     text = operation.attributes["constraints"].value
     constraints = [part for part in text.split(",") if part]
     outputs = [part for part in constraints if part.startswith("=")]
@@ -47,7 +47,7 @@ def _check(operation: Any) -> None:
         raise _refused(operation, found, f"{expected}, in this order")
 
 
-def _results(operation: Any) -> int:
+def _results(operation: Operation) -> int:
     """How many values the PTX gives: several come as a struct."""
     if not operation.results:
         return 0
@@ -55,7 +55,7 @@ def _results(operation: Any) -> int:
     return struct[1].count(",") + 1 if struct else 1
 
 
-def _refused(operation: Any, found: str, expected: str) -> LoweringError:
+def _refused(operation: Operation, found: str, expected: str) -> LoweringError:
     return LoweringError(
         "the constraints of inline PTX do not fit", span=place_of(operation), found=found, expected=expected
     )

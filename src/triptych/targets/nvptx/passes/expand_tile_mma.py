@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from triptych.atoms.operations import MMA
 from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Context, Module, Operation, Value
 from triptych.ir.modules import operations_named
+from triptych.simt.operations import producer
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.passes.fp8_via_f16 import halves_of_registers, written_as
@@ -29,10 +30,10 @@ _REGISTERS = {"f16": "vector<2xf16>", "f32": "f32"}
 _BITS = "i32"
 
 
-def expanding_mma(architecture: Architecture) -> Callable[[Any], None]:
+def expanding_mma(architecture: Architecture) -> Callable[[Module], None]:
     """The pass for one architecture."""
 
-    def expand_tile_mma(module: Any) -> None:
+    def expand_tile_mma(module: Module) -> None:
         """Write out every `tile.mma` of the kernels; last of all, because it makes hundreds of operations of one."""
         words = _Words(module.context)
         for kernel in kernels(module, "llvm.func"):
@@ -47,8 +48,8 @@ def expanding_mma(architecture: Architecture) -> Callable[[Any], None]:
 class _Fragment:
     """A private array and the offsets of its registers, as many for each instruction."""
 
-    base: Any
-    element: Any
+    base: Value
+    element: Attribute
     """The attribute that holds the type of the array's elements."""
     register: str
     offsets: Sequence[int]
@@ -59,7 +60,7 @@ class _Fragment:
 class _Words:
     """A builder with the attributes that thousands of operations share: reading one takes longer than the rest."""
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: Context) -> None:
         self.builder = Builder(context)
         self.memory = {
             "alignment": self.builder.integer("i64", _ALIGNMENT),
@@ -68,7 +69,7 @@ class _Words:
         self.attribute = cache(self.builder.attribute)
         self.widening = cache(self._widening)
 
-    def _widening(self, kind: str) -> dict[str, Any]:
+    def _widening(self, kind: str) -> dict[str, Attribute]:
         """Of the call that makes f16 of two numbers."""
         return self.builder.call(1, intrin=self.builder.string(f"llvm.nvvm.{kind}x2.to.f16x2.rn"))
 
@@ -76,7 +77,7 @@ class _Words:
 class _Expansion:
     """Builds what stands for one operation, in front of it and at its place in the source."""
 
-    def __init__(self, operation: Any, words: _Words, architecture: Architecture) -> None:
+    def __init__(self, operation: Operation, words: _Words, architecture: Architecture) -> None:
         self._builder, self._memory, self._attribute = words.builder, words.memory, words.attribute
         self._widening = words.widening
         self._builder.insertion = bindings.mlir().InsertionPoint(operation)
@@ -104,7 +105,7 @@ class _Expansion:
         for i, registers in enumerate(sums):
             self._store(self._d, i, registers)
 
-    def _attributes(self, instruction: WarpMma) -> Mapping[str, Any]:
+    def _attributes(self, instruction: WarpMma) -> Mapping[str, Attribute]:
         m, n, k = instruction.shape_mnk
         texts = {
             "shape": f"#nvvm.shape<m = {m}, n = {n}, k = {k}>",
@@ -118,55 +119,55 @@ class _Expansion:
             texts["intOverflowBehavior"] = "#nvvm.mma_int_overflow<wrapped>"
         return {name: self._attribute(text) for name, text in texts.items()}
 
-    def _operands(self, registers: list[Any], kind: str) -> list[list[Any]]:
+    def _operands(self, registers: list[Value], kind: str) -> list[list[Value]]:
         """What each of the instructions takes that are written for one."""
         if self._written is self._meant:
             return [registers]
         parts = halves_of_registers(len(registers))
         return [[self._as_f16(registers[i], half, kind) for i, half in part] for part in parts]
 
-    def _as_f16(self, register: Any, half: int, kind: str) -> Any:
+    def _as_f16(self, register: Value, half: int, kind: str) -> Value:
         """Two of the four numbers of a register."""
         words = self._value("llvm.bitcast", (register,), "vector<2xi16>", {})
         place = self._value("llvm.mlir.constant", (), "i32", {"value": self._attribute(f"{half} : i32")})
         word = self._value("llvm.extractelement", (words, place), "i16", {})
         return self._value("llvm.call_intrinsic", (word,), "vector<2xf16>", self._widening(kind))
 
-    def _multiply(self, a: Sequence[Any], b: Sequence[Any], c: Sequence[Any]) -> list[Any]:
+    def _multiply(self, a: Sequence[Value], b: Sequence[Value], c: Sequence[Value]) -> list[Value]:
         register = self._d.register
         together = f"!llvm.struct<({', '.join([register] * len(c))})>"
         made = self._value("nvvm.mma.sync", (*a, *b, *c), together, self._words)
         places = ({"position": self._attribute(f"array<i64: {i}>")} for i in range(len(c)))
         return [self._value("llvm.extractvalue", (made,), register, place) for place in places]
 
-    def _load(self, fragment: _Fragment, number: int) -> list[Any]:
+    def _load(self, fragment: _Fragment, number: int) -> list[Value]:
         addresses = self._addresses(fragment, number)
         return [self._value("llvm.load", (address,), fragment.register, self._memory) for address in addresses]
 
-    def _store(self, fragment: _Fragment, number: int, registers: Sequence[Any]) -> None:
+    def _store(self, fragment: _Fragment, number: int, registers: Sequence[Value]) -> None:
         for value, address in zip(registers, self._addresses(fragment, number), strict=True):
             self._builder.operation("llvm.store", (value, address), (), self._place, self._memory)
 
-    def _addresses(self, fragment: _Fragment, number: int) -> list[Any]:
+    def _addresses(self, fragment: _Fragment, number: int) -> list[Value]:
         first = number * fragment.count
         return [self._address(fragment, offset) for offset in fragment.offsets[first : first + fragment.count]]
 
-    def _address(self, fragment: _Fragment, offset: int) -> Any:
+    def _address(self, fragment: _Fragment, offset: int) -> Value:
         attributes = {
             "elem_type": fragment.element,
             "rawConstantIndices": self._attribute(f"array<i32: {offset}>"),
         }
         return self._value("llvm.getelementptr", (fragment.base,), "!llvm.ptr", attributes)
 
-    def _value(self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any]) -> Any:
+    def _value(self, name: str, operands: Sequence[Value], result: str, attributes: Mapping[str, Attribute]) -> Value:
         return self._builder.value(name, operands, self._builder.type(result), self._place, attributes)
 
 
-def _fragment(operation: Any, operand: int, name: str, kind: str, instructions: int) -> _Fragment:
+def _fragment(operation: Operation, operand: int, name: str, kind: str, instructions: int) -> _Fragment:
     base, offsets = operation.operands[operand], _integers(operation, name)
-    element = base.owner.operation.attributes["elem_type"]
+    element = producer(base).attributes["elem_type"]
     return _Fragment(base, element, _REGISTERS.get(kind, _BITS), offsets, len(offsets) // instructions)
 
 
-def _integers(operation: Any, name: str) -> list[int]:
+def _integers(operation: Operation, name: str) -> list[int]:
     return list(bindings.mlir().DenseI64ArrayAttr(operation.attributes[name]))

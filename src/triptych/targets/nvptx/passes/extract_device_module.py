@@ -5,12 +5,11 @@ LLVM IR is made from what is in the outermost module.
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
+from triptych.ir.handles import Module
 
 
-def extract_device_module(module: Any) -> None:
+def extract_device_module(module: Module) -> None:
     """Move the contents of the `gpu.module`, if there is one, to the top."""
     ir = bindings.mlir()
     old = [operation.operation for operation in module.body.operations]

@@ -6,8 +6,8 @@ The form is the one that `metastage.arithmetic` emits: it corrects a quotient th
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from triptych.ir.handles import Operation, Value
 from triptych.targets.nvptx.analysis.patterns import Term, match
 
 _MINUS_ONE: Term = ("arith.cmpi eq", "divisor", -1)
@@ -29,12 +29,12 @@ class FloorDivision:
     """One `//` or `%`, and the operation whose result it is."""
 
     name: str
-    dividend: Any
-    divisor: Any
-    operation: Any
+    dividend: Value
+    divisor: Value
+    operation: Operation
 
 
-def floor_division(select: Any) -> FloorDivision | None:
+def floor_division(select: Operation) -> FloorDivision | None:
     """The division that ends with this operation, a `LAST_OF_FLOOR`."""
     for name, form in _FORMS.items():
         named = match(select.result, form)

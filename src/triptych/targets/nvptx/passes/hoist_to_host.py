@@ -6,8 +6,7 @@ divides by. Both sides of a launch change, so it runs before they part.
 
 from __future__ import annotations
 
-from typing import Any
-
+from triptych.ir.handles import Module
 from triptych.ir.launch import launches
 from triptych.ir.modules import operations_named
 from triptych.ir.signature import signature_of
@@ -19,7 +18,7 @@ from triptych.targets.nvptx.passes.floor_divisions import LAST_OF_FLOOR
 from triptych.targets.nvptx.passes.magic_division import DIVISIONS, ask_for_reciprocals
 
 
-def hoist_to_host(module: Any) -> None:
+def hoist_to_host(module: Module) -> None:
     """Change the kernels and the launches of a program."""
     signature = signature_of(module)
     found = {kernel.attributes["sym_name"].value: kernel for kernel in kernels(module)}

@@ -7,11 +7,11 @@ which it does not know on GPUs before sm_90.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Location, Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.analysis.kernels import kernels
@@ -24,7 +24,7 @@ _GLOBAL = "!llvm.ptr<1>"
 _SPACES = {_GLOBAL: ".global", "!llvm.ptr<3>": ".shared", "!llvm.ptr": ""}
 
 
-def lower_cache_hints(module: Any) -> None:
+def lower_cache_hints(module: Module) -> None:
     """Replace the loads and stores of kernels that have hints."""
     for kernel in kernels(module):
         for operation in operations_named(kernel, "llvm.load", "llvm.store"):
@@ -34,7 +34,7 @@ def lower_cache_hints(module: Any) -> None:
             _prefetch(operation)
 
 
-def _prefetch(operation: Any) -> None:
+def _prefetch(operation: Operation) -> None:
     (address,) = operation.operands
     space = ".global" if str(address.type) == _GLOBAL else ""
     builder = Builder(operation.context)
@@ -44,8 +44,8 @@ def _prefetch(operation: Any) -> None:
 
 
 def _inline(
-    builder: Builder, location: Any, text: str, constraints: str, operands: Sequence[Any], results: Sequence[str]
-) -> Any:
+    builder: Builder, location: Location, text: str, constraints: str, operands: Sequence[Value], results: Sequence[str]
+) -> Operation:
     """PTX that stays where it is among accesses of memory."""
     attributes = {
         "asm_string": builder.string(text),
@@ -56,7 +56,7 @@ def _inline(
     return builder.operation("llvm.inline_asm", operands, kinds, location, attributes)
 
 
-def _replace(operation: Any) -> None:
+def _replace(operation: Operation) -> None:
     loads = operation.name == "llvm.load"
     value = operation.results[0] if loads else operation.operands[0]
     access = _Access(operation, str(value.type))
@@ -77,7 +77,7 @@ def _replace(operation: Any) -> None:
     operation.erase()
 
 
-def _ordered(operation: Any, instruction: str) -> str:
+def _ordered(operation: Operation, instruction: str) -> str:
     """The instruction up to its type: with the order, the memory and the cache."""
     attributes = operation.attributes
     order, scope = _order(operation)
@@ -96,7 +96,7 @@ def _ordered(operation: Any, instruction: str) -> str:
     return f"{instruction}{space}{constant}{'.' + cache if cache else ''}"
 
 
-def _order(operation: Any) -> tuple[str, str]:
+def _order(operation: Operation) -> tuple[str, str]:
     """The order of an access, and who sees it."""
     order, _, scope = (operation.attributes[ORDER].value if ORDER in operation.attributes else "").partition(".")
     return order, scope
@@ -110,7 +110,7 @@ def _only_priority(cache: str) -> str:
 class _Access:
     """One access, as the registers that an instruction takes."""
 
-    def __init__(self, operation: Any, kind: str) -> None:
+    def __init__(self, operation: Operation, kind: str) -> None:
         self._builder = Builder(operation.context)
         self._builder.insertion = bindings.mlir().InsertionPoint(operation)
         self._location = operation.location
@@ -129,7 +129,7 @@ class _Access:
         """Whether it takes several registers."""
         return self._words > 1
 
-    def load(self, instruction: str) -> Any:
+    def load(self, instruction: str) -> Value:
         """The value, of the type that the operation has."""
         registers = "{" + ", ".join(f"${i}" for i in range(self._words)) + "}" if self._words > 1 else "$0"
         text = f"{instruction}{self._shape} {registers}, [${self._words}];"
@@ -139,7 +139,7 @@ class _Access:
         words = [made] if self._words == 1 else [self._extracted(made, i) for i in range(self._words)]
         return self._from_words(words)
 
-    def store(self, instruction: str, value: Any) -> None:
+    def store(self, instruction: str, value: Value) -> None:
         registers = "{" + ", ".join(f"${i + 1}" for i in range(self._words)) + "}" if self._words > 1 else "$1"
         constraints = ",".join(["l"] + [_REGISTERS[self._word]] * self._words)
         text = f"{instruction}{self._shape} [$0], {registers};"
@@ -151,7 +151,7 @@ class _Access:
         vector = f".v{self._words}" if self._words > 1 else ""
         return f"{vector}.b{self.bits // self._words}"
 
-    def _from_words(self, words: list[Any]) -> Any:
+    def _from_words(self, words: list[Value]) -> Value:
         if not self._count:
             return self._cast(self._narrow(words[0]), self._kind)
         if self._words == 1:
@@ -160,32 +160,34 @@ class _Access:
             joined = self._value("vector.from_elements", words, f"vector<{self._words}x{self._word}>")
         return self._value("vector.bitcast", (joined,), self._kind)
 
-    def _to_words(self, value: Any) -> list[Any]:
+    def _to_words(self, value: Value) -> list[Value]:
         plain = f"i{self.bits // self._words}"
         if not self._count:
             return [self._widened(self._cast(value, plain))]
         cast = self._value("vector.bitcast", (value,), f"vector<{self._words}x{plain}>")
         return [self._widened(self._element_of(cast, i, plain)) for i in range(self._words)]
 
-    def _element_of(self, vector: Any, place: int, kind: str) -> Any:
+    def _element_of(self, vector: Value, place: int, kind: str) -> Value:
         return self._value("vector.extract", (vector,), kind, {"static_position": f"array<i64: {place}>"})
 
-    def _extracted(self, struct: Any, place: int) -> Any:
+    def _extracted(self, struct: Value, place: int) -> Value:
         return self._value("llvm.extractvalue", (struct,), self._word, {"position": f"array<i64: {place}>"})
 
-    def _narrow(self, word: Any) -> Any:
+    def _narrow(self, word: Value) -> Value:
         """A byte comes in a register of 16 bits."""
         return word if self.bits >= 16 else self._value("llvm.trunc", (word,), "i8")
 
-    def _widened(self, value: Any) -> Any:
+    def _widened(self, value: Value) -> Value:
         return value if self.bits >= 16 else self._value("llvm.zext", (value,), "i16")
 
-    def _cast(self, value: Any, kind: str) -> Any:
+    def _cast(self, value: Value, kind: str) -> Value:
         return value if str(value.type) == kind else self._value("llvm.bitcast", (value,), kind)
 
-    def _asm(self, text: str, constraints: str, operands: Sequence[Any], results: Sequence[str]) -> Any:
+    def _asm(self, text: str, constraints: str, operands: Sequence[Value], results: Sequence[str]) -> Operation:
         return _inline(self._builder, self._location, text, constraints, operands, results)
 
-    def _value(self, name: str, operands: Any, kind: str, attributes: dict[str, str] | None = None) -> Any:
+    def _value(
+        self, name: str, operands: Sequence[Value], kind: str, attributes: dict[str, str] | None = None
+    ) -> Value:
         parsed = {key: self._builder.attribute(text) for key, text in (attributes or {}).items()}
         return self._builder.value(name, operands, self._builder.type(kind), self._location, parsed)

@@ -14,6 +14,7 @@ from triptych.atoms.matrix_copies import MATRIX_COPIES
 from triptych.atoms.operations import LOAD_MATRIX, STORE_MATRIX
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.simt import dialect
 
@@ -27,41 +28,41 @@ Attributes = dict[str, Any]
 class Row:
     """What an operation becomes; its operands and results stay, except that several results become a struct."""
 
-    name: str | Callable[[Any], str]
-    attributes: Callable[[Any], Attributes] = lambda _: {}
+    name: str | Callable[[Operation], str]
+    attributes: Callable[[Operation], Attributes] = lambda _: {}
 
 
-def _kind(enumeration: str) -> Callable[[Any], Attributes]:
+def _kind(enumeration: str) -> Callable[[Operation], Attributes]:
     """The attribute `kind` in a word of NVIDIA's; further ones stay."""
 
-    def attributes(operation: Any) -> Attributes:
+    def attributes(operation: Operation) -> Attributes:
         given = {name: operation.attributes[name] for name in operation.attributes}
         return {**given, "kind": f"#nvvm<{enumeration} {given['kind'].value}>"}
 
     return attributes
 
 
-def _always(**texts: str) -> Callable[[Any], Attributes]:
+def _always(**texts: str) -> Callable[[Operation], Attributes]:
     return lambda _: dict(texts)
 
 
-def _clock(operation: Any) -> str:
+def _clock(operation: Operation) -> str:
     return "nvvm.read.ptx.sreg.clock" + ("64" if str(operation.results[0].type) == "i64" else "")
 
 
-def _segments(operation: Any) -> Attributes:
+def _segments(operation: Operation) -> Attributes:
     return {"operandSegmentSizes": f"array<i32: 1, {len(operation.operands) - 1}>"}
 
 
 _CACHES = {"all": "ca", "global": "cg"}
 
 
-def _copied(operation: Any) -> Attributes:
+def _copied(operation: Operation) -> Attributes:
     cache = _CACHES[operation.attributes["cache"].value]
     return {"size": operation.attributes["size"], "modifier": f"#nvvm<load_cache_modifier {cache}>"}
 
 
-def _matrices(operation: Any) -> Attributes:
+def _matrices(operation: Operation) -> Attributes:
     """The words of the instruction."""
     copy = MATRIX_COPIES[operation.attributes["instruction"].value]
     m, n = copy.shape
@@ -96,7 +97,7 @@ ROWS = {
 }
 
 
-def lower_simt(module: Any) -> None:
+def lower_simt(module: Module) -> None:
     """Replace all of them."""
     ir, builder = bindings.mlir(), Builder(module.context)
     bindings.mark_dialect_loaded(_DIALECT)
@@ -105,7 +106,7 @@ def lower_simt(module: Any) -> None:
         _replace(operation, ROWS[operation.name], builder)
 
 
-def _replace(operation: Any, row: Row, builder: Builder) -> None:
+def _replace(operation: Operation, row: Row, builder: Builder) -> None:
     name = row.name if isinstance(row.name, str) else row.name(operation)
     attributes = {
         key: builder.attribute(found) if isinstance(found, str) else found
@@ -122,7 +123,7 @@ def _replace(operation: Any, row: Row, builder: Builder) -> None:
     operation.erase()
 
 
-def _parts(made: Any, results: list[Any], builder: Builder) -> list[Any]:
+def _parts(made: Operation, results: list[Value], builder: Builder) -> list[Value]:
     places = [{"position": builder.attribute(f"array<i64: {i}>")} for i in range(len(results))]
     return [
         builder.value("llvm.extractvalue", (made.result,), result.type, made.location, place)

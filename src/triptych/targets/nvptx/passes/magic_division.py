@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
 from triptych.targets.nvptx.analysis.host_expressions import ARGUMENT, Expression, HostSide
@@ -29,9 +29,9 @@ DIVISIONS = frozenset({"arith.divui", "arith.remui"})
 
 
 # Before anything else has changed the kernel ------------------------------------------------------------------------
-def ask_for_reciprocals(side: HostSide, divisions: Sequence[Any]) -> None:
+def ask_for_reciprocals(side: HostSide, divisions: Sequence[Operation]) -> None:
     """Let the host compute a reciprocal for each divisor that it knows. The divisions stay, and say where it is."""
-    given: dict[Expression, Any] = {}
+    given: dict[Expression, Attribute] = {}
     for operation in divisions:
         if operation.name in DIVISIONS:
             divisor = side.expression(operation.operands[1]) if _NO_SIGN in operation.attributes else None
@@ -50,7 +50,7 @@ def _is_worth_it(divisor: Expression) -> bool:
     return divisor.width == _WIDTH and not divisor.is_constant
 
 
-def _reciprocal(side: HostSide, divisor: Expression, given: dict[Expression, Any]) -> Any:
+def _reciprocal(side: HostSide, divisor: Expression, given: dict[Expression, Attribute]) -> Attribute:
     """Compute it on the host. A divisor of zero is never used, but must have a reciprocal."""
     if divisor not in given:
         one, known = side.constant(1, "i32"), side.compute(divisor)
@@ -67,14 +67,14 @@ def _reciprocal(side: HostSide, divisor: Expression, given: dict[Expression, Any
     return given[divisor]
 
 
-def _divide_downwards(kernel: Any, division: FloorDivision, reciprocal: Any) -> None:
+def _divide_downwards(kernel: Operation, division: FloorDivision, reciprocal: Attribute) -> None:
     """The quotient of n is that of n or ~n, whichever is not negative, and has the sign of n."""
     ir = bindings.mlir()
     builder = Builder(kernel.context)
     builder.insertion = ir.InsertionPoint(division.operation)
     location, kind = division.operation.location, builder.type("i32")
 
-    def emit(name: str, left: Any, right: Any, attributes: dict[str, Any] | None = None) -> Any:
+    def emit(name: str, left: Value, right: Value, attributes: dict[str, Attribute] | None = None) -> Value:
         return builder.value(f"arith.{name}", (left, right), kind, location, attributes)
 
     highest = builder.value("arith.constant", (), kind, location, {"value": builder.integer("i32", _WIDTH - 1)})
@@ -87,14 +87,14 @@ def _divide_downwards(kernel: Any, division: FloorDivision, reciprocal: Any) -> 
 
 
 # When everything is known of the kernel -----------------------------------------------------------------------------
-def magic_division(module: Any) -> None:
+def magic_division(module: Module) -> None:
     """Pass `magic-division`: divisions whose divisor has a reciprocal become multiplications."""
     for kernel in kernels(module):
         arguments = list(kernel.regions[0].blocks[0].arguments)
         replace_each(operations_named(kernel, *DIVISIONS), partial(_multiplied, arguments))
 
 
-def _multiplied(arguments: Sequence[Any], op: Replacement) -> list[Any] | None:
+def _multiplied(arguments: Sequence[Value], op: Replacement) -> list[Value] | None:
     division = op.operation
     if _RECIPROCAL not in division.attributes:
         return None
@@ -102,7 +102,7 @@ def _multiplied(arguments: Sequence[Any], op: Replacement) -> list[Any] | None:
     divisor, multiplier, shift = (arguments[place] for place in places)
     dividend = op.operands[0]
 
-    def emit(name: str, kind: str, *operands: Any) -> Any:
+    def emit(name: str, kind: str, *operands: Value) -> Value:
         return op.value(f"arith.{name}", operands, kind)
 
     twice = emit("addi", "i32", dividend, dividend)

@@ -7,11 +7,12 @@ Addresses of texts are read from constant memory: as numbers in the code they wo
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import callee, operations_named
+from triptych.simt.operations import enclosing, producer
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 CALLS = frozenset({"llvm.call"})
@@ -19,7 +20,7 @@ _FAIL = "__assertfail"
 _CONSTANT_MEMORY = 4
 
 
-def merge_traps(module: Any) -> None:
+def merge_traps(module: Module) -> None:
     """Let every failing check jump to a block at the end of its kernel that makes the call."""
     for function in kernels(module, "llvm.func"):
         calls = [call for call in operations_named(function, *CALLS) if "callee" in call.attributes]
@@ -31,7 +32,7 @@ def merge_traps(module: Any) -> None:
 
 
 # Texts ----------------------------------------------------------------------------------------------------------------
-def _read_addresses(call: Any) -> None:
+def _read_addresses(call: Operation) -> None:
     """Read the arguments that are addresses from constant memory."""
     ir = bindings.mlir()
     builder = Builder(call.context)
@@ -45,19 +46,19 @@ def _read_addresses(call: Any) -> None:
             call.operands[place] = builder.value("llvm.load", (where,), operand.type, call.location)
 
 
-def _text(operand: Any) -> str | None:
+def _text(operand: Value) -> str | None:
     """The name of the text whose address is passed."""
-    address = operand.owner.operation
+    address = producer(operand)
     if address.name != "llvm.getelementptr":
         return None
-    text = address.operands[0].owner.operation
+    text = producer(address.operands[0])
     return str(bindings.mlir().FlatSymbolRefAttr(text.attributes["global_name"]).value)
 
 
-def _address(call: Any, text: str) -> str:
+def _address(call: Operation, text: str) -> str:
     """A variable that holds the address of a text. LLVM must not look into it, so it says that others may set it."""
     ir = bindings.mlir()
-    device = call.parent.parent
+    device = enclosing(enclosing(call))
     name = f"{text}_address"
     body = device.regions[0].blocks[0]
     if all(other.attributes["sym_name"].value != name for other in body.operations):
@@ -71,7 +72,7 @@ def _address(call: Any, text: str) -> str:
 
 
 # The call -------------------------------------------------------------------------------------------------------------
-def _share(function: Any, calls: list[Any]) -> None:
+def _share(function: Operation, calls: list[Operation]) -> None:
     ir = bindings.mlir()
     builder = Builder(function.context)
     own = list(_own(calls))
@@ -95,23 +96,23 @@ def _share(function: Any, calls: list[Any]) -> None:
         failed.erase()
 
 
-def _own(calls: list[Any]) -> Iterator[int]:
+def _own(calls: list[Operation]) -> Iterator[int]:
     """The places of arguments that differ between the calls."""
     for place in range(len(calls[0].operands)):
         if len({_meaning(call.operands[place]) for call in calls}) > 1:
             yield place
 
 
-def _meaning(operand: Any) -> str:
+def _meaning(operand: Value) -> str:
     """The text of the constant, or of the variable that is read."""
-    operation = operand.owner.operation
-    attributes = operation.operands[0].owner.attributes if operation.operands else operation.attributes
+    operation = producer(operand)
+    attributes = producer(operation.operands[0]).attributes if operation.operands else operation.attributes
     return str(attributes["global_name" if operation.operands else "value"])
 
 
-def _again(operand: Any) -> Any:
+def _again(operand: Value) -> Value:
     """The same constant, or the same variable, read where it is needed."""
-    operation = operand.owner.operation
+    operation = producer(operand)
     copies = [_again(source) for source in operation.operands]
     copy = operation.clone()
     for place, source in enumerate(copies):

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 from triptych.ir.expressions import Expression, Place, element_and_lanes, select
+from triptych.ir.handles import Module, Operation
 from triptych.narrow_floats.expansion import expand_narrow_floats
 from triptych.narrow_floats.machine import FloatMachine
 from triptych.narrow_floats.packed_bits import pack, unpack
@@ -51,11 +51,11 @@ _PAIRS = {
 _SATURATING = {"f16": "f2f16.rn.satfinite", "bf16": "f2bf16.rn.satfinite"}
 
 
-def expanding(architecture: Architecture) -> Callable[[Any], None]:
+def expanding(architecture: Architecture) -> Callable[[Module], None]:
     """The pass for one architecture."""
     machine = NvidiaFloats(architecture)
 
-    def expand(module: Any) -> None:
+    def expand(module: Module) -> None:
         expand_narrow_floats(module, machine)
 
     return expand
@@ -69,7 +69,7 @@ class NvidiaFloats(FloatMachine):
     def __init__(self, architecture: Architecture) -> None:
         self._generation = architecture.generation
 
-    def does(self, operation: Any, formats: frozenset[str]) -> bool:
+    def does(self, operation: Operation, formats: frozenset[str]) -> bool:
         if SATURATE in operation.attributes:
             return False
         if operation.name in _FROM_INTEGERS:

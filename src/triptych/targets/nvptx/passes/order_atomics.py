@@ -8,8 +8,8 @@ by itself.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
 from triptych.targets.nvptx.analysis.kernels import kernels
@@ -30,22 +30,22 @@ _UPDATES |= {7: ("max", "s"), 8: ("min", "s"), 9: ("max", "u"), 10: ("min", "u")
 """PTX's names by LLVM's numbers, each with the kind of its type."""
 
 
-def ordering(architecture: Architecture) -> Callable[[Any], None]:
+def ordering(architecture: Architecture) -> Callable[[Module], None]:
     """The pass for one architecture: updates of BFloat16 are instructions since sm_90."""
     elements = _REGISTERS.keys() - (set() if architecture.generation >= _BFLOAT16_SINCE else {"bf16"})
 
-    def rule(op: Replacement) -> list[Any] | None:
+    def rule(op: Replacement) -> list[Value] | None:
         instruction = _instruction(op.operation) if str(op.operation.results[0].type) in elements else ""
         return [_inline(op, instruction)] if instruction else None
 
-    def order_atomics(module: Any) -> None:
+    def order_atomics(module: Module) -> None:
         for kernel in kernels(module):
             replace_each(operations_named(kernel, *UPDATES), rule)
 
     return order_atomics
 
 
-def _instruction(operation: Any) -> str:
+def _instruction(operation: Operation) -> str:
     """The update in PTX; nothing where LLVM does it right."""
     attributes = operation.attributes
     scope = attributes["syncscope"].value if "syncscope" in attributes else ""
@@ -60,7 +60,7 @@ def _instruction(operation: Any) -> str:
     return f"atom.{'.'.join(order)}{space}.{name}.{type_}"
 
 
-def _inline(op: Replacement, instruction: str) -> Any:
+def _inline(op: Replacement, instruction: str) -> Value:
     kind = str(op.operation.results[0].type)
     letter = _REGISTERS[kind]
     attributes = {

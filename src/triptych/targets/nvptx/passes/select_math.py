@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
 from triptych.targets.nvptx.analysis.kernels import kernels
@@ -40,13 +40,13 @@ _APPROXIMATE, _EXACTLY = "#llvm.fastmath<afn>", "#llvm.fastmath<none>"
 _WIDENED = frozenset({"f16", "bf16"})
 
 
-def select_math(module: Any) -> None:
+def select_math(module: Module) -> None:
     """Replace the operations of every kernel."""
     for kernel in kernels(module):
         replace_each(operations_named(kernel, *SELECTED), _selected)
 
 
-def _selected(op: Replacement) -> list[Any] | None:
+def _selected(op: Replacement) -> list[Value] | None:
     name, kind = op.operation.name, str(op.operation.results[0].type)
     if name in _EXACT:
         return [_by_intrinsic(op, _EXACT[name], kind)]
@@ -57,12 +57,12 @@ def _selected(op: Replacement) -> list[Any] | None:
     return None if formula is None else _by_lanes(op, formula, kind)
 
 
-def _may_approximate(operation: Any) -> bool:
+def _may_approximate(operation: Operation) -> bool:
     flags = str(operation.attributes["fastmath"]) if "fastmath" in operation.attributes else ""
     return re.search(r"\b(afn|fast)\b", flags) is not None
 
 
-def _by_intrinsic(op: Replacement, function: str, kind: str) -> Any:
+def _by_intrinsic(op: Replacement, function: str, kind: str) -> Value:
     """The same operands go to an intrinsic, with the liberties that the program allows."""
     vector = _VECTOR.fullmatch(kind)
     suffix = f"v{vector[1]}{vector[2]}" if vector else kind
@@ -71,7 +71,7 @@ def _by_intrinsic(op: Replacement, function: str, kind: str) -> Any:
     return _call(op, f"llvm.{function}.{suffix}", op.operands, kind, flags)
 
 
-def _by_lanes(op: Replacement, formula: _Formula, kind: str) -> list[Any] | None:
+def _by_lanes(op: Replacement, formula: _Formula, kind: str) -> list[Value] | None:
     """A formula over numbers of 32 bits goes to each lane; other types keep the function of libdevice."""
     vector = _VECTOR.fullmatch(kind)
     element = vector[2] if vector else kind
@@ -84,7 +84,7 @@ def _by_lanes(op: Replacement, formula: _Formula, kind: str) -> list[Any] | None
     return [op.value("vector.from_elements", [_lane(op, formula, lane, element) for lane in lanes], kind)]
 
 
-def _lane(op: Replacement, formula: _Formula, lane: Any, element: str) -> Any:
+def _lane(op: Replacement, formula: _Formula, lane: Value, element: str) -> Value:
     if element not in _WIDENED:
         return formula(op, lane)
     wide = op.value("arith.extf", (lane,), "f32")
@@ -92,22 +92,22 @@ def _lane(op: Replacement, formula: _Formula, lane: Any, element: str) -> Any:
 
 
 # what formulas are made of --------------------------------------------------------------------------------------
-def _approximate(op: Replacement, intrinsic: str, operand: Any) -> Any:
+def _approximate(op: Replacement, intrinsic: str, operand: Value) -> Value:
     return _call(op, intrinsic, (operand,), "f32", _APPROXIMATE)
 
 
-def _times(op: Replacement, operand: Any, factor: float) -> Any:
+def _times(op: Replacement, operand: Value, factor: float) -> Value:
     constant = op.value("arith.constant", (), "f32", {"value": op.builder.float("f32", factor)})
     return op.value("arith.mulf", (operand, constant), "f32")
 
 
-def _call(op: Replacement, intrinsic: str, operands: Sequence[Any], result: str, flags: str) -> Any:
+def _call(op: Replacement, intrinsic: str, operands: Sequence[Value], result: str, flags: str) -> Value:
     name, liberties = op.builder.string(intrinsic), op.attribute(flags)
     attributes = op.builder.call(len(operands), intrin=name, fastmathFlags=liberties)
     return op.value("llvm.call_intrinsic", operands, result, attributes)
 
 
-_Formula = Callable[[Replacement, Any], Any]
+_Formula = Callable[[Replacement, Value], Value]
 
 _FORMULAS: dict[str, _Formula] = {
     "math.cos": lambda op, x: _approximate(op, "llvm.cos.f32", x),

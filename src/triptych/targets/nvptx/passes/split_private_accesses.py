@@ -6,8 +6,7 @@ vector of a hundred numbers, into which every single one is then inserted. Its t
 
 from __future__ import annotations
 
-from typing import Any
-
+from triptych.ir.handles import Attribute, Module, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
 from triptych.simt.stack_slots import private_place
@@ -19,13 +18,13 @@ _PRIVATE = "!llvm.ptr"
 _POINTERS = {"llvm.load": 0, "llvm.store": 1}
 
 
-def split_private_accesses(module: Any) -> None:
+def split_private_accesses(module: Module) -> None:
     """Split every vector of more than a register that is loaded from, or stored to, a constant place of an array."""
     accesses = [operation for kernel in kernels(module) for operation in operations_named(kernel, *_POINTERS)]
     replace_each(accesses, _parts)
 
 
-def _parts(op: Replacement) -> list[Any] | None:
+def _parts(op: Replacement) -> list[Value] | None:
     name = op.operation.name
     vector = _vector(op.operands[0] if name == "llvm.store" else op.operation.results[0])
     if vector is None or vector[0] * _BYTES[vector[1]] <= _REGISTER_BYTES:
@@ -34,7 +33,7 @@ def _parts(op: Replacement) -> list[Any] | None:
     return None if private_place(pointer) is None else _Split(op, pointer, *vector).write()
 
 
-def _vector(value: Any) -> tuple[int, str] | None:
+def _vector(value: Value) -> tuple[int, str] | None:
     """How many elements of which type a vector has."""
     shape, _, element = str(value.type).removeprefix("vector<").removesuffix(">").partition("x")
     return (int(shape), element) if shape.isdigit() and element in _BYTES else None
@@ -43,12 +42,12 @@ def _vector(value: Any) -> tuple[int, str] | None:
 class _Split:
     """Builds the parts of one access in front of it."""
 
-    def __init__(self, op: Replacement, pointer: Any, count: int, element: str) -> None:
+    def __init__(self, op: Replacement, pointer: Value, count: int, element: str) -> None:
         self._op, self._pointer = op, pointer
         self._count, self._element = count, element
         self._together = min(count, max(1, _REGISTER_BYTES // _BYTES[element]))
 
-    def write(self) -> list[Any]:
+    def write(self) -> list[Value]:
         """Load the parts and join them, or take the value apart and store them."""
         starts = range(0, self._count, self._together)
         if self._op.operation.name == "llvm.load":
@@ -58,7 +57,7 @@ class _Split:
             self._store(start)
         return []
 
-    def _load(self, start: int) -> list[Any]:
+    def _load(self, start: int) -> list[Value]:
         width = min(self._together, self._count - start)
         part = self._op.value("llvm.load", (self._address(start),), self._type(width), self._memory(start))
         return [part] if width == 1 else [self._op.element(part, i, self._element) for i in range(width)]
@@ -72,7 +71,7 @@ class _Split:
     def _type(self, width: int) -> str:
         return self._element if width == 1 else f"vector<{width}x{self._element}>"
 
-    def _memory(self, start: int) -> dict[str, Any]:
+    def _memory(self, start: int) -> dict[str, Attribute]:
         attributes, builder = self._op.operation.attributes, self._op.builder
         known = attributes["alignment"].value if "alignment" in attributes else 1
         place = start * _BYTES[self._element]
@@ -81,7 +80,7 @@ class _Split:
             "ordering": builder.integer("i64", 0),
         }
 
-    def _address(self, start: int) -> Any:
+    def _address(self, start: int) -> Value:
         if start == 0:
             return self._pointer
         attributes = {

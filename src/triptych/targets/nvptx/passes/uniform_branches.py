@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.simt.operations import constant_of, defining_op
+from triptych.simt.operations import constant_of, defining_op, enclosing, producer
 from triptych.support.warps import WARP
 from triptych.targets.nvptx.analysis.kernels import kernels
 
@@ -29,7 +29,7 @@ _NEGATIONS = re.compile(r"not\.pred\s+(%p\d+), (%p\d+);")
 
 
 # Conditions -----------------------------------------------------------------------------------------------------------
-def mark_uniform_branches(module: Any) -> None:
+def mark_uniform_branches(module: Module) -> None:
     """Pass `mark-uniform-branches`: mark what decides whether whole warps come to instructions of warps."""
     for kernel in kernels(module):
         conditions = {branch.operands[0] for branch in _branches_around(operations_named(kernel, *TOGETHER))}
@@ -39,28 +39,28 @@ def mark_uniform_branches(module: Any) -> None:
                 _mark(condition)
 
 
-def _branches_around(operations: list[Any]) -> set[Any]:
+def _branches_around(operations: list[Operation]) -> set[Operation]:
     """Every `scf.if` that one of the operations is in."""
-    found: set[Any] = set()
+    found: set[Operation] = set()
     for operation in operations:
-        around = operation.parent
+        around = enclosing(operation)
         while around.name != "gpu.func":
             if around.name == "scf.if":
                 found.add(around)
-            around = around.parent
+            around = enclosing(around)
     return found
 
 
-def _same_for_a_warp(kernel: Any) -> Callable[[Any], bool]:
+def _same_for_a_warp(kernel: Operation) -> Callable[[Value], bool]:
     """Whether all lanes of a warp have the same value, as far as arithmetic on numbers of threads tells."""
     in_lines = "known_block_size" in kernel.attributes and _in_lines(
         *bindings.mlir().DenseI32ArrayAttr(kernel.attributes["known_block_size"])
     )
 
-    known: set[Any] = set()
+    known: set[Value] = set()
 
-    def same(value: Any) -> bool:
-        seen: set[Any] = set()
+    def same(value: Value) -> bool:
+        seen: set[Value] = set()
         pending = [value]
         while pending:
             found = pending.pop()
@@ -89,7 +89,7 @@ def _in_lines(x: int, y: int, z: int) -> bool:
     return x % WARP == 0 or (y, z) == (1, 1)
 
 
-def _is_thread(value: Any) -> bool:
+def _is_thread(value: Value) -> bool:
     """Whether it is the number of the thread along x."""
     operation = defining_op(value)
     while operation is not None and operation.name in _CASTS:
@@ -97,14 +97,14 @@ def _is_thread(value: Any) -> bool:
     return operation is not None and operation.name == "gpu.thread_id" and "x" in str(operation.attributes["dimension"])
 
 
-def _multiple_of_warp(division: Any) -> bool:
+def _multiple_of_warp(division: Operation) -> bool:
     number = constant_of(division.operands[1])
     return number is not None and (number if division.name == "arith.divui" else 1 << number) % WARP == 0
 
 
-def _mark(condition: Any) -> None:
+def _mark(condition: Value) -> None:
     ir = bindings.mlir()
-    operation = condition.owner.operation
+    operation = producer(condition)
     builder = Builder(operation.context)
     uses = [(use.owner, use.operand_number) for use in condition.uses]
     builder.insertion = ir.InsertionPoint.after(operation)

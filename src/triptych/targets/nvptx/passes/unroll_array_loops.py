@@ -6,9 +6,8 @@ the array to memory, which is hundreds of times as slow, so this is worth any nu
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
+from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.simt.loop_hints import CARRIED
 from triptych.simt.operations import constant_of, defining_op
@@ -21,7 +20,7 @@ MOST_TURNS = 256
 _WRITTEN_OUT = "#llvm.loop_annotation<unroll = <full = true>>"
 
 
-def unroll_array_loops(module: Any) -> None:
+def unroll_array_loops(module: Module) -> None:
     """Mark the loops around every access whose index is not a constant; a program's own hint is respected."""
     annotation = bindings.mlir().Attribute.parse(_WRITTEN_OUT, context=module.context)
     for kernel in kernels(module):
@@ -32,12 +31,12 @@ def unroll_array_loops(module: Any) -> None:
                         loop.attributes[CARRIED] = annotation
 
 
-def _is_private(pointer: Any) -> bool:
+def _is_private(pointer: Value) -> bool:
     made_by = defining_op(pointer)
     return made_by is not None and made_by.name in ARRAYS
 
 
-def _loops_around(operation: Any) -> list[Any]:
+def _loops_around(operation: Operation) -> list[Operation]:
     found = []
     around = operation.parent
     while around is not None and around.name != "gpu.func":
@@ -46,7 +45,7 @@ def _loops_around(operation: Any) -> list[Any]:
     return found
 
 
-def _turns(loop: Any) -> int:
+def _turns(loop: Operation) -> int:
     """How often it runs; more than any limit when only the run knows."""
     start, stop, step = (constant_of(loop.operands[i]) for i in range(3))
     if start is None or stop is None or not step:

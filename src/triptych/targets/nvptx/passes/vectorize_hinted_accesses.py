@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import operations_named
 from triptych.simt.operations import is_pure, operations
 from triptych.simt.stack_slots import private_place
@@ -34,10 +34,10 @@ _UNORDERED = (None, "constant")
 _VOLATILE = "volatile_"
 
 
-def joining(architecture: Architecture) -> Callable[[Any], None]:
+def joining(architecture: Architecture) -> Callable[[Module], None]:
     """The pass for one architecture."""
 
-    def vectorize_hinted_accesses(module: Any) -> None:
+    def vectorize_hinted_accesses(module: Module) -> None:
         if architecture.generation < _SINCE or not _assembles(architecture):
             return
         for kernel in kernels(module):
@@ -60,18 +60,18 @@ def _assembles(architecture: Architecture) -> bool:
 class _Access:
     """A load or a store, and what it has to share with another."""
 
-    operation: Any
+    operation: Operation
 
     @property
     def loads(self) -> bool:
         return bool(self.operation.name == "llvm.load")
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Value:
         return self.operation.results[0] if self.loads else self.operation.operands[0]
 
     @property
-    def pointer(self) -> Any:
+    def pointer(self) -> Value:
         return self.operation.operands[0 if self.loads else 1]
 
     @property
@@ -80,7 +80,7 @@ class _Access:
         return tuple(str(attributes[name].value) if name in attributes else None for name in _HINTS)
 
     @property
-    def alike(self) -> tuple[Any, ...]:
+    def alike(self) -> tuple[object, ...]:
         """Equal for accesses that one instruction could be."""
         return self.operation.name, str(self.value.type), self.hints
 
@@ -101,7 +101,7 @@ class _Access:
         )
 
 
-def _pairs(kernel: Any, forms: AddressForms) -> Iterator[tuple[_Access, _Access]]:
+def _pairs(kernel: Operation, forms: AddressForms) -> Iterator[tuple[_Access, _Access]]:
     """Accesses that follow one another, in the program and in memory."""
     accesses = operations_named(kernel, *_ACCESSES)
     hinted = [access for access in accesses if any(hint in access.attributes for hint in _HINTS)]
@@ -133,10 +133,10 @@ def _join(first: _Access, second: _Access) -> None:
     builder.insertion = bindings.mlir().InsertionPoint(place.operation)
     attributes = {name: first.operation.attributes[name] for name in first.operation.attributes}
 
-    def cast(value: Any, kind: Any) -> Any:
+    def cast(value: Value, kind: Type) -> Value:
         return value if value.type == kind else builder.value("vector.bitcast", (value,), kind, location)
 
-    def shuffled(left: Any, right: Any, words: range) -> Any:
+    def shuffled(left: Value, right: Value, words: range) -> Value:
         mask = {"mask": builder.attribute(f"array<i64: {', '.join(map(str, words))}>")}
         return builder.value("vector.shuffle", (left, right), builder.type(f"vector<{len(words)}xi32>"), location, mask)
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.support.source import Span
@@ -55,7 +55,7 @@ class Narrow:
 class _Access:
     number: int
     """Its place among all accesses of the kernel."""
-    operation: Any
+    operation: Operation
     what: str
     bits: int
     address: Address
@@ -70,10 +70,10 @@ class _Access:
         return int(attributes[_ASKED].value) if _ASKED in attributes else 0
 
 
-def narrow_accesses(kernel: Any) -> tuple[Narrow, ...]:
+def narrow_accesses(kernel: Operation) -> tuple[Narrow, ...]:
     """The lines of a kernel that move several elements of one tensor with more instructions than they need."""
     everything = list(_accesses(kernel))
-    lines: dict[Any, list[_Access]] = defaultdict(list)
+    lines: dict[object, list[_Access]] = defaultdict(list)
     for access in everything:
         if access.bits < _WIDEST and access.bits.bit_count() == 1:  # no instruction moves three bytes
             lines[access.operation.location.attr, access.what, access.address.memory, access.bits].append(access)
@@ -81,7 +81,7 @@ def narrow_accesses(kernel: Any) -> tuple[Narrow, ...]:
     return tuple(narrow for narrow in found if narrow is not None)
 
 
-def _accesses(kernel: Any) -> Iterator[_Access]:
+def _accesses(kernel: Operation) -> Iterator[_Access]:
     forms, number = AddressForms(), 0
     for operation in operations_named(kernel, "llvm.load", "llvm.store"):
         loads = operation.name == "llvm.load"
@@ -115,7 +115,7 @@ def _narrow(together: Sequence[_Access], everything: Sequence[_Access]) -> Narro
 
 def _runs(together: Sequence[_Access]) -> Iterator[list[_Access]]:
     """Stretches of neighbours, in the order of memory."""
-    alike: dict[Any, list[_Access]] = defaultdict(list)
+    alike: dict[object, list[_Access]] = defaultdict(list)
     for access in together:
         alike[access.address.terms].append(access)
     for accesses in alike.values():

@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
 from triptych.simt.operations import constant_of
 from triptych.support.source import Span
@@ -36,7 +36,7 @@ class Usage:
     """Accesses to global memory that could be wider."""
 
 
-def usages(module: Any, resources: Mapping[str, Resources]) -> dict[str, Usage]:
+def usages(module: Module, resources: Mapping[str, Resources]) -> dict[str, Usage]:
     """The kernels of a traced module by their names."""
     bytes_of = {launch.kernel: constant_of(launch.shared_bytes) for launch in launches(module)}
     found: dict[str, Usage] = {}
@@ -93,7 +93,7 @@ def _occupancies(used: Resources, threads: int | None, shared: int | None) -> di
     return {name: occupancy(used, each, threads, shared) for name, each in ARCHITECTURES.items()}
 
 
-def _threads(kernel: Any) -> int | None:
+def _threads(kernel: Operation) -> int | None:
     if "known_block_size" not in kernel.attributes:
         return None
     return math.prod(map(int, bindings.mlir().DenseI32ArrayAttr(kernel.attributes["known_block_size"])))
