@@ -1,0 +1,80 @@
+"""What `triptych.ir.types` says of a type, for each kind of type that kernels have."""
+
+from __future__ import annotations
+
+import pytest
+
+from triptych.ir import types
+from triptych.ir.builder import Builder
+from triptych.ir.handles import Type
+
+KINDS = {
+    "is_integer": ("i1", "i32", "i128"),
+    "is_index": ("index",),
+    "is_float": ("f64", "bf16", "f8E4M3FN", "f4E2M1FN"),
+    "is_vector": ("vector<4xf32>", "vector<2x!llvm.ptr<1>>"),
+    "is_memref": ("memref<4xf32, 3>",),
+    "is_pointer": ("!llvm.ptr", "!llvm.ptr<3>"),
+    "is_array": ("!llvm.array<3 x i8>",),
+    "is_struct": ("!llvm.struct<(i32, f32)>",),
+}
+
+
+def _type(text: str) -> Type:
+    return Builder().type(text)
+
+
+@pytest.mark.parametrize("predicate", KINDS)
+def test_a_type_is_of_one_kind(predicate: str) -> None:
+    for kind, texts in KINDS.items():
+        for text in texts:
+            assert bool(getattr(types, predicate)(_type(text))) == (kind == predicate), text
+
+
+def test_an_integer_may_be_asked_for_its_width() -> None:
+    assert types.is_integer(_type("i64"), 64)
+    assert not types.is_integer(_type("i64"), 32)
+    assert not types.is_integer(_type("f64"), 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "element", "lanes"),
+    [("vector<4xf32>", "f32", 4), ("vector<2x!llvm.ptr<1>>", "!llvm.ptr<1>", 2), ("i8", "i8", None)],
+)
+def test_elements_and_lanes(text: str, element: str, lanes: int | None) -> None:
+    assert types.element_type(_type(text)) == _type(element)
+    assert types.lanes(_type(text)) == lanes
+
+
+@pytest.mark.parametrize(
+    ("text", "integer", "bits", "size"),
+    [
+        ("i1", 1, 1, 1),
+        ("i8", 8, 8, 1),
+        ("i128", 128, 128, 16),
+        ("bf16", None, 16, 2),
+        ("f4E2M1FN", None, 4, 1),
+        ("vector<4xi16>", None, 64, 8),
+        ("vector<4x!llvm.ptr<3>>", None, None, 32),
+        ("!llvm.ptr", None, None, 8),
+        ("!llvm.array<3 x vector<2xf64>>", None, None, 48),
+    ],
+)
+def test_widths(text: str, integer: int | None, bits: int | None, size: int) -> None:
+    assert types.int_width(_type(text)) == integer
+    assert types.bit_width(_type(text)) == bits
+    assert types.byte_size(_type(text)) == size
+
+
+def test_an_index_has_the_width_of_an_address() -> None:
+    assert types.int_width(_type("index")) == 64
+    assert types.bit_width(_type("index")) is None
+
+
+@pytest.mark.parametrize(("text", "space"), [("!llvm.ptr", 0), ("!llvm.ptr<3>", 3), ("i64", None)])
+def test_memory_space(text: str, space: int | None) -> None:
+    assert types.memory_space(_type(text)) == space
+
+
+def test_text_is_what_mlir_writes() -> None:
+    assert types.type_text(_type("vector<4xf32>")) == "vector<4xf32>"
