@@ -266,20 +266,20 @@ class Walk:
     def _method(self, value: MethodType) -> Token:
         return ("method", self._token(value.__func__), self._inside(".__self__", value.__self__))
 
-    def _builtin_function(self, value: Any) -> Token:
+    def _builtin_function(self, value: BuiltinFunctionType) -> Token:
         owner = getattr(value, "__self__", None)
         module = getattr(value, "__module__", None) or ""
         bound = () if owner is None or isinstance(owner, ModuleType) else (self._inside(".__self__", owner),)
         return ("builtin", self._named(module, value.__qualname__, release(module) or ""), *bound)
 
-    def _descriptor(self, value: Any) -> Token:
+    def _descriptor(self, value: MethodDescriptorType | WrapperDescriptorType) -> Token:
         return ("descriptor", value.__objclass__.__module__, value.__objclass__.__qualname__, value.__name__)
 
     def _property(self, value: property) -> Token:
         parts = (value.fget, value.fset, value.fdel, getattr(value, "__dict__", None))
         return ("property", *map(self._token, parts))
 
-    def _wrapper(self, value: Any) -> Token:
+    def _wrapper(self, value: staticmethod[..., object] | classmethod[Any, ..., object]) -> Token:
         return (type(value).__name__, self._token(value.__func__))
 
     def _cached_property(self, value: cached_property[object]) -> Token:
@@ -327,7 +327,7 @@ class Walk:
         name, content = value._name_ or "", self._token(value._value_)
         return ("enum", self._class(type(value)), name, content, self._attributes(extra))
 
-    def _instance(self, value: Any) -> Token:
+    def _instance(self, value: object) -> Token:
         cls = type(value)
         if hasattr(cls, "__cache_key__"):
             return self._keyed_instance(value)

@@ -72,7 +72,7 @@ class _Composer:
             digits.check_no_carry(right)
         return trusted(shape, stride)
 
-    def _tuple(self, shape: tuple[Shape, ...], stride: Any) -> tuple[Shape, Stride]:
+    def _tuple(self, shape: tuple[Shape, ...], stride: tuple[Any, ...]) -> tuple[Shape, Stride]:
         extents, steps = [], []
         for extent, step in zip(shape, stride, strict=True):
             node = self._tuple(extent, step) if isinstance(extent, tuple) else self._leaf(extent, step)

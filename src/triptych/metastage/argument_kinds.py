@@ -29,7 +29,7 @@ class ArgumentKind(Protocol):
     def leaf(self, path: str, seen: set[str]) -> Leaf:
         """The leaf of an argument of this kind; unknowns that no earlier leaf has are added to `seen`."""
 
-    def passed(self, value: Any) -> Any:
+    def passed(self, value: object) -> Any:
         """What is passed to compiled code for the Python object."""
 
     def build(self, path: str, values: Received, trace: Trace) -> Any:
