@@ -244,6 +244,7 @@ class CompiledFunction:
     __call__ = call_packed
     """Functions over plain numbers have the native entry point in this place."""
 
+    # Any: one result as it is, or a sequence of several; how many says the program.
     def _result(self, returned: Any) -> Any:
         results = self._loaded.compiled.lowered.traced.results
         return self._rebuild(iter(returned) if len(results) > 1 else iter([returned]))

@@ -403,6 +403,7 @@ class PythonHooks:
     def call(self, function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
         return function(*args, **kwargs)
 
+    # Any: whether a container of the program has items is for Python to say; so for those that follow.
     def getitem(self, container: Any, key: object) -> Any:
         return container[key]
 

@@ -357,6 +357,7 @@ class Compiler:
 compile = Compiler()
 
 
+# Any: a decorator of the program's may have hidden the function anywhere.
 def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[Any, ...]]:
     if isinstance(function, MethodType) and isinstance(function.__func__, JitFunction):
         return function.__func__, (function.__self__, *args)

@@ -29,7 +29,7 @@ from types import (
     UnionType,
     WrapperDescriptorType,
 )
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from triptych.fingerprint.buffers import MOST_BYTES, as_buffer, is_settled, settled_digest, size_in_bytes
 from triptych.fingerprint.contents import CURRENT, ENVIRONMENT, STATES, VIEWS, WEAK
@@ -78,6 +78,13 @@ def definition_token(definition: Definition, walk: Walk) -> Token:
 
 class _Unread:
     """Stands for a value that could not be read to its end."""
+
+
+class _HasMapping(Protocol):
+    """The keys, values or items of a dictionary."""
+
+    @property
+    def mapping(self) -> MappingProxyType[Any, Any]: ...
 
 
 class Walk:
@@ -297,9 +304,10 @@ class Walk:
     def _mapping_proxy(self, value: MappingProxyType[object, object]) -> Token:
         return self._once(value, lambda: ("mappingproxy", *self._pairs(value)))
 
-    def _view(self, value: Any) -> Token:
+    def _view(self, value: _HasMapping) -> Token:
         return (type(value).__name__, self._mapping_proxy(value.mapping))
 
+    # Any: its dictionary is private to the standard library.
     def _environment(self, value: Any) -> Token:
         return ("environment", self._dict(value._data))
 
@@ -338,6 +346,7 @@ class Walk:
             return self._large(value)
         return self._own_instance(value) if is_read(cls) else self._foreign_instance(value)
 
+    # Any: `__cache_key__` has been asked of its class.
     def _keyed_instance(self, value: Any) -> Token:
         """Triptych's own methods answer the same for as long as the object lives; a user's may not."""
         cls = type(value)
@@ -384,7 +393,7 @@ class Walk:
         cls = type(value)
         return ("buffer", cls.__module__, cls.__qualname__, *map(self._token, buffer))
 
-    def _large(self, value: Any) -> Token:
+    def _large(self, value: object) -> Token:
         """An array that is too large to be compared at each call."""
         cls = type(value)
         if is_settled(value):

@@ -80,6 +80,7 @@ class _Composer:
             steps.append(node[1])
         return tuple(extents), tuple(steps)
 
+    # Any: congruent with an extent that is no tuple, the stride is none either.
     def _leaf(self, extent: Int, step: Any) -> tuple[Shape, Stride]:
         path, scale = (step.mode, step.scale) if isinstance(step, ScaledBasis) else ((), step)
         digits = self.digits.get(path)

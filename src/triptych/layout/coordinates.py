@@ -90,6 +90,7 @@ def _coordinate_image(coord: Coord, shape: Shape, stride: Stride) -> IntTuple:
     return image
 
 
+# Any: congruent with the shape.
 def _accumulate(coord: Coord, shape: Shape, stride: Any, sums: dict[tuple[int, ...], Int]) -> None:
     if isinstance(shape, tuple):
         parts = coord if isinstance(coord, tuple) else split(0 if coord is None else coord, shape)
@@ -156,6 +157,7 @@ def index_to_coord(index: Coord, shape: Shape) -> Any:
     return tuple(index_to_coord(part, extent) for part, extent in zip(parts, shape, strict=True))
 
 
+# Any: congruent with the shape.
 def hier_coord(index: Int, shape: Shape, stride: Any) -> Any:
     """The coordinate of an index of a compact layout: each leaf divides by its stride and wraps at its extent."""
     if isinstance(shape, tuple):

@@ -95,6 +95,7 @@ def leading_dim(shape: Shape, stride: Stride) -> int | tuple[int, ...] | None:
     return None
 
 
+# Any: congruent with the shape.
 def _leaf_paths(shape: Shape, stride: Any, path: tuple[int, ...]) -> list[tuple[tuple[int, ...], Any, Any]]:
     if not isinstance(shape, tuple):
         return [(path or (0,), shape, stride)]

@@ -49,6 +49,7 @@ CLAIMS: Registry[Claim] = Registry(
 _PROTOCOLS = ("__dlpack__", "__cuda_stream__")
 
 
+# Any: its class is asked.
 def kind_of(value: Any, path: str, caller: Span | None) -> ArgumentKind | None:
     """The kind of a value, if it has one."""
     if hasattr(type(value), "__argument_kind__"):

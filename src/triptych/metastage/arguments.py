@@ -364,6 +364,7 @@ def typed_number(value: object) -> Any:
     return value if cls is None else cls.constant(value.item())
 
 
+# Any: its class is asked for two protocols.
 def argument_parts(value: Any) -> Parts | None:
     """The parts of an aggregate argument: by the argument protocol, or as for any aggregate."""
     if is_jit_argument(value):

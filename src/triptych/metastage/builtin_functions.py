@@ -93,6 +93,7 @@ def _extreme(symbol: str) -> Callable[..., Any]:
     return extreme
 
 
+# Any: at least one of the two is a Numeric, the other may be a Python number.
 def _select(test: Boolean | bool, then: Any, orelse: Any) -> Any:
     """`then if test else orelse` for two numbers without a branch."""
     if not is_dynamic(test):

@@ -65,10 +65,12 @@ def _check_identity(op: str, left: object, right: object) -> None:
             )
 
 
-def _check_types(op: str, left: Any, right: Any) -> None:
+def _check_types(op: str, left: object, right: object) -> None:
     for one, other in ((left, right), (right, left)):
-        if isinstance(one, type) and issubclass(one, Numeric) and any(other is kind for kind in PYTHON_TYPES):
-            raise _python_type(f"`{op}` between types", one.__name__, other.__name__)
+        if isinstance(one, type) and issubclass(one, Numeric):
+            for kind in PYTHON_TYPES:
+                if other is kind:
+                    raise _python_type(f"`{op}` between types", one.__name__, kind.__name__)
 
 
 def check_isinstance(value: object, classes: type | tuple[type, ...]) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from triptych.metastage.opaque_calls import check_advance
@@ -17,7 +17,7 @@ class TracesCalls(Protocol):
 
     trace: Trace
 
-    def call(self, function: Any, /, *args: object, **kwargs: object) -> Any: ...
+    def call(self, function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any: ...
 
 
 def items_of(hooks: TracesCalls, iterable: object) -> Any:

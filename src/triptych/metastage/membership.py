@@ -41,6 +41,7 @@ class Membership:
         self._trace = trace
         self._hooks = hooks
 
+    # Any: told apart by its exact class; so in `_items` and `_is_plain`.
     def contains(self, container: Any, item: object) -> Any:
         """`item in container`: a bool where it is known now, else a Boolean."""
         kind = type(container)

@@ -82,6 +82,7 @@ def _makes_plain_object(function: object) -> bool:
     return hasattr(function, "__dataclass_fields__") and not hasattr(function, "__post_init__")
 
 
+# Any: told apart by its exact class.
 def _is_inert(value: Any) -> bool:
     kind = type(value)
     if is_settled(kind) or isinstance(value, type | FunctionType):

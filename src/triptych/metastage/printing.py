@@ -131,6 +131,7 @@ def _info(value: object) -> TypeInfo | None:
     return TYPES[PYTHON_NUMBERS[type(value)]] if type(value) in PYTHON_NUMBERS else None
 
 
+# Any: the number that `info` was read from.
 def _argument(kind: str, value: Any, info: TypeInfo, values: list[Any], trace: Trace) -> str:
     """Pass a number as C passes variadic ones: floats as double, integers as long long."""
     if info.kind == "float":

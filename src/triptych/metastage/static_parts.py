@@ -31,6 +31,7 @@ def identity(value: object) -> Any:
     return id(value) if found is None else found
 
 
+# Any: told apart by its exact class; so in all of this file.
 def _constant(value: Any) -> tuple[Any, ...] | None:
     """A constant by its value; exact types, because a subclass may carry more than the value it inherits."""
     kind = type(value)

@@ -325,6 +325,7 @@ class TracingHooks(PythonHooks):
         return key
 
     # calls and items --------------------------------------------------------------------------------------------
+    # Any: told apart by its exact class.
     def call(self, function: Any, /, *args: object, **kwargs: object) -> Any:
         if type(function) in C_CALLABLES and not kwargs:
             method, operands = inherited_method(function, args)
@@ -334,6 +335,7 @@ class TracingHooks(PythonHooks):
                 return self._select(method, *operands)
         return self.inlining.call(function, args, kwargs)
 
+    # Any: whether a container has items its class has been asked; so in `setitem` and `delitem`.
     def getitem(self, container: Any, key: object) -> Any:
         method = special_method(type(container), "__getitem__")
         if isinstance(method, FunctionType):

@@ -101,6 +101,7 @@ def _same(before: object, now: object) -> bool:
     return type(before) is type(now) and type(before) in SETTLED and bool(before == now)
 
 
+# Any: each reader knows its class.
 def _state(value: Any) -> tuple[Any, Iterable[Any]]:
     """What can change of an object, as a tuple of objects and plain values; and the objects that it leads to."""
     for kind, read in _READERS:

@@ -72,6 +72,7 @@ def check_untraced(value: object) -> None:
         )
 
 
+# Any: torch as a module, which has no types here; so in `_recording`.
 def _stands_for_others(torch: Any, tensor: object) -> str | None:
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         batched = torch._C._functorch.is_batchedtensor(tensor)
