@@ -216,7 +216,7 @@ class CompiledFunction:
     """The same with what follows from it: how many blocks fit, and which accesses to memory could be wider."""
 
     @opaque
-    def call_packed(self, *args: Any, **keywords: Any) -> Any:
+    def call_packed(self, *args: object, **keywords: object) -> Any:
         """Flatten aggregates to numbers, call, rebuild the result. Keywords of the target, `stream`, are passed on."""
         try:
             values = self._flattened(args, keywords)
@@ -244,6 +244,7 @@ class CompiledFunction:
     __call__ = call_packed
     """Functions over plain numbers have the native entry point in this place."""
 
+    # Any: one result as it is, or a sequence of several; how many says the program.
     def _result(self, returned: Any) -> Any:
         results = self._loaded.compiled.lowered.traced.results
         return self._rebuild(iter(returned) if len(results) > 1 else iter([returned]))
@@ -283,7 +284,7 @@ def _taking_streams(direct: Callable[..., Any], shapes: Mapping[str, Shape]) -> 
     """Streams cross as their handles."""
     streams = [i for i, shape in enumerate(shapes.values()) if shape.kind is STREAM]
 
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> Any:
         values = list(args)
         for i in streams:
             values[i] = stream_handle(values[i])
@@ -293,7 +294,7 @@ def _taking_streams(direct: Callable[..., Any], shapes: Mapping[str, Shape]) -> 
 
 
 def _rebuilding(direct: Callable[..., Any], result: Callable[[Any], Any]) -> Callable[..., Any]:
-    def call(*args: Any) -> Any:
+    def call(*args: object) -> Any:
         returned = direct(*args)
         return returned if returned is NotImplemented else result(returned)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from types import MappingProxyType
 from typing import Any, Final, NoReturn, Protocol
 
@@ -54,7 +55,7 @@ class Place(str):
     attribute: str
     owner: Any
 
-    def __new__(cls, variable: str, attribute: str, owner: Any = None) -> Place:
+    def __new__(cls, variable: str, attribute: str, owner: object = None) -> Place:
         place = super().__new__(cls, f"{variable}.{attribute}")
         place.attribute, place.owner = attribute, owner
         return place
@@ -156,10 +157,12 @@ class Hooks(Protocol):
     slice: type[slice]
 
     # control flow -----------------------------------------------------------------------------------------------
-    def if_(self, test: Any, then: Thunk, orelse: Thunk, names: Names = (), get: Get = ..., set: Set = ...) -> None: ...
+    def if_(
+        self, test: object, then: Thunk, orelse: Thunk, names: Names = (), get: Get = ..., set: Set = ...
+    ) -> None: ...
     def for_(
         self,
-        iterable: Any,
+        iterable: object,
         body: Callable[[Any], None],
         exits: Names,
         names: Names = (),
@@ -181,25 +184,25 @@ class Hooks(Protocol):
     def left(self, flags: tuple[Any, ...]) -> tuple[Any, ...]:
         """The exit flags at a point that no path reaches without having taken one of them."""
 
-    def result(self, value: Any) -> Any:
+    def result(self, value: object) -> Any:
         """The value of a function that returned early on some path."""
 
     def raising(self) -> None:
         """Called just before a `raise` statement runs."""
 
-    def assert_(self, test: Any, message: Thunk | None = None) -> None: ...
-    def match_subject(self, subject: Any) -> Any: ...
+    def assert_(self, test: object, message: Thunk | None = None) -> None: ...
+    def match_subject(self, subject: object) -> Any: ...
 
     # expressions ------------------------------------------------------------------------------------------------
     def choose(
-        self, test: Any, then: Thunk, orelse: Thunk, names: Names = (), get: Get = ..., set: Set = ...
+        self, test: object, then: Thunk, orelse: Thunk, names: Names = (), get: Get = ..., set: Set = ...
     ) -> Any: ...
     def and_(self, operands: tuple[Thunk, ...], names: Names = (), get: Get = ..., set: Set = ...) -> Any: ...
     def or_(self, operands: tuple[Thunk, ...], names: Names = (), get: Get = ..., set: Set = ...) -> Any: ...
-    def not_(self, operand: Any) -> Any: ...
+    def not_(self, operand: object) -> Any: ...
     def compare(
         self,
-        left: Any,
+        left: object,
         ops: tuple[str, ...],
         operands: tuple[Thunk, ...],
         names: Names = (),
@@ -208,44 +211,44 @@ class Hooks(Protocol):
     ) -> Any:
         """A chained comparison; operands after the first are evaluated lazily."""
 
-    def operate(self, op: str, left: Any, right: Any) -> Any:
+    def operate(self, op: str, left: object, right: object) -> Any:
         """`left op right`, a single comparison included."""
 
-    def unary(self, op: str, operand: Any) -> Any: ...
-    def formatted(self, value: Any, conversion: str = "", spec: str = "") -> str:
+    def unary(self, op: str, operand: object) -> Any: ...
+    def formatted(self, value: object, conversion: str = "", spec: str = "") -> str:
         """The text of a value in an f-string; the conversion is `s`, `r`, `a` or empty."""
 
-    def hashed(self, key: Any) -> Any:
+    def hashed(self, key: object) -> Any:
         """A key of a dictionary or an item of a set, which Python is about to hash."""
 
-    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any: ...
-    def getitem(self, container: Any, key: Any) -> Any: ...
-    def attribute(self, owner: Any, name: str) -> Any:
+    def call(self, function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any: ...
+    def getitem(self, container: object, key: object) -> Any: ...
+    def attribute(self, owner: object, name: str) -> Any:
         """`owner.name`, read."""
 
-    def iterate(self, iterable: Any) -> Any:
+    def iterate(self, iterable: object) -> Any:
         """What a comprehension, an unpacking or a `*` iterates over."""
 
-    def context(self, manager: Any) -> Any:
+    def context(self, manager: AbstractContextManager[object]) -> Any:
         """What a `with` statement enters and leaves."""
 
-    def fresh(self, container: Any) -> Any:
+    def fresh(self, container: object) -> Any:
         """A list, dict, set or generator that the function has just made, and so may change."""
 
     # variables and mutation -------------------------------------------------------------------------------------
-    def load(self, value: Any, name: str) -> Any:
+    def load(self, value: object, name: str) -> Any:
         """Read a variable that some path leaves unassigned."""
 
-    def known(self, value: Any) -> Any:
+    def known(self, value: object) -> Any:
         """Read a variable that every path to this point has assigned, although some construct saw it undefined."""
 
-    def annotate(self, value: Any, annotation: Thunk, name: str) -> Any: ...
-    def augment(self, op: str, target: Any, value: Any) -> Any: ...
-    def setitem(self, container: Any, key: Any, value: Any) -> None: ...
-    def delitem(self, container: Any, key: Any) -> None: ...
-    def setattr(self, target: Any, name: str, value: Any) -> None: ...
-    def delattr(self, target: Any, name: str) -> None: ...
-    def place(self, owner: Any, attribute: str, name: str) -> Place:
+    def annotate(self, value: object, annotation: Thunk, name: str) -> Any: ...
+    def augment(self, op: str, target: object, value: object) -> Any: ...
+    def setitem(self, container: object, key: object, value: object) -> None: ...
+    def delitem(self, container: object, key: object) -> None: ...
+    def setattr(self, target: object, name: str, value: object) -> None: ...
+    def delattr(self, target: object, name: str) -> None: ...
+    def place(self, owner: object, attribute: str, name: str) -> Place:
         """The attribute of the variable `name`, which the construct that follows assigns, as a variable itself."""
 
 
@@ -258,7 +261,7 @@ class PythonHooks:
 
     def if_(
         self,
-        test: Any,
+        test: object,
         then: Thunk,
         orelse: Thunk,
         names: Names = (),
@@ -313,24 +316,24 @@ class PythonHooks:
     def left(self, flags: tuple[Any, ...]) -> tuple[Any, ...]:
         return flags
 
-    def result(self, value: Any) -> Any:
+    def result(self, value: object) -> Any:
         return value
 
     def raising(self) -> None:
         """CPython raises; nothing to do before."""
 
-    def assert_(self, test: Any, message: Thunk | None = None) -> None:
+    def assert_(self, test: object, message: Thunk | None = None) -> None:
         if message is None:
             assert test
         else:
             assert test, message()
 
-    def match_subject(self, subject: Any) -> Any:
+    def match_subject(self, subject: object) -> Any:
         return subject
 
     def choose(
         self,
-        test: Any,
+        test: object,
         then: Thunk,
         orelse: Thunk,
         names: Names = (),
@@ -365,12 +368,12 @@ class PythonHooks:
                 break
         return value
 
-    def not_(self, operand: Any) -> Any:
+    def not_(self, operand: object) -> Any:
         return not operand
 
     def compare(
         self,
-        left: Any,
+        left: object,
         ops: tuple[str, ...],
         operands: tuple[Thunk, ...],
         names: Names = (),
@@ -385,63 +388,64 @@ class PythonHooks:
             left = right
         return outcome
 
-    def operate(self, op: str, left: Any, right: Any) -> Any:
+    def operate(self, op: str, left: object, right: object) -> Any:
         return OPERATORS[op](left, right)
 
-    def unary(self, op: str, operand: Any) -> Any:
+    def unary(self, op: str, operand: object) -> Any:
         return UNARY[op](operand)
 
-    def formatted(self, value: Any, conversion: str = "", spec: str = "") -> str:
+    def formatted(self, value: object, conversion: str = "", spec: str = "") -> str:
         return format(CONVERSIONS[conversion](value) if conversion else value, spec)
 
-    def hashed(self, key: Any) -> Any:
+    def hashed(self, key: object) -> Any:
         return key
 
-    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    def call(self, function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
         return function(*args, **kwargs)
 
-    def getitem(self, container: Any, key: Any) -> Any:
+    # Any: whether a container of the program has items is for Python to say; so for those that follow.
+    def getitem(self, container: Any, key: object) -> Any:
         return container[key]
 
-    def attribute(self, owner: Any, name: str) -> Any:
+    def attribute(self, owner: object, name: str) -> Any:
         return getattr(owner, name)
 
-    def iterate(self, iterable: Any) -> Any:
+    def iterate(self, iterable: object) -> Any:
         return iterable
 
-    def context(self, manager: Any) -> Any:
+    def context(self, manager: AbstractContextManager[object]) -> Any:
         return manager
 
-    def fresh(self, container: Any) -> Any:
+    def fresh(self, container: object) -> Any:
         return container
 
-    def load(self, value: Any, name: str) -> Any:
+    def load(self, value: object, name: str) -> Any:
         if value is UNDEFINED:
             raise UnboundLocalError(f"cannot access local variable {name!r} where it is not associated with a value")
         return value
 
-    def known(self, value: Any) -> Any:
+    def known(self, value: object) -> Any:
         return value
 
-    def annotate(self, value: Any, annotation: Thunk, name: str) -> Any:
+    def annotate(self, value: object, annotation: Thunk, name: str) -> Any:
         return value
 
-    def augment(self, op: str, target: Any, value: Any) -> Any:
+    def augment(self, op: str, target: object, value: object) -> Any:
         return AUGMENTED[op](target, value)
 
-    def setitem(self, container: Any, key: Any, value: Any) -> None:
+    def setitem(self, container: Any, key: object, value: object) -> None:
         container[key] = value
 
-    def delitem(self, container: Any, key: Any) -> None:
+    def delitem(self, container: Any, key: object) -> None:
         del container[key]
 
-    def setattr(self, target: Any, name: str, value: Any) -> None:
+    def setattr(self, target: object, name: str, value: object) -> None:
         setattr(target, name, value)
 
-    def delattr(self, target: Any, name: str) -> None:
+    def delattr(self, target: object, name: str) -> None:
         delattr(target, name)
 
-    def place(self, owner: Any, attribute: str, name: str) -> Place:
+    def place(self, owner: object, attribute: str, name: str) -> Place:
         return Place(name, attribute)
 
 

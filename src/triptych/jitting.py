@@ -62,7 +62,7 @@ class JitFunction:
     __wrapped__: Callable[..., Any]
     """The function as it was written."""
 
-    def __new__(cls, *_: Any) -> Self:
+    def __new__(cls, *_: object) -> Self:
         return object.__new__(type(cls.__name__, (cls,), {"__module__": cls.__module__}))
 
     def __init__(self, function: FunctionType, language: DSL, preprocessor: bool, options: dict[str, Any]) -> None:
@@ -86,7 +86,7 @@ class JitFunction:
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
     @overload
     def __get__(self, instance: object, owner: type | None = None) -> Callable[..., Any]: ...
-    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> Any:
@@ -100,7 +100,7 @@ class JitFunction:
         return f"<{type(self).__name__} {self.function.__module__}.{self.function.__qualname__}>"
 
     @opaque
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         try:
             tell_torch()
             return self._run(args, kwargs, caller())
@@ -114,7 +114,7 @@ class JitFunction:
             return inline_call(trace, self.function, self._parameters_now(), args, kwargs)
 
     @opaque
-    def compile(self, *args: Any, **kwargs: Any) -> CompiledFunction:
+    def compile(self, *args: object, **kwargs: object) -> CompiledFunction:
         """Compile for these arguments without running; the result takes only the dynamic ones."""
         try:
             called_from = caller()
@@ -127,7 +127,7 @@ class JitFunction:
         """Let the function's name in generated code begin with `prefix`, from the next compilation on."""
         self._name_prefix = prefix
 
-    def explain_key(self, *args: Any, **kwargs: Any) -> Key:
+    def explain_key(self, *args: object, **kwargs: object) -> Key:
         """Everything that decides what would be compiled for these arguments; print it."""
         try:
             called_from = caller()
@@ -259,12 +259,12 @@ class KernelFunction(JitFunction):
 
     if TYPE_CHECKING:
 
-        def __call__(self, *args: Any, **kwargs: Any) -> KernelLaunch: ...
+        def __call__(self, *args: object, **kwargs: object) -> KernelLaunch: ...
         @overload
         def __get__(self, instance: None, owner: type | None = None) -> Self: ...
         @overload
         def __get__(self, instance: object, owner: type | None = None) -> Callable[..., KernelLaunch]: ...
-        def __get__(self, instance: Any, owner: type | None = None) -> Any: ...
+        def __get__(self, instance: object, owner: type | None = None) -> Any: ...
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
         trace = active()
@@ -278,7 +278,7 @@ class KernelFunction(JitFunction):
             instead=f"a `@jit` function that does `{self.function.__name__}(...).launch(grid=..., block=...)`",
         )
 
-    def __getitem__(self, shape: Any) -> Any:
+    def __getitem__(self, shape: object) -> Any:
         """The brackets that launch a kernel in other languages."""
         try:
             raise self._launched_otherwise(f"`{self.function.__name__}[...]`")
@@ -286,7 +286,7 @@ class KernelFunction(JitFunction):
             for_user(error)
             raise
 
-    def launch(self, *args: Any, **kwargs: Any) -> Any:
+    def launch(self, *args: object, **kwargs: object) -> Any:
         """A launch is a method of the call, which has the arguments."""
         try:
             raise self._launched_otherwise(f"`{self.function.__name__}.launch(...)`")
@@ -318,7 +318,7 @@ class Compiler:
     def __repr__(self) -> str:
         return "compile" + (f"[{', '.join(map(repr, self._flags))}]" if self._flags else "")
 
-    def __getitem__(self, flags: Any) -> Compiler:
+    def __getitem__(self, flags: object) -> Compiler:
         """With options as objects, one or several: `compile[OptLevel(1), KeepPTX]`."""
         try:
             return Compiler((*self._flags, *flags_of(flags)))
@@ -331,11 +331,11 @@ class Compiler:
         self,
         function: Callable[..., Any],
         /,
-        *args: Any,
+        *args: object,
         target: str = "",
         opt_level: int | None = None,
         options: str = "",
-        **kwargs: Any,
+        **kwargs: object,
     ) -> CompiledFunction:
         """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function.
 
@@ -357,6 +357,7 @@ class Compiler:
 compile = Compiler()
 
 
+# Any: a decorator of the program's may have hidden the function anywhere.
 def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[Any, ...]]:
     if isinstance(function, MethodType) and isinstance(function.__func__, JitFunction):
         return function.__func__, (function.__self__, *args)
@@ -376,9 +377,9 @@ def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[A
 def jit(function: Callable[..., Any], /) -> JitFunction: ...
 @overload
 def jit(
-    *, language: DSL = ..., preprocessor: bool = ..., **options: Any
+    *, language: DSL = ..., preprocessor: bool = ..., **options: object
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
-def jit(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
+def jit(function: object = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: object) -> Any:
     """Decorator: compile a host function when it is called, once for each specialization.
 
     `@jit`, or with options `@jit(target="cpu", opt_level=2)`, which are those of `compile`. `preprocessor=False`
@@ -397,9 +398,9 @@ def jit(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = T
 def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
 @overload
 def kernel(
-    *, language: DSL = ..., preprocessor: bool = ..., **options: Any
+    *, language: DSL = ..., preprocessor: bool = ..., **options: object
 ) -> Callable[[Callable[..., Any]], KernelFunction]: ...
-def kernel(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: Any) -> Any:
+def kernel(function: object = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: object) -> Any:
     """Decorator: a device function, which a `@jit` function launches: `k(args).launch(grid=..., block=...)`.
 
     It says what one thread of the grid does. Options are those of `jit`. `contract=False` rounds every
@@ -412,7 +413,9 @@ def kernel(function: Any = None, /, *, language: DSL = BASE, preprocessor: bool 
         raise
 
 
-def _decorate(cls: type[JitFunction], function: Any, language: DSL, preprocessor: bool, options: dict[str, Any]) -> Any:
+def _decorate(
+    cls: type[JitFunction], function: object, language: DSL, preprocessor: bool, options: dict[str, Any]
+) -> Any:
     decorator = jit if cls is JitFunction else kernel
     CompileOptions.of({k: v for k, v in options.items() if k != "target"})
     if "target" in options:
@@ -433,7 +436,7 @@ def _place(specialization: Specialization, options: CompileOptions, target: Targ
     return static, specialization.signature(), options, target.name, config().debug
 
 
-def _cannot_decorate(decorator: str, found: Any) -> DecorationError:
+def _cannot_decorate(decorator: str, found: object) -> DecorationError:
     kind = type(found).__name__
     if isinstance(found, JitFunction):
         instead = f"one decorator: `@kernel` if it is launched, else `@jit`; {found.function.__name__} has one already"

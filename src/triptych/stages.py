@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from triptych.support.dlpack import CPU_DEVICES
@@ -35,7 +35,7 @@ class Rewritten:
     code: CodeType
     unparse: Callable[[], str]
     """Makes the text when someone looks: making it always would cost a quarter of the time of rewriting."""
-    bind: Callable[[object], Callable[..., Any]]
+    bind: Callable[[object], FunctionType]
     """`bind(hooks)` makes a runnable function of the rewritten code."""
 
     @property

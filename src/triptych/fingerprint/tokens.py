@@ -29,7 +29,7 @@ from types import (
     UnionType,
     WrapperDescriptorType,
 )
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from triptych.fingerprint.buffers import MOST_BYTES, as_buffer, is_settled, settled_digest, size_in_bytes
 from triptych.fingerprint.contents import CURRENT, ENVIRONMENT, STATES, VIEWS, WEAK
@@ -78,6 +78,13 @@ def definition_token(definition: Definition, walk: Walk) -> Token:
 
 class _Unread:
     """Stands for a value that could not be read to its end."""
+
+
+class _HasMapping(Protocol):
+    """The keys, values or items of a dictionary."""
+
+    @property
+    def mapping(self) -> MappingProxyType[Any, Any]: ...
 
 
 class Walk:
@@ -266,20 +273,20 @@ class Walk:
     def _method(self, value: MethodType) -> Token:
         return ("method", self._token(value.__func__), self._inside(".__self__", value.__self__))
 
-    def _builtin_function(self, value: Any) -> Token:
+    def _builtin_function(self, value: BuiltinFunctionType) -> Token:
         owner = getattr(value, "__self__", None)
         module = getattr(value, "__module__", None) or ""
         bound = () if owner is None or isinstance(owner, ModuleType) else (self._inside(".__self__", owner),)
         return ("builtin", self._named(module, value.__qualname__, release(module) or ""), *bound)
 
-    def _descriptor(self, value: Any) -> Token:
+    def _descriptor(self, value: MethodDescriptorType | WrapperDescriptorType) -> Token:
         return ("descriptor", value.__objclass__.__module__, value.__objclass__.__qualname__, value.__name__)
 
     def _property(self, value: property) -> Token:
         parts = (value.fget, value.fset, value.fdel, getattr(value, "__dict__", None))
         return ("property", *map(self._token, parts))
 
-    def _wrapper(self, value: Any) -> Token:
+    def _wrapper(self, value: staticmethod[..., object] | classmethod[Any, ..., object]) -> Token:
         return (type(value).__name__, self._token(value.__func__))
 
     def _cached_property(self, value: cached_property[object]) -> Token:
@@ -297,9 +304,10 @@ class Walk:
     def _mapping_proxy(self, value: MappingProxyType[object, object]) -> Token:
         return self._once(value, lambda: ("mappingproxy", *self._pairs(value)))
 
-    def _view(self, value: Any) -> Token:
+    def _view(self, value: _HasMapping) -> Token:
         return (type(value).__name__, self._mapping_proxy(value.mapping))
 
+    # Any: its dictionary is private to the standard library.
     def _environment(self, value: Any) -> Token:
         return ("environment", self._dict(value._data))
 
@@ -327,7 +335,7 @@ class Walk:
         name, content = value._name_ or "", self._token(value._value_)
         return ("enum", self._class(type(value)), name, content, self._attributes(extra))
 
-    def _instance(self, value: Any) -> Token:
+    def _instance(self, value: object) -> Token:
         cls = type(value)
         if hasattr(cls, "__cache_key__"):
             return self._keyed_instance(value)
@@ -338,6 +346,7 @@ class Walk:
             return self._large(value)
         return self._own_instance(value) if is_read(cls) else self._foreign_instance(value)
 
+    # Any: `__cache_key__` has been asked of its class.
     def _keyed_instance(self, value: Any) -> Token:
         """Triptych's own methods answer the same for as long as the object lives; a user's may not."""
         cls = type(value)
@@ -384,7 +393,7 @@ class Walk:
         cls = type(value)
         return ("buffer", cls.__module__, cls.__qualname__, *map(self._token, buffer))
 
-    def _large(self, value: Any) -> Token:
+    def _large(self, value: object) -> Token:
         """An array that is too large to be compared at each call."""
         cls = type(value)
         if is_settled(value):

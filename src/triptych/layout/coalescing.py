@@ -44,6 +44,7 @@ def leaf_pairs(layout: Layout) -> list[Leaf]:
     return pairs
 
 
+# The stride of a layout nests as its shape does: what one is says what the other is, which no type can say.
 def _collect(shape: Any, stride: Any, pairs: list[Leaf]) -> None:
     if isinstance(shape, tuple):
         for extent, step in zip(shape, stride, strict=True):

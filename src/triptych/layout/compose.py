@@ -72,7 +72,7 @@ class _Composer:
             digits.check_no_carry(right)
         return trusted(shape, stride)
 
-    def _tuple(self, shape: tuple[Shape, ...], stride: Any) -> tuple[Shape, Stride]:
+    def _tuple(self, shape: tuple[Shape, ...], stride: tuple[Any, ...]) -> tuple[Shape, Stride]:
         extents, steps = [], []
         for extent, step in zip(shape, stride, strict=True):
             node = self._tuple(extent, step) if isinstance(extent, tuple) else self._leaf(extent, step)
@@ -80,6 +80,7 @@ class _Composer:
             steps.append(node[1])
         return tuple(extents), tuple(steps)
 
+    # Any: congruent with an extent that is no tuple, the stride is none either.
     def _leaf(self, extent: Int, step: Any) -> tuple[Shape, Stride]:
         path, scale = (step.mode, step.scale) if isinstance(step, ScaledBasis) else ((), step)
         digits = self.digits.get(path)

@@ -104,7 +104,7 @@ class ComposedLayout:
 
 
 AnyLayout: TypeAlias = Layout | ComposedLayout
-L = TypeVar("L", Layout, ComposedLayout)
+L = TypeVar("L", Layout, ComposedLayout, Layout | ComposedLayout)
 
 
 def make_composed_layout(inner: Inner, offset: IntTuple, outer: Layout) -> ComposedLayout:

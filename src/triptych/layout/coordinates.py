@@ -14,7 +14,7 @@ from triptych.layout.integers import Int
 from triptych.layout.tuples import Coord, IntTuple, Shape, Stride, leaves, product, tuple_text
 
 
-def has_underscore(coord: Coord) -> bool:
+def has_underscore(coord: object) -> bool:
     """Whether a coordinate leaves some mode whole."""
     return any(leaf is None for leaf in leaves(coord))
 
@@ -34,6 +34,7 @@ def has_basis(stride: Stride) -> bool:
     return False
 
 
+# The stride of a layout nests as its shape does: what the shape is says what the stride is, which no type can say.
 def _index(coord: Coord, shape: Shape, stride: Any) -> Int:
     if coord is None:
         return 0
@@ -52,7 +53,7 @@ def _index(coord: Coord, shape: Shape, stride: Any) -> Int:
     return _linear(coord, shape, stride)
 
 
-def _linear(index: Int, shape: tuple[IntTuple, ...], stride: Any) -> Int:
+def _linear(index: Int, shape: tuple[IntTuple, ...], stride: tuple[Any, ...]) -> Int:
     """One integer for a whole tuple: the digits are peeled off from the left, the last one keeps the rest."""
     if not shape:
         return 0
@@ -89,6 +90,7 @@ def _coordinate_image(coord: Coord, shape: Shape, stride: Stride) -> IntTuple:
     return image
 
 
+# Any: congruent with the shape.
 def _accumulate(coord: Coord, shape: Shape, stride: Any, sums: dict[tuple[int, ...], Int]) -> None:
     if isinstance(shape, tuple):
         parts = coord if isinstance(coord, tuple) else split(0 if coord is None else coord, shape)
@@ -131,14 +133,14 @@ def _profile(paths: list[tuple[int, ...]]) -> Any:
     return tuple(_profile(inner) if inner else None for inner in below)
 
 
-def paths_of(profile: Any) -> list[tuple[int, ...]]:
+def paths_of(profile: object) -> list[tuple[int, ...]]:
     """The path of every leaf of a profile."""
     if not isinstance(profile, tuple):
         return [()]
     return [(step, *path) for step, inner in enumerate(profile) for path in paths_of(inner)]
 
 
-def fill(profile: Any, values: dict[tuple[int, ...], Any], path: tuple[int, ...] = ()) -> Any:
+def fill(profile: object, values: dict[tuple[int, ...], Any], path: tuple[int, ...] = ()) -> Any:
     """A profile with the values of its leaves put in."""
     if not isinstance(profile, tuple):
         return values[path]
@@ -155,6 +157,7 @@ def index_to_coord(index: Coord, shape: Shape) -> Any:
     return tuple(index_to_coord(part, extent) for part, extent in zip(parts, shape, strict=True))
 
 
+# Any: congruent with the shape.
 def hier_coord(index: Int, shape: Shape, stride: Any) -> Any:
     """The coordinate of an index of a compact layout: each leaf divides by its stride and wraps at its extent."""
     if isinstance(shape, tuple):

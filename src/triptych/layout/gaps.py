@@ -140,7 +140,7 @@ def _by_stride(pairs: list[Leaf]) -> list[tuple[Int, Int]]:
     return [(extent, step) for step, extent in static] + dynamic
 
 
-def _widened(profile: Any, cotarget: IntTuple) -> Any:
+def _widened(profile: object, cotarget: IntTuple) -> Any:
     """The coordinates to fill include the modes of the cotarget that the layout never moves along."""
     if not isinstance(profile, tuple):
         return None
@@ -151,8 +151,8 @@ def _widened(profile: Any, cotarget: IntTuple) -> Any:
     return kept + (None,) * (len(extents) - len(profile))
 
 
-def _nested(profile: Any, parts: dict[tuple[int, ...], Layout]) -> Layout:
-    def join(value: Any) -> Layout:
+def _nested(profile: object, parts: dict[tuple[int, ...], Layout]) -> Layout:
+    def join(value: Layout | tuple[Any, ...]) -> Layout:
         return from_modes(map(join, value)) if isinstance(value, tuple) else value
 
     return join(fill(profile, parts))

@@ -17,6 +17,13 @@ from typing import Protocol, TypeAlias
 from triptych.layout.errors import DivisibilityError, LayoutError, UndecidableError
 
 
+class HasWidth(Protocol):
+    """A type of elements, as far as the algebra asks: how many bits one has."""
+
+    @property
+    def width(self) -> int: ...
+
+
 class DynamicInt(Protocol):
     """An integer known later: symbolic here, traced in a kernel. Arithmetic gives a plain int when it can."""
 

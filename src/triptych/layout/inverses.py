@@ -5,6 +5,7 @@ Input: one or two layouts. Output: layouts from indices back to integer coordina
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from triptych.layout.basis import ScaledBasis
@@ -33,7 +34,7 @@ def left_inverse(layout: Layout) -> Layout:
     return _per_basis(layout, _left)
 
 
-def _per_basis(layout: Layout, invert: Any) -> Layout:
+def _per_basis(layout: Layout, invert: Callable[[list[Place]], list[Leaf]]) -> Layout:
     """Every coordinate that basis strides produce is inverted by itself."""
     places = _places(layout)
     profile = coordinate_profile(layout.stride)
@@ -54,7 +55,7 @@ def _per_basis(layout: Layout, invert: Any) -> Layout:
     return _join(fill(profile, parts))
 
 
-def _join(value: Any) -> Layout:
+def _join(value: Layout | tuple[Any, ...]) -> Layout:
     return from_modes(map(_join, value)) if isinstance(value, tuple) else value
 
 

@@ -61,7 +61,7 @@ class Layout:
         """How many elements can be moved at once, wherever such a group begins."""
         return max_alignment(self.shape, self.stride)
 
-    def __call__(self, coord: Any) -> Any:
+    def __call__(self, coord: object) -> Any:
         """The index of a coordinate, in any of its forms: one integer, one per mode, one per leaf.
 
         It is an integer, or a coordinate where the strides lead into coordinates.

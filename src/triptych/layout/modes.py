@@ -5,13 +5,13 @@ Input: any of them. Output: sizes and shapes, or the same kind of value with its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from triptych.layout.composed import AnyLayout, ComposedLayout
 from triptych.layout.coordinates import evaluate, index_to_coord
 from triptych.layout.errors import ProfileError
-from triptych.layout.integers import Int, is_one
+from triptych.layout.integers import HasWidth, Int, is_one
 from triptych.layout.layout import Layout, compact_index, from_modes, trusted
 from triptych.layout.tuples import (
     Coord,
@@ -33,7 +33,7 @@ from triptych.layout.tuples import (
 Mode = Sequence[int] | int | None
 
 
-def shape(value: Any, mode: Mode = None) -> Any:
+def shape(value: object, mode: Mode = None) -> Any:
     """The shape of a value, or of one of its modes."""
     if isinstance(value, Layout | ComposedLayout):
         value = value.shape
@@ -48,7 +48,7 @@ def stride(layout: Layout, mode: Mode = None) -> Stride:
     return found
 
 
-def size(value: Any, mode: Mode = None) -> Int:
+def size(value: object, mode: Mode = None) -> Int:
     """The number of coordinates."""
     return product(shape(value, mode))
 
@@ -67,22 +67,22 @@ def _absolute(step: Stride) -> Stride:
     return abs(step) if isinstance(step, int) else step
 
 
-def rank(value: Any, mode: Mode = None) -> int:
+def rank(value: object, mode: Mode = None) -> int:
     """The number of modes; 1 for an integer."""
     return rank_of(shape(value, mode))
 
 
-def depth(value: Any) -> int:
+def depth(value: object) -> int:
     """The depth of nesting; 0 for an integer."""
     return depth_of(shape(value))
 
 
-def is_congruent(a: Any, b: Any) -> bool:
+def is_congruent(a: object, b: object) -> bool:
     """Whether two values nest in the same way."""
     return congruent(shape(a), shape(b))
 
 
-def is_weakly_congruent(a: Any, b: Any) -> bool:
+def is_weakly_congruent(a: object, b: object) -> bool:
     """Whether b nests like a or finer."""
     return weakly_congruent(shape(a), shape(b))
 
@@ -95,21 +95,22 @@ def leading_dim(shape: Shape, stride: Stride) -> int | tuple[int, ...] | None:
     return None
 
 
-def _leaf_paths(shape: Any, stride: Any, path: tuple[int, ...]) -> list[tuple[tuple[int, ...], Any, Any]]:
+# Any: congruent with the shape.
+def _leaf_paths(shape: Shape, stride: Any, path: tuple[int, ...]) -> list[tuple[tuple[int, ...], Any, Any]]:
     if not isinstance(shape, tuple):
         return [(path or (0,), shape, stride)]
     parts = enumerate(zip(shape, stride, strict=True))
     return [found for step, (extent, inner) in parts for found in _leaf_paths(extent, inner, (*path, step))]
 
 
-def size_in_bytes(dtype: Any, layout: Any) -> Int:
+def size_in_bytes(dtype: HasWidth, layout: IntTuple | AnyLayout) -> Int:
     """The bytes a layout spans in elements of a type that has a `width` in bits."""
     extent = cosize(layout) if isinstance(layout, Layout | ComposedLayout) else product(layout)
     count: Int = (extent * dtype.width + 7) // 8
     return count
 
 
-def get(value: Any, mode: Mode = None) -> Any:
+def get(value: object, mode: Mode = None) -> Any:
     """The part of a value at a path of modes; no path is the value itself."""
     path = _path(mode)
     if isinstance(value, ComposedLayout):
@@ -119,7 +120,7 @@ def get(value: Any, mode: Mode = None) -> Any:
     return at(value, path)
 
 
-def select(value: Any, mode: Sequence[int]) -> Any:
+def select(value: object, mode: Sequence[int]) -> Any:
     """The chosen top-level modes, in the order given."""
     if isinstance(value, ComposedLayout):
         return value.with_outer(select(value.outer, mode))
@@ -128,7 +129,7 @@ def select(value: Any, mode: Sequence[int]) -> Any:
     return tuple(at(value, (step,)) for step in mode)
 
 
-def group_modes(value: Any, begin: int, end: int = -1) -> Any:
+def group_modes(value: object, begin: int, end: int = -1) -> Any:
     """The modes [begin, end) bracketed into one; -1 means to the end."""
     if isinstance(value, ComposedLayout):
         return value.with_outer(group_modes(value.outer, begin, end))
@@ -137,7 +138,7 @@ def group_modes(value: Any, begin: int, end: int = -1) -> Any:
     return group(value, begin, end)
 
 
-def flatten(value: Any) -> Any:
+def flatten(value: object) -> Any:
     """One mode per leaf; an integer stays an integer."""
     if isinstance(value, ComposedLayout):
         return value.with_outer(flatten(value.outer))
@@ -146,22 +147,27 @@ def flatten(value: Any) -> Any:
     return flat(value) if isinstance(value, tuple) else value
 
 
-def append(value: Any, elem: Any, up_to_rank: int | None = None) -> Any:
+def append(value: object, elem: object, up_to_rank: int | None = None) -> Any:
     """The value with a mode after its own, once or until it has a rank."""
     return _extend(value, elem, up_to_rank, lambda old, new: (*old, *new))
 
 
-def prepend(value: Any, elem: Any, up_to_rank: int | None = None) -> Any:
+def prepend(value: object, elem: object, up_to_rank: int | None = None) -> Any:
     """The value with a mode before its own, once or until it has a rank."""
     return _extend(value, elem, up_to_rank, lambda old, new: (*new, *old))
 
 
-def append_ones(value: Any, up_to_rank: int | None = None) -> Any:
+def append_ones(value: object, up_to_rank: int | None = None) -> Any:
     """The value with trivial modes after its own."""
     return append(value, trusted(1, 0) if isinstance(value, Layout | ComposedLayout) else 1, up_to_rank)
 
 
-def _extend(value: Any, elem: Any, up_to_rank: int | None, join: Any) -> Any:
+def _extend(
+    value: object,
+    elem: object,
+    up_to_rank: int | None,
+    join: Callable[[tuple[Any, ...], tuple[Any, ...]], tuple[Any, ...]],
+) -> Any:
     if isinstance(value, ComposedLayout):
         return value.with_outer(_extend(value.outer, elem, up_to_rank, join))
     count = 1 if up_to_rank is None else up_to_rank - rank(value)
@@ -172,12 +178,12 @@ def _extend(value: Any, elem: Any, up_to_rank: int | None, join: Any) -> Any:
     return join(modes_of(value), (elem,) * count) if count else value
 
 
-def repeat(value: Any, n: int) -> Any:
+def repeat(value: object, n: int) -> Any:
     """n copies as a tuple; one copy is the value itself."""
     return value if n == 1 else (value,) * n
 
 
-def repeat_like(value: Any, target: Any) -> Any:
+def repeat_like(value: object, target: object) -> Any:
     """The value at every leaf of a target."""
     if isinstance(target, Layout | ComposedLayout):
         target = target.shape

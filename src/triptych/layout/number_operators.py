@@ -61,16 +61,16 @@ class NumberOperators:
     def bounds(self) -> Bounds: ...
 
     @abstractmethod
-    def __sub__(self, other: Any) -> Any: ...
+    def __sub__(self, other: object) -> Any: ...
 
     @abstractmethod
-    def __mul__(self, other: Any) -> Any: ...
+    def __mul__(self, other: object) -> Any: ...
 
     @abstractmethod
-    def __floordiv__(self, other: Any) -> Any: ...
+    def __floordiv__(self, other: object) -> Any: ...
 
     @abstractmethod
-    def __mod__(self, other: Any) -> Any: ...
+    def __mod__(self, other: object) -> Any: ...
 
     @abstractmethod
     def __neg__(self) -> Any: ...
@@ -109,19 +109,19 @@ class NumberOperators:
     def __ne__(self, other: object) -> Any:
         return self._compare("!=", other)
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: object) -> Any:
         return self._compare("<", other)
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: object) -> Any:
         return self._compare("<=", other)
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: object) -> Any:
         return self._compare(">", other)
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: object) -> Any:
         return self._compare(">=", other)
 
-    def _compare(self, op: str, other: Any) -> Any:
+    def _compare(self, op: str, other: object) -> Any:
         """What is the same in every run is a bool; what is not is decided by the numbers of the run."""
         difference = self._minus(other)
         if difference is NotImplemented:
@@ -139,7 +139,7 @@ class NumberOperators:
         raise UndecidableError("the comparison depends on a symbolic integer", found=f"{self!r} {op} {other!r}")
 
     @abstractmethod
-    def _minus(self, other: Any) -> Any:
+    def _minus(self, other: object) -> Any:
         """The exact difference, or NotImplemented."""
 
     # operators that are made of others, or need the number --------------------------------------------------------
@@ -155,19 +155,19 @@ class NumberOperators:
             return self
         return -self if high is not None and high <= 0 else abs(self.__as_number__())
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: object) -> Any:
         return self // other, self % other
 
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __lshift__(self, other: Any) -> Any:
+    def __lshift__(self, other: object) -> Any:
         return self * (1 << _count(other)) if isinstance(other, int) else self._by_number(operator.lshift, other)
 
-    def __rshift__(self, other: Any) -> Any:
+    def __rshift__(self, other: object) -> Any:
         return self // (1 << _count(other)) if isinstance(other, int) else self._by_number(operator.rshift, other)
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: object) -> Any:
         if not isinstance(other, int) or not 0 <= other <= MOST_FACTORS:
             return self._by_number(operator.pow, other)
         product: Any = 1
@@ -175,26 +175,26 @@ class NumberOperators:
             product = product * self
         return product
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self, other: object) -> Any:
         return self._by_number(operator.truediv, other)
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self, other: object) -> Any:
         return self._from_number(operator.truediv, other)
 
-    def __rlshift__(self, other: Any) -> Any:
+    def __rlshift__(self, other: object) -> Any:
         return self._from_number(operator.lshift, other)
 
-    def __rrshift__(self, other: Any) -> Any:
+    def __rrshift__(self, other: object) -> Any:
         return self._from_number(operator.rshift, other)
 
-    def __rpow__(self, other: Any) -> Any:
+    def __rpow__(self, other: object) -> Any:
         return self._from_number(operator.pow, other)
 
     # Python's numbers know nothing of the program's: for them its number computes. Other operands do it themselves.
-    def _by_number(self, operation: Callable[[Any, Any], Any], other: Any) -> Any:
+    def _by_number(self, operation: Callable[[Any, Any], Any], other: object) -> Any:
         return operation(self.__as_number__(), other) if isinstance(other, _OPERANDS) else NotImplemented
 
-    def _from_number(self, operation: Callable[[Any, Any], Any], other: Any) -> Any:
+    def _from_number(self, operation: Callable[[Any, Any], Any], other: object) -> Any:
         return operation(other, self.__as_number__()) if isinstance(other, _OPERANDS) else NotImplemented
 
 

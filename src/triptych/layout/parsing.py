@@ -33,7 +33,7 @@ def _tile(reader: Reader) -> Any:
     return tuple(items)
 
 
-def tile_text(tile: Any) -> str:
+def tile_text(tile: object) -> str:
     """A tile in the notation."""
     if isinstance(tile, tuple):
         return "[" + ";".join(map(tile_text, tile)) + "]"

@@ -5,10 +5,8 @@ Input: a layout, a tiler and a coordinate or thread index. Output: the part, and
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.layout.compose import composition
-from triptych.layout.composed import AnyLayout
+from triptych.layout.composed import AnyLayout, L
 from triptych.layout.constructors import make_layout
 from triptych.layout.divides import zipped_divide
 from triptych.layout.errors import ProfileError
@@ -18,10 +16,10 @@ from triptych.layout.layout import Layout
 from triptych.layout.modes import append, rank, size
 from triptych.layout.products import raked_product
 from triptych.layout.slicing import dice, slice_and_offset
-from triptych.layout.tuples import Coord, IntTuple, product_each
+from triptych.layout.tuples import Coord, IntTuple, Tile, product_each
 
 
-def local_tile(target: Any, tiler: Any, coord: Coord, proj: Coord = None) -> tuple[AnyLayout, IntTuple]:
+def local_tile(target: L, tiler: Tile, coord: Coord, proj: Coord = None) -> tuple[L, IntTuple]:
     """The tile at a coordinate of the grid of tiles (None keeps a direction whole), and its offset."""
     if proj is not None:
         tiler, coord = dice(tiler, proj), dice(coord, proj)
@@ -29,7 +27,7 @@ def local_tile(target: Any, tiler: Any, coord: Coord, proj: Coord = None) -> tup
     return slice_and_offset((_all_of(tiled, 0), _padded(coord, rank(tiled, [1]))), tiled)
 
 
-def local_partition(target: Any, tiler: Layout, index: Int, proj: Coord = None) -> tuple[AnyLayout, IntTuple]:
+def local_partition(target: L, tiler: Layout, index: Int, proj: Coord = None) -> tuple[L, IntTuple]:
     """What a thread gets of a layout when threads lie on it as `tiler` says, and where its part begins."""
     tile, coord = product_each(tiler.shape), tiler.get_flat_coord(index)
     if proj is not None and isinstance(proj, tuple):
@@ -59,7 +57,7 @@ def make_layout_image_mask(lay: Layout, coord: Coord, mode: int) -> int:
     return mask
 
 
-def _all_of(layout: Any, mode: int) -> Coord:
+def _all_of(layout: AnyLayout, mode: int) -> Coord:
     return (None,) * rank(layout, [mode])
 
 

@@ -19,7 +19,7 @@ def register_numbers(kind: type, integer: Callable[[Any], Int], number: Callable
     _KINDS[kind] = (integer, number)
 
 
-def answer_in_numbers(function: Callable[[Any], Any], coord: Any) -> Any:
+def answer_in_numbers(function: Callable[[Any], Any], coord: object) -> Any:
     """`function(coord)`, computed by the algebra whether or not there are numbers of a program in the coordinate."""
     for kind, (integer, number) in _KINDS.items():
         if _has(coord, kind):
@@ -27,11 +27,11 @@ def answer_in_numbers(function: Callable[[Any], Any], coord: Any) -> Any:
     return function(coord)
 
 
-def _has(coord: Any, kind: type) -> bool:
+def _has(coord: object, kind: type) -> bool:
     return any(_has(item, kind) for item in coord) if isinstance(coord, tuple) else isinstance(coord, kind)
 
 
-def _changed(coord: Any, kind: type, integer: Callable[[Any], Int]) -> Any:
+def _changed(coord: object, kind: type, integer: Callable[[Any], Int]) -> Any:
     if isinstance(coord, tuple):
         return tuple(_changed(item, kind, integer) for item in coord)
     return integer(coord) if isinstance(coord, kind) else coord

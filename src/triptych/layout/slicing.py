@@ -16,14 +16,14 @@ from triptych.layout.layout import Layout, trusted
 from triptych.layout.tuples import Coord, IntTuple
 
 
-def slice_(src: Any, coord: Coord) -> Any:
+def slice_(src: object, coord: Coord) -> Any:
     """The modes where the coordinate is None; a composed layout takes the fixed modes into its offset."""
     if isinstance(src, Layout | ComposedLayout):
         return slice_and_offset(coord, src)[0]
     return _kept(src, coord)
 
 
-def dice(src: Any, dicer: Coord) -> Any:
+def dice(src: object, dicer: Coord) -> Any:
     """The modes where the coordinate is an integer."""
     if isinstance(src, Layout):
         return trusted(dice(src.shape, dicer), dice(src.stride, dicer))
@@ -58,25 +58,25 @@ def domain_offset(coord: Coord, src: Layout | ComposedLayout) -> tuple[Layout | 
     return src, evaluate(coord, src.shape, src.stride)
 
 
-def _kept(src: Any, coord: Coord) -> Any:
+def _kept(src: object, coord: Coord) -> Any:
     if isinstance(coord, tuple):
         return tuple(item for part, inner in _paired(src, coord) for item in _lifted_slice(part, inner))
     return src if coord is None else ()
 
 
-def _lifted_slice(src: Any, coord: Coord) -> tuple[Any, ...]:
+def _lifted_slice(src: object, coord: Coord) -> tuple[Any, ...]:
     if isinstance(coord, tuple):
         return tuple(item for part, inner in _paired(src, coord) for item in _lifted_slice(part, inner))
     return (src,) if coord is None else ()
 
 
-def _lifted_dice(src: Any, coord: Coord) -> tuple[Any, ...]:
+def _lifted_dice(src: object, coord: Coord) -> tuple[Any, ...]:
     if isinstance(coord, tuple):
         return tuple(item for part, inner in _paired(src, coord) for item in _lifted_dice(part, inner))
     return () if coord is None else (src,)
 
 
-def _paired(src: Any, coord: tuple[Coord, ...]) -> list[tuple[Any, Coord]]:
+def _paired(src: object, coord: tuple[Coord, ...]) -> list[tuple[Any, Coord]]:
     if not isinstance(src, tuple) or len(src) != len(coord):
         raise ProfileError("the coordinate does not fit what it slices", found=f"{coord} of {src}")
     return list(zip(src, coord, strict=True))

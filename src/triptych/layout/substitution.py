@@ -15,7 +15,7 @@ from triptych.layout.layout import Layout
 from triptych.layout.symbolic import SymInt
 
 
-def substitute(value: Any, bindings: Mapping[str, Int]) -> Any:
+def substitute(value: object, bindings: Mapping[str, Int]) -> Any:
     """The value with every symbol of `bindings` replaced."""
     match value:
         case SymInt():

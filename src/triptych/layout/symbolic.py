@@ -166,7 +166,7 @@ class SymInt(NumberOperators):
         # hash(-1) is hash(-2): without this, dictionaries would have to ask whether -x is -2x.
         return hash(tuple([(monomial, None if times == -1 else times) for monomial, times in self.terms]))
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self, other: object) -> Any:
         if isinstance(other, int):
             return _plus(self, other)
         return _sum(self.terms, other.terms) if isinstance(other, SymInt) else self._by_number(operator.add, other)
@@ -176,13 +176,13 @@ class SymInt(NumberOperators):
     def __neg__(self) -> Int:
         return _times(self, -1)
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self, other: object) -> Any:
         return self + -other if isinstance(other, int | SymInt) else self._by_number(operator.sub, other)
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self, other: object) -> Any:
         return -self + other if isinstance(other, int) else self._from_number(operator.sub, other)
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self, other: object) -> Any:
         if isinstance(other, int):
             return _times(self, other)
         if not isinstance(other, SymInt):
@@ -192,38 +192,38 @@ class SymInt(NumberOperators):
 
     __rmul__ = __mul__
 
-    def __floordiv__(self, other: Any) -> Any:
+    def __floordiv__(self, other: object) -> Any:
         return _divide(self, other) if isinstance(other, int | SymInt) else self._by_number(operator.floordiv, other)
 
-    def __rfloordiv__(self, other: Any) -> Any:
+    def __rfloordiv__(self, other: object) -> Any:
         return _divide(other, self) if isinstance(other, int) else self._from_number(operator.floordiv, other)
 
-    def __mod__(self, other: Any) -> Any:
+    def __mod__(self, other: object) -> Any:
         if isinstance(other, int | SymInt):
             return self - other * _divide(self, other)
         return self._by_number(operator.mod, other)
 
-    def __rmod__(self, other: Any) -> Any:
+    def __rmod__(self, other: object) -> Any:
         if isinstance(other, int):
             return other - self * _divide(other, self)
         return self._from_number(operator.mod, other)
 
-    def __and__(self, other: Any) -> Any:
+    def __and__(self, other: object) -> Any:
         return _bitwise("&", self, other) if isinstance(other, int | SymInt) else NotImplemented
 
     __rand__ = __and__
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: object) -> Any:
         return self + other - _bitwise("&", self, other) if isinstance(other, int | SymInt) else NotImplemented
 
     __ror__ = __or__
 
-    def __xor__(self, other: Any) -> Any:
+    def __xor__(self, other: object) -> Any:
         return _bitwise("^", self, other) if isinstance(other, int | SymInt) else NotImplemented
 
     __rxor__ = __xor__
 
-    def _minus(self, other: Any) -> Any:
+    def _minus(self, other: object) -> Any:
         return self - other if isinstance(other, int | SymInt) else NotImplemented
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from triptych.layout.coalescing import coalesce, filter
 from triptych.layout.compose import composition
-from triptych.layout.composed import AnyLayout
+from triptych.layout.composed import L
 from triptych.layout.constructors import make_layout
 from triptych.layout.divides import logical_divide, zipped_divide
 from triptych.layout.errors import UndecidableError
@@ -21,7 +21,7 @@ from triptych.layout.modes import prepend, rank, size
 from triptych.layout.products import logical_product
 from triptych.layout.recast import recast_layout
 from triptych.layout.slicing import slice_and_offset
-from triptych.layout.tuples import IntTuple, Tile, product_each
+from triptych.layout.tuples import Coord, IntTuple, Tile, product_each
 
 
 def instruction_values(tv: Layout, reference: Layout, side: Layout) -> Layout:
@@ -56,14 +56,14 @@ def occupied_tile(tv: Layout, shape: IntTuple) -> tuple[tuple[Layout, ...], Layo
     return tiler, composition(left_inverse(composition(make_layout(extents), tiler)), tv)
 
 
-def thread_part(target: Any, tv: Layout, tile: Tile, thread: Int) -> tuple[AnyLayout, IntTuple]:
+def thread_part(target: L, tv: Layout, tile: Tile, thread: Int) -> tuple[L, IntTuple]:
     """What a thread holds of a target, ((values), tiles…), and the offset where it begins."""
     tiled = zipped_divide(target, tile)
     dealt = composition(tiled, (tv, None))
     return slice_and_offset(((thread, None), (None,) * rank(tiled, [1])), dealt)
 
 
-def retiled(held: Any, tv: Layout, tile: Tile, together: int) -> AnyLayout:
+def retiled(held: L, tv: Layout, tile: Tile, together: int) -> L:
     """What a thread holds, (values, tiles…) of some partition, seen in the order and grouping of this one.
 
     The first mode of `held` must be the first values that `tv` gives a thread; how the further values continue in the
@@ -75,24 +75,23 @@ def retiled(held: Any, tv: Layout, tile: Tile, together: int) -> AnyLayout:
     order = zipped_divide(logical_product(make_layout(count), right_inverse(ends)), together)
     tiled = zipped_divide(held, prepend(product_each(ends.shape), count))
     view = composition(tiled, (order, None))
-    kept: AnyLayout = slice_and_offset((None, (0, *(None,) * (rank(tiled, [1]) - 1))), view)[0]
-    return kept
+    first: Coord = (0,) + (None,) * (rank(tiled, [1]) - 1)
+    return slice_and_offset((None, first), view)[0]
 
 
-def dealt_to_atoms(target: Any, order: Tile, atom: IntTuple, tv: Layout, atoms: IntTuple) -> AnyLayout:
+def dealt_to_atoms(target: L, order: Tile, atom: IntTuple, tv: Layout, atoms: IntTuple) -> L:
     """A matrix in tiles of an atom, ((thread, value), ((atom, rest), (atom, rest), further modes…)).
 
     `order` says for each of the first two modes how many elements, or which in which order, all atoms together take.
     """
     tiled = zipped_divide(logical_divide(target, order), atom)
-    dealt: AnyLayout = logical_divide(composition(tiled, (tv, None)), (None, atoms))
-    return dealt
+    return logical_divide(composition(tiled, (tv, None)), (None, atoms))
 
 
-def part_of_atom(dealt: AnyLayout, thread: Int, row: Int, column: Int) -> tuple[AnyLayout, IntTuple]:
+def part_of_atom(dealt: L, thread: Int, row: Int, column: Int) -> tuple[L, IntTuple]:
     """What one thread of the atom at (row, column) holds, (values, rest, rest, further modes…), and where it begins."""
-    further = (None,) * (rank(dealt, [1]) - 2)
-    return slice_and_offset(((thread, None), ((row, None), (column, None), *further)), dealt)
+    further: Coord = ((row, None), (column, None), *(None,) * (rank(dealt, [1]) - 2))
+    return slice_and_offset(((thread, None), further), dealt)
 
 
 def tiled_thread_values(dealt: Layout, threads: Layout, row: int, column: int) -> Layout:
@@ -111,7 +110,7 @@ def tiled_thread_values(dealt: Layout, threads: Layout, row: int, column: int) -
     )
 
 
-def tile_shape(tile: Any) -> Any:
+def tile_shape(tile: object) -> Any:
     """The shape of what a tiler takes: of layouts, how far each reaches in its mode."""
     if isinstance(tile, tuple):
         return tuple(map(tile_shape, tile))

@@ -49,7 +49,7 @@ def flat(value: Nested) -> tuple[Any, ...]:
     return tuple(leaves(value))
 
 
-def transform_leaf(function: Callable[..., Any], *values: Any) -> Any:
+def transform_leaf(function: Callable[..., Any], *values: Nested) -> Any:
     """Apply a function to the leaves that sit at the same place of congruent tuples."""
     if any(isinstance(value, tuple) for value in values):
         if not all(isinstance(value, tuple) and len(value) == len(values[0]) for value in values):

@@ -29,7 +29,7 @@ class ArgumentKind(Protocol):
     def leaf(self, path: str, seen: set[str]) -> Leaf:
         """The leaf of an argument of this kind; unknowns that no earlier leaf has are added to `seen`."""
 
-    def passed(self, value: Any) -> Any:
+    def passed(self, value: object) -> Any:
         """What is passed to compiled code for the Python object."""
 
     def build(self, path: str, values: Received, trace: Trace) -> Any:
@@ -49,6 +49,7 @@ CLAIMS: Registry[Claim] = Registry(
 _PROTOCOLS = ("__dlpack__", "__cuda_stream__")
 
 
+# Any: its class is asked.
 def kind_of(value: Any, path: str, caller: Span | None) -> ArgumentKind | None:
     """The kind of a value, if it has one."""
     if hasattr(type(value), "__argument_kind__"):

@@ -48,7 +48,7 @@ class JitArgument(Protocol):
     def __from_jit_parts__(self, parts: Sequence[Any]) -> Any: ...
 
 
-def is_jit_argument(value: Any) -> TypeGuard[JitArgument]:
+def is_jit_argument(value: object) -> TypeGuard[JitArgument]:
     """Asked of the class: `isinstance` takes 20 us for a protocol."""
     return hasattr(type(value), "__jit_parts__")
 
@@ -124,7 +124,7 @@ class Shape:
         for shape in self.shapes:
             yield from shape.leaves(seen)
 
-    def flatten(self, value: Any) -> Iterator[Any]:
+    def flatten(self, value: object) -> Iterator[Any]:
         """The Python values that are passed for an argument of this shape."""
         if self.dtype:
             number = typed_number(adapted(value))
@@ -181,7 +181,7 @@ def _annotations(function: FunctionType) -> dict[str, Any]:
         return {name: _resolve(function, text) for name, text in function.__annotations__.items()}
 
 
-def _resolve(function: FunctionType, annotation: Any) -> Any:
+def _resolve(function: FunctionType, annotation: object) -> Any:
     if not isinstance(annotation, str):
         return annotation
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -192,7 +192,7 @@ def _resolve(function: FunctionType, annotation: Any) -> Any:
         return None
 
 
-def _parameter(name: str, annotation: Any, first: bool) -> Parameter:
+def _parameter(name: str, annotation: object, first: bool) -> Parameter:
     origin = getattr(annotation, "__origin__", None)
     static = any(declared is kind for declared in (annotation, origin) for kind in (Constexpr, type))
     if annotation is None and first and name in ("self", "cls"):
@@ -225,7 +225,7 @@ def defaults_of(function: FunctionType) -> dict[str, Any]:
 _SIGNATURES: WeakKeyDictionary[Any, tuple[tuple[Any, ...], inspect.Signature]] = WeakKeyDictionary()
 
 
-def _signature(function: Any) -> inspect.Signature:
+def _signature(function: FunctionType) -> inspect.Signature:
     """`inspect.signature`, which takes 20 us, remembered until the function gets other code or defaults.
 
     Of the function itself: what `functools.wraps` says of another one is no way to call this one.
@@ -259,7 +259,7 @@ def _cannot_bind(
     )
 
 
-def arrange(function: Any, bound: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def arrange(function: FunctionType, bound: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
     """Arguments by name as a call takes them: positional-only, `*args` and `**kwargs` parameters honoured."""
     positional: list[Any] = []
     keywords: dict[str, Any] = {}
@@ -275,7 +275,7 @@ def arrange(function: Any, bound: dict[str, Any]) -> tuple[list[Any], dict[str, 
     return positional, keywords
 
 
-def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape:
+def shape_of(value: object, declared: object, path: str, caller: Span | None) -> Shape:
     """What `value` is at run time."""
     if declared is Constexpr:
         raise _static_part(value, path, caller)
@@ -305,13 +305,13 @@ def shape_of(value: Any, declared: Any, path: str, caller: Span | None) -> Shape
     return Shape(path, parts=parts, shapes=shapes)
 
 
-def _of_number(part: Any, annotation: Any) -> Any:
+def _of_number(part: object, annotation: object) -> Any:
     """What is said of a part that is a Python number, or has parts; everything else knows its type itself."""
     speaks = annotation is Constexpr or type(part) in PYTHON_NUMBERS or not isinstance(annotation, type)
     return annotation if speaks else None
 
 
-def _declared(value: Any, declared: type[Numeric], path: str, caller: Span | None) -> Shape:
+def _declared(value: object, declared: type[Numeric], path: str, caller: Span | None) -> Shape:
     if isinstance(value, declared) or type(value) in PYTHON_NUMBERS or typed_number(value) is not value:
         return Shape(path, declared.__name__)
     raise ArgumentKindError(
@@ -325,7 +325,7 @@ def _declared(value: Any, declared: type[Numeric], path: str, caller: Span | Non
     )
 
 
-def _static_part(value: Any, path: str, caller: Span | None) -> ArgumentKindError:
+def _static_part(value: object, path: str, caller: Span | None) -> ArgumentKindError:
     name = path.partition(".")[0].partition("[")[0]
     return ArgumentKindError(
         f"`{path}` is declared Constexpr, but `{name}` is a run-time argument",
@@ -336,7 +336,7 @@ def _static_part(value: Any, path: str, caller: Span | None) -> ArgumentKindErro
     )
 
 
-def _not_an_argument(value: Any, path: str, caller: Span | None) -> ArgumentKindError:
+def _not_an_argument(value: object, path: str, caller: Span | None) -> ArgumentKindError:
     name, kind = path.partition(".")[0].partition("[")[0], type(value).__name__
     return ArgumentKindError(
         f"the argument `{path}` cannot be a run-time value",
@@ -347,7 +347,7 @@ def _not_an_argument(value: Any, path: str, caller: Span | None) -> ArgumentKind
     )
 
 
-def adapted(value: Any) -> Any:
+def adapted(value: object) -> Any:
     """What the registered adapter makes of a foreign object; other values as they are."""
     if not _ADAPTERS:
         return value
@@ -355,7 +355,7 @@ def adapted(value: Any) -> Any:
     return adapter(value) if adapter is not None else value
 
 
-def typed_number(value: Any) -> Any:
+def typed_number(value: object) -> Any:
     """A NumPy-like scalar as a typed constant; other values as they are."""
     dtype = getattr(value, "dtype", None)
     if isinstance(value, Numeric) or dtype is None or getattr(value, "shape", None) != () or not hasattr(value, "item"):
@@ -364,6 +364,7 @@ def typed_number(value: Any) -> Any:
     return value if cls is None else cls.constant(value.item())
 
 
+# Any: its class is asked for two protocols.
 def argument_parts(value: Any) -> Parts | None:
     """The parts of an aggregate argument: by the argument protocol, or as for any aggregate."""
     if is_jit_argument(value):
@@ -383,7 +384,7 @@ def argument_parts(value: Any) -> Parts | None:
 
 
 def _protocol_parts(
-    value: Any, parts_of: Callable[[Any], Sequence[Any]], rebuild: Callable[[Sequence[Any]], Any]
+    value: object, parts_of: Callable[[Any], Sequence[Any]], rebuild: Callable[[Sequence[Any]], Any]
 ) -> Parts:
     """The parts that an object chooses; whatever else it holds is rebuilt from the object itself, so it is static."""
     values = tuple(parts_of(value))
@@ -391,7 +392,7 @@ def _protocol_parts(
     return Parts((type(value), len(values), static_part(value, parts_of, values)), labels, values, rebuild)
 
 
-def _with_other_attributes(parts: Parts, value: Any) -> Parts:
+def _with_other_attributes(parts: Parts, value: object) -> Parts:
     """Attributes of a dataclass that are no fields are static: made in `__post_init__`, or assigned later."""
     held = attributes(value)
     if len(held) == len(parts.labels):

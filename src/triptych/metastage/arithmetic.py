@@ -7,9 +7,9 @@ shifts beyond the width give what infinitely wide shifting would.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from triptych.hooks import COMPARISONS as COMPARE_PYTHON
+from triptych.ir.handles import Value
 from triptych.metastage.checks import check
 from triptych.metastage.conversion import compare, constant, convert
 from triptych.metastage.promotion import TYPES, TypeInfo
@@ -30,7 +30,7 @@ _INTEGER_OPERATIONS = {
 _FLOAT_OPERATIONS = {"+": "arith.addf", "-": "arith.subf", "*": "arith.mulf", "/": "arith.divf"}
 
 
-def binary(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any, divisor: int | float | None) -> Any:
+def binary(trace: Trace, op: str, info: TypeInfo, left: Value, right: Value, divisor: int | float | None) -> Value:
     """`left op right` in the type `info`; `divisor` is the right operand when it is a known constant."""
     if info.kind == "float":
         if op in ("//", "%"):
@@ -42,14 +42,14 @@ def binary(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any, divisor
     return trace.value(_INTEGER_OPERATIONS[op], (left, right), info.mlir)
 
 
-def comparison(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any) -> Any:
+def comparison(trace: Trace, op: str, info: TypeInfo, left: Value, right: Value) -> Value:
     if info.kind == "float":
         return compare(trace, "arith.cmpf", _FLOAT[op], left, right)
     predicates = _SIGNED if info.kind == "int" else _UNSIGNED
     return compare(trace, "arith.cmpi", predicates[op], left, right)
 
 
-def mixed_comparison(trace: Trace, op: str, info: TypeInfo, integer: Any, number: Any) -> Any:
+def mixed_comparison(trace: Trace, op: str, info: TypeInfo, integer: Value, number: Value) -> Value:
     """An integer of more bits than a float has compared with a Float64 as Python compares them: exactly.
 
     The integer is rounded first. That keeps the order, so only where both are then equal do the integers decide. There
@@ -79,13 +79,13 @@ def against_constant(op: str, info: TypeInfo, constant: int | float) -> tuple[st
     return (op, floor) if low <= floor <= high else bool(COMPARE_PYTHON[op](low, floor))
 
 
-def negative(trace: Trace, info: TypeInfo, value: Any) -> Any:
+def negative(trace: Trace, info: TypeInfo, value: Value) -> Value:
     if info.kind == "float":
         return trace.value("arith.negf", (value,), info.mlir)
     return trace.value("arith.subi", (constant(trace, 0, info), value), info.mlir)
 
 
-def absolute(trace: Trace, info: TypeInfo, value: Any) -> Any:
+def absolute(trace: Trace, info: TypeInfo, value: Value) -> Value:
     if info.kind == "float":
         return trace.value("math.absf", (value,), info.mlir)
     if info.kind == "uint":
@@ -94,7 +94,9 @@ def absolute(trace: Trace, info: TypeInfo, value: Any) -> Any:
     return trace.value("arith.select", (below, negative(trace, info, value), value), info.mlir)
 
 
-def _integer_floor(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any, divisor: int | float | None) -> Any:
+def _integer_floor(
+    trace: Trace, op: str, info: TypeInfo, left: Value, right: Value, divisor: int | float | None
+) -> Value:
     """Python's `//` and `%`: toward minus infinity, the remainder with the divisor's sign."""
     if divisor is None:
         nonzero = comparison(trace, "!=", info, right, constant(trace, 0, info))
@@ -127,7 +129,7 @@ def _integer_floor(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any,
     return trace.value("arith.select", (adjust, lower, quotient), info.mlir)
 
 
-def _floor_by_positive(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any) -> Any:
+def _floor_by_positive(trace: Trace, op: str, info: TypeInfo, left: Value, right: Value) -> Value:
     """The common case, a positive constant divisor: one division and a correction for negative remainders."""
     remainder = trace.value("arith.remsi", (left, right), info.mlir)
     below = comparison(trace, "<", info, remainder, constant(trace, 0, info))
@@ -139,7 +141,7 @@ def _floor_by_positive(trace: Trace, op: str, info: TypeInfo, left: Any, right: 
     return trace.value("arith.select", (below, lower, quotient), info.mlir)
 
 
-def _float_floor(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any) -> Any:
+def _float_floor(trace: Trace, op: str, info: TypeInfo, left: Value, right: Value) -> Value:
     """CPython's own algorithm for float `%` and `//`, step by step, so that results agree to the last bit."""
     if info.mlir in FLOAT_FORMATS:
         wide = TYPES["Float32"]
@@ -174,7 +176,7 @@ def _float_floor(trace: Trace, op: str, info: TypeInfo, left: Any, right: Any) -
     return trace.value("arith.select", (nonzero, rounded, signed_zero), info.mlir)
 
 
-def shift(trace: Trace, op: str, info: TypeInfo, left: Any, count: Any, counted: TypeInfo) -> Any:
+def shift(trace: Trace, op: str, info: TypeInfo, left: Value, count: Value, counted: TypeInfo) -> Value:
     """`left` shifted by a run-time count of type `counted`; it is compared before it is cut to the type of `left`."""
     if counted.kind == "int":
         positive = comparison(trace, ">=", counted, count, constant(trace, 0, counted))
@@ -189,13 +191,13 @@ def shift(trace: Trace, op: str, info: TypeInfo, left: Any, count: Any, counted:
     return trace.value("arith.select", (within, shifted, constant(trace, 0, info)), info.mlir)
 
 
-def shift_by_constant(trace: Trace, op: str, info: TypeInfo, left: Any, count: int) -> Any:
+def shift_by_constant(trace: Trace, op: str, info: TypeInfo, left: Value, count: int) -> Value:
     if count >= info.width and not (op == ">>" and info.kind == "int"):
         return constant(trace, 0, info)
     return _shifted(trace, op, info, left, constant(trace, min(count, info.width - 1), info))
 
 
-def _shifted(trace: Trace, op: str, info: TypeInfo, left: Any, count: Any) -> Any:
+def _shifted(trace: Trace, op: str, info: TypeInfo, left: Value, count: Value) -> Value:
     """A shift by less than the width; shifting by more moves every bit out, which the callers see to."""
     operation = "arith.shli" if op == "<<" else "arith.shrsi" if info.kind == "int" else "arith.shrui"
     return trace.value(operation, (left, count), info.mlir)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, SupportsIndex, TypeVar
 
 from triptych.metastage.errors import StaticRequiredError
 from triptych.metastage.scalars import Boolean, Numeric, as_number
@@ -24,12 +24,12 @@ else:
         __module__ = "triptych"
 
 
-def const_expr(value: Any) -> Any:
+def const_expr(value: object) -> Any:
     """`value`, which must be known while tracing: an `if const_expr(...)` leaves only the taken side in the code."""
     return require_static(value, "const_expr(...)", "the plain condition, which is then decided at run time")
 
 
-def dynamic_expr(value: Any) -> Any:
+def dynamic_expr(value: object) -> Any:
     """`value` as a run-time value, so that both sides of a condition are compiled."""
     if isinstance(value, bool) and active() is not None:
         return Boolean(value)
@@ -47,7 +47,7 @@ class Range:
 
     def __init__(
         self,
-        *bounds: Any,
+        *bounds: object,
         unroll: int = 0,
         unroll_full: bool = False,
         prefetch_stages: int = 0,
@@ -104,7 +104,7 @@ class Range:
         return iter(self.static())
 
 
-def range_constexpr(*bounds: Any) -> list[int]:
+def range_constexpr(*bounds: SupportsIndex) -> list[int]:
     """`range` run by Python while tracing: the loop is unrolled. Run-time bounds are an error."""
     for bound in bounds:
         require_static(bound, "range_constexpr(...)", "`range(...)`, which loops at run time, or a Constexpr argument")

@@ -98,7 +98,7 @@ def _meet_all(
     return plans, missing
 
 
-def _side_without(one: Any, other: Any) -> tuple[str, Any] | None:
+def _side_without(one: object, other: object) -> tuple[str, Any] | None:
     undefined = [isinstance(v, Pending) or v is UNDEFINED for v in (one, other)]
     if undefined[0] == undefined[1] or is_dead(one) or is_dead(other):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Reversible, Sized
 from functools import partial
 from types import BuiltinFunctionType
 from typing import Any
@@ -13,6 +13,7 @@ from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.foreign_functions import ForeignOperand, refuse_foreign
 from triptych.metastage.identity import check_isinstance, involves_dynamic, shown_by
 from triptych.metastage.iteration import length
+from triptych.metastage.numeric import trace_of
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import float_for
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Float32, Int32, Int64, Numeric, as_number
@@ -20,7 +21,7 @@ from triptych.metastage.tracing import active, place
 from triptych.metastage.truth import is_dynamic, require_static, truth
 
 
-def answer_to(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any] | None:
+def answer_to(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Callable[..., Any] | None:
     """What a builtin means for these arguments, where that is not what Python's own does."""
     if not isinstance(function, BuiltinFunctionType | type):
         return None
@@ -33,20 +34,20 @@ def answer_to(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> C
     return answer if answer is not None and (hinted or any(map(_is_asked, args))) else None
 
 
-def _is_asked(value: Any) -> bool:
+def _is_asked(value: object) -> bool:
     """Whether a builtin cannot answer by itself for such an argument."""
     return not value.is_static if isinstance(value, Range) else involves_dynamic(value)
 
 
-def _mathematics(name: str, *args: Any, **_: Any) -> Any:
+def _mathematics(name: str, *args: object, **_: object) -> Any:
     refuse_foreign(f"math.{name}", name, args)
 
 
-def _range(*bounds: Any, **hints: Any) -> Range:
+def _range(*bounds: object, **hints: Any) -> Range:
     return Range(*bounds, **hints)
 
 
-def _int(value: Any, base: Any = None) -> Any:
+def _int(value: object, base: object = None) -> Any:
     """The integer part: integers stay, floats truncate to an integer type of their size."""
     value = as_number(value)
     if base is not None or not isinstance(value, Numeric):
@@ -56,18 +57,18 @@ def _int(value: Any, base: Any = None) -> Any:
     return value.to(Int64 if value.info.width > 32 else Int32)
 
 
-def _float(value: Any) -> Any:
+def _float(value: object) -> Any:
     value = as_number(value)
     if not isinstance(value, Numeric):
         raise _unfit("float", "a number", value)
     return value if value.info.kind == "float" else value.to(NUMERIC_CLASSES[float_for(value.info.name)])
 
 
-def _bool(value: Any) -> Boolean:
+def _bool(value: object) -> Boolean:
     return truth(value)
 
 
-def _unfit(function: str, wanted: str, found: Any) -> OperandTypeError:
+def _unfit(function: str, wanted: str, found: object) -> OperandTypeError:
     return OperandTypeError(
         f"{function}() of this run-time value is not compiled",
         span=place(),
@@ -78,7 +79,7 @@ def _unfit(function: str, wanted: str, found: Any) -> OperandTypeError:
 
 
 def _extreme(symbol: str) -> Callable[..., Any]:
-    def extreme(*args: Any, key: Any = None, default: Any = None) -> Any:
+    def extreme(*args: Any, key: Callable[[Any], Any] | None = None, default: object = None) -> Any:
         values = [as_number(value) for value in (args[0] if len(args) == 1 else args)]
         trace = active()
         assert trace is not None
@@ -92,7 +93,8 @@ def _extreme(symbol: str) -> Callable[..., Any]:
     return extreme
 
 
-def _select(test: Any, then: Any, orelse: Any) -> Any:
+# Any: at least one of the two is a Numeric, the other may be a Python number.
+def _select(test: Boolean | bool, then: Any, orelse: Any) -> Any:
     """`then if test else orelse` for two numbers without a branch."""
     if not is_dynamic(test):
         return then if test else orelse
@@ -105,26 +107,26 @@ def _select(test: Any, then: Any, orelse: Any) -> Any:
             expected="values of one type",
             instead="convert them first with .to(...)",
         )
-    trace = test._region.trace
+    trace = trace_of(test)
     value = trace.value("arith.select", (test.ir_value(), left.ir_value(), right.ir_value()), left.info.mlir)
     return type(left).of(value, trace.region)
 
 
-def _any(values: Any) -> Any:
+def _any(values: Iterable[object]) -> Any:
     outcome: Any = Boolean(False)
     for value in values:
         outcome = outcome | truth(value)
     return outcome
 
 
-def _all(values: Any) -> Any:
+def _all(values: Iterable[object]) -> Any:
     outcome: Any = Boolean(True)
     for value in values:
         outcome = outcome & truth(value)
     return outcome
 
 
-def _round(value: Any, digits: Any = None) -> Any:
+def _round(value: object, digits: int | None = None) -> Any:
     """To the nearest integer, of two equally near ones to the even one, as Python does."""
     value = as_number(value)
     if not isinstance(value, Numeric):
@@ -143,14 +145,14 @@ def _round(value: Any, digits: Any = None) -> Any:
     )
 
 
-def _nearest_even(value: Any) -> Any:
+def _nearest_even(value: Numeric) -> Any:
     """In Float32 or Float64, which hold every integer that a narrower float is near to."""
     wide = value if value.info.width >= 32 else value.to(Float32)
-    trace = wide._region.trace
+    trace = trace_of(wide)
     return type(wide).of(trace.value("math.roundeven", (wide.ir_value(),), wide.info.mlir), trace.region)
 
 
-def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
+def _pow(base: Numeric, exponent: Numeric, modulus: object = None) -> Any:
     if modulus is None:
         return base**exponent
     raise OperandTypeError(
@@ -162,11 +164,11 @@ def _pow(base: Any, exponent: Any, modulus: Any = None) -> Any:
     )
 
 
-def _len(value: Any) -> Any:
+def _len(value: Sized) -> Any:
     return length(value) if isinstance(value, Range) else len(value)
 
 
-def _reversed(value: Any) -> Any:
+def _reversed(value: Range | Reversible[object]) -> Any:
     return value.backward() if isinstance(value, Range) else reversed(value)
 
 

@@ -23,7 +23,7 @@ WHOLE = "*"
 """In the place of a name: any attribute may have been read."""
 
 
-def holds_run_time_values(value: Any) -> bool:
+def holds_run_time_values(value: object) -> bool:
     """Whether a value is, or keeps, something that only the run knows."""
     if isinstance(value, list | tuple | set | frozenset):
         return any(map(holds_run_time_values, value))
@@ -32,12 +32,12 @@ def holds_run_time_values(value: Any) -> bool:
     return has_dynamic(value)
 
 
-def note_read(trace: Trace, owner: Any, name: str = WHOLE) -> None:
+def note_read(trace: Trace, owner: object, name: str = WHOLE) -> None:
     """Remember that the program depends on what an attribute was."""
     trace.attributes_read.add((id(owner), name))
 
 
-def note_assignment(trace: Trace, owner: Any, name: str, value: Any) -> None:
+def note_assignment(trace: Trace, owner: object, name: str, value: object) -> None:
     """Remember an attribute that the function assigns on an object from outside, and whether it read it before."""
     if id(owner) in trace.fresh or is_own(type(owner)):
         return
@@ -76,11 +76,11 @@ def check_left(trace: Trace, roots: Iterable[Any], span: Span) -> None:
             )
 
 
-def _has_values(value: Any) -> bool:
+def _has_values(value: object) -> bool:
     return bool(as_expression(value).__extract_mlir_values__())
 
 
-def _called(holder: Any) -> str:
+def _called(holder: object) -> str:
     return "a variable" if holder is None else f"an object of type {type(holder).__name__}"
 
 
@@ -116,7 +116,7 @@ class CallLocal:
         )
 
 
-def _refuse(self: CallLocal, *_: Any) -> NoReturn:
+def _refuse(self: CallLocal, *_: object) -> NoReturn:
     try:
         raise self._ended()
     except LeakedValueError as error:

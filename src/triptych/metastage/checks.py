@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir.checks import check_attributes
+from triptych.ir.handles import Value
 from triptych.metastage import places
 from triptych.metastage.tracing import Trace, place
 from triptych.support.check_errors import CHECK_ERRORS
 
 
 def check(
-    trace: Trace, holds: Any, error: str, title: str, *, found: str = "", expected: str = "", instead: str = ""
+    trace: Trace, holds: Value, error: str, title: str, *, found: str = "", expected: str = "", instead: str = ""
 ) -> None:
     """Raise `error` (a class of `runtime_errors`) from the compiled call where the i1 value `holds` is false."""
     calls = [("called from", caller) for caller in places.callers()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from types import TracebackType
 from typing import Any
 
 from triptych.metastage.errors import TraceTimeEffectError
@@ -14,7 +15,7 @@ from triptych.support.articles import with_article
 class TracedContext:
     """Enters and leaves a manager by traced calls."""
 
-    def __init__(self, manager: Any, call: Callable[..., Any]) -> None:
+    def __init__(self, manager: contextlib.AbstractContextManager[object], call: Callable[..., Any]) -> None:
         if isinstance(manager, contextlib.suppress):
             raise _suppresses(manager)
         self._manager = manager
@@ -23,7 +24,9 @@ class TracedContext:
     def __enter__(self) -> Any:
         return self._call(type(self._manager).__enter__, self._manager)
 
-    def __exit__(self, kind: Any, error: Any, traceback: Any) -> Any:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> Any:
         if kind is not None:  # raised while tracing: Python's own business
             return self._manager.__exit__(kind, error, traceback)
         if self._call(type(self._manager).__exit__, self._manager, None, None, None) is True:
@@ -31,7 +34,7 @@ class TracedContext:
         return None
 
 
-def _suppresses(manager: Any) -> TraceTimeEffectError:
+def _suppresses(manager: object) -> TraceTimeEffectError:
     return TraceTimeEffectError(
         "a `with` statement that suppresses exceptions",
         span=place(),

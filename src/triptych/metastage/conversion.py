@@ -11,6 +11,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+from triptych.ir.handles import Value
 from triptych.metastage.errors import LiteralRangeError, OperandTypeError
 from triptych.metastage.promotion import TYPES, TypeInfo, wider
 from triptych.metastage.tracing import Trace, place
@@ -98,7 +99,7 @@ def _holds(value: int | float, info: TypeInfo) -> bool:
     return form is None or form.holds(float(value))
 
 
-def constant(trace: Trace, value: bool | int | float, info: TypeInfo) -> Any:
+def constant(trace: Trace, value: bool | int | float, info: TypeInfo) -> Value:
     """A number as an MLIR constant."""
     builder = trace.builder
     if info.kind == "float":
@@ -108,7 +109,7 @@ def constant(trace: Trace, value: bool | int | float, info: TypeInfo) -> Any:
     return trace.value("arith.constant", (), info.mlir, {"value": attribute})
 
 
-def convert(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo, *, saturate: bool = False) -> Any:
+def convert(trace: Trace, value: Value, source: TypeInfo, target: TypeInfo, *, saturate: bool = False) -> Value:
     """`value` of type `source` as type `target`; `saturate` keeps what is too large for a float type finite."""
     if source.name == target.name:
         return value
@@ -130,7 +131,7 @@ def convert(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo, *, sat
     return trace.value("arith.extsi" if signed else "arith.extui", (value,), target.mlir)
 
 
-def truth(trace: Trace, value: Any, source: TypeInfo) -> Any:
+def truth(trace: Trace, value: Value, source: TypeInfo) -> Value:
     """Python's truth of a number: anything but zero (so NaN is true)."""
     if source.kind == "bool":
         return value
@@ -143,11 +144,11 @@ def truth(trace: Trace, value: Any, source: TypeInfo) -> Any:
     return compare(trace, "arith.cmpi", _INT_NOT_EQUAL, value, zero)
 
 
-def compare(trace: Trace, operation: str, predicate: int, left: Any, right: Any) -> Any:
+def compare(trace: Trace, operation: str, predicate: int, left: Value, right: Value) -> Value:
     return trace.value(operation, (left, right), "i1", {"predicate": trace.builder.integer("i64", predicate)})
 
 
-def _to_integer(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any:
+def _to_integer(trace: Trace, value: Value, source: TypeInfo, target: TypeInfo) -> Value:
     """Toward zero; beyond the range the nearest integer, NaN gives 0 (LLVM's plain cast would be undefined)."""
     if source.mlir in FLOAT_FORMATS:
         value, source = convert(trace, value, source, _F32), _F32
@@ -156,7 +157,7 @@ def _to_integer(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) ->
     return trace.value("llvm.call_intrinsic", (value,), target.mlir, called)
 
 
-def _float_to_float(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo, saturate: bool) -> Any:
+def _float_to_float(trace: Trace, value: Value, source: TypeInfo, target: TypeInfo, saturate: bool) -> Value:
     """Exact where the target holds every value; two types of which neither holds the other meet in Float32."""
     if target.name in wider(source.name):
         return trace.value("arith.extf", (value,), target.mlir)
@@ -169,7 +170,7 @@ def _marks(trace: Trace, saturate: bool) -> Mapping[str, Any] | None:
     return {SATURATE: trace.builder.attribute("unit")} if saturate else None
 
 
-def bitcast(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any:
+def bitcast(trace: Trace, value: Value, source: TypeInfo, target: TypeInfo) -> Value:
     """The same bits as another type."""
     if source.width != target.width:
         raise OperandTypeError(
@@ -188,7 +189,7 @@ def bitcast(trace: Trace, value: Any, source: TypeInfo, target: TypeInfo) -> Any
     return trace.value("arith.bitcast", (value,), target.mlir)
 
 
-def _as_tf32(trace: Trace, bits: Any) -> Any:
+def _as_tf32(trace: Trace, bits: Value) -> Value:
     """The low bits count for nothing, as in the units that compute with TF32; so the conversion is exact."""
     kept = trace.value("arith.andi", (bits, constant(trace, _TF32_BITS, _I32)), _I32.mlir)
     return convert(trace, bitcast(trace, kept, _I32, _F32), _F32, TYPES["TFloat32"])

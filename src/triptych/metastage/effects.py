@@ -89,7 +89,7 @@ _TORCH_CHANCE = frozenset(
 )
 
 
-def reaches(function: Any) -> str:
+def reaches(function: object) -> str:
     """What of the world outside a call of library code reaches, in words; empty if nothing is known of it."""
     named = _NAMED.get(function) if isinstance(function, BuiltinFunctionType) else None
     if named is not None:
@@ -113,13 +113,13 @@ def reaches(function: Any) -> str:
     return next((_WORLD[known] for end in (2, 1) if (known := ".".join(parts[:end])) in _WORLD), "")
 
 
-def freezes(function: Any) -> str:
+def freezes(function: object) -> str:
     """What a call reads that is different each time, so that evaluating it once is never what was meant."""
     what = reaches(function)
     return what if what in (_CLOCKS, _CHANCE) and getattr(function, "__name__", "") not in ("seed", "sleep") else ""
 
 
-def _module(function: Any, owner: Any) -> str:
+def _module(function: object, owner: object) -> str:
     if owner is not None and not isinstance(owner, ModuleType | type):
         return str(type(owner).__module__)
     module = getattr(function, "__module__", None) or getattr(owner, "__name__", "")
@@ -128,7 +128,7 @@ def _module(function: Any, owner: Any) -> str:
     return module if isinstance(module, str) else ""
 
 
-def is_pure(function: Any) -> bool:
+def is_pure(function: object) -> bool:
     """Whether a call is known to change nothing by itself."""
     if isinstance(function, BuiltinFunctionType | type) and function in PURE_BUILTINS:
         return True
@@ -138,7 +138,7 @@ def is_pure(function: Any) -> bool:
     return type(owner) in (str, bytes, int, float, complex, tuple, range, frozenset, slice)
 
 
-def advances(function: Any) -> bool:
+def advances(function: object) -> bool:
     """Whether a call may advance the iterators that it is given; some only wrap them."""
     if getattr(function, "__module__", None) == "itertools":
         return False

@@ -23,7 +23,7 @@ def exhaustive(flags: tuple[Any, ...]) -> tuple[Any, ...]:
     if any(flag is True for flag in flags):
         return flags
     group: list[ExitFlag] = []
-    marked = tuple(_marked(flag, group) if is_dynamic(flag) else flag for flag in flags)
+    marked = tuple(_marked(flag, group) if isinstance(flag, Boolean) and flag.is_dynamic else flag for flag in flags)
     return marked if len(group) > 1 else tuple(True if is_dynamic(flag) else flag for flag in flags)
 
 

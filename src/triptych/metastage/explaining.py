@@ -78,7 +78,7 @@ def _span(at: TracebackType) -> Span:
     return Span(code.co_filename, line or at.tb_lineno, column or 0, end_line, end_column, places.name_of(code))
 
 
-def _name(error: Any, at: TracebackType, span: Span) -> TriptychError | None:
+def _name(error: NameError, at: TracebackType, span: Span) -> TriptychError | None:
     name = error.name or ""
     frame = at.tb_frame
     guess = nearest(name, {**vars(builtins), **frame.f_globals, **frame.f_locals})
@@ -92,21 +92,21 @@ def _name(error: Any, at: TracebackType, span: Span) -> TriptychError | None:
     )
 
 
-def _attribute(error: Any, at: TracebackType, span: Span) -> TriptychError | None:
+def _attribute(error: AttributeError, at: TracebackType, span: Span) -> TriptychError | None:
     if isinstance(error.obj, tuple) and error.name in _COORDINATES:
         index = _COORDINATES[error.name]
         instead = f"`[{index}]`, as in `cute.arch.thread_idx()[{index}]`: the three numbers are a tuple"
     elif error.obj is None and "'NoneType'" in str(error):  # without an object of its own it says nothing of None
         instead = _NOTHING
     elif isinstance(error.obj, ModuleType) and error.obj.__name__.startswith("triptych."):
-        return missing_attribute(f"module {error.obj.__name__!r}", error.name, MODULES, dir(error.obj), span=span)
+        return missing_attribute(f"module {error.obj.__name__!r}", error.name or "", MODULES, dir(error.obj), span=span)
     else:
         return None
     found = with_article(type(error.obj).__name__)
     return MissingAttributeError(str(error), span=span, found=found, expected="an object that has it", instead=instead)
 
 
-def _type(error: Any, at: TracebackType, span: Span) -> TriptychError | None:
+def _type(error: TypeError, at: TracebackType, span: Span) -> TriptychError | None:
     for pattern, make in _TYPE_ERRORS:
         match = pattern.search(str(error))
         if match is not None:
@@ -161,7 +161,7 @@ def _not_iterable(message: str, match: re.Match[str], span: Span) -> TriptychErr
     return OperandTypeError(message, span=span, found="None", expected="a tuple or a list", instead=_NOTHING)
 
 
-def not_callable(function: Any, span: Span | None) -> NotCallableError:
+def not_callable(function: object, span: Span | None) -> NotCallableError:
     """The error for a call of something that is no function."""
     called = _called(span)
     if called.endswith(".is_integer"):
@@ -189,7 +189,7 @@ def _called(span: Span | None) -> str:
     return match[0] if match else ""
 
 
-def _value(error: Any, at: TracebackType, span: Span) -> TriptychError | None:
+def _value(error: object, at: TracebackType, span: Span) -> TriptychError | None:
     if re.search(r"values to unpack \(expected \d+", str(error)) is None:
         return None
     return UnpackingError(
@@ -201,7 +201,7 @@ def _value(error: Any, at: TracebackType, span: Span) -> TriptychError | None:
     )
 
 
-def _index(error: Any, at: TracebackType, span: Span) -> TriptychError | None:
+def _index(error: object, at: TracebackType, span: Span) -> TriptychError | None:
     if not str(error).startswith("only integers, slices"):
         return None
     return StaticRequiredError(

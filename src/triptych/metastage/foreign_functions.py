@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol
 
 from triptych.metastage.mistake_errors import ForeignFunctionError
 from triptych.metastage.tracing import place
@@ -19,6 +19,14 @@ _BITS = "bitwise_and bitwise_or bitwise_xor invert left_shift right_shift"
 _COMPARISONS = "equal not_equal less less_equal greater greater_equal"
 _OPERATORS = frozenset(f"{_ARITHMETIC} {_BITS} {_COMPARISONS}".split())
 """Ufuncs that are Python's operators: on arrays of objects they apply the operators of the elements."""
+
+
+class NumpyFunction(Protocol):
+    """A function of NumPy or one of its ufuncs, as it asks an operand for an answer of its own."""
+
+    __name__: str
+
+    def __call__(self, *args: object, **kwargs: object) -> Any: ...
 
 
 class ForeignOperand:
@@ -39,21 +47,25 @@ class ForeignOperand:
             cls = type(self)
             raise missing_attribute(cls._called or cls.__name__, name, cls._looked_for, dir(cls), span=place())
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    def __array_ufunc__(self, ufunc: NumpyFunction, method: str, *inputs: object, **options: object) -> Any:
         if method != "__call__" or ufunc.__name__ not in _OPERATORS:
             refuse_foreign(f"np.{ufunc.__name__}", ufunc.__name__, inputs)
         return ufunc(*map(_as_object, inputs), **options)
 
-    def __array_function__(self, function: Any, types: Any, args: Sequence[Any], options: Any) -> NoReturn:
+    def __array_function__(
+        self, function: NumpyFunction, types: object, args: Sequence[Any], options: object
+    ) -> NoReturn:
         refuse_foreign(f"np.{function.__name__}", function.__name__, args)
 
     @classmethod
-    def __torch_function__(cls, function: Any, types: Any, args: Sequence[Any] = (), options: Any = None) -> NoReturn:
+    def __torch_function__(
+        cls, function: object, types: object, args: Sequence[Any] = (), options: object = None
+    ) -> NoReturn:
         name = getattr(function, "__name__", str(function))
         refuse_foreign(f"torch.{name}", name, args)
 
 
-def _as_object(value: Any) -> Any:
+def _as_object(value: object) -> Any:
     """A traced value as an array of that one object; arrays and numbers as they are."""
     if not isinstance(value, ForeignOperand):
         return value

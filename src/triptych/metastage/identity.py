@@ -31,7 +31,7 @@ PYTHON_TYPES = (
 )
 
 
-def involves_dynamic(value: Any) -> bool:
+def involves_dynamic(value: object) -> bool:
     """Whether a value is, or is made of, something that only the run knows."""
     if is_dynamic(value) or hasattr(type(value), "__as_number__"):
         return True
@@ -42,7 +42,7 @@ def involves_dynamic(value: Any) -> bool:
     return isinstance(value, list) and any(map(involves_dynamic, value))
 
 
-def check_operands(op: str, left: Any, right: Any) -> None:
+def check_operands(op: str, left: object, right: object) -> None:
     """Refuse operators whose answer would be about the objects of tracing instead of the program's values."""
     if op in ("is", "is not"):
         _check_identity(op, left, right)
@@ -53,7 +53,7 @@ def check_operands(op: str, left: Any, right: Any) -> None:
         check_shown(right, "`%` formatting")
 
 
-def _check_identity(op: str, left: Any, right: Any) -> None:
+def _check_identity(op: str, left: object, right: object) -> None:
     for one, other in ((left, right), (right, left)):
         if is_dynamic(one) and isinstance(other, Numeric | bool | int | float | complex):
             raise StaticRequiredError(
@@ -65,13 +65,15 @@ def _check_identity(op: str, left: Any, right: Any) -> None:
             )
 
 
-def _check_types(op: str, left: Any, right: Any) -> None:
+def _check_types(op: str, left: object, right: object) -> None:
     for one, other in ((left, right), (right, left)):
-        if isinstance(one, type) and issubclass(one, Numeric) and any(other is kind for kind in PYTHON_TYPES):
-            raise _python_type(f"`{op}` between types", one.__name__, other.__name__)
+        if isinstance(one, type) and issubclass(one, Numeric):
+            for kind in PYTHON_TYPES:
+                if other is kind:
+                    raise _python_type(f"`{op}` between types", one.__name__, kind.__name__)
 
 
-def check_isinstance(value: Any, classes: Any) -> bool:
+def check_isinstance(value: object, classes: type | tuple[type, ...]) -> bool:
     """`isinstance` of a run-time number: about Python's own types the answer would depend on the stage."""
     answer = isinstance(value, classes)
     asked = classes if isinstance(classes, tuple) else (classes,)
@@ -91,7 +93,7 @@ def _python_type(use: str, found: str, asked: str) -> StaticRequiredError:
     )
 
 
-def check_shown(value: Any, use: str) -> Any:
+def check_shown(value: object, use: str) -> Any:
     """`value`, which becomes text now; a run-time value has none yet."""
     if involves_dynamic(value):
         raise StaticRequiredError(
@@ -107,7 +109,7 @@ def check_shown(value: Any, use: str) -> Any:
 def shown_by(name: str) -> Callable[..., Any]:
     """The answer of `str`, `repr` … to a run-time value."""
 
-    def refuse(value: Any, *_: Any) -> Any:
+    def refuse(value: object, *_: object) -> Any:
         return check_shown(value, f"`{name}()`")
 
     return refuse

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from triptych.ir.handles import Value
 from triptych.metastage import promotion
 from triptych.metastage.binding_time import Range
 from triptych.metastage.checks import check
@@ -32,7 +33,7 @@ class Steps:
     """Whether at least one iteration is certain."""
     hints: tuple[tuple[str, int], ...] = ()
 
-    def item(self, counter: Any, trace: Trace) -> Any:
+    def item(self, counter: Value, trace: Trace) -> Any:
         """The Python-visible item of an iteration."""
         value: Any = NUMERIC_CLASSES[self.counter.name].of(counter, trace.region)
         if self.scale is not None:
@@ -66,7 +67,7 @@ def steps_of(iterable: range | Range, trace: Trace) -> Steps | None:
     return Steps(0, count, 1, _I64, item_type, offset=start, scale=step, runs=static, hints=hints)
 
 
-def _item_type(*bounds: Any) -> TypeInfo:
+def _item_type(*bounds: object) -> TypeInfo:
     name = "Boolean"
     for bound in bounds:
         if isinstance(bound, Numeric):
@@ -102,11 +103,11 @@ def length(items: Range) -> Any:
     return _count(_wide(items.start), _wide(items.stop), _wide(items.step), trace)
 
 
-def _wide(bound: Any) -> Any:
+def _wide(bound: object) -> Any:
     return bound.to(Int64) if isinstance(bound, Numeric) else bound
 
 
-def _count(start: Any, stop: Any, step: Any, trace: Trace) -> Any:
+def _count(start: Numeric | int, stop: Numeric | int, step: Numeric | int, trace: Trace) -> Any:
     """How many items a range has whose counter could wrap around; the distance is right as an unsigned number."""
     if isinstance(step, int):
         low, high, size = (start, stop, Int64(step)) if step > 0 else (stop, start, Int64(-step))
@@ -117,12 +118,12 @@ def _count(start: Any, stop: Any, step: Any, trace: Trace) -> Any:
         check(trace, nonzero, "ZeroStepError", "the step of the range is 0", **facts)
         backward = (step < 0).ir_value()
         low, high = (_select(trace, backward, Int64(a), Int64(b)) for a, b in ((stop, start), (start, stop)))
-        size = _select(trace, backward, -step, step)
+        size = _select(trace, backward, Int64(-step), Int64(step))
         size = _select(trace, (size == 0).ir_value(), Int64(1), size)
     further = high - low - 1
     count = Int64.of(trace.value("arith.divui", (further.ir_value(), size.ir_value()), "i64"), trace.region) + 1
     return _select(trace, (low < high).ir_value(), count, Int64(0))
 
 
-def _select(trace: Trace, test: Any, then: Any, orelse: Any) -> Int64:
+def _select(trace: Trace, test: Value, then: Int64, orelse: Int64) -> Int64:
     return Int64.of(trace.value("arith.select", (test, then.ir_value(), orelse.ir_value()), "i64"), trace.region)

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from triptych.metastage.opaque_calls import check_advance
+from triptych.metastage.tracing import Trace
 from triptych.metastage.user_code import is_own, user_method
 
 _CONTAINERS = frozenset({list, tuple, dict, set, frozenset, str, bytes, range})
 
 
-def items_of(hooks: Any, iterable: Any) -> Any:
+class TracesCalls(Protocol):
+    """The hooks of a trace, as far as iteration asks."""
+
+    trace: Trace
+
+    def call(self, function: Callable[..., Any], /, *args: object, **kwargs: object) -> Any: ...
+
+
+def items_of(hooks: TracesCalls, iterable: object) -> Any:
     """`iterable` as Python may iterate over it; advancing an iterator is a change of it."""
     kind = type(iterable)
     if kind in _CONTAINERS or is_own(kind):
@@ -23,7 +32,7 @@ def items_of(hooks: Any, iterable: Any) -> Any:
     return iterable
 
 
-def _traced_items(hooks: Any, iterable: Any) -> Iterator[Any]:
+def _traced_items(hooks: TracesCalls, iterable: object) -> Iterator[Any]:
     start = user_method(type(iterable), "__iter__")
     iterator = iterable if start is None else hooks.call(start, iterable)
     step = user_method(type(iterator), "__next__")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import linecache
 from collections.abc import Iterator
-from typing import Any
 
 from triptych.hooks import UNDEFINED
 from triptych.metastage.errors import CarriedTypeError, JoinTypeError, ReturnTypeError
@@ -45,7 +44,7 @@ def branch_mismatch(name: str, mismatch: MismatchError, returning: bool) -> Trip
     )
 
 
-def loop_mismatch(name: str, mismatch: MismatchError, before: Any) -> TriptychError:
+def loop_mismatch(name: str, mismatch: MismatchError, before: object) -> TriptychError:
     """A carried variable ends an iteration with another type than it started with."""
     span = place()
     stores = [s for side in _sides(span) for s in _stores(side, name, span)]

@@ -19,7 +19,7 @@ Rebuild = Callable[[Iterator[Any], Trace], Any]
 """Makes the argument, in the kernel, of the values that the kernel has received."""
 
 
-def flatten(value: Any, trace: Trace) -> tuple[list[Any], Rebuild]:
+def flatten(value: object, trace: Trace) -> tuple[list[Any], Rebuild]:
     """The MLIR values that a host value is made of, and how the kernel makes the same of what it receives."""
     parts = None if is_dynamic_expression(value) else _list_parts(value) or take_apart(value)
     if parts is None:
@@ -37,10 +37,10 @@ def flatten(value: Any, trace: Trace) -> tuple[list[Any], Rebuild]:
     )
 
 
-def _same(value: Any) -> tuple[list[Any], Rebuild]:
+def _same(value: object) -> tuple[list[Any], Rebuild]:
     return [], lambda values, kernel: value
 
 
-def _list_parts(value: Any) -> Parts | None:
+def _list_parts(value: object) -> Parts | None:
     """A list may be an argument of a kernel: it is as fixed as a tuple for a launch."""
     return list_parts(value) if type(value) is list else None

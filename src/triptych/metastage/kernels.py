@@ -14,6 +14,7 @@ from typing import Any, Unpack
 from triptych.ir.device_module import NAME as MODULE
 from triptych.ir.device_module import DeviceModule
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Block
 from triptych.ir.launch import LAUNCH, launch_parts
 from triptych.ir.passes import verify
 from triptych.metastage import places
@@ -57,7 +58,9 @@ class KernelLaunch:
         self._call = (function.__name__, place())
         trace.unlaunched.append(self._call)
 
-    def launch(self, *shape: Any, grid: Any = None, block: Any = None, **keywords: Unpack[LaunchKeywords]) -> None:
+    def launch(
+        self, *shape: object, grid: object = None, block: object = None, **keywords: Unpack[LaunchKeywords]
+    ) -> None:
         """Run the kernel for every thread of every block; `smem=None` provides the shared memory it allocates."""
         trace, name = self._trace, self._function.__name__
         if shape:
@@ -135,7 +138,7 @@ def check_launched(trace: Trace) -> None:
         )
 
 
-def _required(name: str, **shape: Any) -> Iterator[Any]:
+def _required(name: str, **shape: object) -> Iterator[Any]:
     for keyword, value in shape.items():
         if value is None:
             raise ArgumentBindingError(
@@ -147,7 +150,7 @@ def _required(name: str, **shape: Any) -> Iterator[Any]:
         yield value
 
 
-def _written(dimension: Any = ...) -> str:
+def _written(dimension: object = ...) -> str:
     return repr(dimension) if isinstance(dimension, int | tuple | list) else "..."
 
 
@@ -169,7 +172,7 @@ def _new_kernel(
 
 
 @contextmanager
-def _inside(trace: Trace, kernel: KernelBody, entry: Any) -> Iterator[None]:
+def _inside(trace: Trace, kernel: KernelBody, entry: Block) -> Iterator[None]:
     """Trace the body: the values of the host are out of reach, and nothing decides how often it runs but the launch."""
     hosts = _open_regions(trace.region)
     outer_entry, trace.entry, trace.kernel = trace.entry, entry, kernel
@@ -236,7 +239,7 @@ def _emit_launch(
     trace.operation(LAUNCH, operands, (), attributes)
 
 
-def _returns(function: FunctionType, returned: Any) -> ReturnValueError:
+def _returns(function: FunctionType, returned: object) -> ReturnValueError:
     return ReturnValueError(
         f"the kernel {function.__name__} returns a value",
         span=places.last_return(function.__code__),

@@ -74,7 +74,7 @@ class LaunchOptions:
         )
 
 
-def _cluster(given: Any) -> tuple[int, int, int]:
+def _cluster(given: object) -> tuple[int, int, int]:
     if given is None:
         return 1, 1, 1
     known = static_dimensions(dimensions_of("cluster", given))
@@ -95,7 +95,7 @@ def _unknown(name: str, keyword: str) -> ArgumentBindingError:
     )
 
 
-def _hint(name: str, value: Any) -> int:
+def _hint(name: str, value: object) -> int:
     if isinstance(value, list | tuple):
         value = value[0] * value[1] * value[2] if len(value) == 3 else value
     if not isinstance(value, int):

@@ -33,7 +33,7 @@ class LaunchShape:
     block: Dimensions
 
     @classmethod
-    def of(cls, trace: Trace, grid: Any, block: Any) -> LaunchShape:
+    def of(cls, trace: Trace, grid: object, block: object) -> LaunchShape:
         blocks = dimensions_of("grid", grid)
         threads = dimensions_of("block", block)
         limits = zip("xyz", threads, MOST_THREADS_BY_DIMENSION, strict=True)
@@ -48,7 +48,7 @@ def static_dimensions(dimensions: Dimensions) -> tuple[int, int, int] | None:
     return dimensions if all(isinstance(n, int) for n in dimensions) else None
 
 
-def dimensions_of(name: str, given: Any) -> Dimensions:
+def dimensions_of(name: str, given: object) -> Dimensions:
     """One to three integers as three."""
     dimensions = list(given) if isinstance(given, list | tuple) else [given]
     for n in dimensions:
@@ -74,7 +74,7 @@ def dimensions_of(name: str, given: Any) -> Dimensions:
 _WITHIN = "a dimension of at most {}: the work of a grid is divided between blocks and threads"
 
 
-def _checked(trace: Trace, what: str, n: Any, least: int, most: int) -> Any:
+def _checked(trace: Trace, what: str, n: Numeric | int, least: int, most: int) -> Any:
     """The dimension as an int or an Int32, within its bounds."""
     title = f"{what} dimension is not possible"
     facts: dict[str, Any] = {"expected": f"{least} to {most}", "instead": _WITHIN.format(most)}

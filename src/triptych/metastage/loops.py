@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from triptych.hooks import DEAD, UNDEFINED, Get, Names, Set, Thunk
+from triptych.ir.handles import Operation, Value
 from triptych.metastage.branches import ScfIf, two_sided
 from triptych.metastage.iteration import Steps
 from triptych.metastage.join_errors import loop_mismatch
@@ -52,7 +53,7 @@ class Carried:
                 plan = carry(bare(value))
                 self.slots.append(Slot(index, plan, plan.lower(bare(value), trace), []))
 
-    def block(self, operation: Any, region: int, first: Sequence[Any] = ()) -> Any:
+    def block(self, operation: Operation, region: int, first: Sequence[Any] = ()) -> Any:
         """A block whose arguments are `first` and the carried values."""
         types = [self.trace.builder.type(text) for slot in self.slots for text in slot.plan.types()]
         block = self.trace.builder.append_block(operation, region, [*first, *types], self.trace.location())
@@ -90,7 +91,7 @@ class Carried:
         assert region is not None
         return _built_in(region, plan, heads[-1], self.trace)
 
-    def ensure(self, index: int, value: Any) -> None:
+    def ensure(self, index: int, value: object) -> None:
         """Carry a variable from now on that was unassigned when the loop started."""
         if index not in self.exits and not any(slot.index == index for slot in self.slots):
             self._materialize(index, carry(bare(value)))
@@ -191,7 +192,7 @@ def for_loop(
 
 
 def _leave_early(
-    trace: Trace, draft: Any, bounds: tuple[Any, Any, Steps], initial: list[Any], types: list[Any], flags: int
+    trace: Trace, draft: Operation, bounds: tuple[Any, Any, Steps], initial: list[Any], types: list[Any], flags: int
 ) -> list[Any]:
     """`scf.while` over (counter, carried, exit flags) with the drafted body as its second block."""
     first, last, steps = bounds
@@ -215,7 +216,7 @@ def _leave_early(
     return list(final.results)
 
 
-def _unless(trace: Trace, flags: Sequence[Any], more: Any) -> Any:
+def _unless(trace: Trace, flags: Sequence[Value], more: Value) -> Value:
     """`more and not any(flags)`."""
     for flag in flags:
         true = lift(True, Boolean.info, trace)
@@ -263,7 +264,7 @@ def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, name
     carried.leave(results[len(exits) :], untouched, end, False, after)
 
 
-def _before_body(before: Any, tested: Any) -> Any:
+def _before_body(before: object, tested: object) -> Any:
     """A variable where the body starts: what only the test has assigned is missing when the test is not evaluated."""
     if bare(tested) is UNDEFINED or bare(before) is not UNDEFINED:
         return before

@@ -7,7 +7,7 @@ called and traced like any function; every other C implementation would ask Pyth
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, KeysView, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping, Sequence
 from types import FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -41,7 +41,8 @@ class Membership:
         self._trace = trace
         self._hooks = hooks
 
-    def contains(self, container: Any, item: Any) -> Any:
+    # Any: told apart by its exact class; so in `_items` and `_is_plain`.
+    def contains(self, container: Any, item: object) -> Any:
         """`item in container`: a bool where it is known now, else a Boolean."""
         kind = type(container)
         item = as_number(item)
@@ -62,7 +63,7 @@ class Membership:
             raise _no_container(container)
         return condition(self._hooks.call(bound_method(method, container), item))
 
-    def by_method(self, method: Any, container: Any, item: Any) -> Any:
+    def by_method(self, method: object, container: object, item: object) -> Any:
         """What a known implementation of `__contains__` answers, also when it is called by its name."""
         return CONTAINS[method](self, container, item)
 
@@ -80,7 +81,7 @@ class Membership:
             raise _no_container(container)
         return self._bounded(self._by_index(container), container)
 
-    def _by_index(self, container: Any) -> Iterator[Any]:
+    def _by_index(self, container: object) -> Iterator[Any]:
         index = 0
         while True:
             try:
@@ -90,7 +91,7 @@ class Membership:
             yield item
             index += 1
 
-    def _bounded(self, items: Iterable[Any], container: Any) -> Iterator[Any]:
+    def _bounded(self, items: Iterable[Any], container: object) -> Iterator[Any]:
         for count, item in enumerate(items):
             if count >= MOST_ITEMS:
                 raise StaticRequiredError(
@@ -102,7 +103,7 @@ class Membership:
                 )
             yield item
 
-    def _among(self, items: Iterable[Any], item: Any) -> Any:
+    def _among(self, items: Iterable[Any], item: object) -> Any:
         """Whether one of the items is the same object or equal; what is found ends the search, as in Python."""
         found: Any = False
         for candidate in items:
@@ -116,12 +117,12 @@ class Membership:
                 return True
         return found
 
-    def _equal(self, candidate: Any, item: Any) -> Any:
+    def _equal(self, candidate: object, item: object) -> Any:
         if _may_be_nan(candidate) and _may_be_nan(item):
             self._refuse_two_nans(candidate, item)
         return condition(self._hooks.operate("==", candidate, item))
 
-    def _refuse_two_nans(self, candidate: Any, item: Any) -> None:
+    def _refuse_two_nans(self, candidate: object, item: object) -> None:
         """NaN is in a list where it is the same object; which objects were the same is not known at run time."""
         check(
             self._trace,
@@ -134,16 +135,16 @@ class Membership:
         )
 
     # what Python implements in C ----------------------------------------------------------------------------------
-    def _in_list(self, container: Any, item: Any) -> Any:
+    def _in_list(self, container: list[Any], item: object) -> Any:
         return self._among(self._bounded(list.__iter__(container), container), item)
 
-    def _in_tuple(self, container: Any, item: Any) -> Any:
+    def _in_tuple(self, container: tuple[Any, ...], item: object) -> Any:
         return self._among(self._bounded(tuple.__iter__(container), container), item)
 
-    def _in_deque(self, container: Any, item: Any) -> Any:
+    def _in_deque(self, container: deque[Any], item: object) -> Any:
         return self._among(self._bounded(deque.__iter__(container), container), item)
 
-    def _in_keys(self, container: Any, item: Any) -> Any:
+    def _in_keys(self, container: Collection[Any], item: object) -> Any:
         """Keys are found by hash and equality. A number has the hash of what equals it, and only numbers do."""
         if not is_dynamic(item):
             return condition(item in container)
@@ -152,15 +153,15 @@ class Membership:
             _refuse(container, odd[0])
         return self._among(self._bounded(filter(_is_harmless, _keys(container)), container), item)
 
-    def _in_sequence(self, container: Any, item: Any) -> Any:
+    def _in_sequence(self, container: object, item: object) -> Any:
         return self._among(self._items(container), item)
 
-    def _in_range(self, container: range | Range, item: Any) -> Any:
+    def _in_range(self, container: range | Range, item: object) -> Any:
         if isinstance(item, _NUMBERS):
             return in_range(item, container, self._trace)
         return self._among(self._bounded(container, container), item)
 
-    def _in_text(self, container: str, item: Any) -> NoReturn:
+    def _in_text(self, container: str, item: object) -> NoReturn:
         raise OperandTypeError(
             f"`in` on a string needs a string, not {describe(item)}",
             span=place(),
@@ -187,7 +188,7 @@ CONTAINS: Mapping[Any, Callable[[Membership, Any, Any], Any]] = MappingProxyType
 """What a class has inherited of a builtin type is what the builtin type does, whatever else the class redefines."""
 
 
-def _keys(container: Any) -> Iterator[Any]:
+def _keys(container: object) -> Iterator[Any]:
     for kind in (dict, set, frozenset):
         if isinstance(container, kind):
             return iter(kind.__iter__(container))  # type: ignore[arg-type]
@@ -206,24 +207,24 @@ def _is_plain(container: Any) -> bool:
     return type(container) in (range, str, bytes, dict, set, frozenset)
 
 
-def _is_harmless(value: Any) -> bool:
+def _is_harmless(value: object) -> bool:
     """Whether comparing it with a number has no effect, and no meaning of the program's own."""
     return isinstance(value, Numeric) or type(value) in _PLAIN or hasattr(type(value), "__as_number__")
 
 
-def _may_be_nan(value: Any) -> bool:
+def _may_be_nan(value: object) -> bool:
     if isinstance(value, Numeric):
         return value.info.kind == "float"
     return isinstance(value, float) and value != value
 
 
-def _either(left: Any, right: Any) -> Any:
+def _either(left: object, right: object) -> Any:
     if left is True or right is True:
         return True
     return left | right if isinstance(right, Boolean) else left
 
 
-def _no_container(value: Any) -> OperandTypeError:
+def _no_container(value: object) -> OperandTypeError:
     return OperandTypeError(
         f"{describe(value)} is no container, so that nothing can be `in` it",
         span=place(),
@@ -232,7 +233,7 @@ def _no_container(value: Any) -> OperandTypeError:
     )
 
 
-def _refuse(container: Any, item: Any) -> NoReturn:
+def _refuse(container: object, item: object) -> NoReturn:
     raise StaticRequiredError(
         f"`in` on {describe(container)} needs values that are known while the function is traced",
         span=place(),
@@ -242,7 +243,7 @@ def _refuse(container: Any, item: Any) -> NoReturn:
     )
 
 
-def _refuse_iterator(container: Any) -> NoReturn:
+def _refuse_iterator(container: object) -> NoReturn:
     raise StaticRequiredError(
         "`in` would use an iterator up as far as the item that it finds, which is known only at run time",
         span=place(),

@@ -9,7 +9,7 @@ from types import (
     MethodWrapperType,
     WrapperDescriptorType,
 )
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from triptych.metastage.user_code import class_entry
 
@@ -17,6 +17,10 @@ ABSENT: Final = object()
 """No method at all; a class that sets one to None says that it has none although its bases do."""
 C_METHODS = (WrapperDescriptorType, MethodDescriptorType, BuiltinFunctionType, ClassMethodDescriptorType)
 """What the methods of classes written in C are: they know nothing of run-time values."""
+
+BuiltinCallable: TypeAlias = (
+    WrapperDescriptorType | MethodDescriptorType | BuiltinFunctionType | ClassMethodDescriptorType | MethodWrapperType
+)
 
 C_CALLABLES = frozenset({WrapperDescriptorType, MethodDescriptorType, BuiltinFunctionType, MethodWrapperType})
 """What such a method is when a program calls it by its name, bound or not."""
@@ -27,13 +31,13 @@ def special_method(kind: type, name: str) -> Any:
     return class_entry(kind, name, ABSENT)
 
 
-def bound_method(method: Any, instance: Any) -> Any:
+def bound_method(method: object, instance: object) -> Any:
     """What is called for an instance: a function, static method or callable object of the class, as Python binds it."""
     getter = getattr(type(method), "__get__", None)
     return method if getter is None else getter(method, instance, type(instance))
 
 
-def inherited_method(function: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+def inherited_method(function: BuiltinCallable, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
     """`super().__getitem__(n)` as the method of the builtin class and its two operands; None for any other call."""
     owner = getattr(function, "__self__", None)
     unbound = type(function) in (WrapperDescriptorType, MethodDescriptorType)

@@ -11,6 +11,7 @@ from types import MethodDescriptorType, SimpleNamespace
 from typing import Any
 
 from triptych.metastage.errors import DynamicMutationError
+from triptych.metastage.method_lookup import BuiltinCallable
 from triptych.metastage.plans import has_dynamic
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.user_code import is_own
@@ -37,19 +38,19 @@ _INSTEAD = {
 }
 
 
-def note_fresh(trace: Trace, made: Any) -> Any:
+def note_fresh(trace: Trace, made: object) -> Any:
     """Remember that the current region made this object."""
     trace.fresh[id(made)] = (made, trace.region)
     return made
 
 
-def is_made_here(trace: Trace, value: Any) -> bool:
+def is_made_here(trace: Trace, value: object) -> bool:
     """Whether the region that is being traced made the object: nobody outside of it can see a change."""
     made = trace.fresh.get(id(value))
     return made is not None and made[1] is trace.region
 
 
-def check_mutable(trace: Trace, target: Any, action: str) -> None:
+def check_mutable(trace: Trace, target: object, action: str) -> None:
     """Refuse to change `target` where it depends on run-time conditions whether the change happens, or for whom."""
     if id(target) in trace.borrowed:
         kind = type(target).__name__
@@ -66,7 +67,7 @@ def check_mutable(trace: Trace, target: Any, action: str) -> None:
         raise refusal(trace, target, action)
 
 
-def refusal(trace: Trace, target: Any, action: str, instead: str = "") -> DynamicMutationError:
+def refusal(trace: Trace, target: object, action: str, instead: str = "") -> DynamicMutationError:
     """The error for a change of `target` that would happen once, while tracing."""
     region, kind = trace.region, type(target).__name__
     otherwise = instead or "a new object assigned to the variable: `p = dataclasses.replace(p, x=...)`"
@@ -90,7 +91,7 @@ def _is_runtime_mutable(cls: type) -> bool:
     return getattr(cls, "__runtime_mutable__", False)
 
 
-def can_track(trace: Trace, owner: Any, attribute: str) -> bool:
+def can_track(trace: Trace, owner: object, attribute: str) -> bool:
     """Whether an attribute can be handed on like a variable: of an object made while tracing, and plainly stored."""
     cls: Any = type(owner)
     plain = cls is SimpleNamespace or (cls.__setattr__ is object.__setattr__ and not _is_runtime_mutable(cls))
@@ -98,7 +99,7 @@ def can_track(trace: Trace, owner: Any, attribute: str) -> bool:
     return id(owner) in trace.fresh and plain and stored
 
 
-def is_tracked(trace: Trace, owner: Any, attribute: str) -> bool:
+def is_tracked(trace: Trace, owner: object, attribute: str) -> bool:
     """Whether every construct between here and where the object was made hands the attribute on."""
     if id(owner) not in trace.fresh:
         return False
@@ -111,7 +112,7 @@ def is_tracked(trace: Trace, owner: Any, attribute: str) -> bool:
     return region is made_in
 
 
-def check_call(trace: Trace, function: Any, args: tuple[Any, ...]) -> None:
+def check_call(trace: Trace, function: BuiltinCallable, args: tuple[Any, ...]) -> None:
     """Refuse a call of a builtin that changes an object, in a dynamic region on an object from outside."""
     owner = getattr(function, "__self__", None)
     if isinstance(function, MethodDescriptorType) and args:

@@ -6,9 +6,11 @@ Every operator asks the promotion table for its type and `arithmetic` for its op
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, overload
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeGuard, TypeVar, overload
 
 from triptych.hooks import COMPARISONS as COMPARE_PYTHON
+from triptych.ir.handles import Value
 from triptych.metastage import arithmetic, conversion, promotion
 from triptych.metastage.errors import LeakedValueError, OperandTypeError, StaticRequiredError
 from triptych.metastage.foreign_functions import ForeignOperand
@@ -44,7 +46,7 @@ class Numeric(ForeignOperand, Operators):
     _value: Any
     _region: Region | None
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         trace = active()
         value = as_number(value)
         if isinstance(value, Numeric):
@@ -64,7 +66,7 @@ class Numeric(ForeignOperand, Operators):
             self._value, self._region = conversion.constant(trace, number, self.info), trace.region
 
     @classmethod
-    def of(cls, value: Any, region: Region) -> Self:
+    def of(cls, value: Value, region: Region) -> Self:
         """Wrap an MLIR value that `region` computes."""
         self = cls.__new__(cls)
         self._value = value
@@ -90,7 +92,7 @@ class Numeric(ForeignOperand, Operators):
         """Its type, which is its class."""
         return type(self)
 
-    def ir_value(self) -> Any:
+    def ir_value(self) -> Value:
         """The MLIR value of a run-time number; a typed constant becomes one where it is used."""
         region = self._region
         if region is None:
@@ -100,7 +102,8 @@ class Numeric(ForeignOperand, Operators):
             return conversion.constant(trace, self._value, self.info)
         if not region.open or region.trace is not active():
             raise leaked(self, region)
-        return self._value
+        value: Value = self._value
+        return value
 
     @overload
     def to(self, dtype: type[N], *, saturate: bool = False) -> N: ...
@@ -133,7 +136,7 @@ class Numeric(ForeignOperand, Operators):
     def bitcast(self, dtype: type[Any]) -> Any:
         """The same bits as another type of the same width."""
         target = numeric_class(dtype)
-        trace = _trace_of(self)
+        trace = trace_of(self)
         return target.of(conversion.bitcast(trace, self.ir_value(), self.info, target.info), trace.region)
 
     def __repr__(self) -> str:
@@ -202,10 +205,10 @@ class Numeric(ForeignOperand, Operators):
 
     # operators --------------------------------------------------------------------------------------------------
     @staticmethod
-    def _operate(op: str, left: Any, right: Any) -> Any:
-        if not _is_number(left) or not _is_number(right):
+    def _operate(op: str, left: object, right: object) -> Any:
+        if not (_is_number(left) and _is_number(right)):
             left, right = as_number(left), as_number(right)
-            if not _is_number(left) or not _is_number(right):
+            if not (_is_number(left) and _is_number(right)):
                 return NotImplemented
         if op in COMPARE_PYTHON:
             return _compare(op, left, right)
@@ -254,7 +257,7 @@ def leaked(value: object, region: Region) -> LeakedValueError:
     )
 
 
-def numeric_class(dtype: Any) -> type[Numeric]:
+def numeric_class(dtype: object) -> type[Numeric]:
     """The numeric class that `dtype` names: itself, or what Python's `bool`, `int` and `float` stand for."""
     if isinstance(dtype, type):
         if issubclass(dtype, Numeric):
@@ -269,28 +272,30 @@ def numeric_class(dtype: Any) -> type[Numeric]:
     )
 
 
-def lift(value: Any, info: TypeInfo, trace: Trace) -> Any:
+def lift(value: Number, info: TypeInfo, trace: Trace) -> Value:
     """A number of any type, or a Python number, as an MLIR value of type `info`."""
     if isinstance(value, Numeric):
         return conversion.convert(trace, value.ir_value(), value.info, info)
     return conversion.constant(trace, conversion.fit(value, info, explicit=False), info)
 
 
+Number: TypeAlias = Numeric | int | float
 _NUMBERS = (Numeric, int, float)
 """A tuple made once: a union is made, and asked in Python, every time."""
 
 
-def _is_number(value: object) -> bool:
+def _is_number(value: object) -> TypeGuard[Number]:
     return isinstance(value, _NUMBERS)
 
 
-def as_number(value: Any) -> Any:
+def as_number(value: object) -> Any:
     """What stands for a run-time number (an integer of a run-time layout) as that number; all else as it is."""
     converted = getattr(type(value), "__as_number__", None)
     return value if converted is None else converted(value)
 
 
-def _trace_of(*values: Any) -> Trace:
+def trace_of(*values: object) -> Trace:
+    """The trace that computes with some of the values."""
     for value in values:
         if isinstance(value, Numeric) and value._region is not None:
             return value._region.trace
@@ -300,7 +305,8 @@ def _trace_of(*values: Any) -> Trace:
     return trace
 
 
-def _common(left: Any, right: Any, table: Any) -> TypeInfo | None:
+# One of the two is a Numeric, which no type of each can say.
+def _common(left: Any, right: Any, table: Callable[[str, str], str | None]) -> TypeInfo | None:
     """The type in which an operator works; a Python constant adapts to the type beside it."""
     if isinstance(left, Numeric) and isinstance(right, Numeric):
         name = table(left.info.name, right.info.name)
@@ -315,9 +321,9 @@ def _common(left: Any, right: Any, table: Any) -> TypeInfo | None:
     return TYPES[name] if name is not None else None
 
 
-def _binary(op: str, left: Any, right: Any) -> Any:
+def _binary(op: str, left: Number, right: Number) -> Any:
     info = operator_type(op, left, right)
-    trace = _trace_of(left, right)
+    trace = trace_of(left, right)
     if op in ("<<", ">>"):
         return _shift(op, info, left, right, trace)
     divisor = right if op in ("//", "%") and not isinstance(right, Numeric) else None
@@ -327,7 +333,7 @@ def _binary(op: str, left: Any, right: Any) -> Any:
     return NUMERIC_CLASSES[info.name].of(value, trace.region)
 
 
-def operator_type(op: str, left: Any, right: Any) -> TypeInfo:
+def operator_type(op: str, left: Number, right: Number) -> TypeInfo:
     """The type in which `left op right` works; at least one of them is a Numeric, the other may be a Python number."""
     info = _operator_type(op, left, right)
     if info is None:
@@ -335,7 +341,7 @@ def operator_type(op: str, left: Any, right: Any) -> TypeInfo:
     return info
 
 
-def _operator_type(op: str, left: Any, right: Any) -> TypeInfo | None:
+def _operator_type(op: str, left: Number, right: Number) -> TypeInfo | None:
     match op:
         case "/":
             return _common(left, right, promotion.quotient)
@@ -351,7 +357,7 @@ def _operator_type(op: str, left: Any, right: Any) -> TypeInfo | None:
             return _common(left, right, promotion.arithmetic)
 
 
-def _shift(op: str, info: TypeInfo, left: Any, right: Any, trace: Trace) -> Any:
+def _shift(op: str, info: TypeInfo, left: Number, right: Number, trace: Trace) -> Any:
     shifted = lift(left, info, trace)
     if isinstance(right, Numeric):
         value = arithmetic.shift(trace, op, info, shifted, right.ir_value(), right.info)
@@ -362,12 +368,12 @@ def _shift(op: str, info: TypeInfo, left: Any, right: Any, trace: Trace) -> Any:
     return NUMERIC_CLASSES[info.name].of(value, trace.region)
 
 
-def _compare(op: str, left: Any, right: Any) -> Any:
+def _compare(op: str, left: Number, right: Number) -> Any:
     info = operator_type(op, left, right)
     static = [v._value if isinstance(v, Numeric) else v for v in (left, right) if not _is_dynamic(v)]
     if len(static) == 2 and active() is None:
         return COMPARE_PYTHON[op](*static)
-    trace = _trace_of(left, right)
+    trace = trace_of(left, right)
     if info.kind == "float" or not (isinstance(left, Numeric) and isinstance(right, Numeric)):
         exact = _exact_comparison(op, left, right, trace)
         if exact is not None:
@@ -376,7 +382,7 @@ def _compare(op: str, left: Any, right: Any) -> Any:
     return NUMERIC_CLASSES["Boolean"].of(value, trace.region)
 
 
-def _exact_comparison(op: str, left: Any, right: Any, trace: Trace) -> Any:
+def _exact_comparison(op: str, left: Number, right: Number, trace: Trace) -> Any:
     """An integer compared with what its type, or the float beside it, cannot hold; None where nothing is lost."""
     if not _is_counted(left):
         left, op, right = right, _MIRRORED[op], left
@@ -397,7 +403,7 @@ def _exact_comparison(op: str, left: Any, right: Any, trace: Trace) -> Any:
     return _compare(op, _counted(left), constant)
 
 
-def _is_counted(value: Any) -> bool:
+def _is_counted(value: object) -> TypeGuard[Numeric]:
     """Whether it is a number of the program that counts: an integer or a truth value."""
     return isinstance(value, Numeric) and value.info.kind != "float"
 
@@ -410,11 +416,11 @@ def _comparison_type(left: str, right: str) -> str | None:
     return promotion.join(left, right)
 
 
-def _is_dynamic(value: Any) -> bool:
+def _is_dynamic(value: object) -> bool:
     return isinstance(value, Numeric) and value._region is not None
 
 
-def _is_float(value: Any) -> bool:
+def _is_float(value: object) -> bool:
     return isinstance(value, float) or (isinstance(value, Numeric) and value.info.kind == "float")
 
 
@@ -424,19 +430,20 @@ def _counted(number: Numeric) -> Numeric:
     return counted
 
 
-def _unary(emit: Any, number: Numeric) -> Any:
+def _unary(emit: Callable[[Trace, TypeInfo, Value], Value], number: Numeric) -> Any:
     number = _counted(number)
-    trace = _trace_of(number)
+    trace = trace_of(number)
     return type(number).of(emit(trace, number.info, number.ir_value()), trace.region)
 
 
-def _power(base: Any, exponent: Any) -> Any:
+def _power(base: Number, exponent: Number) -> Any:
     if isinstance(exponent, int) and not isinstance(exponent, bool) and 0 <= exponent <= 64:
+        assert isinstance(base, Numeric)  # one of the two is
         return _repeated_product(base, exponent)
     info = operator_type("**", base, exponent)
     if info.kind != "float":
         raise _no_operator("**", base, exponent)
-    trace = _trace_of(base, exponent)
+    trace = trace_of(base, exponent)
     value = trace.value("math.powf", (lift(base, info, trace), lift(exponent, info, trace)), info.mlir)
     return NUMERIC_CLASSES[info.name].of(value, trace.region)
 
@@ -453,7 +460,7 @@ def _repeated_product(base: Numeric, exponent: int) -> Any:
     return result
 
 
-def _no_operator(op: str, left: Any, right: Any) -> OperandTypeError:
+def _no_operator(op: str, left: object, right: object) -> OperandTypeError:
     names = [type(v).__name__ for v in (left, right)]
     return OperandTypeError(
         f"no operator {op} for {names[0]} and {names[1]}",

@@ -10,6 +10,7 @@ import functools
 import gc
 import itertools
 import sys
+from collections.abc import Callable
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -31,7 +32,7 @@ HIGHER_ORDER: frozenset[Any] = frozenset(
 ONCE = "`tt.at_trace_time({name}, ...)` if it is meant once, while tracing"
 
 
-def opaque_call(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call it now, and refuse what would be lost by having happened only once."""
     if is_own(function) or is_own(type(function)) or is_meant_once(function):
         result = function(*args, **kwargs)
@@ -50,7 +51,7 @@ def opaque_call(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict
     return result
 
 
-def _shares_memory(result: Any, function: Any, args: tuple[Any, ...]) -> bool:
+def _shares_memory(result: object, function: object, args: tuple[Any, ...]) -> bool:
     """Whether a new object is another view of memory that was there before."""
     kind = type(result)
     if kind is memoryview or getattr(result, "base", None) is not None:
@@ -58,21 +59,21 @@ def _shares_memory(result: Any, function: Any, args: tuple[Any, ...]) -> bool:
     return kind.__module__ == "torch" and any(type(x) is kind for x in (*args, getattr(function, "__self__", None)))
 
 
-def native_operation(trace: Trace, function: Any, left: Any, right: Any) -> Any:
+def native_operation(trace: Trace, function: Callable[[Any, Any], Any], left: object, right: object) -> Any:
     """An operator that Python evaluates; objects of the user's that containers hold may have a say in it."""
     if trace.region.dynamic and not (_is_inert(left) and _is_inert(right)):
         return opaque_call(trace, function, (left, right), {})
     return function(left, right)
 
 
-def _is_harmless(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+def _is_harmless(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call is known to be pure, with arguments that run no code of the user's."""
     if not effects.is_pure(function) and not _makes_plain_object(function):
         return False
     return all(map(_is_inert, args)) and all(map(_is_inert, kwargs.values()))
 
 
-def _makes_plain_object(function: Any) -> bool:
+def _makes_plain_object(function: object) -> bool:
     """Whether calling a class only stores what it is given: named tuples, and dataclasses without a `__post_init__`."""
     if not isinstance(function, type):
         return False
@@ -81,6 +82,7 @@ def _makes_plain_object(function: Any) -> bool:
     return hasattr(function, "__dataclass_fields__") and not hasattr(function, "__post_init__")
 
 
+# Any: told apart by its exact class.
 def _is_inert(value: Any) -> bool:
     kind = type(value)
     if is_settled(kind) or isinstance(value, type | FunctionType):
@@ -90,7 +92,7 @@ def _is_inert(value: Any) -> bool:
     return kind is dict and len(value) <= 64 and all(map(_is_inert, value.values()))
 
 
-def _watched(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _watched(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     reached = effects.reaches(function)
     if reached:
         raise _world(trace.region, function, f"a call that reaches {reached}")
@@ -116,7 +118,7 @@ def _watched(trace: Trace, function: Any, args: tuple[Any, ...], kwargs: dict[st
 
 
 # reading what is different each time -------------------------------------------------------------------------------
-def _check_reading(function: Any) -> None:
+def _check_reading(function: object) -> None:
     """Clocks and random numbers are refused everywhere: once, while tracing, is never what was meant."""
     frozen = effects.freezes(function)
     if frozen:
@@ -129,7 +131,7 @@ def _check_reading(function: Any) -> None:
         )
 
 
-def _check_iterators(trace: Trace, function: Any, args: tuple[Any, ...]) -> None:
+def _check_iterators(trace: Trace, function: object, args: tuple[Any, ...]) -> None:
     owner = getattr(function, "__self__", None)
     iterators = [value for value in (*args, owner) if hasattr(type(value), "__next__") and not is_own(type(value))]
     if iterators and effects.advances(function):
@@ -137,7 +139,7 @@ def _check_iterators(trace: Trace, function: Any, args: tuple[Any, ...]) -> None
             check_advance(trace, iterator)
 
 
-def check_advance(trace: Trace, iterator: Any) -> None:
+def check_advance(trace: Trace, iterator: object) -> None:
     """Refuse to advance an iterator where only the run knows whether it happens, or how far it had come."""
     for reached in _iterators_behind(iterator):
         left = trace.abandoned.get(id(reached))
@@ -154,13 +156,13 @@ def check_advance(trace: Trace, iterator: Any) -> None:
             raise mutation.refusal(trace, reached, "advancing an iterator", "a run-time counter and `items[counter]`")
 
 
-def abandon(trace: Trace, iterator: Any) -> None:
+def abandon(trace: Trace, iterator: object) -> None:
     """A loop over the iterator is left at run time: where it stands then, tracing cannot know."""
     for reached in _iterators_behind(iterator):
         trace.abandoned[id(reached)] = (reached, place())
 
 
-def note_made(trace: Trace, made: Any) -> None:
+def note_made(trace: Trace, made: object) -> None:
     """Remember an object that was just made, and the iterators that only it holds: `zip((1, 2), ...)` makes some."""
     mutation.note_fresh(trace, made)
     if not hasattr(type(made), "__next__"):
@@ -171,7 +173,7 @@ def note_made(trace: Trace, made: Any) -> None:
             mutation.note_fresh(trace, inner)
 
 
-def _iterators_behind(iterator: Any) -> list[Any]:
+def _iterators_behind(iterator: object) -> list[Any]:
     """The iterator and those that it draws from: `zip(it, ...)` advances `it`."""
     found, seen = [iterator], {id(iterator)}
     for current in found:
@@ -185,7 +187,7 @@ def _iterators_behind(iterator: Any) -> list[Any]:
 
 
 # errors -------------------------------------------------------------------------------------------------------------
-def _world(region: Region, function: Any, found: str) -> TraceTimeEffectError:
+def _world(region: Region, function: object, found: str) -> TraceTimeEffectError:
     return TraceTimeEffectError(
         f"`{_name(function)}` inside a {region.what} that is decided at run time",
         span=place(),
@@ -196,11 +198,11 @@ def _world(region: Region, function: Any, found: str) -> TraceTimeEffectError:
     )
 
 
-def _instead(function: Any) -> str:
+def _instead(function: object) -> str:
     return ONCE.format(name=_name(function))
 
 
-def _name(function: Any) -> str:
+def _name(function: object) -> str:
     name = getattr(function, "__name__", None) or type(function).__name__
     owner = getattr(function, "__self__", None)
     if owner is not None and not isinstance(owner, ModuleType):

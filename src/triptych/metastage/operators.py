@@ -7,13 +7,16 @@ from typing import Any
 
 
 class Operators:
-    """`left op right` is `_operate(op, left, right)`, whichever of the two operands is the instance."""
+    """`left op right` is `_operate(op, left, right)`, whichever of the two operands is the instance.
+
+    Operands are Any: what an operator takes is said by each class, narrower than any type that could stand here.
+    """
 
     __slots__ = ()
 
     @staticmethod
     @abstractmethod
-    def _operate(op: str, left: Any, right: Any) -> Any:
+    def _operate(op: str, left: object, right: object) -> Any:
         """The result, or NotImplemented when the other operand is nothing to compute with."""
 
     def __add__(self, other: Any) -> Any:
@@ -113,5 +116,5 @@ class Operators:
         return self._operate("!=", self, other)
 
 
-def _both(quotient: Any, remainder: Any) -> Any:
+def _both(quotient: object, remainder: object) -> Any:
     return NotImplemented if quotient is NotImplemented else (quotient, remainder)

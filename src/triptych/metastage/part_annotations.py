@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from types import GenericAlias
-from typing import Any, ForwardRef
+from typing import Any, ForwardRef, TypeGuard
 from weakref import WeakKeyDictionary
 
 from triptych.metastage.binding_time import Constexpr
@@ -14,12 +14,12 @@ from triptych.metastage.numeric import Numeric
 _OF_CLASSES: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
 
 
-def is_annotation_of_parts(annotation: Any) -> bool:
+def is_annotation_of_parts(annotation: object) -> TypeGuard[GenericAlias]:
     """Whether an annotation says what the items of a tuple or list are."""
     return isinstance(annotation, GenericAlias) and annotation.__origin__ in (tuple, list)
 
 
-def part_annotations(value: Any, annotation: Any, labels: Sequence[str]) -> list[Any]:
+def part_annotations(value: object, annotation: object, labels: Sequence[str]) -> list[Any]:
     """For each part of a value, by its label, what is said of it: a number type, `Constexpr`, an annotation of
     its own parts, or None."""
     if isinstance(value, tuple | list) and not hasattr(type(value), "_fields"):
@@ -31,14 +31,14 @@ def part_annotations(value: Any, annotation: Any, labels: Sequence[str]) -> list
     return [_meaning(one) for one in found]
 
 
-def _meaning(annotation: Any) -> Any:
+def _meaning(annotation: object) -> Any:
     if annotation is Constexpr or getattr(annotation, "__origin__", None) is Constexpr:
         return Constexpr
     is_number_type = isinstance(annotation, type) and issubclass(annotation, Numeric)
     return annotation if is_number_type or is_annotation_of_parts(annotation) else None
 
 
-def _of_items(annotation: Any, count: int) -> list[Any]:
+def _of_items(annotation: GenericAlias, count: int) -> list[Any]:
     said = list(annotation.__args__)
     if annotation.__origin__ is list:
         return said * count
@@ -57,7 +57,7 @@ def _of_class(cls: type) -> dict[str, Any]:
     return _OF_CLASSES[cls]
 
 
-def _resolved(annotation: Any, names: dict[str, Any]) -> Any:
+def _resolved(annotation: object, names: dict[str, Any]) -> Any:
     try:
         while isinstance(annotation, str | ForwardRef):
             annotation = eval(annotation if isinstance(annotation, str) else annotation.__forward_arg__, dict(names))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from triptych.hooks import UNDEFINED
 from triptych.metastage import conversion, promotion
@@ -46,7 +46,7 @@ class Plan(ABC):
         """MLIR types of the values that cross."""
 
     @abstractmethod
-    def lower(self, value: Any, trace: Trace, path: str = "") -> list[Any]:
+    def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
         """`value` as MLIR values of those types, emitted where the trace is now."""
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Static(Plan):
     def types(self) -> list[str]:
         return []
 
-    def lower(self, value: Any, trace: Trace, path: str = "") -> list[Any]:
+    def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
         if not same(self.value, value):
             raise MismatchError(path, describe(self.value), describe(value))
         return []
@@ -88,7 +88,7 @@ class Scalar(Plan):
     def types(self) -> list[str]:
         return [self.info.mlir]
 
-    def lower(self, value: Any, trace: Trace, path: str = "") -> list[Any]:
+    def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
         if not _widens(value, self.info):
             raise MismatchError(path, self.info.name, describe(value))
         return [lift(value, self.info, trace)]
@@ -110,7 +110,7 @@ class Aggregate(Plan):
     def types(self) -> list[str]:
         return [text for plan in self.plans for text in plan.types()]
 
-    def lower(self, value: Any, trace: Trace, path: str = "") -> list[Any]:
+    def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
         parts = take_apart(value)
         if parts is None or parts.key != self.parts.key:
             raise MismatchError(path, self.parts.summary(), describe(value))
@@ -139,7 +139,7 @@ class Expression(Plan):
     def types(self) -> list[str]:
         return list(self.texts)
 
-    def lower(self, value: Any, trace: Trace, path: str = "") -> list[Any]:
+    def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
         crossing = as_expression(value)
         if type(crossing) is not type(self.like) or static_part(crossing) != static_part(self.like):
             raise MismatchError(path, describe(self.like), describe(value))
@@ -158,7 +158,7 @@ class Expression(Plan):
         return [_zero(trace, text) for text in self.texts]
 
 
-def carry(value: Any) -> Plan:
+def carry(value: object) -> Plan:
     """The plan of a value that enters a loop which assigns it: numbers become run-time numbers of their type."""
     if isinstance(value, Numeric):
         return Scalar(value.info)
@@ -172,7 +172,7 @@ def carry(value: Any) -> Plan:
     return Static(value)
 
 
-def meet(left: Any, right: Any, path: str = "") -> Plan:
+def meet(left: object, right: object, path: str = "") -> Plan:
     """The plan of a variable that is `left` on one path and `right` on the other; UNDEFINED takes any shape."""
     if left is UNDEFINED or right is UNDEFINED:
         known = right if left is UNDEFINED else left
@@ -195,7 +195,7 @@ def meet(left: Any, right: Any, path: str = "") -> Plan:
     return Aggregate(parts, tuple(plans))
 
 
-def same(left: Any, right: Any) -> bool:
+def same(left: object, right: object) -> bool:
     """Whether two static values are one: the same object, or equal constants of the same type."""
     if left is right:
         return True
@@ -206,7 +206,7 @@ def same(left: Any, right: Any) -> bool:
     return isinstance(left, frozenset | range | complex) and bool(left == right)
 
 
-def describe(value: Any) -> str:
+def describe(value: object) -> str:
     """A value as an error names it."""
     if isinstance(value, Numeric):
         return type(value).__name__
@@ -223,11 +223,11 @@ def describe(value: Any) -> str:
     return f"{kind} ({value!r})" if isinstance(value, str) else kind
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, Numeric) or type(value) in PYTHON_NUMBERS
 
 
-def has_dynamic(value: Any) -> bool:
+def has_dynamic(value: object) -> bool:
     """Whether any part of a value is a number that crosses at run time."""
     if isinstance(value, Numeric):
         return True
@@ -237,7 +237,7 @@ def has_dynamic(value: Any) -> bool:
     return parts is not None and any(has_dynamic(part) for part in parts.values)
 
 
-def _meet_numbers(left: Any, right: Any, path: str) -> TypeInfo:
+def _meet_numbers(left: object, right: object, path: str) -> TypeInfo:
     """Equal types join, Python constants adapt, value-preserving promotions widen; the rest is a mismatch."""
     for number, constant in ((left, right), (right, left)):
         if isinstance(number, Numeric) and not isinstance(constant, Numeric) and _widens(constant, number.info):
@@ -253,7 +253,7 @@ def _meet_numbers(left: Any, right: Any, path: str) -> TypeInfo:
     return TYPES[joined]
 
 
-def _widens(value: Any, info: TypeInfo) -> bool:
+def _widens(value: object, info: TypeInfo) -> TypeGuard[Numeric | int | float]:
     """Whether a number becomes `info` without changing its value."""
     if isinstance(value, Numeric):
         return info.name in promotion.wider(value.info.name)
@@ -264,7 +264,7 @@ def _widens(value: Any, info: TypeInfo) -> bool:
     return isinstance(value, float) and info.kind == "float"
 
 
-def _expression(given: Any) -> Expression:
+def _expression(given: object) -> Expression:
     value = as_expression(given)
     classes = tuple(type(v) if isinstance(v, Numeric) else None for v in value.__extract_mlir_values__())
     return Expression(value, tuple(str(v.type) for v in _mlir_values(value)), classes)

@@ -27,7 +27,7 @@ def register_printed(cls: type, parts: Callable[[Any], Sequence[Any]]) -> None:
     _PRINTED[cls] = parts
 
 
-def printf(template: Any, *args: Any) -> None:
+def printf(template: object, *args: object) -> None:
     """Print at run time. `printf("%d %f\\n", i, x)`, `printf("{} {}", i, x)` (adds a newline), or just values."""
     if not isinstance(template, str):
         args, template = (template, *args), " ".join(["{}"] * (1 + len(args)))
@@ -63,7 +63,7 @@ def _has_directives(template: str) -> bool:
     return any(not m["literal"] for m in _DIRECTIVE.finditer(template))
 
 
-def _directive(match: re.Match[str], value: Any, values: list[Any], trace: Trace) -> str:
+def _directive(match: re.Match[str], value: object, values: list[Any], trace: Trace) -> str:
     value = as_number(value)
     kind = match["kind"]
     shape = f"%{match['flags']}{match['width']}{match['precision']}"
@@ -101,7 +101,7 @@ def _braces(template: str, args: tuple[Any, ...], trace: Trace) -> tuple[str, li
     return text + ("" if text.endswith("\n") else "\n"), values
 
 
-def _brace(value: Any, spec: str, values: list[Any], trace: Trace) -> str:
+def _brace(value: object, spec: str, values: list[Any], trace: Trace) -> str:
     value = as_number(value)
     if isinstance(value, tuple):
         return "(" + ",".join(_brace(v, spec, values, trace) for v in value) + ")"
@@ -125,12 +125,13 @@ def _brace(value: Any, spec: str, values: list[Any], trace: Trace) -> str:
     return f"%{shape['flags']}{shape['width']}{shape['precision']}" + _argument(kind, value, info, values, trace)
 
 
-def _info(value: Any) -> TypeInfo | None:
+def _info(value: object) -> TypeInfo | None:
     if isinstance(value, Numeric):
         return value.info
     return TYPES[PYTHON_NUMBERS[type(value)]] if type(value) in PYTHON_NUMBERS else None
 
 
+# Any: the number that `info` was read from.
 def _argument(kind: str, value: Any, info: TypeInfo, values: list[Any], trace: Trace) -> str:
     """Pass a number as C passes variadic ones: floats as double, integers as long long."""
     if info.kind == "float":

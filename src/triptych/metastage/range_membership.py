@@ -17,7 +17,7 @@ from triptych.metastage.tracing import Trace, place
 from triptych.metastage.truth import is_dynamic
 
 
-def in_range(item: Any, bounds: range | Range, trace: Trace) -> Any:
+def in_range(item: Numeric | int | float, bounds: range | Range, trace: Trace) -> Any:
     """Whether a number is one of a range: a bool where that is known now, else a Boolean."""
     parts = (bounds.start, bounds.stop, bounds.step)
     known = not any(map(is_dynamic, parts))
@@ -29,10 +29,10 @@ def in_range(item: Any, bounds: range | Range, trace: Trace) -> Any:
         return int(item) == item and in_range(int(item), bounds, trace) if abs(item) < 2.0**127 else False
     if isinstance(item, Numeric) and item.info.kind == "bool":
         item = item.to(Int32)
-    return _in_known(item, range(*parts), trace) if known else _in_dynamic(item, parts, trace)
+    return _in_known(item, range(*parts), trace) if known and is_dynamic(item) else _in_dynamic(item, parts, trace)
 
 
-def _float_in_range(item: Any, bounds: range | Range, trace: Trace) -> Any:
+def _float_in_range(item: Numeric, bounds: range | Range, trace: Trace) -> Any:
     """A float is one of the integers that it is equal to, if it is whole and they reach that far."""
     parts = (bounds.start, bounds.stop, bounds.step)
     wide = any(not _fits(part, Int64.info) for part in parts)
@@ -41,11 +41,11 @@ def _float_in_range(item: Any, bounds: range | Range, trace: Trace) -> Any:
     return (whole == exact) & in_range(whole, bounds, trace)
 
 
-def _fits(part: Any, info: TypeInfo) -> bool:
+def _fits(part: Numeric | int, info: TypeInfo) -> bool:
     return all(map(info.holds, part.info.bounds)) if isinstance(part, Numeric) else info.holds(part)
 
 
-def _in_known(item: Any, items: range, trace: Trace) -> Any:
+def _in_known(item: Numeric, items: range, trace: Trace) -> Any:
     """Of the range, only what the type of the number holds can be met; between its ends nothing wraps."""
     low, high = item.info.bounds
     ascending = items if items.step > 0 else items[::-1]
@@ -60,7 +60,7 @@ def _in_known(item: Any, items: range, trace: Trace) -> Any:
     return inside & (_remainder(trace, item - met[0], step) == 0)
 
 
-def _in_dynamic(item: Any, parts: tuple[Any, ...], trace: Trace) -> Any:
+def _in_dynamic(item: Numeric | int, parts: tuple[Any, ...], trace: Trace) -> Any:
     kind = _common_type((item, *parts))
     number, start, stop = (_converted(value, kind) for value in (item, *parts[:2]))
     step = parts[2]
@@ -79,18 +79,18 @@ def _in_dynamic(item: Any, parts: tuple[Any, ...], trace: Trace) -> Any:
     return (upward & outcomes[0]) | ((upward ^ True) & outcomes[1])
 
 
-def _between(number: Any, start: Any, stop: Any, upward: bool) -> Any:
+def _between(number: Numeric, start: Numeric, stop: Numeric, upward: bool) -> Any:
     return (number >= start) & (number < stop) if upward else (number <= start) & (number > stop)
 
 
-def _remainder(trace: Trace, distance: Any, step: Any) -> Any:
+def _remainder(trace: Trace, distance: Numeric, step: Numeric | int) -> Any:
     """Of a distance that is right as an unsigned number, whatever its type says; a step of 0 has been refused."""
     unsigned = NUMERIC_CLASSES[f"Uint{max(distance.width, 8)}"]
     divisor = step if isinstance(step, int) else _at_least_one(trace, step.to(unsigned))
     return distance.to(unsigned) % divisor
 
 
-def _at_least_one(trace: Trace, step: Any) -> Any:
+def _at_least_one(trace: Trace, step: Numeric) -> Any:
     """A step that the check before lets pass, and 1 where the program has failed already."""
     one = type(step)(1)
     value = trace.value("arith.select", ((step != 0).ir_value(), step.ir_value(), one.ir_value()), step.info.mlir)
@@ -119,5 +119,5 @@ def _smallest(value: int) -> str | None:
     return next(kinds, None)
 
 
-def _converted(value: Any, kind: type[Numeric]) -> Any:
+def _converted(value: Numeric | int, kind: type[Numeric]) -> Numeric:
     return value.to(kind) if isinstance(value, Numeric) else kind(value)

@@ -16,7 +16,7 @@ from triptych.stages import Leaf
 Rebuild = Callable[[Iterator[Any]], Any]
 
 
-def take_results(value: Any, code: CodeType, path: str = "result") -> tuple[list[tuple[Leaf, Any]], Rebuild]:
+def take_results(value: object, code: CodeType, path: str = "result") -> tuple[list[tuple[Leaf, Any]], Rebuild]:
     """The numbers that the function of `code` returns natively, and how Python makes the returned value of them."""
     value = as_number(value)
     if isinstance(value, Numeric):

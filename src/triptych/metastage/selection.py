@@ -49,7 +49,7 @@ def _holds(index: Numeric, position: int) -> bool:
     return index.info.holds(position) if index.info.is_integer else position in (0, 1)
 
 
-def _select(trace: Trace, hit: Any, item: Any, otherwise: Any) -> Any:
+def _select(trace: Trace, hit: Numeric, item: object, otherwise: object) -> Any:
     try:
         plan = meet(item, otherwise)
         pairs = zip(plan.lower(item, trace), plan.lower(otherwise, trace), strict=True)

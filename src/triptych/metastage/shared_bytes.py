@@ -16,7 +16,7 @@ _INSTEAD = "`smem=None`, which provides what the kernel allocates"
 _TITLE = "a block cannot have that much shared memory"
 
 
-def launch_bytes(trace: Trace, kernel: KernelBody, asked: Any) -> Any:
+def launch_bytes(trace: Trace, kernel: KernelBody, asked: object) -> Any:
     """An int or an Int32."""
     needed = kernel.shared_bytes
     if needed > SHARED_BYTES:

@@ -80,7 +80,7 @@ class SpecialMethods:
         return known
 
     # operators --------------------------------------------------------------------------------------------------
-    def operate(self, op: str, left: Any, right: Any) -> Any:
+    def operate(self, op: str, left: object, right: object) -> Any:
         """`left op right` for operators that the user's classes may define."""
         if self.is_plain(type(left)) and self.is_plain(type(right)):
             return self._native(OPERATORS[op], left, right)
@@ -102,7 +102,7 @@ class SpecialMethods:
             raise TypeError(f"'{op}' not supported between instances of {kinds}")
         raise TypeError(f"unsupported operand type(s) for {op}: {kinds}")
 
-    def _attempts(self, op: str, own: str, reflected: str, left: Any, right: Any) -> Iterator[tuple[Any, Any]]:
+    def _attempts(self, op: str, own: str, reflected: str, left: object, right: object) -> Iterator[tuple[Any, Any]]:
         """The methods that may answer and their argument, in Python's order: a subclass on the right comes first."""
         first = special_method(type(left), own), left, right
         second = special_method(type(right), reflected), right, left
@@ -118,23 +118,23 @@ class SpecialMethods:
             order = [first, second]
         return ((bound_method(method, owner), other) for method, owner, other in order if method is not NO_METHOD)
 
-    def _unequal(self, left: Any, right: Any) -> Any:
+    def _unequal(self, left: object, right: object) -> Any:
         """`!=` of a class that defines only `==` is its opposite."""
         if not any(user_method(type(x), "__eq__") for x in (left, right)):
             return self._native(OPERATORS["!="], left, right)
         equal = self.operate("==", left, right)
         return not equal if isinstance(equal, bool) else equal ^ True
 
-    def unary(self, op: str, operand: Any) -> Any:
+    def unary(self, op: str, operand: object) -> Any:
         method = user_method(type(operand), _UNARY[op])
         return UNARY[op](operand) if method is None else self._call(method, operand)
 
-    def augmented(self, op: str, target: Any) -> FunctionType | None:
+    def augmented(self, op: str, target: object) -> FunctionType | None:
         """The user's method for `target op= value`, if there is one."""
         return user_method(type(target), f"__i{_BINARY[op]}__")
 
     # functions --------------------------------------------------------------------------------------------------
-    def function(self, function: Any, args: tuple[Any, ...]) -> Any:
+    def function(self, function: object, args: tuple[Any, ...]) -> Any:
         """What a builtin function answers by a method of the user's; ABSENT if it does not."""
         if not args or (self.is_plain(type(args[0])) and (len(args) < 2 or self.is_plain(type(args[1])))):
             return ABSENT
@@ -145,7 +145,7 @@ class SpecialMethods:
         op = _FUNCTIONS.get(function)
         return self.operate(op, *args) if op is not None and len(args) == 2 else ABSENT
 
-    def truth(self, value: Any) -> Any:
+    def truth(self, value: object) -> Any:
         """What decides whether an object is true: what its `__bool__` or `__len__` says."""
         for name in ("__bool__", "__len__"):
             method = user_method(type(value), name)
@@ -156,7 +156,7 @@ class SpecialMethods:
         return value
 
     # attributes -------------------------------------------------------------------------------------------------
-    def attribute(self, owner: Any, name: str, keep: bool) -> Any:
+    def attribute(self, owner: object, name: str, keep: bool) -> Any:
         """`owner.name` where the class has properties, descriptors or `__getattr__` of the user's.
 
         `keep` says that a `cached_property` may be kept: not where a run-time condition decides if it is read.
@@ -181,7 +181,7 @@ class SpecialMethods:
         except AttributeError:
             return self._call(fallback, owner, name)
 
-    def _cached(self, function: Callable[..., Any], owner: Any, name: str, keep: bool) -> Any:
+    def _cached(self, function: Callable[..., Any], owner: object, name: str, keep: bool) -> Any:
         stored = owner.__dict__
         if name in stored:
             return stored[name]
@@ -190,7 +190,7 @@ class SpecialMethods:
             stored[name] = value
         return value
 
-    def setter(self, owner: Any, name: str) -> tuple[Any, ...] | None:
+    def setter(self, owner: object, name: str) -> tuple[Any, ...] | None:
         """The user's code that assigns an attribute, with what it takes before the value; None if there is none."""
         cls = type(owner)
         method = user_method(cls, "__setattr__")
@@ -209,7 +209,7 @@ def _names(op: str) -> tuple[str, str]:
     return f"__{_BINARY[op]}__", f"__r{_BINARY[op]}__"
 
 
-def _has_user_code(entry: Any) -> bool:
+def _has_user_code(entry: object) -> bool:
     """Whether a class entry is, or runs, a function of the user's."""
     if isinstance(entry, property):
         return any(map(is_user_function, (entry.fget, entry.fset, entry.fdel)))

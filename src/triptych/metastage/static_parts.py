@@ -22,7 +22,7 @@ _DEEPEST = 4
 DYNAMIC = "dynamic"
 
 
-def identity(value: Any) -> Any:
+def identity(value: object) -> Any:
     """What tells static values apart: equal for the same constants of the same types, else the address.
 
     The one who uses an address keeps the object, and a guard watches its content.
@@ -31,6 +31,7 @@ def identity(value: Any) -> Any:
     return id(value) if found is None else found
 
 
+# Any: told apart by its exact class; so in all of this file.
 def _constant(value: Any) -> tuple[Any, ...] | None:
     """A constant by its value; exact types, because a subclass may carry more than the value it inherits."""
     kind = type(value)
@@ -58,7 +59,7 @@ class Static:
 
     __slots__ = ("_identity", "value")
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
         self._identity = identity(value)
 
@@ -84,7 +85,7 @@ class _Mark:
 _SLOTS: WeakKeyDictionary[type, tuple[str, ...]] = WeakKeyDictionary()
 
 
-def attributes(value: Any) -> dict[str, Any]:
+def attributes(value: object) -> dict[str, Any]:
     """All that an object holds by name, in its dictionary and in slots."""
     held = getattr(value, "__dict__", {})
     slots = _slots(type(value))
@@ -109,7 +110,7 @@ def static_part(value: Any, parts_of: Callable[[Any], Sequence[Any]], parts: Seq
     return tuple((name, _pattern(held, marked[name], returned)) for name, held in state.items())
 
 
-def _ask_again(value: Any, marked: dict[str, Any], parts_of: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:
+def _ask_again(value: object, marked: dict[str, Any], parts_of: Callable[[Any], Sequence[Any]]) -> Sequence[Any]:
     """The parts of a copy with marks. Whoever computes with those fails, and then nothing is known to be a part."""
     try:
         copied = object.__new__(type(value))

@@ -32,7 +32,7 @@ class StreamKind:
     def leaf(self, path: str, seen: set[str]) -> Leaf:
         return Leaf(path, "Int64")
 
-    def passed(self, value: Any) -> int:
+    def passed(self, value: object) -> int:
         return stream_handle(value)
 
     def build(self, path: str, values: Received, trace: Trace) -> Int64:
@@ -42,12 +42,12 @@ class StreamKind:
 STREAM = StreamKind()
 
 
-def kind_of_stream(value: Any, path: str, caller: Span | None) -> StreamKind:
+def kind_of_stream(value: object, path: str, caller: Span | None) -> StreamKind:
     """The claim on objects with `__cuda_stream__`."""
     return STREAM
 
 
-def launch_stream(stream: Any, trace: Trace) -> list[Any]:
+def launch_stream(stream: object, trace: Trace) -> list[Any]:
     """The handle of the stream that a launch names, as an MLIR value; nothing where it names none."""
     if stream is None:
         return []

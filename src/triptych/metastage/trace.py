@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import get_ident
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any
 
 from triptych.hooks import Hooks
+from triptych.ir.handles import Block, Module
 from triptych.ir.modules import KeptModule
 from triptych.ir.written_memory import WrittenMemory
 from triptych.metastage import places
@@ -106,7 +107,7 @@ def trace(
     return traced, next if returned is None else rebuild  # None is what a native call without results gives
 
 
-def _with_writing(leaves: list[Leaf], block: Any, module: Any) -> Iterator[Leaf]:
+def _with_writing(leaves: list[Leaf], block: Block, module: Module) -> Iterator[Leaf]:
     """The leaves, tensors that the program only reads marked as such."""
     arguments, memory = iter(list(block.arguments)), WrittenMemory(module)
     for leaf in leaves:
@@ -153,7 +154,7 @@ def _outside(rewritten: Rewritten | FunctionType) -> tuple[Callable[..., Any]]:
     return (rewritten if isinstance(rewritten, FunctionType) else rewritten.source.function,)
 
 
-def _runnable(rewritten: Rewritten | FunctionType, current: Trace) -> tuple[Callable[..., Any], Any]:
+def _runnable(rewritten: Rewritten | FunctionType, current: Trace) -> tuple[FunctionType, CodeType]:
     if isinstance(rewritten, FunctionType):
         return rewritten, rewritten.__code__
     return rewritten.bind(current.hooks), rewritten.code

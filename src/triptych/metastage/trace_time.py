@@ -28,6 +28,6 @@ def trace_time(function: Marked) -> Marked:
     return function
 
 
-def is_meant_once(function: Any) -> bool:
+def is_meant_once(function: object) -> bool:
     """Whether calls of a function are said to happen while tracing."""
     return getattr(function, MARK, False) is True

@@ -15,6 +15,7 @@ from typing import Any
 from triptych.hooks import Hooks, Names, Place
 from triptych.ir.builder import Builder
 from triptych.ir.device_module import DeviceModule
+from triptych.ir.handles import Attribute, Block, InsertionPoint, Location, Operation, Type, Value
 from triptych.ir.location import Locations
 from triptych.metastage import places
 from triptych.metastage.contraction import Contraction
@@ -36,7 +37,12 @@ class Region:
     __slots__ = ("attributes", "depth", "dynamic", "insertion", "open", "parent", "span", "trace", "what")
 
     def __init__(
-        self, trace: Trace, parent: Region | None, what: str, insertion: Any, attributes: Sequence[Place] = ()
+        self,
+        trace: Trace,
+        parent: Region | None,
+        what: str,
+        insertion: InsertionPoint | None,
+        attributes: Sequence[Place] = (),
     ) -> None:
         self.trace = trace
         self.parent = parent
@@ -148,14 +154,15 @@ class Trace:
         self._locations_by_callers: dict[tuple[Any, ...], dict[int, Any]] = {}
 
     # operations -------------------------------------------------------------------------------------------------
-    def location(self) -> Any:
+    def location(self) -> Location:
         """The MLIR location of the user's current position with its chain of inlined calls."""
         frame = places.user_frame(sys._getframe(1))
         if frame is None:
-            return self.builder.unknown
+            unknown: Location = self.builder.unknown
+            return unknown
         if frame is not self._frame:
             self._enter(frame)
-        known = self._frame_locations.get(frame.f_lasti)
+        known: Location | None = self._frame_locations.get(frame.f_lasti)
         if known is None:
             spans = places.spans(places.chain(frame))
             known = self._frame_locations[frame.f_lasti] = self.locations.of(spans)
@@ -168,30 +175,32 @@ class Trace:
         self._frame_locations = self._locations_by_callers.setdefault(callers, {})
 
     def value(
-        self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None
-    ) -> Any:
+        self, name: str, operands: Sequence[Value], result: str, attributes: Mapping[str, Attribute] | None = None
+    ) -> Value:
         """Emit one operation with one result of the MLIR type written `result`."""
         builder, progress = self.builder, self.progress
         progress.emitted += 1
         if progress.emitted >= progress.look_at:
             progress.look()
-        return builder.value(name, operands, builder.type(result), self.location(), attributes)
+        made: Value = builder.value(name, operands, builder.type(result), self.location(), attributes)
+        return made
 
     def operation(
         self,
         name: str,
-        operands: Sequence[Any] = (),
-        results: Sequence[Any] = (),
-        attributes: Mapping[str, Any] | None = None,
+        operands: Sequence[Value] = (),
+        results: Sequence[Type] = (),
+        attributes: Mapping[str, Attribute] | None = None,
         regions: int = 0,
-    ) -> Any:
+    ) -> Operation:
         """Emit one operation of any shape; `results` are MLIR types."""
         self.progress.emitted += 1
-        return self.builder.operation(name, operands, results, self.location(), attributes, regions)
+        made: Operation = self.builder.operation(name, operands, results, self.location(), attributes, regions)
+        return made
 
     # regions ----------------------------------------------------------------------------------------------------
     @contextmanager
-    def inside(self, block: Any, what: str, names: Names = ()) -> Iterator[Region]:
+    def inside(self, block: Block, what: str, names: Names = ()) -> Iterator[Region]:
         """Trace into `block` of a construct that hands on `names`; afterwards the values made there are closed."""
         outer, insertion = self.region, self.builder.insertion
         attributes = [name for name in names if isinstance(name, Place)]

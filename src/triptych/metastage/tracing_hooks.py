@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from types import FunctionType
 from typing import Any
 
@@ -68,12 +69,24 @@ class TracingHooks(PythonHooks):
 
     # branches ---------------------------------------------------------------------------------------------------
     def if_(
-        self, test: Any, then: Thunk, orelse: Thunk, names: Names = (), get: Get = no_values, set: Set = ignore_values
+        self,
+        test: object,
+        then: Thunk,
+        orelse: Thunk,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
     ) -> None:
         self.choose(test, then, orelse, names, get, set)
 
     def choose(
-        self, test: Any, then: Thunk, orelse: Thunk, names: Names = (), get: Get = no_values, set: Set = ignore_values
+        self,
+        test: object,
+        then: Thunk,
+        orelse: Thunk,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
     ) -> Any:
         decided = self.decide(test)
         if isinstance(decided, Boolean):
@@ -132,7 +145,7 @@ class TracingHooks(PythonHooks):
     # loops ------------------------------------------------------------------------------------------------------
     def for_(
         self,
-        iterable: Any,
+        iterable: object,
         body: Callable[[Any], None],
         exits: Names,
         names: Names = (),
@@ -140,7 +153,7 @@ class TracingHooks(PythonHooks):
         set: Set = ignore_values,
     ) -> None:
         unrolled = isinstance(iterable, Range) and iterable.unroll_full
-        if unrolled:
+        if isinstance(iterable, Range) and iterable.unroll_full:
             iterable = iterable.static()
         if unrolled or not isinstance(iterable, range | Range):
             self._unrolled(iterable, body, exits, names, get, set)
@@ -151,7 +164,7 @@ class TracingHooks(PythonHooks):
             for_loop(self.trace, steps, body, exits, names, get, set)
 
     def _unrolled(
-        self, iterable: Any, body: Callable[[Any], None], exits: Names, names: Names, get: Get, set: Set
+        self, iterable: object, body: Callable[[Any], None], exits: Names, names: Names, get: Get, set: Set
     ) -> None:
         """A loop that Python runs: after a run-time exit, each further iteration is guarded by it."""
         flags = [names.index(flag) for flag in exits]
@@ -163,7 +176,7 @@ class TracingHooks(PythonHooks):
         if hasattr(type(iterable), "__next__") and any(is_dynamic(values[flag]) for flag in flags):
             abandon(self.trace, iterable)
 
-    def iterate(self, iterable: Any) -> Any:
+    def iterate(self, iterable: object) -> Any:
         return items_of(self, iterable)
 
     def while_(
@@ -255,18 +268,18 @@ class TracingHooks(PythonHooks):
             return value
         return self.choose(value, lambda: value, lambda: self.or_(operands[1:], names, get, set), names, get, set)
 
-    def decide(self, test: Any) -> bool | Boolean:
+    def decide(self, test: object) -> bool | Boolean:
         """What a test decides by; an object of the user's class says itself whether it is true."""
         special = self.inlining.special
         return condition(test if special.is_plain(type(test)) else special.truth(test))
 
-    def not_(self, operand: Any) -> Any:
+    def not_(self, operand: object) -> Any:
         decided = self.decide(operand)
         return decided ^ True if isinstance(decided, Boolean) else not decided
 
     def compare(
         self,
-        left: Any,
+        left: object,
         ops: tuple[str, ...],
         operands: tuple[Thunk, ...],
         names: Names = (),
@@ -286,7 +299,7 @@ class TracingHooks(PythonHooks):
             set,
         )
 
-    def operate(self, op: str, left: Any, right: Any) -> Any:
+    def operate(self, op: str, left: object, right: object) -> Any:
         if op in _MEMBERSHIP:
             inside = self.membership.contains(right, left)
             return inside if op == "in" else self.not_(inside)
@@ -295,24 +308,25 @@ class TracingHooks(PythonHooks):
         check_operands(op, left, right)
         return self.inlining.special.operate(op, left, right)
 
-    def unary(self, op: str, operand: Any) -> Any:
+    def unary(self, op: str, operand: object) -> Any:
         return self.inlining.special.unary(op, operand)
 
-    def formatted(self, value: Any, conversion: str = "", spec: str = "") -> str:
+    def formatted(self, value: object, conversion: str = "", spec: str = "") -> str:
         check_shown(value, "an f-string")
         if self.inlining.special.is_plain(type(value)):
             return super().formatted(value, conversion, spec)
         text = self.call(CONVERSIONS[conversion], value) if conversion else value
         return str(self.call(format, text, spec))
 
-    def hashed(self, key: Any) -> Any:
+    def hashed(self, key: object) -> Any:
         method = user_method(type(key), "__hash__")
         if method is not None and self.trace.region.dynamic:
             self.call(method, key)  # refused if it changes anything, so that Python may call it again
         return key
 
     # calls and items --------------------------------------------------------------------------------------------
-    def call(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    # Any: told apart by its exact class.
+    def call(self, function: Any, /, *args: object, **kwargs: object) -> Any:
         if type(function) in C_CALLABLES and not kwargs:
             method, operands = inherited_method(function, args)
             if method in CONTAINS:
@@ -321,7 +335,8 @@ class TracingHooks(PythonHooks):
                 return self._select(method, *operands)
         return self.inlining.call(function, args, kwargs)
 
-    def getitem(self, container: Any, key: Any) -> Any:
+    # Any: whether a container has items its class has been asked; so in `setitem` and `delitem`.
+    def getitem(self, container: Any, key: object) -> Any:
         method = special_method(type(container), "__getitem__")
         if isinstance(method, FunctionType):
             return self.inlining.call(method, (container, key), {})
@@ -331,13 +346,13 @@ class TracingHooks(PythonHooks):
             return container[key]
         return native_operation(self.trace, operator.getitem, container, key)
 
-    def _select(self, method: Any, container: Any, key: Any) -> Any:
+    def _select(self, method: Callable[[Any, Any], Any], container: object, key: object) -> Any:
         index = as_number(key)
         if is_dynamic(index):
             return select_item(self.trace, list(SELECTABLE[method](container)), index)
         return method(container, key)
 
-    def attribute(self, owner: Any, name: str) -> Any:
+    def attribute(self, owner: object, name: str) -> Any:
         special = self.inlining.special
         if special.is_plain(type(owner)):
             if type(owner).__flags__ & HEAP_TYPE:
@@ -346,29 +361,29 @@ class TracingHooks(PythonHooks):
         note_read(self.trace, owner, name)
         return special.attribute(owner, name, keep=not self.trace.region.dynamic)
 
-    def context(self, manager: Any) -> Any:
+    def context(self, manager: AbstractContextManager[object]) -> Any:
         return manager if is_own(type(manager)) else TracedContext(manager, self.call)
 
-    def fresh(self, container: Any) -> Any:
+    def fresh(self, container: object) -> Any:
         note_made(self.trace, container)
         return container
 
-    def match_subject(self, subject: Any) -> Any:
+    def match_subject(self, subject: object) -> Any:
         return require_static(subject, "match", "`if`/`elif` on the run-time value")
 
     # variables --------------------------------------------------------------------------------------------------
-    def load(self, value: Any, name: str) -> Any:
+    def load(self, value: object, name: str) -> Any:
         if value is UNDEFINED or isinstance(value, (Partial, Pending)):
             raise _undefined(name, value)
         return value
 
-    def known(self, value: Any) -> Any:
+    def known(self, value: object) -> Any:
         return bare(value)
 
-    def result(self, value: Any) -> Any:
+    def result(self, value: object) -> Any:
         return bare(value)
 
-    def annotate(self, value: Any, annotation: Thunk, name: str) -> Any:
+    def annotate(self, value: object, annotation: Thunk, name: str) -> Any:
         try:
             declared = annotation()
         except Exception:  # Python never evaluates a local annotation, so what it raises is not the program's error
@@ -381,7 +396,7 @@ class TracingHooks(PythonHooks):
         return value
 
     # mutation ---------------------------------------------------------------------------------------------------
-    def augment(self, op: str, target: Any, value: Any) -> Any:
+    def augment(self, op: str, target: object, value: object) -> Any:
         cls = type(target)
         if cls in _NUMBERS:
             return AUGMENTED[op](target, value)
@@ -394,7 +409,7 @@ class TracingHooks(PythonHooks):
         mutation.check_mutable(self.trace, target, f"`{op}=` on {with_article(cls.__name__)}")
         return AUGMENTED[op](target, value)
 
-    def setitem(self, container: Any, key: Any, value: Any) -> None:
+    def setitem(self, container: Any, key: object, value: object) -> None:
         method = user_method(type(container), "__setitem__")
         if method is not None:
             self.call(method, container, key, value)
@@ -409,7 +424,7 @@ class TracingHooks(PythonHooks):
         else:
             opaque_call(self.trace, operator.setitem, (container, key, value), {})
 
-    def delitem(self, container: Any, key: Any) -> None:
+    def delitem(self, container: Any, key: object) -> None:
         method = user_method(type(container), "__delitem__")
         if method is not None:
             self.call(method, container, key)
@@ -420,7 +435,7 @@ class TracingHooks(PythonHooks):
         else:
             opaque_call(self.trace, operator.delitem, (container, key), {})
 
-    def setattr(self, target: Any, name: str, value: Any) -> None:
+    def setattr(self, target: object, name: str, value: object) -> None:
         setter = None if self.inlining.special.is_plain(type(target)) else self.inlining.special.setter(target, name)
         if setter is not None:
             self.call(*setter, value)
@@ -430,11 +445,11 @@ class TracingHooks(PythonHooks):
         note_assignment(self.trace, target, name, value)
         setattr(target, name, value)
 
-    def delattr(self, target: Any, name: str) -> None:
+    def delattr(self, target: object, name: str) -> None:
         mutation.check_mutable(self.trace, target, f"deleting the attribute `{name}`")
         delattr(target, name)
 
-    def place(self, owner: Any, attribute: str, name: str) -> Place:
+    def place(self, owner: object, attribute: str, name: str) -> Place:
         return Place(name, attribute, owner if mutation.can_track(self.trace, owner, attribute) else None)
 
     # failing ----------------------------------------------------------------------------------------------------
@@ -450,7 +465,7 @@ class TracingHooks(PythonHooks):
                 related=[(f"the {region.what}", region.span)] if region.span is not None else [],
             )
 
-    def assert_(self, test: Any, message: Thunk | None = None) -> None:
+    def assert_(self, test: object, message: Thunk | None = None) -> None:
         decided = self.decide(test)
         if isinstance(decided, Boolean):
             check(self.trace, decided.ir_value(), "AssertionFailedError", _message(message))
@@ -472,7 +487,7 @@ def _message(message: Thunk | None) -> str:
     return str(message()) if message is not None else "assertion failed"
 
 
-def _undefined(name: str, value: Any) -> MaybeUndefinedError:
+def _undefined(name: str, value: object) -> MaybeUndefinedError:
     missing = value.missing if isinstance(value, Partial) else None
     path = missing[0] if missing is not None else "on the way here"
     shown = describe(bare(value)) if isinstance(value, Partial) else "nothing"

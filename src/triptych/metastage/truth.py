@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, TypeGuard
 
 from triptych.metastage.errors import StaticRequiredError
 from triptych.metastage.plans import describe
@@ -10,26 +10,26 @@ from triptych.metastage.scalars import Boolean, Numeric, as_number
 from triptych.metastage.tracing import place
 
 
-def is_dynamic(value: Any) -> bool:
+def is_dynamic(value: object) -> TypeGuard[Numeric]:
     """Whether `value` is known only at run time."""
     return isinstance(value, Numeric) and value.is_dynamic
 
 
-def condition(value: Any) -> bool | Boolean:
+def condition(value: object) -> bool | Boolean:
     """What a test decides by: Python's own truth, or a run-time Boolean."""
     value = as_number(value)
     if is_dynamic(value):
-        return cast(Boolean, value.to(Boolean))
+        return value.to(Boolean)
     return bool(value)
 
 
-def truth(value: Any) -> Boolean:
+def truth(value: object) -> Boolean:
     """The truth of a value as a run-time Boolean."""
     known = condition(value)
     return known if isinstance(known, Boolean) else Boolean(known)
 
 
-def require_static(value: Any, use: str, instead: str) -> Any:
+def require_static(value: object, use: str, instead: str) -> Any:
     """`value`, which must be known while tracing."""
     if is_dynamic(value):
         raise StaticRequiredError(

@@ -15,12 +15,12 @@ HEAP_TYPE = 1 << 9
 """`type.__flags__` bit of classes made at run time, as the user's are; the others are compiled into an extension."""
 
 
-def is_user_function(function: Any) -> bool:
+def is_user_function(function: object) -> bool:
     """Whether something is a Python function that the user wrote."""
     return type(function) is FunctionType and not (is_own(function) or _is_library(function.__code__.co_filename))
 
 
-def is_own(thing: Any) -> bool:
+def is_own(thing: object) -> bool:
     """Whether a function or class is the framework's."""
     module = getattr(thing, "__module__", None)
     return isinstance(module, str) and module.partition(".")[0] in _OWN
@@ -43,7 +43,7 @@ def user_method(cls: type, name: str) -> FunctionType | None:
     return found if is_user_function(found) else None
 
 
-def class_entry(cls: type, name: str, otherwise: Any = None) -> Any:
+def class_entry(cls: type, name: str, otherwise: object = None) -> Any:
     """What a class or the first of its bases that has it holds by a name, as it is stored there."""
     for base in cls.__mro__:
         if name in base.__dict__:

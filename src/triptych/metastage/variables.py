@@ -15,7 +15,7 @@ class Partial:
 
     __slots__ = ("missing", "value")
 
-    def __init__(self, value: Any, missing: tuple[str, Span | None]) -> None:
+    def __init__(self, value: object, missing: tuple[str, Span | None]) -> None:
         self.value = value
         self.missing = missing
         """The path without a definition: its description and place."""
@@ -33,7 +33,7 @@ class Pending:
         self.value: Any = UNDEFINED
         """The value at the loop's head, once it has a type."""
 
-    def like(self, value: Any) -> Any:
+    def like(self, value: object) -> Any:
         """The value that this variable has at the loop's head, shaped like `value`."""
         return self.shaped(carry(value))
 
@@ -44,7 +44,7 @@ class Pending:
         return self.value
 
 
-def bare(value: Any) -> Any:
+def bare(value: object) -> Any:
     """The value itself, with a placeholder on the paths that leave it unassigned."""
     if value is DEAD:
         return UNDEFINED
@@ -53,12 +53,12 @@ def bare(value: Any) -> Any:
     return value.value if isinstance(value, Pending) else value
 
 
-def is_dead(value: Any) -> bool:
+def is_dead(value: object) -> bool:
     """Whether no path reads this variable before assigning it."""
     return value is DEAD or (isinstance(value, Pending) and value.dead)
 
 
-def settle(one: Any, other: Any) -> tuple[Any, Any]:
+def settle(one: object, other: object) -> tuple[Any, Any]:
     """Two values about to meet: a pending one takes the shape of the other."""
     for pending, known in ((one, other), (other, one)):
         if isinstance(pending, Pending) and pending is not known and bare(known) is not UNDEFINED:
@@ -66,7 +66,7 @@ def settle(one: Any, other: Any) -> tuple[Any, Any]:
     return bare(one), bare(other)
 
 
-def missing_path(*values: Any) -> tuple[str, Span | None] | None:
+def missing_path(*values: object) -> tuple[str, Span | None] | None:
     """The path on which one of the values is unassigned, if any."""
     found = [v.missing for v in values if isinstance(v, Partial)]
     waiting = [v for v in values if isinstance(v, Pending) and not v.dead]

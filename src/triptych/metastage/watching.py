@@ -27,6 +27,7 @@ from types import (
 from typing import Any
 
 from triptych.metastage.user_code import HEAP_TYPE, is_own, is_user_function
+from triptych.support.dlpack import Array
 from triptych.support.instances import hides_state, slot_names
 
 MOST_WATCHED = 20_000
@@ -92,7 +93,7 @@ def is_settled(cls: type) -> bool:
     return cls in SETTLED or cls.__module__ in SETTLED_MODULES or is_own(cls) or issubclass(cls, Enum | ModuleType)
 
 
-def _same(before: Any, now: Any) -> bool:
+def _same(before: object, now: object) -> bool:
     if before is now:
         return True
     if type(before) is tuple and type(now) is tuple:
@@ -100,6 +101,7 @@ def _same(before: Any, now: Any) -> bool:
     return type(before) is type(now) and type(before) in SETTLED and bool(before == now)
 
 
+# Any: each reader knows its class.
 def _state(value: Any) -> tuple[Any, Iterable[Any]]:
     """What can change of an object, as a tuple of objects and plain values; and the objects that it leads to."""
     for kind, read in _READERS:
@@ -111,22 +113,22 @@ def _state(value: Any) -> tuple[Any, Iterable[Any]]:
     return _instance(value)
 
 
-def _held(value: Any) -> tuple[tuple[Any, ...], Iterable[Any]]:
+def _held(value: Iterable[Any]) -> tuple[tuple[Any, ...], Iterable[Any]]:
     """A container of the standard library, and what a subclass of it keeps beside its items."""
     items = tuple(value)
     extra = _attributes(value)
     return (*items, *extra), (*items, *extra)
 
 
-def _mapping(value: Any) -> tuple[tuple[Any, ...], Iterable[Any]]:
+def _mapping(value: dict[Any, Any]) -> tuple[tuple[Any, ...], Iterable[Any]]:
     """In the order of iteration: an OrderedDict keeps one of its own."""
-    iterate = OrderedDict.items if isinstance(value, OrderedDict) else dict.items
-    items = tuple(part for pair in iterate(value) for part in pair)
+    pairs = OrderedDict.items(value) if isinstance(value, OrderedDict) else dict.items(value)
+    items = tuple(part for pair in pairs for part in pair)
     extra = _attributes(value)
     return (*items, *extra), (*items, *extra)
 
 
-def _buffer(value: Any) -> tuple[tuple[Any, ...], Iterable[Any]]:
+def _buffer(value: bytearray | memoryview) -> tuple[tuple[Any, ...], Iterable[Any]]:
     return (len(value), hash(bytes(value))), ()
 
 
@@ -153,7 +155,7 @@ def _cell(cell: CellType) -> Any:
         return None
 
 
-def _generator(value: Any) -> tuple[tuple[Any, ...], Iterable[Any]]:
+def _generator(value: GeneratorType[Any, Any, Any]) -> tuple[tuple[Any, ...], Iterable[Any]]:
     frame = value.gi_frame
     return (), () if frame is None else tuple(frame.f_locals.values())
 
@@ -166,7 +168,7 @@ def _class(value: type) -> tuple[tuple[Any, ...], Iterable[Any]]:
     return held, held
 
 
-def _instance(value: Any) -> tuple[Any, Iterable[Any]]:
+def _instance(value: object) -> tuple[Any, Iterable[Any]]:
     cls = type(value)
     held = _attributes(value)
     hidden = hides_state(cls)
@@ -179,7 +181,7 @@ def _instance(value: Any) -> tuple[Any, Iterable[Any]]:
     return (*held, *referents), (*held, *referents)
 
 
-def _attributes(value: Any) -> tuple[Any, ...]:
+def _attributes(value: object) -> tuple[Any, ...]:
     slots = tuple(getattr(value, name) for name in slot_names(type(value)) if hasattr(value, name))
     attributes = getattr(value, "__dict__", None)
     if type(attributes) is not dict:
@@ -187,7 +189,7 @@ def _attributes(value: Any) -> tuple[Any, ...]:
     return (*slots, *(part for pair in attributes.items() for part in pair))
 
 
-def _described(value: Any) -> Any:
+def _described(value: object) -> Any:
     """What pickling would write, as text; UNSEEN if the object cannot be pickled."""
     try:
         if hasattr(value, "getvalue") and hasattr(value, "tell"):
@@ -197,7 +199,7 @@ def _described(value: Any) -> Any:
         return UNSEEN
 
 
-def _array_bytes(value: Any) -> tuple[tuple[Any, ...], Iterable[Any]]:
+def _array_bytes(value: Array) -> tuple[tuple[Any, ...], Iterable[Any]]:
     if value.dtype.hasobject:
         items = tuple(value.ravel().tolist())
         return items, items
@@ -207,7 +209,7 @@ def _array_bytes(value: Any) -> tuple[tuple[Any, ...], Iterable[Any]]:
 class _Arrays(type):
     """Stands for NumPy's arrays without importing NumPy: what is not imported has no instances."""
 
-    def __instancecheck__(cls, value: Any) -> bool:
+    def __instancecheck__(cls, value: object) -> bool:
         numpy = sys.modules.get("numpy")
         return numpy is not None and isinstance(value, numpy.ndarray)
 

@@ -21,7 +21,7 @@ class CompileFlag:
     option: ClassVar[str]
     kind: ClassVar[type]
 
-    def __init__(self, value: Any = True) -> None:
+    def __init__(self, value: object = True) -> None:
         if type(value) is not self.kind:
             raise UnknownOptionError(
                 f"{type(self).__name__} takes another kind of value",
@@ -79,7 +79,7 @@ class EnableTVMFFI(CompileFlag):
 FLAGS: tuple[type[CompileFlag], ...] = (OptLevel, Contract, GenerateLineInfo, KeepPTX, KeepCUBIN, GPUArch, EnableTVMFFI)
 
 
-def flags_of(given: Any) -> tuple[CompileFlag, ...]:
+def flags_of(given: object) -> tuple[CompileFlag, ...]:
     """What stands between the brackets of `compile[...]`: flags, tuples of them, and classes of flags that are on."""
     if isinstance(given, tuple):
         return tuple(flag for item in given for flag in flags_of(item))

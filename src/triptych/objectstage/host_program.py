@@ -7,11 +7,11 @@ launch (see `launch_code`), and one parameter more for the host function, the ad
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Location, Module, Operation, Value
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import function, graft, operations_named
@@ -23,7 +23,7 @@ _GLOBAL_MEMORY = "!llvm.ptr<1>"
 _ACCESSES = frozenset({"llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"})
 
 
-def call_driver(module: Any, name: str, kernels: Sequence[str]) -> Leaf:
+def call_driver(module: Module, name: str, kernels: Sequence[str]) -> Leaf:
     """Let a module's launches call the driver with the places of kernels in a list; the host's new parameter."""
     with module.context:
         record = _take_record(function(module, name))
@@ -32,7 +32,7 @@ def call_driver(module: Any, name: str, kernels: Sequence[str]) -> Leaf:
     return Leaf("launch record", "Int64")
 
 
-def _take_record(host: Any) -> Any:
+def _take_record(host: Operation) -> Value:
     ir = bindings.mlir()
     record = host.regions[0].blocks[0].add_argument(ir.IntegerType.get_signless(64), host.location)
     kind = ir.FunctionType(host.attributes["function_type"].value)
@@ -40,7 +40,7 @@ def _take_record(host: Any) -> Any:
     return record
 
 
-def _call(module: Any, launch: Launch, symbol: str, kernel: int, record: Any) -> None:
+def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Value) -> None:
     operation = launch.operation
     code = LaunchCode(
         symbol,
@@ -60,15 +60,16 @@ def _call(module: Any, launch: Launch, symbol: str, kernel: int, record: Any) ->
     operation.erase()
 
 
-def _as_stored(value: Any, builder: Builder, location: Any) -> Any:
+def _as_stored(value: Value, builder: Builder, location: Location) -> Value:
     """A narrow float as a type that functions of LLVM can take. What the cast does, the host's target knows."""
     kind = stored_type(str(value.type))
     if kind == str(value.type):
         return value
-    return builder.value("builtin.unrealized_conversion_cast", (value,), builder.type(kind), location)
+    stored: Value = builder.value("builtin.unrealized_conversion_cast", (value,), builder.type(kind), location)
+    return stored
 
 
-def _refuse_tensor_accesses(module: Any) -> None:
+def _refuse_tensor_accesses(module: Module) -> None:
     """In the user's functions. Those that launch store addresses of the GPU, as arguments of kernels."""
     hosts = [operation for operation in module.body.operations if operation.operation.name == "func.func"]
     for access in (access for host in hosts for access in operations_named(host, *_ACCESSES)):

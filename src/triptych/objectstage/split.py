@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from triptych.ir import bindings
+from triptych.ir.handles import Module
 from triptych.ir.modules import KeptModule, copy_module
 from triptych.ir.passes import PassRecord, run_passes
 from triptych.ir.signature import Signature, attach_signature, detach_signature
@@ -37,7 +38,7 @@ def split(traced: Traced, passes: Sequence[PassSpec], observe: Callable[[PassRec
     )
 
 
-def _kernel_names(module: Any) -> tuple[str, ...]:
+def _kernel_names(module: Module) -> tuple[str, ...]:
     return tuple(
         operation.attributes["sym_name"].value
         for device in module.body.operations
@@ -47,7 +48,7 @@ def _kernel_names(module: Any) -> tuple[str, ...]:
     )
 
 
-def _take_host(module: Any) -> Any:
+def _take_host(module: Module) -> Any:
     """A new module with everything that is no kernel, which leaves the old one."""
     ir = bindings.mlir()
     host = ir.Module.create(loc=module.operation.location)

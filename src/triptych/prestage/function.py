@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
 from typing import Any
@@ -136,7 +135,7 @@ def _copy(root: ast.AST) -> Any:
     Far faster than `copy.deepcopy`."""
     pending: list[tuple[ast.AST, ast.AST]] = []
 
-    def begun(value: Any) -> Any:
+    def begun(value: object) -> Any:
         if isinstance(value, list):
             return [begun(item) for item in value]
         if not isinstance(value, ast.AST) or isinstance(value, _SHARED):
@@ -179,7 +178,7 @@ def _rename(code: CodeType, original: CodeType) -> CodeType:
     return code.replace(co_qualname=original.co_qualname + inside, co_consts=consts)
 
 
-def build_function(code: CodeType, original: FunctionType, hooks: object) -> Callable[..., Any]:
+def build_function(code: CodeType, original: FunctionType, hooks: object) -> FunctionType:
     """A new function over the original's globals, defaults and closure cells, whose control flow calls `hooks`."""
     cells = dict(zip(original.__code__.co_freevars, original.__closure__ or (), strict=True))
     cells[HOOKS] = CellType(hooks)

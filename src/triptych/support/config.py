@@ -27,7 +27,7 @@ _LEVELS = ("debug", "info", "warning", "error", "critical")
 _LEVEL = rf"({'|'.join(_LEVELS)}|\d+)"
 
 
-def _setting(default: T, help: str, **facts: Any) -> T:
+def _setting(default: T, help: str, **facts: object) -> T:
     """One row of the table, typed as its value so that `Config` reads as plain fields; facts as `Setting` has them."""
     row: T = dataclasses.field(default=default, metadata={"default": default, "help": help, **facts})
     return row

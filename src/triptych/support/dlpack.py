@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from typing import Any
+from typing import Any, Protocol, TypeGuard
 
 from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
@@ -85,6 +85,35 @@ class DLTensor(ctypes.Structure):
     ]
 
 
+class GivesTensor(Protocol):
+    """Offers its memory by the protocol of DLPack."""
+
+    def __dlpack__(self, **options: Any) -> Any: ...
+    def __dlpack_device__(self) -> Any: ...
+
+
+class Array(GivesTensor, Protocol):
+    """A NumPy array, as far as it is asked: NumPy need not be installed."""
+
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def strides(self) -> tuple[int, ...]: ...
+    @property
+    def ndim(self) -> int: ...
+    @property
+    def ctypes(self) -> Any: ...
+    @property
+    def flags(self) -> Any: ...
+    @property
+    def base(self) -> object: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def ravel(self) -> Any: ...
+    def tobytes(self) -> bytes: ...
+
+
 class TensorView:
     """The memory of a tensor, which stays alive as long as the view. Compiled code finds the description in it."""
 
@@ -95,7 +124,7 @@ class TensorView:
     __writable_dltensor__: int
     """The same; missing when the memory may not be written to."""
 
-    def __init__(self, described: DLTensor, owner: Any, *, read_only: bool = False) -> None:
+    def __init__(self, described: DLTensor, owner: GivesTensor, *, read_only: bool = False) -> None:
         rank = described.rank
         shape = described.shape[:rank] if rank else []
         stride = described.stride[:rank] if rank and described.stride else _row_major(shape)
@@ -148,6 +177,7 @@ class TensorView:
         return self._owner.__dlpack_device__()
 
 
+# Any: what offers memory is asked of its class; so in all of this file.
 def tensor_view(value: Any) -> TensorView:
     """A view of any object that offers its memory; UnsupportedTensorError when it cannot be had."""
     if isinstance(value, TensorView):
@@ -235,7 +265,7 @@ def is_masked(kind: type) -> bool:
     return masked is not None and issubclass(kind, masked.MaskedArray)
 
 
-def is_array(value: Any) -> bool:
+def is_array(value: object) -> TypeGuard[Array]:
     """Whether it is a NumPy array; NumPy is not imported for the question."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray)
@@ -270,11 +300,11 @@ def array_type(element: str) -> str:
 class _Owner:
     """A tensor together with the capsule that was asked of it."""
 
-    def __init__(self, value: Any, capsule: Any) -> None:
+    def __init__(self, value: GivesTensor, capsule: object) -> None:
         self.value = value
         self.capsule = capsule
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: object) -> Any:
         return self.value.__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
@@ -299,7 +329,7 @@ def _capsule(value: Any) -> Any:
         raise _unwilling(value, error) from None
 
 
-def _described(value: Any, capsule: Any) -> tuple[DLTensor, bool]:
+def _described(value: object, capsule: object) -> tuple[DLTensor, bool]:
     """The description in a capsule, and whether it is read-only; nothing in it is believed before it is looked at."""
     plain, versioned = (_is_capsule(capsule, name) for name in (b"dltensor", b"dltensor_versioned"))
     if not plain and not versioned:
@@ -328,7 +358,7 @@ def _described(value: Any, capsule: Any) -> tuple[DLTensor, bool]:
     return described, bool(flags & _READ_ONLY)
 
 
-def _untrue(value: Any, found: str) -> UnsupportedTensorError:
+def _untrue(value: object, found: str) -> UnsupportedTensorError:
     return UnsupportedTensorError(
         f"what `__dlpack__` of this {type(value).__name__} gives is no tensor",
         found=found,
@@ -336,7 +366,7 @@ def _untrue(value: Any, found: str) -> UnsupportedTensorError:
     )
 
 
-def _unwilling(value: Any, error: Exception) -> UnsupportedTensorError:
+def _unwilling(value: object, error: Exception) -> UnsupportedTensorError:
     return UnsupportedTensorError(
         f"this {type(value).__name__} does not give its memory away",
         found=f"{type(error).__name__}: {str(error).partition(chr(10))[0]}",
@@ -345,7 +375,7 @@ def _unwilling(value: Any, error: Exception) -> UnsupportedTensorError:
     )
 
 
-def array_facts(array: Any) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
+def array_facts(array: Array) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
     """The element type, the extents and the strides in elements of a NumPy array."""
     if is_masked(type(array)):
         raise UnsupportedTensorError(
@@ -378,7 +408,7 @@ def array_facts(array: Any) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
     return element, array.shape, tuple(step // size for step in array.strides)
 
 
-def _view_of_array(array: Any) -> TensorView:
+def _view_of_array(array: Array) -> TensorView:
     element, extents, strides = array_facts(array)
     rank = array.ndim
     code, bits = ELEMENT_CODES[element]

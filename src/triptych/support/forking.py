@@ -70,7 +70,7 @@ _HELD: list[Any] = []
 """Locks that the fork under way has taken."""
 
 
-def let_forks_wait_for(lock: Any) -> None:
+def let_forks_wait_for(lock: object) -> None:
     """A reentrant lock of this package or of a library it uses."""
     _WAITED_FOR.append(lock)
 

@@ -6,10 +6,10 @@ One table for each thing that a program can be mistaken about. A test runs what 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import nearest
+from triptych.support.source import Span
 from triptych.support.tracebacks import caller
 
 
@@ -205,7 +205,7 @@ MODULES = {
 
 
 def missing_attribute(
-    owner: str, name: str, table: dict[str, str], known: Sequence[str], **place: Any
+    owner: str, name: str, table: dict[str, str], known: Sequence[str], span: Span | None
 ) -> MissingAttributeError:
     """The error for an attribute that `owner` does not have: what it is called here, or the known name most like it."""
     guess = nearest(name, [other for other in known if not other.startswith("_")])
@@ -215,7 +215,7 @@ def missing_attribute(
         found=f"`.{name}`",
         expected=f"an attribute of {owner}, as `dir(...)` lists them",
         instead=instead,
-        **place,
+        span=span,
     )
 
 

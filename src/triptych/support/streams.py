@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from triptych.support.errors import TriptychError
 from triptych.support.source import Span
@@ -49,7 +48,7 @@ def is_stream_class(kind: type) -> bool:
     return hasattr(kind, PROTOCOL) or hasattr(kind, _OLDER.get(kind.__module__, PROTOCOL))
 
 
-def stream_handle(stream: Any, span: Span | None = None) -> int:
+def stream_handle(stream: object, span: Span | None = None) -> int:
     """The handle of a stream: an int is one already, objects say theirs by `__cuda_stream__`."""
     if isinstance(stream, int) and not isinstance(stream, bool):
         return stream

@@ -54,7 +54,7 @@ def tell_torch() -> None:
     _UNTOLD.clear()
 
 
-def check_untraced(value: Any) -> None:
+def check_untraced(value: object) -> None:
     """Refuse a tensor that stands for others, and any tensor of torch while a tracer records."""
     torch: Any = sys.modules.get("torch")
     tracer = None
@@ -72,7 +72,8 @@ def check_untraced(value: Any) -> None:
         )
 
 
-def _stands_for_others(torch: Any, tensor: Any) -> str | None:
+# Any: torch as a module, which has no types here; so in `_recording`.
+def _stands_for_others(torch: Any, tensor: object) -> str | None:
     if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
         batched = torch._C._functorch.is_batchedtensor(tensor)
         return "torch.vmap" if batched else "a transform of torch.func"

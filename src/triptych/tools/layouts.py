@@ -105,7 +105,7 @@ def _record(request: LayoutRequest, layout: AnyLayout, access: Layout | None) ->
     return json.dumps(record, indent=2)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     return value if isinstance(value, int) else str(value)

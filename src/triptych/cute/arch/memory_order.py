@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from triptych.ir.handles import Attribute
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.tracing import Trace, place
 
@@ -18,7 +19,7 @@ def ordering(sem: str | None) -> int:
     return RELAXED if sem is None else _ORDERINGS[sem]
 
 
-def scope_attributes(trace: Trace, scope: str | None) -> dict[str, object]:
+def scope_attributes(trace: Trace, scope: str | None) -> dict[str, Attribute]:
     """Who sees the operation in order: the threads of the block, the cluster, the device, or everybody."""
     if scope is not None and scope not in _SCOPES:
         raise _unknown("scope", scope, _SCOPES)
