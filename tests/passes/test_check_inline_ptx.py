@@ -40,7 +40,9 @@ def test_what_fits(constraints: str, results: str, operands: int) -> None:
     checked(inline(constraints, results, operands), check_inline_ptx, '# CHECK: llvm.inline_asm "text"')
 
 
-@pytest.mark.parametrize("part", ["=x", "=", "=rr", "=&", "&r", "x", "rr", "r0", "~memory", "~{}", "~{a b}", "=0", "*r"])
+@pytest.mark.parametrize(
+    "part", ["=x", "=", "=rr", "=&", "&r", "x", "rr", "r0", "~memory", "~{}", "~{a b}", "=0", "*r"]
+)
 def test_what_llvm_cannot_read(part: str) -> None:
     module = parsed(inline(part, NONE, 0))
     with pytest.raises(LoweringError, match="constraints of inline PTX do not fit") as error:
