@@ -9,10 +9,13 @@ from tests.ir.filecheck import check, directives
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.passes import verify
+from triptych.simt.dialect import KERNEL_DIALECTS
 
 
 def parsed(text: str) -> Any:
     """A well-formed program."""
+    for dialect in KERNEL_DIALECTS:
+        dialect.load(context())
     module = bindings.mlir().Module.parse(text, context=context())
     verify(module)
     return module

@@ -7,6 +7,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.modules import operations_named
+from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.simt.uniformity import Shape, UniformityAnalysis
 
 PROLOGUE = """
@@ -27,6 +28,8 @@ def kernel(text: str, block: tuple[int, int, int] | None = (256, 1, 1)) -> Any:
     """A `gpu.func` with the given body over a pointer `%p` and a number `%n`, and the module that holds it."""
     known = "" if block is None else f"attributes {{known_block_size = array<i32: {', '.join(map(str, block))}>}}"
     ir = bindings.mlir()
+    for dialect in KERNEL_DIALECTS:
+        dialect.load(context())
     module = ir.Module.parse(
         f"gpu.module @kernels {{ gpu.func @k(%p: !llvm.ptr<1>, %n: i32) kernel {known}"
         f" {{ {PROLOGUE} {text} gpu.return }} }}",

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard
 
 from triptych.ir.handles import Operation, Value
 from triptych.simt.bottom_up import fact
-from triptych.simt.operations import constant_of, defining_op, element_indices
+from triptych.simt.operations import constant_of, defining_op, element_indices, is_pure
 from triptych.simt.signed_extensions import SIGNED_EXTENSIONS
 from triptych.targets.nvptx.analysis.memory_types import bits_of
 
@@ -84,13 +84,14 @@ class AddressForms:
         form: Key = ("value", len(self._keys))
         if _is_computed(operation):
             operands = tuple(self._keys[operand] for operand in operation.operands)
-            form = (operation.name, str(operation.attributes), str(value.type), operands)
+            attributes = tuple((name, str(operation.attributes[name])) for name in operation.attributes)
+            form = (operation.name, attributes, str(value.type), operands)
         return self._numbers.setdefault(form, len(self._numbers))
 
 
 def _is_computed(operation: Operation | None) -> TypeGuard[Operation]:
     """Whether equal operands give equal results."""
-    return operation is not None and not operation.regions and "load" not in operation.name
+    return operation is not None and is_pure(operation)
 
 
 def _sources(value: Value) -> list[Value]:
