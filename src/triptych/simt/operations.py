@@ -99,6 +99,14 @@ def dimension(operation: Operation) -> int:
     return "xyz".index(str(operation.attributes["dimension"])[-2])
 
 
+def known_block(kernel: Operation) -> tuple[int, int, int] | None:
+    """The block's dimensions when the launch gives them as constants."""
+    if "known_block_size" not in kernel.attributes:
+        return None
+    x, y, z = kernel.attributes["known_block_size"]
+    return x, y, z
+
+
 def integer_constant(operation: Operation) -> int | None:
     """The value of an integer `arith.constant`."""
     value = operation.attributes["value"]

@@ -14,6 +14,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Location, Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
+from triptych.simt.dialect import PREFETCH
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.memory_types import bits_of, elements_of
 from triptych.targets.nvptx.instructions import CACHE, ORDER
@@ -30,7 +31,7 @@ def lower_cache_hints(module: Module) -> None:
         for operation in operations_named(kernel, "llvm.load", "llvm.store"):
             if CACHE in operation.attributes or ORDER in operation.attributes:
                 _replace(operation)
-        for operation in operations_named(kernel, "nvvm.prefetch"):
+        for operation in operations_named(kernel, PREFETCH):
             _prefetch(operation)
 
 
