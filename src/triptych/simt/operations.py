@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from triptych.ir.handles import Block, Operation, Value
+from triptych.ir.types import int_width
 from triptych.simt.traits import Traits, traits
 
 _DYNAMIC = -(2**31)
 _NOT_ATOMIC = 0
+_MOST_BITS = 64
 
 
 def is_pure(operation: Operation) -> bool:
@@ -109,13 +111,10 @@ def known_block(kernel: Operation) -> tuple[int, int, int] | None:
 
 def integer_constant(operation: Operation) -> int | None:
     """The value of an integer `arith.constant`."""
-    value = operation.attributes["value"]
-    kind = str(operation.results[0].type)
-    if kind == "i1":
+    value, bits = operation.attributes["value"], int_width(operation.results[0].type)
+    if bits == 1:
         return int(bool(value.value)) if hasattr(value, "value") else None
-    if kind == "index" or (kind[0] == "i" and kind[1:].isdigit() and int(kind[1:]) <= 64):
-        return int(value.value)
-    return None
+    return int(value.value) if bits is not None and bits <= _MOST_BITS else None
 
 
 def constant_of(value: Value | None) -> int | None:

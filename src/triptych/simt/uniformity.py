@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from math import gcd
 
 from triptych.ir.handles import Block, Operation, Value
+from triptych.ir.types import int_width
 from triptych.simt import lanes as lattice
+from triptych.simt.addresses import INDEXING, step
 from triptych.simt.dialect import REDUCE, SHUFFLE
 from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
 from triptych.simt.operations import (
     array_size,
     body,
     dimension,
-    element_indices,
-    element_size,
     has,
     has_body,
     integer_constant,
@@ -29,7 +29,7 @@ from triptych.simt.operations import (
     operations,
     writes,
 )
-from triptych.simt.signed_extensions import was_signed
+from triptych.simt.signed_extensions import keeps_distances
 from triptych.simt.traits import Result, Traits, traits
 from triptych.support.warps import WARP
 
@@ -212,7 +212,7 @@ class UniformityAnalysis:
             return uniform(Level.BLOCK, self._width, constant=constant)
         if name == "arith.select":
             return self._select(*operands)
-        if name == "llvm.getelementptr":
+        if name == INDEXING:
             return self._address(operation, operands)
         if name == "llvm.load":
             return self._loaded(operation, operands[0], reads)
@@ -248,10 +248,10 @@ class UniformityAnalysis:
         if operand.uniform:
             return operand
         result = operation.results[0]
-        old, new = (_bits(str(value.type)) or 64 for value in (operation.operands[0], result))
+        old, new = (int_width(value.type) or 64 for value in (operation.operands[0], result))
         if operand.multiples or new <= 8:
             return VARYING
-        is_assumed = was_signed(operation) and old >= 32 and _only_addresses(result)
+        is_assumed = keeps_distances(operation) and _only_addresses(result)
         return operand if new <= old or operand.aligned or is_assumed else VARYING
 
     def _product(self, operation: Operation, left: Lanes, right: Lanes) -> Lanes:
@@ -275,12 +275,12 @@ class UniformityAnalysis:
         return _at_level(lattice.join(chosen, other), condition.level)
 
     def _address(self, operation: Operation, operands: tuple[Lanes, ...]) -> Lanes:
-        indices = element_indices(operation)
-        if len(indices) != 1:
+        found = step(operation)
+        if found is None:
             return lattice.elementwise(operands)
-        size = element_size(str(operation.attributes["elem_type"].value))
-        index = operands[1] if indices[0] is None else uniform(Level.BLOCK, self._width, constant=indices[0])
-        return lattice.add(operands[0], lattice.multiply(index, uniform(Level.BLOCK, self._width, constant=size)))
+        constant = found.index if isinstance(found.index, int) else None
+        index = operands[1] if constant is None else uniform(Level.BLOCK, self._width, constant=constant)
+        return lattice.add(operands[0], lattice.multiply(index, uniform(Level.BLOCK, self._width, constant=found.size)))
 
     def _array(self, operation: Operation) -> Lanes:
         """An array of each thread: by default lane after lane."""
@@ -314,20 +314,13 @@ class UniformityAnalysis:
         return linear
 
 
-def _bits(kind: str) -> int | None:
-    """The width of an integer type; an index has 64 bits."""
-    if kind == "index":
-        return 64
-    return int(kind[1:]) if kind[0] == "i" and kind[1:].isdigit() else None
-
-
 def _only_addresses(value: Value) -> bool:
     """Whether everything made of a value is an address."""
     made, pending = {value}, [value]
     while pending:
         for use in pending.pop().uses:
             user = use.owner.operation
-            if user.name == "llvm.getelementptr":
+            if user.name == INDEXING:
                 continue
             if user.name not in _INDEX_ARITHMETIC:
                 return False
@@ -340,14 +333,14 @@ def _only_addresses(value: Value) -> bool:
 
 def _in_type(found: Lanes, operation: Operation, name: str) -> Lanes:
     """A constant as the result's type holds it; differences that the type cannot hold wrap around, and are unknown."""
-    bits = _bits(str(operation.results[0].type))
+    bits = int_width(operation.results[0].type)
     if bits is not None and any(abs(offset) >> (bits - 1) for offset in found.offsets or ()):
         return VARYING
     if found.constant is None:
         return found
     if bits is None:
         return Lanes(found.level, found.offsets, found.divisor)
-    source = _bits(str(operation.operands[0].type)) if name in ("arith.extui", "arith.index_castui") else None
+    source = int_width(operation.operands[0].type) if name in ("arith.extui", "arith.index_castui") else None
     return lattice.wrapped(found, bits, source)
 
 

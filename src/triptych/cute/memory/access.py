@@ -22,6 +22,7 @@ from triptych.cute.memory.packed_elements import read_packed, write_packed
 from triptych.cute.tensor_ssa.vectors import extract, join, pick, vector_type
 from triptych.layout import Int, divisibility
 from triptych.metastage.tracing import Trace, place
+from triptych.support.runs import runs
 
 WIDEST_ACCESS = 16
 """Bytes of the widest instruction that every GPU has."""
@@ -102,7 +103,8 @@ def _in_memory_order(offsets: Sequence[Int]) -> tuple[list[Int], list[int]]:
 
 
 def _accesses(pointer: Addressed, storage: Storage, places: list[Int]) -> Iterator[Access]:
-    for start, length in _runs(places):
+    for run in runs(places, _distance, (1,)):
+        start, length = run.first, run.count
         offset = places[start]
         if storage.is_packed and (divisibility(offset) % storage.group or length % storage.group):
             yield from (Access(place, None, 1) for place in places[start : start + length])
@@ -110,17 +112,9 @@ def _accesses(pointer: Addressed, storage: Storage, places: list[Int]) -> Iterat
             yield from _chunks(pointer, storage, offset, length)
 
 
-def _runs(places: list[Int]) -> Iterator[tuple[int, int]]:
-    """Stretches of neighbours: where each begins in the list, and how long it is."""
-    start = 0
-    for i in range(1, len(places) + 1):
-        if i == len(places) or not _is_one(places[i] - places[i - 1]):
-            yield start, i - start
-            start = i
-
-
-def _is_one(distance: Int) -> bool:
-    return isinstance(distance, int) and distance == 1
+def _distance(place: Int, other: Int) -> int | None:
+    distance = other - place
+    return distance if isinstance(distance, int) else None
 
 
 def _chunks(pointer: Addressed, storage: Storage, offset: Int, length: int) -> Iterator[Access]:
