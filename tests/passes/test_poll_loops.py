@@ -1,4 +1,7 @@
-"""`poll-loops`: loops of the host that may run long are cut into stretches with a poll between them."""
+"""`poll-loops`: loops of the host that may run long are cut into stretches with a poll between them.
+
+Those with a counter are cut by `stretches`, the others by `while_stretches`.
+"""
 
 from __future__ import annotations
 
