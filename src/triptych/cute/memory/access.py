@@ -20,6 +20,7 @@ from triptych.cute.memory.cache_hints import load_attributes, store_attributes
 from triptych.cute.memory.element_storage import Storage, storage_of
 from triptych.cute.memory.packed_elements import read_packed, write_packed
 from triptych.cute.tensor_ssa.vectors import extract, join, pick, vector_type
+from triptych.ir.handles import Value
 from triptych.layout import Int, divisibility
 from triptych.metastage.tracing import Trace, place
 from triptych.support.runs import runs
@@ -43,7 +44,7 @@ def read(pointer: Addressed, offset: Int, what: object) -> Any:
     return _read_one(tracing(), pointer, storage, offset, what)
 
 
-def write(pointer: Addressed, offset: Int, value: Any, what: object) -> None:
+def write(pointer: Addressed, offset: Int, value: Value, what: object) -> None:
     """Write one element."""
     trace, storage = tracing(), storage_of(pointer.dtype)
     _write_one(trace, pointer, storage, offset, value, what)
@@ -64,7 +65,7 @@ def read_vector(pointer: Addressed, offsets: Sequence[Int], what: object) -> Any
     return pick(trace, _concatenated(trace, pieces, element), len(places), order, element)
 
 
-def write_vector(pointer: Addressed, offsets: Sequence[Int], vector: Any, what: object) -> None:
+def write_vector(pointer: Addressed, offsets: Sequence[Int], vector: Value, what: object) -> None:
     """Write the elements of a vector at the given offsets; of several at one offset the last stays."""
     trace, storage = tracing(), storage_of(pointer.dtype)
     element = pointer.dtype.info.mlir
@@ -160,7 +161,7 @@ def _read_one(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, w
     return _load(trace, pointer, storage, Access(offset, None, _alignment_at(pointer, storage, offset)), what)
 
 
-def _write_one(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, value: Any, what: object) -> None:
+def _write_one(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, value: Value, what: object) -> None:
     if not storage.is_packed:
         access = Access(offset, None, _alignment_at(pointer, storage, offset))
         _store(trace, pointer, storage, access, value, what)
@@ -185,7 +186,7 @@ def _load(trace: Trace, pointer: Addressed, storage: Storage, access: Access, wh
     return storage.from_memory(trace, raw, access.count)
 
 
-def _store(trace: Trace, pointer: Addressed, storage: Storage, access: Access, value: Any, what: object) -> None:
+def _store(trace: Trace, pointer: Addressed, storage: Storage, access: Access, value: Value, what: object) -> None:
     raw = storage.to_memory(trace, value, access.count)
     address = _address(pointer, storage, access, what)
     attributes = {"alignment": trace.builder.integer("i64", access.alignment), "ordering": _not_atomic(trace)}
