@@ -59,7 +59,6 @@ LINES = {
     ],
     "simt.async_commit": [('"simt.async_commit"() : () -> ()', "nvvm.cp.async.commit.group")],
     "simt.async_wait": [('"simt.async_wait"() {groups = 3 : i32} : () -> ()', "nvvm.cp.async.wait.group 3")],
-    "simt.prefetch": [('"simt.prefetch"(%g) : (!llvm.ptr<1>) -> ()', "nvvm.prefetch level = L2, %arg4")],
     "simt.await_previous_grid": [('"simt.await_previous_grid"() : () -> ()', "nvvm.griddepcontrol wait")],
     "simt.launch_dependents": [('"simt.launch_dependents"() : () -> ()', "nvvm.griddepcontrol launch_dependents")],
     "simt.clock": [

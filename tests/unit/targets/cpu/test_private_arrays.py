@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.simt.kernels import kernel
+from triptych.simt.operations import producer
 from triptych.targets.cpu.simt.private_arrays import private_arrays, users
 
 ARRAY = "%eight = arith.constant 8 : i32\n%a = llvm.alloca %eight x f32 {alignment = 16 : i64} : (i32) -> !llvm.ptr\n"
@@ -63,6 +64,6 @@ def test_arrays_by_their_addresses() -> None:
     )
     found = private_arrays(function)
     assert [(array.element, array.size) for array in found.values()] == [("f32", 32), ("i8", 8)]
-    assert [value.owner.operation.name for value in found] == ["llvm.alloca", "llvm.alloca"]
+    assert [producer(value).name for value in found] == ["llvm.alloca", "llvm.alloca"]
     ((user, number),) = users(next(iter(found)))
     assert (user.name, number) == ("llvm.store", 1)
