@@ -46,7 +46,7 @@ def new_from_mlir_values(obj: object, values: Sequence[Any]) -> Any:
     """An object like another one, made of other MLIR values."""
     trace = tracing()
     given = (value.ir_value() if isinstance(value, Numeric) else value for value in values)
-    return flatten(obj, trace)[1](given, trace)
+    return flatten(obj, trace)[1].build(given, trace)
 
 
 def _type(text: str) -> Any:

@@ -7,7 +7,7 @@ into MLIR values on each path and back into one Python value after the join.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -286,8 +286,3 @@ def _zero(trace: Trace, text: str) -> Any:
     number = "0" if element.startswith("i") else "0.0"
     attribute = f"dense<{number}> : {text}" if text.startswith("vector") else f"{number} : {text}"
     return trace.value("arith.constant", (), text, {"value": trace.builder.attribute(attribute)})
-
-
-def lower_all(plans: Sequence[Plan], values: Sequence[Any], trace: Trace) -> list[Any]:
-    """Every variable's MLIR values, in order."""
-    return [v for plan, value in zip(plans, values, strict=True) for v in plan.lower(value, trace)]
