@@ -26,7 +26,7 @@ def said(item: Item) -> str:
         copies = f"; {len(item.copies)}" if item.copies else ""
         return f"[{names}{copies}]" + ("*" if item.in_loop else "")
     if isinstance(item, Once):
-        return item.operation.name.partition(".")[2]
+        return str(item.operation.name.partition(".")[2])
     bodies = " | ".join(" ".join(map(said, inside)) for inside in item.bodies)
     return f"{item.operation.name.partition('.')[2]}({bodies})"
 
