@@ -45,7 +45,7 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
     code = LaunchCode(
         symbol,
         kernel,
-        [stored_type(str(argument.type)) for argument in launch.arguments],
+        [str(stored_type(argument.type)) for argument in launch.arguments],
         clustered=bool(launch.cluster),
         cooperative=launch.cooperative,
         overlapping=launch.overlapping,
@@ -62,11 +62,10 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
 
 def _as_stored(value: Value, builder: Builder, location: Location) -> Value:
     """A narrow float as a type that functions of LLVM can take. What the cast does, the host's target knows."""
-    kind = stored_type(str(value.type))
-    if kind == str(value.type):
+    stored = builder.type(stored_type(value.type))
+    if stored == value.type:
         return value
-    stored: Value = builder.value("builtin.unrealized_conversion_cast", (value,), builder.type(kind), location)
-    return stored
+    return builder.value("builtin.unrealized_conversion_cast", (value,), stored, location)
 
 
 def _refuse_tensor_accesses(module: Module) -> None:

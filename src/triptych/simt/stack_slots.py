@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triptych.ir.handles import Operation, Value
-from triptych.simt.operations import defining_op, element_indices, element_size, producer
+from triptych.ir.types import byte_size
+from triptych.simt.operations import defining_op, element_indices, producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,4 +51,4 @@ def private_place(address: Value) -> PrivatePlace | None:
 
 
 def _element_bytes(operation: Operation) -> int:
-    return element_size(str(operation.attributes["elem_type"].value))
+    return byte_size(operation.attributes["elem_type"].value)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from triptych.ir.handles import Block, Operation, Value
+from triptych.ir.types import byte_size, int_width, is_vector
 from triptych.simt import lanes as lattice
 from triptych.simt.dialect import SHUFFLE
 from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
@@ -20,7 +21,6 @@ from triptych.simt.operations import (
     body,
     dimension,
     element_indices,
-    element_size,
     has,
     has_body,
     integer_constant,
@@ -193,9 +193,9 @@ class UniformityAnalysis:
 
     # operations -------------------------------------------------------------------------------------------------
     def _transfer(self, operation: Operation, name: str, operands: tuple[Lanes, ...], reads: Level) -> Lanes:
-        if name in _TWO_OPERANDS and not _is_vector(operation.results[0]):
+        if name in _TWO_OPERANDS and not is_vector(operation.results[0].type):
             return _TWO_OPERANDS[name](*operands)
-        if name == "arith.muli" and not _is_vector(operation.results[0]):
+        if name == "arith.muli" and not is_vector(operation.results[0].type):
             return self._product(operation, *operands)
         if name in _CASTS:
             return self._cast(operation, operands[0])
@@ -230,7 +230,7 @@ class UniformityAnalysis:
         if operand.uniform:
             return operand
         result = operation.results[0]
-        old, new = (_bits(str(value.type)) or 64 for value in (operation.operands[0], result))
+        old, new = (int_width(value.type) or 64 for value in (operation.operands[0], result))
         if operand.multiples or new <= 8:
             return VARYING
         is_assumed = was_signed(operation) and old >= 32 and _only_addresses(result)
@@ -260,7 +260,7 @@ class UniformityAnalysis:
         indices = element_indices(operation)
         if len(indices) != 1:
             return lattice.elementwise(operands)
-        size = element_size(str(operation.attributes["elem_type"].value))
+        size = byte_size(operation.attributes["elem_type"].value)
         index = operands[1] if indices[0] is None else uniform(Level.BLOCK, self._width, constant=indices[0])
         return lattice.add(operands[0], lattice.multiply(index, uniform(Level.BLOCK, self._width, constant=size)))
 
@@ -296,13 +296,6 @@ class UniformityAnalysis:
         return linear
 
 
-def _bits(kind: str) -> int | None:
-    """The width of an integer type; an index has 64 bits."""
-    if kind == "index":
-        return 64
-    return int(kind[1:]) if kind[0] == "i" and kind[1:].isdigit() else None
-
-
 def _only_addresses(value: Value) -> bool:
     """Whether everything made of a value is an address."""
     made, pending = {value}, [value]
@@ -322,19 +315,15 @@ def _only_addresses(value: Value) -> bool:
 
 def _in_type(found: Lanes, operation: Operation, name: str) -> Lanes:
     """A constant as the result's type holds it; differences that the type cannot hold wrap around, and are unknown."""
-    bits = _bits(str(operation.results[0].type))
+    bits = int_width(operation.results[0].type)
     if bits is not None and any(abs(offset) >> (bits - 1) for offset in found.offsets or ()):
         return VARYING
     if found.constant is None:
         return found
     if bits is None:
         return Lanes(found.level, found.offsets, found.divisor)
-    source = _bits(str(operation.operands[0].type)) if name in ("arith.extui", "arith.index_castui") else None
+    source = int_width(operation.operands[0].type) if name in ("arith.extui", "arith.index_castui") else None
     return lattice.wrapped(found, bits, source)
-
-
-def _is_vector(value: Value) -> bool:
-    return str(value.type).startswith("vector<")
 
 
 def _at_level(value: Lanes, level: Level) -> Lanes:

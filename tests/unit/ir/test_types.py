@@ -35,6 +35,14 @@ def test_an_integer_may_be_asked_for_its_width() -> None:
     assert types.is_integer(_type("i64"), 64)
     assert not types.is_integer(_type("i64"), 32)
     assert not types.is_integer(_type("f64"), 64)
+    assert types.is_float(_type("f64"), 64)
+    assert not types.is_float(_type("f32"), 64)
+    assert not types.is_float(_type("i64"), 64)
+
+
+def test_a_vector_of_two_dimensions_has_a_size_and_no_lanes() -> None:
+    assert types.count_and_element(_type("vector<2x3xf32>")) is None
+    assert types.byte_size(_type("vector<2x3xf32>")) == 24
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ class AddressForms:
         known = 0
         operation = defining_op(pointer)
         while operation is not None and operation.name == "llvm.getelementptr":
-            size = bits_of(str(operation.attributes["elem_type"].value)) // 8
+            size = bits_of(operation.attributes["elem_type"].value) // 8
             if not size:
                 break
             (position,) = element_indices(operation)
@@ -85,7 +85,7 @@ class AddressForms:
         if _is_computed(operation):
             operands = tuple(self._keys[operand] for operand in operation.operands)
             attributes = tuple((name, str(operation.attributes[name])) for name in operation.attributes)
-            form = (operation.name, attributes, str(value.type), operands)
+            form = (operation.name, attributes, value.type, operands)
         return self._numbers.setdefault(form, len(self._numbers))
 
 
@@ -114,6 +114,6 @@ def _parts(value: Value) -> list[tuple[Value, int]]:
             for number, factor in ((one, constant_of(other)), (other, constant_of(one))):
                 if factor is not None:
                     return [(number, factor)]
-        case name if name in SIGNED_EXTENSIONS and bits_of(str(operation.operands[0].type)) >= _INDEX_BITS:
+        case name if name in SIGNED_EXTENSIONS and bits_of(operation.operands[0].type) >= _INDEX_BITS:
             return [(operation.operands[0], 1)]
     return []

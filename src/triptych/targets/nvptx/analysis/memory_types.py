@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from triptych.ir.handles import Type
+from triptych.ir.types import bit_width, element_type, is_integer, lanes
 
-ELEMENT_BITS = {"i8": 8, "f16": 16, "bf16": 16, "i16": 16, "i32": 32, "f32": 32, "i64": 64, "f64": 64}
-_VECTOR = re.compile(r"vector<(\d+)x(\w+)>")
-
-
-def elements_of(kind: str) -> tuple[int, str]:
-    """How many elements a vector has, 0 for what is none, and their type."""
-    vector = _VECTOR.fullmatch(kind)
-    return (int(vector[1]), vector[2]) if vector else (0, kind)
+_WIDTHS = frozenset({16, 32, 64})
 
 
-def bits_of(kind: str) -> int:
-    """The bits of a number or of a vector; 0 for other types."""
-    count, element = elements_of(kind)
-    return ELEMENT_BITS.get(element, 0) * (count or 1)
+def bits_of(type_: Type) -> int:
+    """The bits of a byte, of a number that registers hold, or of a vector of them; 0 for other types."""
+    element = element_type(type_)
+    width = bit_width(element)
+    if width not in _WIDTHS and not is_integer(element, 8):
+        return 0
+    return (width or 0) * (lanes(type_) or 1)

@@ -14,7 +14,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.simt.operations import constant_of, defining_op, enclosing, producer
+from triptych.simt.operations import constant_of, defining_op, dimension, enclosing, producer
 from triptych.support.warps import WARP
 from triptych.targets.nvptx.analysis.kernels import kernels
 
@@ -94,7 +94,7 @@ def _is_thread(value: Value) -> bool:
     operation = defining_op(value)
     while operation is not None and operation.name in _CASTS:
         operation = defining_op(operation.operands[0])
-    return operation is not None and operation.name == "gpu.thread_id" and "x" in str(operation.attributes["dimension"])
+    return operation is not None and operation.name == "gpu.thread_id" and dimension(operation) == 0
 
 
 def _multiple_of_warp(division: Operation) -> bool:
