@@ -86,3 +86,25 @@ def test_memory_space(text: str, space: int | None) -> None:
 
 def test_text_is_what_mlir_writes() -> None:
     assert types.type_text(_type("vector<4xf32>")) == "vector<4xf32>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [
+        ("i1", 1),
+        ("i8", 1),
+        ("i16", 2),
+        ("bf16", 2),
+        ("f16", 2),
+        ("f32", 4),
+        ("i128", 16),
+        ("!llvm.ptr", 8),
+        ("!llvm.ptr<3>", 8),
+        ("vector<4xf32>", 16),
+        ("vector<3xbf16>", 6),
+        ("!llvm.array<5 x i16>", 10),
+        ("!llvm.array<2 x vector<2xf32>>", 16),
+    ],
+)
+def test_sizes_of_elements(kind: str, size: int) -> None:
+    assert types.byte_size(_type(kind)) == size

@@ -13,7 +13,11 @@ from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
 WIDTH = 4
 BLOCK, WARP, LANE = Level
 STEPS = (0, 1, 2, 3)
-ROWS = Lanes(BLOCK, (0, 0, 0, 0), 4, None, (("n", STEPS),))
+N: Any = "n"
+M: Any = "m"
+X: Any = "x"
+"""Stand for values that are known when the kernel runs."""
+ROWS = Lanes(BLOCK, (0, 0, 0, 0), 4, None, ((N, STEPS),))
 """The number of a lane times a number of the run."""
 
 
@@ -106,13 +110,13 @@ def test_sums(left: Lanes, right: Lanes, total: Lanes, difference: Lanes) -> Non
 
 
 def test_sums_of_rows() -> None:
-    assert lattice.add(ROWS, number(2)) == Lanes(BLOCK, (0, 0, 0, 0), 2, None, (("n", STEPS),))
-    assert lattice.add(stepped(4), ROWS) == Lanes(WARP, STEPS, 4, None, (("n", STEPS),))
-    assert lattice.add(ROWS, ROWS) == Lanes(BLOCK, (0, 0, 0, 0), 4, None, (("n", (0, 2, 4, 6)),))
-    assert lattice.subtract(one(), ROWS).multiples == (("n", (0, -1, -2, -3)),)
+    assert lattice.add(ROWS, number(2)) == Lanes(BLOCK, (0, 0, 0, 0), 2, None, ((N, STEPS),))
+    assert lattice.add(stepped(4), ROWS) == Lanes(WARP, STEPS, 4, None, ((N, STEPS),))
+    assert lattice.add(ROWS, ROWS) == Lanes(BLOCK, (0, 0, 0, 0), 4, None, ((N, (0, 2, 4, 6)),))
+    assert lattice.subtract(one(), ROWS).multiples == ((N, (0, -1, -2, -3)),)
     assert lattice.subtract(ROWS, ROWS) == Lanes(BLOCK, (0, 0, 0, 0), 4)
-    other = Lanes(BLOCK, (0, 0, 0, 0), 4, None, (("m", (0, 5, 5, 5)),))
-    assert lattice.add(ROWS, other).multiples == (("n", STEPS), ("m", (0, 5, 5, 5)))
+    other = Lanes(BLOCK, (0, 0, 0, 0), 4, None, ((M, (0, 5, 5, 5)),))
+    assert lattice.add(ROWS, other).multiples == ((N, STEPS), (M, (0, 5, 5, 5)))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +133,7 @@ def test_sums_of_rows() -> None:
         (VARYING, number(2), VARYING),
         (number(2), VARYING, VARYING),
         (ROWS, number(0), uniform(BLOCK, WIDTH, 0)),
-        (ROWS, number(3), Lanes(BLOCK, (0, 0, 0, 0), 4, None, (("n", (0, 3, 6, 9)),))),
+        (ROWS, number(3), Lanes(BLOCK, (0, 0, 0, 0), 4, None, ((N, (0, 3, 6, 9)),))),
         (ROWS, one(), VARYING),
         (known(BLOCK, STEPS, constant=2), number(3), known(BLOCK, (0, 3, 6, 9), constant=6)),
     ],
@@ -141,7 +145,7 @@ def test_products(left: Lanes, right: Lanes, found: Lanes) -> None:
 @pytest.mark.parametrize(
     ("left", "right", "found"),
     [
-        (stepped(4), one(BLOCK, 2), Lanes(WARP, (0, 0, 0, 0), 8, None, (("x", STEPS),))),
+        (stepped(4), one(BLOCK, 2), Lanes(WARP, (0, 0, 0, 0), 8, None, ((X, STEPS),))),
         (stepped(4), one(WARP), VARYING),
         (stepped(4), number(2), stepped(8, (0, 2, 4, 6))),
         (stepped(4), stepped(4), VARYING),
@@ -151,7 +155,7 @@ def test_products(left: Lanes, right: Lanes, found: Lanes) -> None:
     ],
 )
 def test_rows(left: Lanes, right: Lanes, found: Lanes) -> None:
-    assert lattice.rows(left, right, "x") == found
+    assert lattice.rows(left, right, X) == found
 
 
 # quotients ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.simt.kernels import kernel
-from triptych.simt.operations import walk
+from triptych.simt.operations import producer, walk
 from triptych.simt.stack_slots import is_private, private_place
 
 ARRAY = """
@@ -43,7 +43,7 @@ def test_known_offsets(text: str, offset: int, left: int) -> None:
     place = private_place(operation.results[0])
     assert place is not None
     assert (place.offset, place.bytes_left, place.element_bytes) == (offset, left, 4)
-    assert place.array.owner.operation.name == "llvm.alloca"
+    assert producer(place.array).name == "llvm.alloca"
     assert is_private(operation)
 
 
