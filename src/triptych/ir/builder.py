@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.handles import Attribute, Block, Context, InsertionPoint, Location, Module, Operation, Type, Value
+from triptych.ir.types import TypeOrText, int_width
 from triptych.support.interrupts import interruptible
 
 
@@ -20,17 +21,28 @@ class Builder:
         self._ir = bindings.mlir()
         self.context = context() if existing is None else existing
         self._types: dict[str, Type] = {}
-        self._integers: dict[tuple[str, int], Attribute] = {}
+        self._vectors: dict[tuple[int, TypeOrText], Type] = {}
+        self._integers: dict[tuple[TypeOrText, int], Attribute] = {}
         self._create: Callable[..., Operation] = self._ir.Operation.create
         self.unknown: Location = self._ir.Location.unknown(context=self.context)
         self.insertion: InsertionPoint | None = None
 
     # types and attributes ---------------------------------------------------------------------------------------
-    def type(self, text: str) -> Type:
-        """The MLIR type written as `text` (`i32`, `f16`, `!llvm.ptr` …)."""
-        known = self._types.get(text)
+    def type(self, written: TypeOrText) -> Type:
+        """The MLIR type written as text (`i32`, `f16`, `!llvm.ptr` …); a type itself."""
+        if not isinstance(written, str):
+            return written
+        known = self._types.get(written)
         if known is None:
-            known = self._types[text] = self._ir.Type.parse(text, context=self.context)
+            known = self._types[written] = self._ir.Type.parse(written, context=self.context)
+        return known
+
+    def vector(self, count: int, element: TypeOrText) -> Type:
+        """The type of so many elements."""
+        known = self._vectors.get((count, element))
+        if known is None:
+            made = self._ir.VectorType.get([count], self.type(element), loc=self.unknown)
+            known = self._vectors[count, element] = made
         return known
 
     def attribute(self, text: str) -> Attribute:
@@ -38,27 +50,28 @@ class Builder:
         made: Attribute = self._ir.Attribute.parse(text, context=self.context)
         return made
 
-    def type_attribute(self, text: str) -> Attribute:
+    def type_attribute(self, written: TypeOrText) -> Attribute:
         """The attribute that holds a type."""
-        made: Attribute = self._ir.TypeAttr.get(self.type(text), context=self.context)
+        made: Attribute = self._ir.TypeAttr.get(self.type(written), context=self.context)
         return made
 
     def string(self, text: str) -> Attribute:
         made: Attribute = self._ir.StringAttr.get(text, context=self.context)
         return made
 
-    def integer(self, type_text: str, value: int) -> Attribute:
+    def integer(self, written: TypeOrText, value: int) -> Attribute:
         """An integer attribute; `value` is taken modulo the width, so the caller has checked that it fits."""
-        known = self._integers.get((type_text, value))
+        known = self._integers.get((written, value))
         if known is None:
-            known = self._integers[type_text, value] = self._integer(type_text, value)
+            known = self._integers[written, value] = self._integer(self.type(written), value)
         return known
 
-    def _integer(self, type_text: str, value: int) -> Attribute:
-        width = int(type_text[1:])
+    def _integer(self, type_: Type, value: int) -> Attribute:
+        width = int_width(type_)
+        assert width is not None, type_
         if width > 64:
-            return self.attribute(f"{_signed(value, width)} : {type_text}")
-        made: Attribute = self._ir.IntegerAttr.get(self.type(type_text), _signed(value, width))
+            return self.attribute(f"{_signed(value, width)} : {type_}")
+        made: Attribute = self._ir.IntegerAttr.get(type_, _signed(value, width))
         return made
 
     def float(self, type_text: str, value: float) -> Attribute:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Location, Module, Type, Value
+from triptych.ir.types import count_and_element, type_text
 
 _SIGNED = {"==": 0, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _ORDERED = {"==": 1, ">": 2, ">=": 3, "<": 4, "<=": 5}
@@ -22,10 +23,10 @@ def vector_type(element: str, lanes: int | None) -> str:
     return element if lanes is None else f"vector<{lanes}x{element}>"
 
 
-def element_and_lanes(text: str) -> tuple[str, int | None]:
-    """The other way round. Types that are neither come back whole."""
-    count, separator, element = text.removeprefix("vector<").removesuffix(">").partition("x")
-    return (element, int(count)) if separator and count.isdigit() else (text, None)
+def element_and_lanes(type_: Type) -> tuple[str, int | None]:
+    """The other way round: the name of the element type, and how many there are in a vector."""
+    found = count_and_element(type_)
+    return (type_text(type_), None) if found is None else (type_text(found[1]), found[0])
 
 
 def bit_width(element: str) -> int:

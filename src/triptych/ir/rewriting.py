@@ -14,6 +14,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.expressions import Place
 from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
+from triptych.ir.types import TypeOrText
 
 
 class Replacement:
@@ -36,7 +37,11 @@ class Replacement:
         return Place(self.builder, self.operation.location)
 
     def value(
-        self, name: str, operands: Sequence[Value], result: str, attributes: Mapping[str, Attribute] | None = None
+        self,
+        name: str,
+        operands: Sequence[Value],
+        result: TypeOrText,
+        attributes: Mapping[str, Attribute] | None = None,
     ) -> Value:
         """Build an operation with one result of the MLIR type written `result`."""
         kind, place = self.builder.type(result), self.operation.location
@@ -46,11 +51,11 @@ class Replacement:
         """Build an operation without results."""
         self.builder.operation(name, operands, (), self.operation.location, attributes)
 
-    def integer(self, type_text: str, value: int) -> Value:
+    def integer(self, written: TypeOrText, value: int) -> Value:
         """Build an integer constant."""
-        return self.value("arith.constant", (), type_text, {"value": self.builder.integer(type_text, value)})
+        return self.value("arith.constant", (), written, {"value": self.builder.integer(written, value)})
 
-    def element(self, vector: Value, place: int, kind: str) -> Value:
+    def element(self, vector: Value, place: int, kind: TypeOrText) -> Value:
         """Build the extraction of one element of a vector."""
         return self.value(
             "vector.extract", (vector,), kind, {"static_position": self.attribute(f"array<i64: {place}>")}

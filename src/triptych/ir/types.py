@@ -6,10 +6,27 @@ type: for messages, and for IR that is written as text.
 
 from __future__ import annotations
 
-from typing import TypeGuard
+from math import prod
+from typing import TypeAlias, TypeGuard
 
 from triptych.ir import bindings
-from triptych.ir.handles import ArrayType, FloatType, IntegerType, MemRefType, PointerType, StructType, Type, VectorType
+from triptych.ir.handles import (
+    ArrayType,
+    Context,
+    FloatType,
+    IntegerType,
+    MemRefType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+)
+
+TypeOrText: TypeAlias = Type | str
+"""A type, or the text of one that is written out in the source code; never one that was printed."""
+
+GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE = 0, 1, 3
+"""Address spaces of pointers in kernels."""
 
 _INDEX_BITS = 64
 _POINTER_BYTES = 8
@@ -25,9 +42,9 @@ def is_index(type_: Type) -> bool:
     return isinstance(type_, bindings.mlir().IndexType)
 
 
-def is_float(type_: Type) -> TypeGuard[FloatType]:
-    """Of any format: f64 as well as those of 8, 6 and 4 bits."""
-    return isinstance(type_, bindings.mlir().FloatType)
+def is_float(type_: Type, width: int | None = None) -> TypeGuard[FloatType]:
+    """A float of any format, of that width if one is given: f64 as well as those of 8, 6 and 4 bits."""
+    return isinstance(type_, bindings.mlir().FloatType) and (width is None or type_.width == width)
 
 
 def is_vector(type_: Type) -> TypeGuard[VectorType]:
@@ -60,11 +77,17 @@ def element_type(type_: Type) -> Type:
 
 
 def lanes(type_: Type) -> int | None:
-    """How many elements a vector of one dimension has; None for what is no vector."""
+    """How many elements a vector of one dimension has; None for what is none."""
+    found = count_and_element(type_)
+    return None if found is None else found[0]
+
+
+def count_and_element(type_: Type) -> tuple[int, Type] | None:
+    """The number and the type of the elements of a vector of one dimension; None for what is none."""
     if not is_vector(type_):
         return None
-    (count,) = type_.shape
-    return count
+    shape = type_.shape
+    return (shape[0], type_.element_type) if len(shape) == 1 else None
 
 
 def int_width(type_: Type) -> int | None:
@@ -78,7 +101,7 @@ def bit_width(type_: Type) -> int | None:
     """The bits of a number, or of all elements of a vector of numbers; None for other types."""
     if is_vector(type_):
         element = bit_width(type_.element_type)
-        return None if element is None else element * (lanes(type_) or 0)
+        return None if element is None else element * prod(type_.shape)
     if is_integer(type_) or is_float(type_):
         return type_.width
     return None
@@ -89,12 +112,18 @@ def memory_space(type_: Type) -> int | None:
     return type_.address_space if is_pointer(type_) else None
 
 
+def generic_pointer(context: Context) -> Type:
+    """`!llvm.ptr`: a pointer into the address space that has all others."""
+    made: Type = bindings.llvm_types().PointerType.get(context=context)
+    return made
+
+
 def byte_size(type_: Type) -> int:
     """The bytes that memory holds a value in: of a number, a pointer, or a vector or array of them."""
     if is_pointer(type_):
         return _POINTER_BYTES
     if is_vector(type_):
-        return (lanes(type_) or 0) * byte_size(type_.element_type)
+        return prod(type_.shape) * byte_size(type_.element_type)
     if is_array(type_):
         return type_.num_elements * byte_size(type_.element_type)
     bits = bit_width(type_)

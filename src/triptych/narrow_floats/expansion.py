@@ -70,7 +70,7 @@ class _Kinds:
         """Whether it is that, or a vector of integers smaller than bytes."""
         known = self._narrow.get(type_)
         if known is None:
-            element, lanes = element_and_lanes(str(type_))
+            element, lanes = element_and_lanes(type_)
             form = FLOAT_FORMATS.get(element)
             self._kinds[type_] = None if form is None else Kind(form, lanes)
             known = self._narrow[type_] = form is not None or (lanes is not None and element in _PACKED)
@@ -122,7 +122,7 @@ def _store(module: Module, values: Sequence[Value], kinds: _Kinds, builder: Buil
     """Give every value and every function the types that store narrow floats."""
 
     def stored(type_: Type) -> Type:
-        return type_ if kinds.of(type_) is None else builder.type(stored_type(str(type_)))
+        return type_ if kinds.of(type_) is None else builder.type(stored_type(type_))
 
     for value in values:
         old, new = value.type, stored(value.type)

@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from triptych.ir.builder import Builder
+from triptych.ir.enumerations import word_of
 from triptych.ir.errors import LoweringError
 from triptych.ir.expressions import Expression, Place, bit_width, element_and_lanes, select
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.location import place_of
+from triptych.ir.types import element_type, is_float
 from triptych.narrow_floats.constants import stored_constant
 from triptych.narrow_floats.machine import FloatMachine
 from triptych.narrow_floats.packed_bits import pack, unpack
@@ -73,7 +75,7 @@ class Task:
         value, kind = self.operation.operands[index], self.operands[index]
         if kind is not None:
             return Expression(self.place, value, storage(kind.form), kind.lanes)
-        return Expression(self.place, value, *element_and_lanes(str(value.type)))
+        return Expression(self.place, value, *element_and_lanes(value.type))
 
     def wide(self, index: int, element: str) -> Expression:
         """A float operand in Float32 or Float64."""
@@ -115,7 +117,7 @@ def _float_to_float(task: Task) -> Sequence[Value]:
 
 
 def _is_double(value: Value) -> bool:
-    return element_and_lanes(str(value.type))[0] == "f64"
+    return is_float(element_type(value.type), 64)
 
 
 def _refuse_other_rounding(task: Task) -> None:
@@ -173,7 +175,7 @@ def _bitcast(task: Task) -> Sequence[Value]:
 def _vector_bitcast(task: Task) -> Sequence[Value]:
     """By way of bytes where elements, floats or integers, are smaller than bytes."""
     value, source, target = task.operand(0), task.operands[0], task.results[0]
-    element, lanes = element_and_lanes(str(task.operation.results[0].type))
+    element, lanes = element_and_lanes(task.operation.results[0].type)
     assert lanes is not None
     old = value.width if source is None else source.form.width
     new = bit_width(element) if target is None else target.form.width
@@ -218,7 +220,7 @@ def _reduction(task: Task) -> Sequence[Value]:
     """From the first element to the last, after the accumulator if there is one, each step rounded."""
     place, kind = task.place, task.operands[0]
     assert kind is not None
-    combine = _REDUCTIONS.get(str(task.operation.attributes["kind"]))
+    combine = _REDUCTIONS.get(word_of(task.operation.attributes["kind"]))
     if combine is None:
         return _refuse(task)
     element, wide = storage(kind.form), _wide_enough([kind])
@@ -242,7 +244,7 @@ def _refuse(task: Task) -> Sequence[Value]:
 
 
 _REDUCTIONS = {
-    f"#vector.kind<{name}>": f"arith.{operation}"
+    name: f"arith.{operation}"
     for name, operation in (
         ("add", "addf"),
         ("mul", "mulf"),

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Block, Operation, Value
-from triptych.ir.types import int_width
+from triptych.ir.types import byte_size, int_width
 from triptych.simt.traits import Traits, traits
 
 _DYNAMIC = -(2**31)
 _NOT_ATOMIC = 0
 _MOST_BITS = 64
+"""Of integers that the bindings give as Python's."""
 
 
 def is_pure(operation: Operation) -> bool:
@@ -98,7 +100,7 @@ def enclosing(operation: Operation) -> Operation:
 
 def dimension(operation: Operation) -> int:
     """0, 1, 2 for x, y, z of an index operation."""
-    return "xyz".index(str(operation.attributes["dimension"])[-2])
+    return "xyz".index(word_of(operation.attributes["dimension"]))
 
 
 def known_block(kernel: Operation) -> tuple[int, int, int] | None:
@@ -111,10 +113,11 @@ def known_block(kernel: Operation) -> tuple[int, int, int] | None:
 
 def integer_constant(operation: Operation) -> int | None:
     """The value of an integer `arith.constant`."""
-    value, bits = operation.attributes["value"], int_width(operation.results[0].type)
-    if bits == 1:
+    value = operation.attributes["value"]
+    width = int_width(operation.results[0].type)
+    if width == 1:
         return int(bool(value.value)) if hasattr(value, "value") else None
-    return int(value.value) if bits is not None and bits <= _MOST_BITS else None
+    return int(value.value) if width is not None and width <= _MOST_BITS else None
 
 
 def constant_of(value: Value | None) -> int | None:
@@ -129,23 +132,9 @@ def element_indices(operation: Operation) -> list[int | None]:
     return [None if index == _DYNAMIC else index for index in raw]
 
 
-def element_size(kind: str) -> int:
-    """Bytes of an LLVM element type as memory holds it."""
-    if kind.startswith("!llvm.ptr"):
-        return 8
-    if kind.startswith("vector<"):
-        count, _, element = kind[7:-1].partition("x")
-        return int(count) * element_size(element)
-    if kind.startswith("!llvm.array<"):
-        count, _, element = kind[12:-1].partition(" x ")
-        return int(count) * element_size(element)
-    bits = 16 if kind == "bf16" else int(kind[1:])
-    return max(1, bits // 8)
-
-
 def array_size(operation: Operation) -> int:
     """Bytes that an `llvm.alloca` of a thread takes, so that the next thread's array is aligned as well."""
     count = int(producer(operation.operands[0]).attributes["value"].value)
-    size = count * element_size(str(operation.attributes["elem_type"].value))
+    size = count * byte_size(operation.attributes["elem_type"].value)
     alignment = int(operation.attributes["alignment"].value) if "alignment" in operation.attributes else 1
     return -(-size // max(1, alignment)) * max(1, alignment)

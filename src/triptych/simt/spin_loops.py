@@ -6,16 +6,7 @@ A warp in such a loop waits for another one. A loop that also counts ends by its
 from __future__ import annotations
 
 from triptych.ir.handles import Operation, Value
-from triptych.simt.operations import (
-    all_operands,
-    body,
-    contains,
-    defining_op,
-    is_pure,
-    operations,
-    owner_op,
-    walk,
-)
+from triptych.simt.operations import all_operands, body, contains, defining_op, is_pure, operations, owner_op, walk
 
 _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from triptych.ir.handles import Block, Operation, Value
-from triptych.ir.types import int_width
+from triptych.ir.types import int_width, is_vector
 from triptych.simt import lanes as lattice
 from triptych.simt.addresses import INDEXING, step
 from triptych.simt.dialect import REDUCE, SHUFFLE
@@ -201,9 +201,9 @@ class UniformityAnalysis:
 
     # operations -------------------------------------------------------------------------------------------------
     def _transfer(self, operation: Operation, name: str, operands: tuple[Lanes, ...], reads: Level) -> Lanes:
-        if name in _TWO_OPERANDS and not _is_vector(operation.results[0]):
+        if name in _TWO_OPERANDS and not is_vector(operation.results[0].type):
             return _TWO_OPERANDS[name](*operands)
-        if name == "arith.muli" and not _is_vector(operation.results[0]):
+        if name == "arith.muli" and not is_vector(operation.results[0].type):
             return self._product(operation, *operands)
         if name in _CASTS:
             return self._cast(operation, operands[0])
@@ -342,10 +342,6 @@ def _in_type(found: Lanes, operation: Operation, name: str) -> Lanes:
         return Lanes(found.level, found.offsets, found.divisor)
     source = int_width(operation.operands[0].type) if name in ("arith.extui", "arith.index_castui") else None
     return lattice.wrapped(found, bits, source)
-
-
-def _is_vector(value: Value) -> bool:
-    return str(value.type).startswith("vector<")
 
 
 def _at_level(value: Lanes, level: Level) -> Lanes:

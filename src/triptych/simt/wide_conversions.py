@@ -10,6 +10,7 @@ from triptych.ir.expressions import Expression, element_and_lanes, select, vecto
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
+from triptych.ir.types import element_type, type_text
 
 _WIDE, _HALF = "i128", "i64"
 _HALF_BITS = 64
@@ -37,7 +38,7 @@ def _converted(op: Replacement) -> list[Value] | None:
     else:
         return None
     (operand,) = op.operands
-    return [formula(Expression(op.place, operand, *element_and_lanes(str(operand.type))), operation).value]
+    return [formula(Expression(op.place, operand, *element_and_lanes(operand.type)), operation).value]
 
 
 def _is_saturating(operation: Operation) -> bool:
@@ -45,7 +46,7 @@ def _is_saturating(operation: Operation) -> bool:
 
 
 def _element(value: Value) -> str:
-    return element_and_lanes(str(value.type))[0]
+    return type_text(element_type(value.type))
 
 
 def _to_float(given: Expression, operation: Operation) -> Expression:

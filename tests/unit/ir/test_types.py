@@ -35,6 +35,14 @@ def test_an_integer_may_be_asked_for_its_width() -> None:
     assert types.is_integer(_type("i64"), 64)
     assert not types.is_integer(_type("i64"), 32)
     assert not types.is_integer(_type("f64"), 64)
+    assert types.is_float(_type("f64"), 64)
+    assert not types.is_float(_type("f32"), 64)
+    assert not types.is_float(_type("i64"), 64)
+
+
+def test_a_vector_of_two_dimensions_has_a_size_and_no_lanes() -> None:
+    assert types.count_and_element(_type("vector<2x3xf32>")) is None
+    assert types.byte_size(_type("vector<2x3xf32>")) == 24
 
 
 @pytest.mark.parametrize(
@@ -78,3 +86,25 @@ def test_memory_space(text: str, space: int | None) -> None:
 
 def test_text_is_what_mlir_writes() -> None:
     assert types.type_text(_type("vector<4xf32>")) == "vector<4xf32>"
+
+
+@pytest.mark.parametrize(
+    ("kind", "size"),
+    [
+        ("i1", 1),
+        ("i8", 1),
+        ("i16", 2),
+        ("bf16", 2),
+        ("f16", 2),
+        ("f32", 4),
+        ("i128", 16),
+        ("!llvm.ptr", 8),
+        ("!llvm.ptr<3>", 8),
+        ("vector<4xf32>", 16),
+        ("vector<3xbf16>", 6),
+        ("!llvm.array<5 x i16>", 10),
+        ("!llvm.array<2 x vector<2xf32>>", 16),
+    ],
+)
+def test_sizes_of_elements(kind: str, size: int) -> None:
+    assert types.byte_size(_type(kind)) == size

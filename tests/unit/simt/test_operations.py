@@ -18,28 +18,6 @@ def named(text: str, name: str) -> tuple[Any, Any]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "size"),
-    [
-        ("i1", 1),
-        ("i8", 1),
-        ("i16", 2),
-        ("bf16", 2),
-        ("f16", 2),
-        ("f32", 4),
-        ("i128", 16),
-        ("!llvm.ptr", 8),
-        ("!llvm.ptr<3>", 8),
-        ("vector<4xf32>", 16),
-        ("vector<3xbf16>", 6),
-        ("!llvm.array<5 x i16>", 10),
-        ("!llvm.array<2 x vector<2xf32>>", 16),
-    ],
-)
-def test_sizes_of_elements(kind: str, size: int) -> None:
-    assert tested.element_size(kind) == size
-
-
-@pytest.mark.parametrize(
     ("count", "kind", "alignment", "size"),
     [(3, "f32", "", 12), (3, "f32", "{alignment = 16 : i64}", 16), (4, "f32", "{alignment = 16 : i64}", 16)],
 )

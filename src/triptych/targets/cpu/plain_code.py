@@ -8,6 +8,7 @@ from typing import Any
 from triptych.ir.builder import Builder
 from triptych.ir.checks import ERROR_ATTRIBUTE, check_attributes
 from triptych.ir.handles import Attribute, Block, InsertionPoint, Location, Operation, Value
+from triptych.ir.types import TypeOrText
 from triptych.support.runtime_errors import CompiledCodeError
 from triptych.targets.cpu.calling.abi import STOPPING
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
@@ -31,7 +32,7 @@ class PlainCode:
 
     # operations -------------------------------------------------------------------------------------------------
     def value(
-        self, name: str, operands: Sequence[Value], kind: str, attributes: Mapping[str, Attribute] | None = None
+        self, name: str, operands: Sequence[Value], kind: TypeOrText, attributes: Mapping[str, Attribute] | None = None
     ) -> Value:
         return self.builder.value(name, operands, self.builder.type(kind), self.location, attributes)
 
@@ -39,16 +40,14 @@ class PlainCode:
         self,
         name: str,
         operands: Sequence[Value] = (),
-        kinds: Sequence[str] = (),
+        kinds: Sequence[TypeOrText] = (),
         attributes: Mapping[str, Attribute] | None = None,
         regions: int = 0,
     ) -> Operation:
         results = [self.builder.type(kind) for kind in kinds]
         return self.builder.operation(name, operands, results, self.location, attributes, regions)
 
-    def constant(self, value: int, kind: str) -> Value:
-        if kind == "index":
-            return self.value("arith.constant", (), kind, {"value": self.attribute(f"{value} : index")})
+    def constant(self, value: int, kind: TypeOrText) -> Value:
         return self.value("arith.constant", (), kind, {"value": self.builder.integer(kind, value)})
 
     def padded(self, size: Value) -> Value:
@@ -59,17 +58,17 @@ class PlainCode:
     def compare(self, predicate: str, left: Value, right: Value) -> Value:
         return self.compared(predicate, left, right, "i1")
 
-    def compared(self, predicate: str, left: Value, right: Value, kind: str) -> Value:
+    def compared(self, predicate: str, left: Value, right: Value, kind: TypeOrText) -> Value:
         """A comparison whose result has the type `kind`."""
         number = self.builder.integer("i64", _PREDICATES[predicate])
         return self.value("arith.cmpi", (left, right), kind, {"predicate": number})
 
-    def call(self, callee: str, operands: Sequence[Value], kinds: Sequence[str] = ()) -> Operation:
+    def call(self, callee: str, operands: Sequence[Value], kinds: Sequence[TypeOrText] = ()) -> Operation:
         """A call of a function of the LLVM dialect."""
         attributes = self.builder.call(len(operands), callee=self.attribute(f'@"{callee}"'))
         return self.operation("llvm.call", operands, kinds, attributes)
 
-    def intrinsic(self, name: str, operands: Sequence[Value], kinds: Sequence[str] = ()) -> Operation:
+    def intrinsic(self, name: str, operands: Sequence[Value], kinds: Sequence[TypeOrText] = ()) -> Operation:
         """A call of an intrinsic that LLVM knows by name."""
         attributes = self.builder.call(len(operands), intrin=self.builder.string(name))
         return self.operation("llvm.call_intrinsic", operands, kinds, attributes)
@@ -90,7 +89,7 @@ class PlainCode:
         self.operation("cf.assert", (holds,), attributes=attributes)
 
     # regions ----------------------------------------------------------------------------------------------------
-    def block(self, operation: Operation, region: int, kinds: Sequence[str] = ()) -> Block:
+    def block(self, operation: Operation, region: int, kinds: Sequence[TypeOrText] = ()) -> Block:
         """A new block of a region."""
         return self.builder.append_block(operation, region, [self.builder.type(k) for k in kinds], self.location)
 

@@ -16,6 +16,7 @@ from enum import StrEnum
 from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
 from triptych.atoms.warp_mma import WARP_MMAS
 from triptych.ir.handles import Operation
+from triptych.ir.types import is_integer
 from triptych.simt import dialect
 
 
@@ -45,7 +46,7 @@ class Instruction:
 
 
 def _attribute(name: str, *values: str) -> Callable[[Operation], bool]:
-    """Whether the text of an attribute has one of these words in it."""
+    """Whether the text of an attribute, a string or a word of an enumeration, has one of these in it."""
 
     def holds(operation: Operation) -> bool:
         return name in operation.attributes and any(value in str(operation.attributes[name]) for value in values)
@@ -63,7 +64,7 @@ CACHE, ORDER = "triptych.cache", "triptych.order"
 
 
 def _of_64_bits(operation: Operation) -> bool:
-    return str(operation.results[0].type) == "i64"
+    return is_integer(operation.results[0].type, 64)
 
 
 def _hinted(operation: Operation) -> bool:

@@ -55,7 +55,7 @@ def load(pointer: str, kind: str = "f32") -> str:
 def test_accesses(uses: str, by_element: bool) -> None:
     function, _module = kernel(ARRAY + uses)
     (array,) = private_arrays(function).values()
-    assert (array.by_element, array.element, array.count, array.size) == (by_element, "f32", 8, 32)
+    assert (array.by_element, str(array.element), array.count, array.size) == (by_element, "f32", 8, 32)
 
 
 def test_arrays_by_their_addresses() -> None:
@@ -63,7 +63,7 @@ def test_arrays_by_their_addresses() -> None:
         ARRAY + "%b2 = llvm.alloca %eight x i8 : (i32) -> !llvm.ptr\nllvm.store %n, %a : i32, !llvm.ptr"
     )
     found = private_arrays(function)
-    assert [(array.element, array.size) for array in found.values()] == [("f32", 32), ("i8", 8)]
+    assert [(str(array.element), array.size) for array in found.values()] == [("f32", 32), ("i8", 8)]
     assert [producer(value).name for value in found] == ["llvm.alloca", "llvm.alloca"]
     ((user, number),) = users(next(iter(found)))
     assert (user.name, number) == ("llvm.store", 1)

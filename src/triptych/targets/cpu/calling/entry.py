@@ -8,9 +8,10 @@ MLIR text, which reads better than the code that would build it.
 from __future__ import annotations
 
 from triptych.ir import bindings
-from triptych.ir.handles import Module
+from triptych.ir.handles import Module, Type
 from triptych.ir.modules import function, graft, text_constant
 from triptych.ir.signature import Signature, detach_signature, leaves_text, signature_of
+from triptych.ir.types import GENERIC_SPACE, is_integer, is_pointer, memory_space, type_text
 from triptych.targets.cpu.calling.abi import (
     FORMATS,
     QUIET,
@@ -48,7 +49,7 @@ def write_entry(module: Module) -> None:
     detach_signature(module)
     body = f"{signature.name}.body"
     _internalise(module, signature.name, body)
-    kinds = [str(argument.type) for argument in function(module, body).regions[0].blocks[0].arguments]
+    kinds = [argument.type for argument in function(module, body).regions[0].blocks[0].arguments]
     graft(module, _entry_text(signature, body, kinds))
 
 
@@ -63,7 +64,7 @@ def _internalise(module: Module, name: str, body: str) -> None:
                 operation.attributes["linkage"] = internal
 
 
-def _entry_text(signature: Signature, body: str, kinds: list[str]) -> str:
+def _entry_text(signature: Signature, body: str, kinds: list[Type]) -> str:
     results = [scalar_of(leaf, "result") for leaf in signature.results]
     tensors = TensorReader()
     reads, values = [], []
@@ -141,33 +142,34 @@ def _returned(results: list[Scalar]) -> str:
     return "i32" if not results else f"!llvm.struct<(i32, {', '.join(scalar.mlir for scalar in results)})>"
 
 
-def _declaration(body: str, kinds: list[str], results: list[Scalar]) -> str:
-    return f'llvm.func @"{body}"({", ".join(kinds)}) -> {_returned(results)}\n'
+def _declaration(body: str, kinds: list[Type], results: list[Scalar]) -> str:
+    return f'llvm.func @"{body}"({", ".join(map(type_text, kinds))}) -> {_returned(results)}\n'
 
 
-def _passed(values: list[str], kinds: list[str]) -> str:
+def _passed(values: list[str], kinds: list[Type]) -> str:
     """What was read, in the types that the function takes: pointers may have a space, unknowns are read as 64 bits."""
     return "\n".join(
         f"  %passed{i} = {_conversion(value, kind)}" for i, (value, kind) in enumerate(zip(values, kinds, strict=True))
     )
 
 
-def _conversion(value: str, kind: str) -> str:
-    if value.startswith("%value") or kind in ("i64", "!llvm.ptr"):
-        return f"llvm.bitcast {value} : {kind} to {kind}"
-    if kind.startswith("!llvm.ptr"):
-        return f"llvm.addrspacecast {value} : !llvm.ptr to {kind}"
-    return f"llvm.trunc {value} : i64 to {kind}"
+def _conversion(value: str, kind: Type) -> str:
+    text = type_text(kind)
+    if value.startswith("%value") or is_integer(kind, 64) or memory_space(kind) == GENERIC_SPACE:
+        return f"llvm.bitcast {value} : {text} to {text}"
+    if is_pointer(kind):
+        return f"llvm.addrspacecast {value} : !llvm.ptr to {text}"
+    return f"llvm.trunc {value} : i64 to {text}"
 
 
-def _call(body: str, kinds: list[str], results: list[Scalar]) -> str:
+def _call(body: str, kinds: list[Type], results: list[Scalar]) -> str:
     values = ", ".join(f"%passed{i}" for i in range(len(kinds)))
     returned = _returned(results)
     names = ["status", *(f"result{i}" for i in range(len(results)))]
     parts = [f"  %{name} = llvm.extractvalue %returned[{i}] : {returned}" for i, name in enumerate(names)]
     return "\n".join(
         [
-            f'  %returned = llvm.call @"{body}"({values}) : ({", ".join(kinds)}) -> {returned}',
+            f'  %returned = llvm.call @"{body}"({values}) : ({", ".join(map(type_text, kinds))}) -> {returned}',
             *(parts if results else ["  %status = llvm.bitcast %returned : i32 to i32"]),
             '  %succeeded = llvm.icmp "eq" %status, %zero : i32',
             f"  llvm.cond_br %succeeded {LIKELY}, ^pack, ^failed",

@@ -7,17 +7,17 @@ the entry point needs to know nothing of narrow formats.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.handles import Block, Module, Operation, Type
 from triptych.ir.modules import function, operations_named
 from triptych.ir.signature import signature_of
+from triptych.ir.types import type_text
 from triptych.narrow_floats.expansion import convert_signature
 from triptych.narrow_floats.storage import storage
 from triptych.support.float_formats import FLOAT_FORMATS
 
-Conversion = Callable[[Any], Any]
+Conversion = Callable[[Type], Type]
 """One MLIR type to another."""
 
 
@@ -28,7 +28,7 @@ def widen_boundary(module: Module) -> None:
     wide = ir.F64Type.get()
 
     def crossing(type_: Type) -> Type:
-        form = FLOAT_FORMATS.get(str(type_))
+        form = FLOAT_FORMATS.get(type_text(type_))
         return wide if form is not None and storage(form) != form.mlir else type_
 
     if convert_signature(public, crossing):

@@ -6,8 +6,7 @@ to `log(1 + x)`, which lose every digit near zero, where these functions are for
 
 from __future__ import annotations
 
-import re
-
+from triptych.ir.expressions import element_and_lanes
 from triptych.ir.handles import Module, Value
 from triptych.ir.modules import graft, operations_named
 from triptych.ir.rewriting import Replacement, Rule, replace_each
@@ -15,7 +14,6 @@ from triptych.ir.rewriting import Replacement, Rule, replace_each
 _FUNCTIONS = {"math.expm1": "expm1", "math.log1p": "log1p"}
 INEXACT = frozenset(_FUNCTIONS)
 """What upstream has such a formula for."""
-_VECTOR = re.compile(r"vector<(\d+)x(\w+)>")
 
 
 def call_libm(module: Module) -> None:
@@ -34,12 +32,12 @@ def _declarations(function: str) -> str:
 def _calling(function: str) -> Rule:
     def rule(op: Replacement) -> list[Value]:
         (argument,) = op.operands
-        vector = _VECTOR.fullmatch(str(argument.type))
-        if vector is None:
-            return [_call(op, function, argument, str(argument.type))]
-        element = vector[2]
-        lanes = [op.element(argument, i, element) for i in range(int(vector[1]))]
-        return [op.value("vector.from_elements", [_call(op, function, lane, element) for lane in lanes], vector[0])]
+        element, count = element_and_lanes(argument.type)
+        if count is None:
+            return [_call(op, function, argument, element)]
+        lanes = [op.element(argument, i, element) for i in range(count)]
+        called = [_call(op, function, lane, element) for lane in lanes]
+        return [op.value("vector.from_elements", called, argument.type)]
 
     return rule
 

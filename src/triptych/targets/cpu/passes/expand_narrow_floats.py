@@ -6,8 +6,8 @@ another type, is left to LLVM, nor anything of fp8, fp6, fp4 and TF32.
 
 from __future__ import annotations
 
-from triptych.ir.expressions import element_and_lanes
 from triptych.ir.handles import Module, Operation
+from triptych.ir.types import element_type, is_float
 from triptych.narrow_floats.expansion import expand_narrow_floats as expand
 from triptych.narrow_floats.machine import FloatMachine
 from triptych.support.float_formats import SATURATE
@@ -42,4 +42,4 @@ def _is_plain_half(operation: Operation) -> bool:
     """The one conversion to Float16 that is an instruction."""
     if operation.name != "arith.truncf" or SATURATE in operation.attributes:
         return False
-    return element_and_lanes(str(operation.operands[0].type))[0] == "f32"
+    return is_float(element_type(operation.operands[0].type), 32)

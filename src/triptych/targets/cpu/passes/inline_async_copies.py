@@ -97,4 +97,4 @@ def _byte(code: PlainCode, pointer: Value, index: Value) -> Value:
         "rawConstantIndices": code.attribute("array<i32: -2147483648>"),
         "elem_type": code.attribute("i8"),
     }
-    return code.value("llvm.getelementptr", (pointer, index), str(pointer.type), attributes)
+    return code.value("llvm.getelementptr", (pointer, index), pointer.type, attributes)

@@ -16,6 +16,7 @@ from triptych.ir.handles import Block, Context, InsertionPoint, Location, Module
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
+from triptych.ir.types import type_text
 from triptych.support.kernel_errors import BlockMemoryError, LaunchShapeError
 from triptych.targets.cpu.calling.abi import LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
 from triptych.targets.cpu.kernel_functions import (
@@ -131,7 +132,7 @@ def _lower(module: Module, given: Launch) -> None:
     blocks = function(module, kernel + BLOCKS)
     code = _Code(module.context, launch.location, ir.InsertionPoint(launch))
     numbers = (*given.grid, *given.block, given.shared_bytes or code.constant(0, "i32"))
-    types = [str(kind) for kind in ir.FunctionType(blocks.attributes["function_type"].value).inputs]
+    types = [type_text(kind) for kind in ir.FunctionType(blocks.attributes["function_type"].value).inputs]
     record = f"!llvm.struct<({', '.join(types[: len(given.arguments) + _DESCRIPTION])})>"
     graft(module, _chunk_text(kernel, types, record))
     packed = _pack(launch, record, (*given.arguments, *numbers), code)

@@ -7,12 +7,12 @@ in: LLVM leaves open what the names of other scopes mean.
 
 from __future__ import annotations
 
-from triptych.ir.handles import Module, Value
+from triptych.ir.handles import Module, Type, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
-from triptych.simt.operations import defining_op, element_size
+from triptych.ir.types import byte_size, count_and_element
+from triptych.simt.operations import defining_op
 from triptych.simt.stack_slots import is_private
-from triptych.targets.cpu.simt.values import vector_type
 
 _SCOPED = ("llvm.fence", "llvm.atomicrmw", "llvm.cmpxchg")
 _SCOPE = "syncscope"
@@ -48,10 +48,10 @@ def _atomic(op: Replacement, ordering: int, volatile: bool) -> list[Value] | Non
     attributes = {"ordering": op.builder.integer("i64", ordering)}
     attributes |= {_VOLATILE: op.attribute("unit")} if volatile else {}
     is_load = access.name == "llvm.load"
-    kind = str((access.results[0] if is_load else op.operands[0]).type)
-    counted = vector_type(kind)
+    kind = (access.results[0] if is_load else op.operands[0]).type
+    counted = count_and_element(kind)
     element = kind if counted is None else counted[1]
-    attributes["alignment"] = op.builder.integer("i64", element_size(element))
+    attributes["alignment"] = op.builder.integer("i64", byte_size(element))
     if counted is None:
         for name, attribute in attributes.items():
             access.attributes[name] = attribute
@@ -65,8 +65,8 @@ def _atomic(op: Replacement, ordering: int, volatile: bool) -> list[Value] | Non
     return []
 
 
-def _element_addresses(op: Replacement, count: int, element: str) -> list[Value]:
+def _element_addresses(op: Replacement, count: int, element: Type) -> list[Value]:
     address = op.operands[-1]
     facts = {"elem_type": op.builder.type_attribute(element)}
     indices = [{"rawConstantIndices": op.attribute(f"array<i32: {i}>")} for i in range(count)]
-    return [op.value("llvm.getelementptr", (address,), str(address.type), facts | index) for index in indices]
+    return [op.value("llvm.getelementptr", (address,), address.type, facts | index) for index in indices]

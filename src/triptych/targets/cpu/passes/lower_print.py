@@ -13,6 +13,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, text_constant
+from triptych.ir.types import type_text
 from triptych.targets.cpu.calling.abi import KERNEL_WRITE, KERNEL_WRITE_DECLARATION
 from triptych.targets.cpu.calling.calling_python import WRITE, WRITE_TEXT
 from triptych.targets.cpu.kernel_functions import launch_of
@@ -45,18 +46,18 @@ def lower_print(module: Module) -> None:
 
 def _check_types(operation: Operation) -> None:
     for operand in operation.operands:
-        if str(operand.type) not in _VARIADIC_TYPES:
+        if type_text(operand.type) not in _VARIADIC_TYPES:
             raise LoweringError(
                 "a printed value has a type that C formats do not take",
                 span=place_of(operation),
-                found=str(operand.type),
+                found=type_text(operand.type),
                 expected=f"one of {', '.join(_VARIADIC_TYPES)}",
             )
 
 
 def _printer(name: str, operation: Operation, *, in_kernel: bool) -> str:
     """Format into a stack buffer; a longer text is formatted again into memory of the size that C asked for."""
-    types = [str(operand.type) for operand in operation.operands]
+    types = [type_text(operand.type) for operand in operation.operands]
     launch = ["%launch: !llvm.ptr"] if in_kernel else []
     parameters = ", ".join([*launch, *(f"%value{i}: {kind}" for i, kind in enumerate(types))])
     write = (

@@ -146,7 +146,7 @@ class _Loop:
     def _cut_for(self) -> None:
         code, loop = self._code, self._loop
         low, high, step, *initial = loop.operands
-        kinds = [str(value.type) for value in initial]
+        kinds = [value.type for value in initial]
         stretches = Stretches(code, low, high, step, self._length)
         zero, one = (code.constant(n, "i64") for n in (0, 1))
         outer = code.operation("scf.for", [zero, stretches.count, one, *initial], kinds, regions=1)

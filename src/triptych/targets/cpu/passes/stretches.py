@@ -6,6 +6,7 @@ The inner loop stays what it was, and LLVM vectorises it as before.
 from __future__ import annotations
 
 from triptych.ir.handles import Value
+from triptych.ir.types import is_index, is_integer
 from triptych.targets.cpu.plain_code import PlainCode
 
 STRETCH = 1 << 16
@@ -21,7 +22,7 @@ class Stretches:
 
     def __init__(self, code: PlainCode, low: Value, high: Value, step: Value, length: int = STRETCH) -> None:
         self._code = code
-        self._kind = str(low.type)
+        self._kind = low.type
         self._low, self._high, wide_step = (self._as_i64(limit) for limit in (low, high, step))
         whole = code.value("arith.muli", (wide_step, code.constant(length, "i64")), "i64")
         huge = code.compare("sgt", wide_step, code.constant(_HUGE_STEP, "i64"))
@@ -45,11 +46,11 @@ class Stretches:
         return self._from_i64(first), self._from_i64(last)
 
     def _as_i64(self, value: Value) -> Value:
-        if self._kind == "i64":
+        if is_integer(self._kind, 64):
             return value
-        return self._code.value("arith.index_cast" if self._kind == "index" else "arith.extsi", (value,), "i64")
+        return self._code.value("arith.index_cast" if is_index(self._kind) else "arith.extsi", (value,), "i64")
 
     def _from_i64(self, value: Value) -> Value:
-        if self._kind == "i64":
+        if is_integer(self._kind, 64):
             return value
-        return self._code.value("arith.index_cast" if self._kind == "index" else "arith.trunci", (value,), self._kind)
+        return self._code.value("arith.index_cast" if is_index(self._kind) else "arith.trunci", (value,), self._kind)

@@ -10,11 +10,11 @@ to the user's operations runs before this one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from triptych.ir.expressions import Expression, Place
+from triptych.ir.enumerations import may_approximate
+from triptych.ir.expressions import Expression, Place, element_and_lanes
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
@@ -73,19 +73,18 @@ FORMULAS = {
     "math.tanh": Formula(hyperbolics.tanh, 1.5),
 }
 
-_VECTOR = re.compile(r"vector<(\d+)x(f32|f16|bf16)>")
-_APPROXIMATE = re.compile(r"\b(afn|fast)\b")
+_COMPUTED = frozenset({"f32", "f16", "bf16"})
 
 
 def vectorise_math(module: Module) -> None:
     """Replace every operation that has a formula."""
 
     def rule(op: Replacement) -> list[Value] | None:
-        shape = _VECTOR.fullmatch(str(op.operation.results[0].type))
-        if shape is None:
+        element, lanes = element_and_lanes(op.operation.results[0].type)
+        if lanes is None or element not in _COMPUTED:
             return None
         place = Place(op.builder, op.operation.location, module)
-        return _computed(op, place, shape[2], int(shape[1]))
+        return _computed(op, place, element, lanes)
 
     replace_each(operations_named(module, *FORMULAS), rule)
 
@@ -99,8 +98,7 @@ def _computed(op: Replacement, place: Place, element: str, lanes: int) -> list[V
 
 def _chosen(operation: Operation) -> Build:
     formula = FORMULAS[operation.name]
-    flags = str(operation.attributes["fastmath"]) if "fastmath" in operation.attributes else ""
-    return formula.fast if formula.fast is not None and _APPROXIMATE.search(flags) else formula.build
+    return formula.fast if formula.fast is not None and may_approximate(operation) else formula.build
 
 
 def _narrowed(x: Expression, element: str) -> Expression:

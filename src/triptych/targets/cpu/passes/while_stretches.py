@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from triptych.ir import bindings
-from triptych.ir.handles import Block, Operation, Value
+from triptych.ir.handles import Block, Operation, Type, Value
+from triptych.ir.types import is_integer
 from triptych.simt.operations import body, constant_of, defining_op, operations
 from triptych.targets.cpu.plain_code import PlainCode
 
@@ -21,8 +22,8 @@ _BELOW = {2: ("slt", "sge"), 6: ("ult", "uge")}
 
 def cut_while(code: PlainCode, loop: Operation, length: int, between: Callable[[], None]) -> None:
     """Replace the loop, before which `code` writes. `between` writes what happens between two stretches."""
-    entering = [str(argument.type) for argument in body(loop).arguments]
-    leaving = [str(result.type) for result in loop.results]
+    entering = [argument.type for argument in body(loop).arguments]
+    leaving = [result.type for result in loop.results]
     outer = code.operation("scf.while", list(loop.operands), [*leaving, *entering], regions=2)
     head = code.block(outer, 0, entering)
     before = code.enter(head)
@@ -55,7 +56,7 @@ def _count_in_test(code: PlainCode, block: Block, end: _End) -> None:
     condition.erase()
 
 
-def _count_in_body(code: PlainCode, block: Block, entering: list[str], end: _End) -> None:
+def _count_in_body(code: PlainCode, block: Block, entering: list[Type], end: _End) -> None:
     added = [block.add_argument(code.builder.type(kind), code.location) for kind in (*entering, *end.kinds)]
     last = operations(block)[-1]
     code.builder.insertion = bindings.mlir().InsertionPoint(last)
@@ -66,7 +67,7 @@ def _count_in_body(code: PlainCode, block: Block, entering: list[str], end: _End
 class _End(Protocol):
     """How a stretch ends: what the inner loop carries for it, and what its test asks besides."""
 
-    kinds: list[str]
+    kinds: list[Type]
     start: list[Value]
 
     def is_reached(self, values: list[Value], counts: list[Value]) -> Value:
@@ -83,7 +84,7 @@ class _AddedCounter:
     def __init__(self, code: PlainCode, length: int) -> None:
         self._code = code
         self._length = length
-        self.kinds = ["i32"]
+        self.kinds = [code.builder.type("i32")]
         self.start = [code.constant(0, "i32")]
 
     def is_reached(self, values: list[Value], counts: list[Value]) -> Value:
@@ -105,7 +106,7 @@ class _Counter:
     """Among what the loop carries."""
     comparison: Operation
     step: int
-    kind: str
+    kind: Type
 
 
 class _OwnCounter:
@@ -114,7 +115,7 @@ class _OwnCounter:
     def __init__(self, code: PlainCode, length: int, counter: _Counter, arguments: list[Value]) -> None:
         self._code = code
         self._counter = counter
-        self.kinds: list[str] = []
+        self.kinds: list[Type] = []
         self.start: list[Value] = []
         self._below, self._beyond = _BELOW[counter.comparison.attributes["predicate"].value]
         self._bound = counter.comparison.operands[1]
@@ -162,9 +163,9 @@ def _compared_counter(loop: Operation, comparison: Operation, test: list[Operati
     varies = bound in entering or (bound_by is not None and bound_by in test)
     if comparison.attributes["predicate"].value not in _BELOW or value not in entering or varies:
         return None
-    place, kind = entering.index(value), str(value.type)
+    place, kind = entering.index(value), value.type
     step = _step(loop, place)
-    fits = kind != "index" and length * step < 1 << int(kind[1:]) - 1
+    fits = is_integer(kind) and length * step < 1 << kind.width - 1
     return _Counter(place, comparison, step, kind) if step > 0 and fits and _is_used_once(comparison) else None
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from triptych.ir.handles import Operation, Value
-from triptych.simt.operations import element_size
+from triptych.ir.handles import Operation, Type, Value
+from triptych.ir.types import SHARED_SPACE, byte_size, is_struct, memory_space
 from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Rows, Scalar, Wide, plain_pointer
 
@@ -67,15 +67,15 @@ def exchange(warp: Warp, operation: Operation) -> None:
     used = bool(list(operation.results[0].uses))
     if form in _REDUCED and not used and warp.analysis.at(pointer).uniform:
         _exchange_once(warp, operation, *_REDUCED[form])
-    elif str(pointer.type) == "!llvm.ptr<3>" and form in _PLAIN:
-        _in_turn(warp, operation, lambda address, given: _plainly(warp, _PLAIN[form], address, given, str(value.type)))
+    elif memory_space(pointer.type) == SHARED_SPACE and form in _PLAIN:
+        _in_turn(warp, operation, lambda address, given: _plainly(warp, _PLAIN[form], address, given, value.type))
     else:
         atomic(warp, operation)
 
 
 def _exchange_once(warp: Warp, operation: Operation, reduction: str, neutral: str) -> None:
     pointer, value = operation.operands
-    code, kind = warp.code, str(value.type)
+    code, kind = warp.code, value.type
     vector = warp.vector(value)
     if warp.mask is not None:
         none = code.dense(", ".join([neutral] * code.width), code.wide(kind))
@@ -84,18 +84,18 @@ def _exchange_once(warp: Warp, operation: Operation, reduction: str, neutral: st
     code.value(operation.name, (warp.scalar(pointer), code.reduce(reduction, vector, kind)), kind, attributes)
 
 
-def _plainly(warp: Warp, name: str, address: Value, given: Value, kind: str) -> Value:
+def _plainly(warp: Warp, name: str, address: Value, given: Value, kind: Type) -> Value:
     """Read, compute, write; what was there."""
     code = warp.code
-    before = code.load(address, kind, element_size(kind))
-    code.store(code.value(name, (before, given), kind), address, element_size(kind))
+    before = code.load(address, kind, byte_size(kind))
+    code.store(code.value(name, (before, given), kind), address, byte_size(kind))
     return before
 
 
 def atomic(warp: Warp, operation: Operation) -> None:
     """Lane after lane, in order, as the atomic operation itself."""
     attributes = {name: operation.attributes[name] for name in operation.attributes}
-    kind = str(operation.results[0].type)
+    kind = operation.results[0].type
     _in_turn(warp, operation, lambda *values: warp.code.value(operation.name, values, kind, attributes))
 
 
@@ -103,11 +103,10 @@ def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> Non
     """`act` on the operands of each active lane. What each lane gets back is collected through memory."""
     code = warp.code
     operands = list(operation.operands)
-    kinds = [plain_pointer(str(operand.type)) for operand in operands]
+    kinds = [plain_pointer(operand.type) for operand in operands]
     result = operation.results[0]
     used = bool(list(result.uses))
-    kind = str(result.type)
-    struct = kind.startswith("!llvm.struct")
+    struct = is_struct(result.type)
     element = kinds[1]
     places = [code.wide(element), code.wide("i8")] if struct else [code.wide(element)]
     homes = [warp.arrays.scratch(place) for place in places] if used else []
@@ -122,12 +121,12 @@ def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> Non
         if not used:
             return
         parts = _struct_parts(warp, made, element) if struct else [made]
-        for home, part, part_kind in zip(homes, parts, [element, "i8"], strict=False):
+        for home, part, part_kind in zip(homes, parts, [element, code.builder.type("i8")], strict=False):
             code.store(part, code.offset(home, code.value("arith.index_cast", (lane,), "i64"), part_kind), 1)
 
     each_active(warp, once)
     if used:
-        loaded = [code.load(h, place, element_size(place)) for h, place in zip(homes, places, strict=True)]
+        loaded = [code.load(h, place, byte_size(place)) for h, place in zip(homes, places, strict=True)]
         if struct:
             loaded[1] = code.compare("ne", loaded[1], code.zero(code.wide("i8")), lanes=True)
             warp.set(result, Rows(loaded))
@@ -135,7 +134,7 @@ def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> Non
             warp.set(result, Wide(loaded[0]))
 
 
-def _struct_parts(warp: Warp, made: Value, element: str) -> list[Value]:
+def _struct_parts(warp: Warp, made: Value, element: Type) -> list[Value]:
     code = warp.code
     old = code.value("llvm.extractvalue", (made,), element, {"position": code.attribute("array<i64: 0>")})
     done = code.value("llvm.extractvalue", (made,), "i1", {"position": code.attribute("array<i64: 1>")})

@@ -6,8 +6,8 @@ its start, then what is too large for a stack. One block's part is one stretch, 
 
 from __future__ import annotations
 
-from triptych.ir.handles import Attribute, Value
-from triptych.simt.operations import element_size
+from triptych.ir.handles import Attribute, Type, Value
+from triptych.ir.types import byte_size
 from triptych.targets.cpu.calling.abi import BLOCK_MEMORY
 from triptych.targets.cpu.memory_sizes import STACK_BYTES, padded
 from triptych.targets.cpu.simt.code import Code
@@ -28,8 +28,8 @@ class BlockMemory(FunctionMemory):
             self._arena_start = code.padded(code.value("arith.extui", (shared_bytes,), "i64"))
         self._after_start = insert_here(code)
 
-    def allocate(self, kind: str, count: int, attributes: dict[str, Attribute] | None = None) -> Value:
-        size = padded(element_size(kind) * count)
+    def allocate(self, kind: Type, count: int, attributes: dict[str, Attribute] | None = None) -> Value:
+        size = padded(byte_size(kind) * count)
         if self._stack_bytes + size <= STACK_BYTES:
             self._stack_bytes += size
             return super().allocate(kind, count, attributes)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from triptych.ir.builder import Builder
-from triptych.ir.handles import Attribute, Block, Module, Operation, Value
+from triptych.ir.handles import Attribute, Block, Module, Operation, Type, Value
+from triptych.ir.types import byte_size, element_type, is_index, is_integer, is_vector, lanes
 from triptych.simt.loop_hints import CARRIED
-from triptych.simt.operations import body, element_size, has_body, inner, known_block, operations, producer
+from triptych.simt.operations import body, has_body, inner, known_block, operations, producer
 from triptych.simt.spin_loops import waits
 from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.targets.cpu.kernel_functions import POLL_REQUEST
@@ -45,9 +46,9 @@ class BlockFunction(Arrays):
         self._crossings = LiveAcross(self._items, self._analysis)
         self._code = Code(Builder(module.context), width)
         self._values: dict[Value, Emitted] = {}
-        self._scratch: dict[tuple[str, str], Value] = {}
-        self._homes: dict[Value, list[tuple[str, Value]]] = {}
-        self._free: defaultdict[str, list[Value]] = defaultdict(list)
+        self._scratch: dict[tuple[Type, str], Value] = {}
+        self._homes: dict[Value, list[tuple[Type, Value]]] = {}
+        self._free: defaultdict[Type, list[Value]] = defaultdict(list)
         """Homes that nobody lives in any more, by what they hold."""
         self._array_memory: dict[Value, tuple[Value, bool]] = {}
         self._array_segments = self._segments_of_arrays()
@@ -67,17 +68,18 @@ class BlockFunction(Arrays):
         return frame.function
 
     # memory -----------------------------------------------------------------------------------------------------
-    def _allocate(self, kind: str, count: int) -> Value:
+    def _allocate(self, kind: Type, count: int) -> Value:
         return self._frame.memory.allocate(kind, count)
 
-    def scratch(self, kind: str, role: str = "") -> Value:
+    def scratch(self, kind: Type, role: str = "") -> Value:
         if (kind, role) not in self._scratch:
             self._scratch[kind, role] = self._allocate(kind, 1)
         return self._scratch[kind, role]
 
     def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
         array, code = self._private[root], self._code
-        kind = code.wide(array.element) if array.by_element else f"!llvm.array<{array.size * code.width} x i8>"
+        bytes_of_all = code.builder.type(f"!llvm.array<{array.size * code.width} x i8>")
+        kind = code.wide(array.element) if array.by_element else bytes_of_all
         count = array.count if array.by_element else 1
         if root not in self._array_memory:
             used = self._array_segments[root]
@@ -169,31 +171,35 @@ class BlockFunction(Arrays):
     def _known(self, value: Value) -> bool:
         return self._analysis.at(self._crossings.place(value)).known and self._analysis.at(value).known
 
-    def _home(self, warp: Warp, value: Value) -> list[tuple[str, Value]]:
+    def _home(self, warp: Warp, value: Value) -> list[tuple[Type, Value]]:
         place = self._crossings.place(value)
         if place not in self._homes:
             kinds = warp.form_types(place, self._analysis.at(place).known)
             self._homes[place] = [(kind, self._new_home(kind)) for kind in kinds]
         return self._homes[place]
 
-    def _new_home(self, kind: str) -> Value:
-        return self._free[kind].pop() if self._free[kind] else self._allocate(_stored(kind), self._frame.most_warps)
+    def _new_home(self, kind: Type) -> Value:
+        return (
+            self._free[kind].pop()
+            if self._free[kind]
+            else self._allocate(_stored(self._code, kind), self._frame.most_warps)
+        )
 
-    def _addresses(self, warp: Warp, value: Value) -> list[tuple[str, Value]]:
+    def _addresses(self, warp: Warp, value: Value) -> list[tuple[Type, Value]]:
         code = self._code
         number = code.value("arith.extui", (warp.number,), "i64")
-        return [(kind, code.offset(base, number, _stored(kind))) for kind, base in self._home(warp, value)]
+        return [(kind, code.offset(base, number, _stored(code, kind))) for kind, base in self._home(warp, value)]
 
-    def _store_home(self, warp: Warp, value: Value, forms: Sequence[tuple[str, Value]]) -> None:
+    def _store_home(self, warp: Warp, value: Value, forms: Sequence[tuple[Type, Value]]) -> None:
         for (kind, address), (_, part) in zip(self._addresses(warp, value), forms, strict=True):
-            stored = _stored(kind)
+            stored = _stored(self._code, kind)
             part = self._code.value("arith.index_cast", (part,), stored) if stored != kind else part
             self._code.store(part, address, _home_alignment(stored))
 
     def _load_home(self, warp: Warp, value: Value) -> None:
         parts = []
         for kind, address in self._addresses(warp, value):
-            stored = _stored(kind)
+            stored = _stored(self._code, kind)
             part = self._code.load(address, stored, _home_alignment(stored))
             parts.append(self._code.value("arith.index_cast", (part,), kind) if stored != kind else part)
         known = self._analysis.at(self._crossings.place(value)).known
@@ -208,8 +214,8 @@ class BlockFunction(Arrays):
         once = self._once()
         return [once.scalar(v) for v, place in zip(values, like, strict=True) if is_block(self._analysis, place)]
 
-    def _kinds(self, values: Sequence[Value]) -> list[str]:
-        return [plain_pointer(str(value.type)) for value in values if is_block(self._analysis, value)]
+    def _kinds(self, values: Sequence[Value]) -> list[Type]:
+        return [plain_pointer(value.type) for value in values if is_block(self._analysis, value)]
 
     def _bind(self, values: Sequence[Value], given: Sequence[Value]) -> None:
         mine = [value for value in values if is_block(self._analysis, value)]
@@ -243,7 +249,7 @@ class BlockFunction(Arrays):
         made = code.operation(
             "scf.for", [*(once.scalar(b) for b in bounds), *self._scalars(initial, carried)], kinds, regions=1
         )
-        inside = code.block(made, 0, [str(counter.type), *kinds])
+        inside = code.block(made, 0, [counter.type, *kinds])
         self._values[counter] = Scalar(inside.arguments[0])
         self._bind(carried, list(inside.arguments)[1:])
         end = operations(body(operation))[-1]
@@ -314,15 +320,18 @@ def _note(found: dict[Value, set[Segment]], segment: Segment, root: Value) -> No
     found[root].add(segment)
 
 
-def _stored(kind: str) -> str:
+def _stored(code: Code, kind: Type) -> Type:
     """The type that memory holds for a value."""
-    return kind.replace("index", "i64")
+    if not is_index(element_type(kind)):
+        return kind
+    count = lanes(kind)
+    return code.builder.type("i64") if count is None else code.builder.vector(count, "i64")
 
 
-def _home_alignment(kind: str) -> int:
-    if "i1>" in kind:
+def _home_alignment(kind: Type) -> int:
+    if is_vector(kind) and is_integer(kind.element_type, 1):
         return 1
-    return min(64, element_size(kind))
+    return min(64, byte_size(kind))
 
 
 def _follow(operation: Operation, roots: dict[Value, Value], note: Callable[[Value], None]) -> None:

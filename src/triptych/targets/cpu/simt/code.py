@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from triptych.ir.builder import Builder
-from triptych.ir.handles import Attribute, Value
-from triptych.ir.types import is_vector
+from triptych.ir.handles import Attribute, Type, Value
+from triptych.ir.types import TypeOrText, element_type, int_width, is_float, is_integer, is_pointer, is_vector
 from triptych.targets.cpu.plain_code import PlainCode
 
 Order: TypeAlias = Mapping[str, Any]
@@ -21,54 +21,57 @@ class Code(PlainCode):
         super().__init__(builder, builder.unknown)
         self.width = width
 
-    def wide(self, kind: str) -> str:
+    def wide(self, kind: TypeOrText) -> Type:
         """The type of a value in all lanes."""
-        return f"vector<{self.width}x{kind}>"
+        return self.builder.vector(self.width, kind)
 
-    def constants(self, values: Sequence[int], kind: str) -> Value:
+    def constants(self, values: Sequence[int], kind: TypeOrText) -> Value:
         """One integer constant for each lane, as the type holds it."""
-        bits = 64 if kind == "index" else int(kind[1:])
+        element = self.builder.type(kind)
+        bits = int_width(element)
+        assert bits is not None, element
         half, whole = 1 << bits - 1, 1 << bits
         wrapped = ((value + half) % whole - half for value in values)
-        return self.dense(", ".join(map(str, wrapped)), f"vector<{len(values)}x{kind}>")
+        return self.dense(", ".join(map(str, wrapped)), self.builder.vector(len(values), element))
 
-    def dense(self, text: str, kind: str) -> Value:
+    def dense(self, text: str, kind: Type) -> Value:
         return self.value("arith.constant", (), kind, {"value": self.attribute(f"dense<[{text}]> : {kind}")})
 
-    def zero(self, kind: str) -> Value:
+    def zero(self, kind: TypeOrText) -> Value:
         """Zero of any scalar or vector type."""
-        element = kind[7:-1].rpartition("x")[2] if kind.startswith("vector<") else kind
-        if "ptr" in kind:
-            return self.value("llvm.mlir.zero", (), kind)
-        text = "0.0" if element[0] in "fb" else "false" if element == "i1" else "0"
-        written = f"dense<{text}> : {kind}" if kind.startswith("vector<") else f"{text} : {kind}"
-        return self.value("arith.constant", (), kind, {"value": self.attribute(written)})
+        whole = self.builder.type(kind)
+        element = element_type(whole)
+        if is_pointer(element):
+            return self.value("llvm.mlir.zero", (), whole)
+        text = "0.0" if is_float(element) else "false" if is_integer(element, 1) else "0"
+        written = f"dense<{text}> : {whole}" if is_vector(whole) else f"{text} : {whole}"
+        return self.value("arith.constant", (), whole, {"value": self.attribute(written)})
 
-    def broadcast(self, value: Value, kind: str) -> Value:
+    def broadcast(self, value: Value, kind: TypeOrText) -> Value:
         """A scalar in all lanes; `kind` is the scalar's type."""
         return self.value("vector.broadcast", (value,), self.wide(kind))
 
-    def select(self, condition: Value, chosen: Value, other: Value, kind: str) -> Value:
+    def select(self, condition: Value, chosen: Value, other: Value, kind: TypeOrText) -> Value:
         return self.value("arith.select", (condition, chosen, other), kind)
 
     def compare(self, predicate: str, left: Value, right: Value, lanes: bool = False) -> Value:
         return self.compared(predicate, left, right, self.wide("i1") if lanes else "i1")
 
-    def shuffle(self, left: Value, right: Value, places: Sequence[int], element: str) -> Value:
+    def shuffle(self, left: Value, right: Value, places: Sequence[int], element: TypeOrText) -> Value:
         mask = self.attribute(f"array<i64: {', '.join(map(str, places))}>")
-        return self.value("vector.shuffle", (left, right), f"vector<{len(places)}x{element}>", {"mask": mask})
+        return self.value("vector.shuffle", (left, right), self.builder.vector(len(places), element), {"mask": mask})
 
-    def extract(self, vector: Value, lane: int, element: str) -> Value:
+    def extract(self, vector: Value, lane: int, element: TypeOrText) -> Value:
         return self.value(
             "vector.extract", (vector,), element, {"static_position": self.attribute(f"array<i64: {lane}>")}
         )
 
-    def extract_at(self, vector: Value, lane: Value, element: str) -> Value:
+    def extract_at(self, vector: Value, lane: Value, element: TypeOrText) -> Value:
         """The element of a lane known at run time (`index`)."""
         place = {"static_position": self.attribute("array<i64: -9223372036854775808>")}
         return self.value("vector.extract", (vector, lane), element, place)
 
-    def reduce(self, kind: str, vector: Value, element: str) -> Value:
+    def reduce(self, kind: TypeOrText, vector: Value, element: TypeOrText) -> Value:
         return self.value("vector.reduction", (vector,), element, {"kind": self.attribute(f"#vector.kind<{kind}>")})
 
     def any(self, mask: Value) -> Value:
@@ -80,7 +83,7 @@ class Code(PlainCode):
         kind = f"i{self.width}"
         return self.extract(self.value("vector.bitcast", (mask,), f"vector<1x{kind}>"), 0, kind)
 
-    def both(self, left: Value, right: Value, kind: str | None = None) -> Value:
+    def both(self, left: Value, right: Value, kind: TypeOrText | None = None) -> Value:
         return self.value("arith.andi", (left, right), kind or self.wide("i1"))
 
     def invert(self, mask: Value) -> Value:
@@ -88,7 +91,7 @@ class Code(PlainCode):
         return self.value("arith.xori", (mask, ones), self.wide("i1"))
 
     # memory -----------------------------------------------------------------------------------------------------
-    def offset(self, pointer: Value, index: Value | int, element: str) -> Value:
+    def offset(self, pointer: Value, index: Value | int, element: TypeOrText) -> Value:
         """The address of an element; `index` is an int, an integer value or a vector of them."""
         dynamic = () if isinstance(index, int) else (index,)
         raw = "-2147483648" if dynamic else str(index)
@@ -99,11 +102,11 @@ class Code(PlainCode):
             self.wide("!llvm.ptr") if wide else "!llvm.ptr",
             {
                 "rawConstantIndices": self.attribute(f"array<i32: {raw}>"),
-                "elem_type": self.attribute(element),
+                "elem_type": self.builder.type_attribute(element),
             },
         )
 
-    def load(self, pointer: Value, kind: str, alignment: int, order: Order | None = None) -> Value:
+    def load(self, pointer: Value, kind: TypeOrText, alignment: int, order: Order | None = None) -> Value:
         return self.value("llvm.load", (pointer,), kind, self._access(alignment, order))
 
     def store(self, value: Value, pointer: Value, alignment: int, order: Order | None = None) -> None:

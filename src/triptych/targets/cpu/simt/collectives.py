@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from triptych.ir.errors import LoweringError
-from triptych.ir.handles import Attribute, Operation, Value
+from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.location import place_of
+from triptych.ir.types import byte_size, is_integer
 from triptych.simt import dialect
-from triptych.simt.operations import element_size
 from triptych.support.warps import ALL_LANES, WARP
 from triptych.targets.cpu.runtime.system import CLOCK, system
 from triptych.targets.cpu.simt.memory import gather
@@ -56,7 +56,7 @@ def _kind(operation: Operation) -> str:
 
 def shuffle(warp: Warp, operation: Operation) -> None:
     _, value, offset, clamp = operation.operands
-    result, kind, code = operation.results[0], str(operation.results[0].type), warp.code
+    result, kind, code = operation.results[0], operation.results[0].type, warp.code
     at = warp.analysis.at
     if at(value).uniform:
         warp.set(result, warp.get(value))
@@ -99,14 +99,14 @@ def _source_lanes(warp: Warp, form: str, offset: Value, clamp: Value) -> Value:
     return code.select(inside, source, lanes, kind)
 
 
-def _read_lanes(warp: Warp, vector: Value, lanes: Value, kind: str) -> Value:
+def _read_lanes(warp: Warp, vector: Value, lanes: Value, kind: Type) -> Value:
     """Each lane reads another lane's element, through memory."""
     code = warp.code
     home = warp.arrays.scratch(code.wide(kind))
-    code.store(vector, home, element_size(code.wide(kind)))
+    code.store(vector, home, byte_size(code.wide(kind)))
     wide = code.value("arith.extui", (lanes,), code.wide("i64"))
     mask, warp.mask = warp.mask, None
-    found = gather(warp, code.offset(home, wide, kind), kind, element_size(kind))
+    found = gather(warp, code.offset(home, wide, kind), kind, byte_size(kind))
     warp.mask = mask
     return found
 
@@ -152,9 +152,9 @@ def vote(warp: Warp, operation: Operation) -> None:
 def reduce(warp: Warp, operation: Operation) -> None:
     value, members = operation.operands
     code, result = warp.code, operation.results[0]
-    kind = str(result.type)
+    kind = result.type
     name, neutral = _REDUCTIONS.get(_kind(operation), ("", ""))
-    if not name or kind != "i32":
+    if not name or not is_integer(kind, 32):
         raise LoweringError(
             f"the CPU target has no warp reduction {_kind(operation)} of {kind}", span=place_of(operation)
         )
@@ -170,7 +170,7 @@ def match(warp: Warp, operation: Operation) -> None:
     members, value = operation.operands
     code, result = warp.code, operation.results[0]
     lanes = participants(warp, operation, members)
-    vector, kind = warp.vector(value), str(value.type)
+    vector, kind = warp.vector(value), value.type
     found = code.constants([0] * WARP, "i32")
     for lane in range(WARP):
         equal = code.compare("eq", vector, code.broadcast(code.extract(vector, lane, kind), kind), lanes=True)
@@ -241,7 +241,7 @@ def say(warp: Warp, operation: Operation) -> None:
     """Every active thread prints, in order."""
     operands: Sequence[Value] = list(operation.operands)
     attributes = {name: operation.attributes[name] for name in operation.attributes}
-    kinds = [str(operand.type) for operand in operands]
+    kinds = [operand.type for operand in operands]
     for operand in operands:
         if not warp.analysis.at(operand).uniform:
             warp.vector(operand)  # made before the loop
@@ -257,14 +257,14 @@ def clock(warp: Warp, operation: Operation) -> None:
     """The processor's own counter."""
     code, result = warp.code, operation.results[0]
     now = code.intrinsic("llvm.readcyclecounter", (), ["i64"]).result
-    kind = str(result.type)
-    warp.set(result, Scalar(now if kind == "i64" else code.value("arith.trunci", (now,), kind)))
+    kind = result.type
+    warp.set(result, Scalar(now if is_integer(kind, 64) else code.value("arith.trunci", (now,), kind)))
 
 
 def nanoseconds(warp: Warp, operation: Operation) -> None:
     """The clock of the C library: seconds and nanoseconds."""
     code = warp.code
-    time = warp.arrays.scratch("!llvm.array<2 x i64>")
+    time = warp.arrays.scratch(code.builder.type("!llvm.array<2 x i64>"))
     monotonic = code.constant(system().monotonic_clock, "i32")
     code.value("func.call", (monotonic, time), "i32", {"callee": code.attribute(f"@{CLOCK}")})
     seconds, rest = (code.load(code.offset(time, i, "i64"), "i64", 8) for i in range(2))

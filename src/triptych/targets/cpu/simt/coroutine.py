@@ -11,6 +11,7 @@ from collections.abc import Callable
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
+from triptych.ir.types import SHARED_SPACE, memory_space
 from triptych.simt.operations import body, walk
 from triptych.simt.spin_loops import spins
 from triptych.simt.traits import traits
@@ -58,9 +59,9 @@ class CoroutineKernel:
         code = self._code
         frame = LaunchFrame(self._kernel, self._module, code)
         size = padded(max(context_bytes, 1)) * MOST_WARPS
-        context = frame.memory.allocate("i8", size)
-        words = frame.memory.allocate(f"!llvm.array<{STATE_WORDS} x i32>", 1)
-        handles = frame.memory.allocate("!llvm.ptr", MOST_WARPS)
+        context = frame.memory.allocate(code.builder.type("i8"), size)
+        words = frame.memory.allocate(code.builder.type(f"!llvm.array<{STATE_WORDS} x i32>"), 1)
+        handles = frame.memory.allocate(code.builder.type("!llvm.ptr"), MOST_WARPS)
         launch = code.value("func.call", (), "!llvm.ptr", {"callee": code.attribute(f"@{LAUNCH_REQUEST}")})
         state = State(code, words)
 
@@ -167,7 +168,7 @@ class CoroutineKernel:
         """The first warp that waits, and the last one that is somewhere else (or the same)."""
         code = self._code
         zero, one = code.constant(0, "i32"), code.constant(1, "i32")
-        places = [frame.memory.allocate("i32", 1) for _ in range(2)]
+        places = [frame.memory.allocate(code.builder.type("i32"), 1) for _ in range(2)]
 
         def look_for_waiting(back: Value) -> None:
             number = code.value("arith.subi", (code.value("arith.subi", (frame.warps, one), "i32"), back), "i32")
@@ -203,6 +204,7 @@ class CoroutineKernel:
 
 def _reads_global(loop: Operation) -> bool:
     return any(
-        found.name in ("llvm.load", "llvm.atomicrmw", "llvm.cmpxchg") and "ptr<3>" not in str(found.operands[0].type)
+        found.name in ("llvm.load", "llvm.atomicrmw", "llvm.cmpxchg")
+        and memory_space(found.operands[0].type) != SHARED_SPACE
         for found in walk(loop)
     )

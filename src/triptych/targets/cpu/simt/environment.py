@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from triptych.ir.handles import Module, Operation, Value
+from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import graft
 from triptych.targets.cpu.simt.private_arrays import PrivateArray
 
@@ -32,7 +32,7 @@ class Arrays:
             self._defined.add(text)
             graft(self._module, text)
 
-    def scratch(self, kind: str, role: str = "") -> Value:
+    def scratch(self, kind: Type, role: str = "") -> Value:
         """Memory for one value of all lanes, used at once; the same one for every value of a type and a role."""
         raise NotImplementedError
 

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 from triptych.atoms.operations import MMA
 from triptych.ir.handles import Operation, Value
+from triptych.ir.types import byte_size, element_type
 from triptych.simt.addresses import INDEXING, base
-from triptych.simt.operations import all_operands, defining_op, element_size, producer
+from triptych.simt.operations import all_operands, defining_op, producer
 from triptych.simt.stack_slots import private_place
-from triptych.targets.cpu.simt.values import element_of
 
 SUM = "math.fma"
 TOGETHER = 16
@@ -116,7 +116,7 @@ class _Groups:
                     stored.keep(place, operation.operands[0])
             elif operation in placed and (known := stored.at(place)) is not None:
                 whole, value = known
-                if element_of(str(value.type)) == str(operation.results[0].type):
+                if element_type(value.type) == operation.results[0].type:
                     element = (place.bytes.start - whole.bytes.start) // len(place.bytes)
                     yield operation, Taken(operation, value, element)
 
@@ -191,7 +191,7 @@ class _Places:
         if place is None or self._escapes(place.array):
             return None
         value = stored[0] if stored else operation.results[0]
-        return _Place(place.array, range(place.offset, place.offset + element_size(str(value.type))))
+        return _Place(place.array, range(place.offset, place.offset + byte_size(value.type)))
 
     def _escapes(self, array: Value) -> bool:
         if array not in self._escaping:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triptych.ir import bindings
-from triptych.ir.handles import Attribute, InsertionPoint, Value
+from triptych.ir.handles import Attribute, InsertionPoint, Type, Value
 from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.simt.code import Code
@@ -24,9 +24,9 @@ class FunctionMemory:
         self._code = code
         self._point = insert_here(code)
         unit = bindings.mlir().UnitAttr.get(code.builder.context)
-        self.fault_record = self.allocate("!llvm.array<4 x i32>", 1, {FAULT_ATTRIBUTE: unit})
+        self.fault_record = self.allocate(code.builder.type("!llvm.array<4 x i32>"), 1, {FAULT_ATTRIBUTE: unit})
 
-    def allocate(self, kind: str, count: int, attributes: dict[str, Attribute] | None = None) -> Value:
+    def allocate(self, kind: Type, count: int, attributes: dict[str, Attribute] | None = None) -> Value:
         """Room for `count` values, for as long as the function runs."""
         code = self._code
         before, code.builder.insertion = code.builder.insertion, self._point
@@ -35,7 +35,7 @@ class FunctionMemory:
             (code.constant(count, "i64"),),
             "!llvm.ptr",
             {
-                "elem_type": code.attribute(kind),
+                "elem_type": code.builder.type_attribute(kind),
                 "alignment": code.builder.integer("i64", ALIGNMENT),
                 **(attributes or {}),
             },

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
+from triptych.ir.types import count_and_element
 from triptych.targets.cpu.simt.memory import warp_rows
-from triptych.targets.cpu.simt.values import Rows, Scalar, Wide, vector_type
+from triptych.targets.cpu.simt.values import Rows, Scalar, Wide
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
@@ -34,14 +35,14 @@ def call(warp: Warp, operation: Operation) -> None:
     attributes = {key: operation.attributes[key] for key in operation.attributes}
     if warp.analysis.at(result).known and all(isinstance(warp.get(operand), Scalar) for operand in operands):
         scalars = [warp.scalar(operand) for operand in operands]
-        warp.set(result, Scalar(code.value("llvm.call_intrinsic", scalars, str(result.type), attributes)))
+        warp.set(result, Scalar(code.value("llvm.call_intrinsic", scalars, result.type, attributes)))
         return
     if not name.startswith(_ELEMENTWISE):
         raise LoweringError(f"the CPU target cannot run {name} in a kernel", span=place_of(operation))
     attributes["intrin"] = code.builder.string(_for_lanes(name, code.width))
-    counted = vector_type(str(result.type))
+    counted = count_and_element(result.type)
     if counted is None:
-        kind, vectors = code.wide(str(result.type)), [warp.vector(operand) for operand in operands]
+        kind, vectors = code.wide(result.type), [warp.vector(operand) for operand in operands]
         warp.set(result, Wide(code.value("llvm.call_intrinsic", vectors, kind, attributes)))
         return
     kind = code.wide(counted[1])

@@ -22,7 +22,7 @@ class LaunchFrame:
     def __init__(self, kernel: Operation, module: Module, code: Code) -> None:
         self._code = code
         code.location = kernel.location
-        kinds = [plain_pointer(str(a.type)) for a in body(kernel).arguments] + ["i32"] * 7 + ["i64"] * 2
+        kinds = [plain_pointer(a.type) for a in body(kernel).arguments] + ["i32"] * 7 + ["i64"] * 2
         types = [code.builder.type(kind) for kind in kinds]
         name = f"{kernel.attributes['sym_name'].value}.blocks"
         self.function, entry = code.builder.function(module, name, types, code.location)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from triptych.ir.handles import Operation, Value
+from triptych.ir.handles import Operation, Type, Value
+from triptych.ir.types import int_width, is_pointer
 from triptych.simt.operations import body, inner, is_pure, producer, walk
 from triptych.simt.stack_slots import is_private
 from triptych.simt.uniformity import UniformityAnalysis
 from triptych.targets.cpu.simt.barrier_regions import Item, Segment, UniformControlFlow, is_block, segments
 
-_CHEAP_TYPES = ("i1", "i8", "i16", "i32", "i64", "index")
+_CHEAP_WIDTHS = (1, 8, 16, 32, 64)
 _MOST_REMADE = 64
 """Operations that a value may take to be made again; memory is cheaper than more of them."""
 
@@ -32,7 +33,7 @@ class LiveAcross:
             for operation in segment.operations:
                 for result in operation.results:
                     self._maker[result] = segment
-                    self._costs[result] = self._cost_of(operation, str(result.type))
+                    self._costs[result] = self._cost_of(operation, result.type)
         self._needs = {segment: self._needed(segment) for segment in segments(items)}
         self._carry_in_place(items)
         self.homed: set[Value] = {
@@ -70,12 +71,12 @@ class LiveAcross:
             return None
         return 0 if is_block(self._analysis, value) else self._costs.get(value)
 
-    def _cost_of(self, operation: Operation, kind: str) -> int | None:
+    def _cost_of(self, operation: Operation, kind: Type) -> int | None:
         if is_private(operation):  # an address that is no number: memory cannot hold it
             return 1
         if not is_pure(operation) or inner(operation):
             return None
-        if kind not in _CHEAP_TYPES and not kind.startswith("!llvm.ptr"):
+        if int_width(kind) not in _CHEAP_WIDTHS and not is_pointer(kind):
             return None
         total = 1
         for operand in operation.operands:

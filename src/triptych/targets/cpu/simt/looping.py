@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from triptych.ir.handles import Operation, Value
+from triptych.ir.handles import Operation, Type, Value
+from triptych.ir.types import int_width
 from triptych.simt.operations import body, contains, inner, operations
 from triptych.targets.cpu.passes.stretches import STRETCH, Stretches
 from triptych.targets.cpu.simt.values import Scalar, Wide
@@ -31,7 +32,7 @@ def _for(warp: Warp, operation: Operation) -> None:
 
 
 def _plain(
-    warp: Warp, operation: Operation, limits: Sequence[Value], parts: Sequence[Value], kinds: Sequence[str]
+    warp: Warp, operation: Operation, limits: Sequence[Value], parts: Sequence[Value], kinds: Sequence[Type]
 ) -> list[Value]:
     """A loop that all lanes run alike, from `parts` to what it makes of them.
 
@@ -49,14 +50,14 @@ def _is_long(warp: Warp, operation: Operation) -> bool:
 
 
 def _counted(
-    warp: Warp, operation: Operation, limits: Sequence[Value], parts: Sequence[Value], kinds: Sequence[str]
+    warp: Warp, operation: Operation, limits: Sequence[Value], parts: Sequence[Value], kinds: Sequence[Type]
 ) -> list[Value]:
     """The loop itself, from `parts` to its results."""
     counter, *carried = body(operation).arguments
     known = warp.known(carried)
     attributes = {name: operation.attributes[name] for name in operation.attributes}
     made = warp.code.operation("scf.for", [*limits, *parts], kinds, attributes, regions=1)
-    inside = warp.code.block(made, 0, [str(counter.type), *kinds])
+    inside = warp.code.block(made, 0, [counter.type, *kinds])
     arguments = list(inside.arguments)
     warp.set(counter, Scalar(arguments[0]))
     count = len(warp.part_types(carried, known))
@@ -65,14 +66,14 @@ def _counted(
     outer = warp.region(inside, found, warp.mask)
     if _is_long(warp, operation) and any(contains(child, _LOOPS) for child in found):
         warp.arrays.poll(warp, operation)
-    following = [_advance(warp, arguments[0], True, operation.operands[2], str(counter.type))] * (len(kinds) - count)
+    following = [_advance(warp, arguments[0], True, operation.operands[2], counter.type)] * (len(kinds) - count)
     warp.code.operation("scf.yield", [*warp.parts(end.operands, known), *following])
     warp.leave(outer)
     return list(made.results)
 
 
 def _in_stretches(
-    warp: Warp, operation: Operation, limits: Sequence[Value], parts: Sequence[Value], kinds: Sequence[str]
+    warp: Warp, operation: Operation, limits: Sequence[Value], parts: Sequence[Value], kinds: Sequence[Type]
 ) -> list[Value]:
     """A loop of loops, with a look at interrupts between two stretches, so that the inner one stays as it is."""
     low, high, step = limits
@@ -94,7 +95,7 @@ def _divergent_for(warp: Warp, operation: Operation, bounds: Sequence[Value], in
     """Lanes start or stop at different counts: step together, each while it is inside its bounds."""
     code, (low, high, step) = warp.code, bounds
     counter, *carried = body(operation).arguments
-    kind = str(counter.type)
+    kind = counter.type
     simple = warp.analysis.at(counter).known
     results = list(operation.results)
     known, as_vectors = warp.known(carried), [False] * len(results)
@@ -147,12 +148,13 @@ def _size(operation: Operation) -> int:
 
 
 def _together(
-    warp: Warp, operation: Operation, bounds: Sequence[Value], parts: Sequence[Value], kinds: Sequence[str]
+    warp: Warp, operation: Operation, bounds: Sequence[Value], parts: Sequence[Value], kinds: Sequence[Type]
 ) -> list[Value]:
     """The iterations in which the last lane, too, is inside its bound; then the counter that follows."""
     code, (low, high, step) = warp.code, bounds
-    kind, span = str(low.type), warp.analysis.at(low).span
-    bits = 64 if kind == "index" else int(kind[1:])
+    kind, span = low.type, warp.analysis.at(low).span
+    bits = int_width(kind)
+    assert bits is not None, kind
     least = -(1 << bits - 1)
     limit = code.value("arith.subi", (warp.scalar(high), code.constant(span, kind)), kind)
     wraps = code.compare("slt", warp.scalar(high), code.constant(least + span, kind))
@@ -161,7 +163,7 @@ def _together(
     return _plain(warp, operation, limits, [*parts, warp.scalar(low)], [*kinds, kind])
 
 
-def _advance(warp: Warp, counter: Value, simple: bool, step: Value, kind: str) -> Value:
+def _advance(warp: Warp, counter: Value, simple: bool, step: Value, kind: Type) -> Value:
     if simple:
         return warp.code.value("arith.addi", (counter, warp.scalar(step)), kind)
     return warp.code.value("arith.addi", (counter, warp.vector(step)), warp.code.wide(kind))
@@ -169,7 +171,7 @@ def _advance(warp: Warp, counter: Value, simple: bool, step: Value, kind: str) -
 
 def _inside(warp: Warp, low: Value, counter: Value, simple: bool, high: Value) -> Value:
     """The lanes whose counter is below its bound."""
-    kind = str(low.type)
+    kind = low.type
     wide = warp.spread(counter, kind, warp.analysis.at(low).offsets or ()) if simple else counter
     return warp.code.compare("slt", wide, warp.vector(high), lanes=True)
 

@@ -68,7 +68,7 @@ def _load_matrix(warp: Warp, copy: MatrixCopy, pointer: Value, matrix: int) -> l
     """Its registers, each of all lanes."""
     lanes = range(matrix * copy.rows, (matrix + 1) * copy.rows)
     rows = [warp.code.load(lane_address(warp, pointer, lane), ROW, ROW_BYTES) for lane in lanes]
-    memory = joined(warp, [(row, ROW_WORDS) for row in rows], "i32")
+    memory = joined(warp, [(row, ROW_WORDS) for row in rows], warp.code.builder.type("i32"))
     places = _places(copy)
     return _cut(warp, memory, places, len(places) // (WARP * _REGISTER_BYTES))
 
@@ -82,7 +82,7 @@ def store_matrices(warp: Warp, operation: Operation) -> None:
     each = len(values) // copy.count
     for matrix in range(copy.count):
         parts = [(warp.vector(value), WARP) for value in values[matrix * each : (matrix + 1) * each]]
-        rows = _cut(warp, joined(warp, parts, "i32"), inverse, copy.rows)
+        rows = _cut(warp, joined(warp, parts, warp.code.builder.type("i32")), inverse, copy.rows)
         for row, part in enumerate(rows):
             warp.code.store(part, lane_address(warp, pointer, matrix * copy.rows + row), ROW_BYTES)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from triptych.ir.handles import Operation, Value
+from triptych.ir.handles import Operation, Type, Value
+from triptych.ir.types import byte_size, count_and_element, element_type, is_pointer
 from triptych.simt.lanes import Lanes
-from triptych.simt.operations import element_size, is_ordered
+from triptych.simt.operations import is_ordered
 from triptych.support.runs import Run, runs
 from triptych.targets.cpu.simt.serialized_lanes import load_in_turn, store_in_turn
-from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, element_of, plain_pointer, vector_type
+from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, plain_pointer
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.code import Order
@@ -43,13 +44,13 @@ def _runs(known: Lanes, size: int) -> list[Run]:
 # loads ----------------------------------------------------------------------------------------------------------
 def load(warp: Warp, operation: Operation) -> None:
     pointer, result = operation.operands[0], operation.results[0]
-    kind = plain_pointer(str(result.type))
+    kind = plain_pointer(result.type)
     found = warp.get(pointer)
     if isinstance(found, Private):
         warp.set(result, _load_private(warp, found, kind))
         return
-    counted, order = vector_type(kind), _order(operation)
-    alignment = _alignment(operation, element_size(counted[1] if counted else kind))
+    counted, order = count_and_element(kind), _order(operation)
+    alignment = _alignment(operation, byte_size(counted[1] if counted else kind))
     if warp.analysis.at(result).known:
         warp.set(result, Scalar(warp.code.load(warp.scalar(pointer), kind, alignment, order)))
     elif order:
@@ -60,18 +61,18 @@ def load(warp: Warp, operation: Operation) -> None:
         warp.set(result, Wide(_load_lanes(warp, pointer, kind, alignment, 0)))
 
 
-def _load_vectors(warp: Warp, pointer: Value, counted: tuple[int, str], alignment: int) -> Packed | Rows:
+def _load_vectors(warp: Warp, pointer: Value, counted: tuple[int, Type], alignment: int) -> Packed | Rows:
     count, element = counted
-    size = element_size(element)
+    size = byte_size(element)
     known = warp.analysis.at(pointer)
     if _is_packed(known, count * size):
-        kind = f"vector<{count * warp.code.width}x{element}>"
+        kind = warp.code.builder.vector(count * warp.code.width, element)
         address = warp.scalar(pointer)
         if warp.mask is None:
             return Packed(warp.code.load(address, kind, alignment), count)
         return Packed(masked_load(warp, address, _repeated(warp, warp.mask, count), kind, alignment), count)
     if not _in_runs(known, size):
-        return Packed(load_each(warp, pointer, f"vector<{count}x{element}>", alignment), count)
+        return Packed(load_each(warp, pointer, warp.code.builder.vector(count, element), alignment), count)
     return Rows([_load_lanes(warp, pointer, element, size, i * size) for i in range(count)])
 
 
@@ -91,7 +92,7 @@ def _repeated(warp: Warp, mask: Value, count: int) -> Value:
     return warp.code.shuffle(mask, mask, places, "i1")
 
 
-def masked_load(warp: Warp, address: Value, mask: Value, kind: str, alignment: int) -> Value:
+def masked_load(warp: Warp, address: Value, mask: Value, kind: Type, alignment: int) -> Value:
     attributes = {"alignment": warp.code.builder.integer("i32", alignment)}
     return warp.code.value("llvm.intr.masked.load", (address, mask, warp.code.zero(kind)), kind, attributes)
 
@@ -101,11 +102,11 @@ def masked_store(warp: Warp, value: Value, address: Value, mask: Value, alignmen
     warp.code.operation("llvm.intr.masked.store", (value, address, mask), attributes=attributes)
 
 
-def _load_lanes(warp: Warp, pointer: Value, element: str, alignment: int, shift: int) -> Value:
+def _load_lanes(warp: Warp, pointer: Value, element: Type, alignment: int, shift: int) -> Value:
     """One element for each lane, `shift` bytes after the lane's address."""
-    code, known, size = warp.code, warp.analysis.at(pointer), element_size(element)
-    if element == "!llvm.ptr":
-        words = _load_lanes(warp, pointer, "i64", alignment, shift)
+    code, known, size = warp.code, warp.analysis.at(pointer), byte_size(element)
+    if is_pointer(element):
+        words = _load_lanes(warp, pointer, code.builder.type("i64"), alignment, shift)
         return code.value("llvm.inttoptr", (words,), code.wide("!llvm.ptr"))
     if _in_runs(known, size):
         parts = [_load_run(warp, pointer, run, element, alignment, shift) for run in _runs(known, size)]
@@ -129,19 +130,19 @@ def _address(warp: Warp, pointer: Value, lane: int, shift: int) -> Value:
     address, distance = warp.scalar(pointer), (known.offsets or ())[lane] + shift
     for number, times in known.multiples:
         if times[lane]:
-            kind = str(number.type)
+            kind = number.type
             rows = code.value("arith.muli", (warp.scalar(number), code.constant(times[lane], kind)), kind)
             address = code.offset(address, rows, "i8")
     return code.offset(address, distance, "i8") if distance else address
 
 
-def _load_run(warp: Warp, pointer: Value, run: Run, element: str, alignment: int, shift: int) -> tuple[Value, int]:
+def _load_run(warp: Warp, pointer: Value, run: Run, element: Type, alignment: int, shift: int) -> tuple[Value, int]:
     code, first, count = warp.code, run.first, run.count
     address = _address(warp, pointer, first, shift)
     mask = warp.mask
     if mask is not None and count != code.width:
         mask = code.shuffle(mask, mask, range(first, first + count), "i1")
-    kind = f"vector<{count}x{element}>"
+    kind = code.builder.vector(count, element)
     if run.step != 0:
         if mask is None:
             return code.load(address, kind, alignment), count
@@ -153,7 +154,7 @@ def _load_run(warp: Warp, pointer: Value, run: Run, element: str, alignment: int
     return code.value("vector.broadcast", (one,), kind), count
 
 
-def _load_if_any(warp: Warp, mask: Value, address: Value, element: str, alignment: int) -> Value:
+def _load_if_any(warp: Warp, mask: Value, address: Value, element: Type, alignment: int) -> Value:
     code = warp.code
     made = code.operation("scf.if", (code.reduce("or", mask, "i1"),), [element], regions=2)
     before = code.enter(code.block(made, 0))
@@ -165,7 +166,7 @@ def _load_if_any(warp: Warp, mask: Value, address: Value, element: str, alignmen
     return made.results[0]
 
 
-def joined(warp: Warp, parts: list[tuple[Value, int]], element: str) -> Value:
+def joined(warp: Warp, parts: list[tuple[Value, int]], element: Type) -> Value:
     """One vector of vectors and their lengths, pair by pair: a shuffle takes two."""
     while len(parts) > 1:
         pairs = []
@@ -176,13 +177,13 @@ def joined(warp: Warp, parts: list[tuple[Value, int]], element: str) -> Value:
     return parts[0][0]
 
 
-def _concatenated(warp: Warp, left: Value, n: int, right: Value, m: int, element: str) -> Value:
+def _concatenated(warp: Warp, left: Value, n: int, right: Value, m: int, element: Type) -> Value:
     return warp.code.shuffle(left, right, range(n + m), element)
 
 
-def gather(warp: Warp, addresses: Value, element: str, alignment: int) -> Value:
+def gather(warp: Warp, addresses: Value, element: Type, alignment: int) -> Value:
     code, kind = warp.code, warp.code.wide(element)
-    if element_size(element) < _LEAST_GATHERED:
+    if byte_size(element) < _LEAST_GATHERED:
         return load_in_turn(warp, addresses, element, alignment)
     mask = warp.mask if warp.mask is not None else code.dense(", ".join(["true"] * code.width), code.wide("i1"))
     attributes = {"alignment": code.builder.integer("i32", alignment)}
@@ -190,20 +191,20 @@ def gather(warp: Warp, addresses: Value, element: str, alignment: int) -> Value:
 
 
 # lane after lane --------------------------------------------------------------------------------------------------
-def load_each(warp: Warp, pointer: Value, kind: str, alignment: int) -> Value:
+def load_each(warp: Warp, pointer: Value, kind: Type, alignment: int) -> Value:
     """A vector from every lane's own address, lane after lane."""
     code = warp.code
     if warp.mask is not None:
         return load_in_turn(warp, warp.vector(pointer), kind, alignment)
-    count, element = vector_type(kind) or (1, kind)
+    count, element = count_and_element(kind) or (1, kind)
     parts = [code.load(lane_address(warp, pointer, lane), kind, alignment) for lane in range(code.width)]
     return joined(warp, [(part, count) for part in parts], element)
 
 
-def store_each(warp: Warp, packed: Value, pointer: Value, kind: str, alignment: int) -> None:
+def store_each(warp: Warp, packed: Value, pointer: Value, kind: Type, alignment: int) -> None:
     """A vector to every lane's own address."""
     code = warp.code
-    count, element = vector_type(kind) or (1, kind)
+    count, element = count_and_element(kind) or (1, kind)
     if warp.mask is not None:
         store_in_turn(warp, packed, warp.vector(pointer), kind, alignment)
         return
@@ -237,15 +238,15 @@ def _elements(warp: Warp, found: Private, index: int) -> Value:
     return code.offset(start, places, array.element)
 
 
-def _load_private(warp: Warp, found: Private, kind: str) -> Wide | Rows:
-    counted = vector_type(kind)
+def _load_private(warp: Warp, found: Private, kind: Type) -> Wide | Rows:
+    counted = count_and_element(kind)
     if counted:
         return Rows([_load_element(warp, found, i, counted[1]) for i in range(counted[0])])
     return Wide(_load_element(warp, found, 0, kind))
 
 
-def _load_element(warp: Warp, found: Private, index: int, element: str) -> Value:
-    size = element_size(element)
+def _load_element(warp: Warp, found: Private, index: int, element: Type) -> Value:
+    size = byte_size(element)
     together = size // found.size
     if together > 1:
         return _joined_words(warp, found, index * together, together, element)
@@ -257,14 +258,14 @@ def _load_element(warp: Warp, found: Private, index: int, element: str) -> Value
 # stores ---------------------------------------------------------------------------------------------------------
 def store(warp: Warp, operation: Operation) -> None:
     value, pointer = operation.operands
-    kind = plain_pointer(str(value.type))
+    kind = plain_pointer(value.type)
     found = warp.get(pointer)
-    counted = vector_type(kind)
+    counted = count_and_element(kind)
     if isinstance(found, Private):
         _store_private(warp, found, value, kind)
         return
     known = warp.analysis.at(pointer)
-    alignment = _alignment(operation, element_size(counted[1] if counted else kind))
+    alignment = _alignment(operation, byte_size(counted[1] if counted else kind))
     order = _order(operation)
     if known.uniform:
         _store_once(warp, value, warp.scalar(pointer), kind, alignment, order)
@@ -276,7 +277,7 @@ def store(warp: Warp, operation: Operation) -> None:
         _store_lanes(warp, warp.vector(value), pointer, kind, alignment, 0)
 
 
-def _store_once(warp: Warp, value: Value, address: Value, kind: str, alignment: int, order: Order) -> None:
+def _store_once(warp: Warp, value: Value, address: Value, kind: Type, alignment: int, order: Order) -> None:
     """All lanes store to one address: the last active one stays."""
     code = warp.code
     if warp.mask is None and isinstance(warp.get(value), Scalar) and warp.analysis.at(value).uniform:
@@ -314,9 +315,9 @@ def when_active(warp: Warp, write: Callable[[], None]) -> None:
     code.leave(before)
 
 
-def _value_in(warp: Warp, value: Value, lane: Value, kind: str) -> Value:
+def _value_in(warp: Warp, value: Value, lane: Value, kind: Type) -> Value:
     """A value (also a vector of elements) in one lane."""
-    counted = vector_type(kind)
+    counted = count_and_element(kind)
     found = warp.get(value)
     if isinstance(found, Scalar) and warp.analysis.at(value).uniform:
         return found.value
@@ -333,7 +334,7 @@ def warp_rows(warp: Warp, value: Value) -> list[Value]:
     found = warp.get(value)
     if isinstance(found, Rows):
         return found.rows
-    counted = vector_type(str(value.type))
+    counted = count_and_element(value.type)
     assert counted is not None
     count, element = counted
     code = warp.code
@@ -346,9 +347,9 @@ def warp_rows(warp: Warp, value: Value) -> list[Value]:
     return [code.broadcast(code.extract(found.value, i, element), element) for i in range(count)]
 
 
-def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int, str], alignment: int) -> None:
+def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int, Type], alignment: int) -> None:
     count, element = counted
-    code, size = warp.code, element_size(element)
+    code, size = warp.code, byte_size(element)
     if _is_packed(warp.analysis.at(pointer), count * size):
         packed = packed_value(warp, value, count, element)
         if warp.mask is None:
@@ -358,13 +359,14 @@ def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int,
         return
     known = warp.analysis.at(pointer)
     if not (_in_runs(known, size) and all(run.step != 0 for run in _runs(known, size))):
-        store_each(warp, packed_value(warp, value, count, element), pointer, f"vector<{count}x{element}>", alignment)
+        packed = packed_value(warp, value, count, element)
+        store_each(warp, packed, pointer, code.builder.vector(count, element), alignment)
         return
     for i, row in enumerate(warp_rows(warp, value)):
         _store_lanes(warp, row, pointer, element, size, i * size)
 
 
-def packed_value(warp: Warp, value: Value, count: int, element: str) -> Value:
+def packed_value(warp: Warp, value: Value, count: int, element: Type) -> Value:
     """A vector in every lane, lane after lane."""
     found = warp.get(value)
     code = warp.code
@@ -378,11 +380,11 @@ def packed_value(warp: Warp, value: Value, count: int, element: str) -> Value:
     return code.shuffle(every, every, places, element) if count > 1 else every
 
 
-def _store_lanes(warp: Warp, vector: Value, pointer: Value, element: str, alignment: int, shift: int) -> None:
-    code, known, size = warp.code, warp.analysis.at(pointer), element_size(element)
-    if element == "!llvm.ptr":
+def _store_lanes(warp: Warp, vector: Value, pointer: Value, element: Type, alignment: int, shift: int) -> None:
+    code, known, size = warp.code, warp.analysis.at(pointer), byte_size(element)
+    if is_pointer(element):
         words = code.value("llvm.ptrtoint", (vector,), code.wide("i64"))
-        _store_lanes(warp, words, pointer, "i64", alignment, shift)
+        _store_lanes(warp, words, pointer, code.builder.type("i64"), alignment, shift)
         return
     found = _runs(known, size) if _in_runs(known, size) else []
     if found and all(run.step != 0 for run in found):
@@ -395,7 +397,7 @@ def _store_lanes(warp: Warp, vector: Value, pointer: Value, element: str, alignm
     scatter(warp, vector, addresses, alignment)
 
 
-def _store_run(warp: Warp, vector: Value, pointer: Value, run: Run, element: str, alignment: int, shift: int) -> None:
+def _store_run(warp: Warp, vector: Value, pointer: Value, run: Run, element: Type, alignment: int, shift: int) -> None:
     code, first, count = warp.code, run.first, run.count
     address = _address(warp, pointer, first, shift)
     part, mask = vector, warp.mask
@@ -409,8 +411,8 @@ def _store_run(warp: Warp, vector: Value, pointer: Value, run: Run, element: str
 
 
 def scatter(warp: Warp, vector: Value, addresses: Value, alignment: int) -> None:
-    code, element = warp.code, element_of(str(vector.type))
-    if element_size(element) < _LEAST_GATHERED:
+    code, element = warp.code, element_type(vector.type)
+    if byte_size(element) < _LEAST_GATHERED:
         store_in_turn(warp, vector, addresses, element, alignment)
         return
     mask = warp.mask if warp.mask is not None else code.dense(", ".join(["true"] * code.width), code.wide("i1"))
@@ -418,17 +420,17 @@ def scatter(warp: Warp, vector: Value, addresses: Value, alignment: int) -> None
     code.operation("llvm.intr.masked.scatter", (vector, addresses, mask), attributes=attributes)
 
 
-def _store_private(warp: Warp, found: Private, value: Value, kind: str) -> None:
-    counted = vector_type(kind)
+def _store_private(warp: Warp, found: Private, value: Value, kind: Type) -> None:
+    counted = count_and_element(kind)
     rows = warp_rows(warp, value) if counted else [warp.vector(value)]
     element = counted[1] if counted else kind
     for i, row in enumerate(rows):
         _store_element(warp, found, i, row, element)
 
 
-def _joined_words(warp: Warp, found: Private, index: int, together: int, element: str) -> Value:
+def _joined_words(warp: Warp, found: Private, index: int, together: int, element: Type) -> Value:
     """Elements side by side as one word in every lane."""
-    code, part = warp.code, f"i{8 * found.size}"
+    code, part = warp.code, warp.code.builder.type(f"i{8 * found.size}")
     rows = [(_load_element(warp, found, index + i, part), code.width) for i in range(together)]
     places = [i * code.width + lane for lane in range(code.width) for i in range(together)]
     every = joined(warp, rows, part)
@@ -437,15 +439,15 @@ def _joined_words(warp: Warp, found: Private, index: int, together: int, element
 
 def _store_words(warp: Warp, found: Private, index: int, together: int, row: Value) -> None:
     """A word in every lane into elements side by side."""
-    code, part = warp.code, f"i{8 * found.size}"
-    every = code.value("vector.bitcast", (row,), f"vector<{together * code.width}x{part}>")
+    code, part = warp.code, warp.code.builder.type(f"i{8 * found.size}")
+    every = code.value("vector.bitcast", (row,), code.builder.vector(together * code.width, part))
     for i in range(together):
         places = [lane * together + i for lane in range(code.width)]
         _store_element(warp, found, index + i, code.shuffle(every, every, places, part), part)
 
 
-def _store_element(warp: Warp, found: Private, index: int, row: Value, element: str) -> None:
-    code, size = warp.code, element_size(element)
+def _store_element(warp: Warp, found: Private, index: int, row: Value, element: Type) -> None:
+    code, size = warp.code, byte_size(element)
     together = size // found.size
     if together > 1:
         _store_words(warp, found, index * together, together, row)
@@ -472,7 +474,7 @@ def allocate(warp: Warp, operation: Operation) -> None:
         _, base = warp.arrays.private(warp, result)
         warp.set(result, Scalar(base))
     else:
-        size = element_size(str(operation.attributes["elem_type"].value))
+        size = byte_size(operation.attributes["elem_type"].value)
         warp.set(result, Private(result, 0, None, size))
 
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triptych.atoms.operations import MMA
-from triptych.ir.handles import Operation, Value
+from triptych.ir.handles import Operation, Type, Value
+from triptych.ir.types import byte_size, element_type
 from triptych.simt.addresses import INDEXING, step
-from triptych.simt.operations import array_size, element_size, producer, walk
-from triptych.targets.cpu.simt.values import element_of
+from triptych.simt.operations import array_size, producer, walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -20,7 +20,7 @@ class PrivateArray:
     """One `llvm.alloca` of a kernel."""
 
     operation: Operation
-    element: str
+    element: Type
     count: int
     by_element: bool
     """Whether it is kept element by element."""
@@ -42,9 +42,9 @@ def users(value: Value) -> list[tuple[Operation, int]]:
 
 
 def _array(operation: Operation) -> PrivateArray:
-    element = str(operation.attributes["elem_type"].value)
+    element = operation.attributes["elem_type"].value
     count = int(producer(operation.operands[0]).attributes["value"].value)
-    return PrivateArray(operation, element, count, _consistent(operation.results[0], element_size(element)))
+    return PrivateArray(operation, element, count, _consistent(operation.results[0], byte_size(element)))
 
 
 def _consistent(pointer: Value, size: int) -> bool:
@@ -56,7 +56,7 @@ def _fits(user: Operation, number: int, size: int) -> bool:
         found = step(user)
         return number == 0 and found is not None and found.size % size == 0 and _consistent(user.results[0], size)
     if user.name == "llvm.load":
-        return element_size(element_of(str(user.results[0].type))) % size == 0
+        return byte_size(element_type(user.results[0].type)) % size == 0
     if user.name == "llvm.store":
-        return number == 1 and element_size(element_of(str(user.operands[0].type))) % size == 0
+        return number == 1 and byte_size(element_type(user.operands[0].type)) % size == 0
     return bool(user.name == MMA)

@@ -7,9 +7,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from triptych.ir.handles import Value
-from triptych.simt.operations import element_size
-from triptych.targets.cpu.simt.values import element_of, vector_type
+from triptych.ir.handles import Type, Value
+from triptych.ir.types import byte_size, count_and_element, element_type
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.code import Order
@@ -45,42 +44,42 @@ def each_active(warp: Warp, act: Callable[[Value], None]) -> None:
     code.leave(before)
 
 
-def load_in_turn(warp: Warp, addresses: Value, kind: str, alignment: int, order: Order | None = None) -> Value:
+def load_in_turn(warp: Warp, addresses: Value, kind: Type, alignment: int, order: Order | None = None) -> Value:
     """What every active lane reads, by a loop; zero in the others."""
     code = warp.code
-    count, element = vector_type(kind) or (1, kind)
-    every = f"vector<{count * code.width}x{element}>"
+    count, element = count_and_element(kind) or (1, kind)
+    every = code.builder.vector(count * code.width, element)
     home = warp.arrays.scratch(every)
-    code.store(code.zero(every), home, element_size(kind))
+    code.store(code.zero(every), home, byte_size(kind))
     sources = _kept_addresses(warp, addresses)
 
     def read(lane: Value) -> None:
         value = code.load(_kept_address(warp, sources, lane), kind, alignment, order)
-        code.store(value, code.offset(home, _number(warp, lane), _side_by_side(kind)), element_size(element))
+        code.store(value, code.offset(home, _number(warp, lane), _side_by_side(kind)), byte_size(element))
 
     each_active(warp, read)
-    return code.load(home, every, element_size(kind))
+    return code.load(home, every, byte_size(kind))
 
 
 def store_in_turn(
-    warp: Warp, packed: Value, addresses: Value, kind: str, alignment: int, order: Order | None = None
+    warp: Warp, packed: Value, addresses: Value, kind: Type, alignment: int, order: Order | None = None
 ) -> None:
     """What every active lane writes, by a loop."""
-    code, element = warp.code, element_of(kind)
-    home = warp.arrays.scratch(str(packed.type))
-    code.store(packed, home, element_size(element))
+    code, element = warp.code, element_type(kind)
+    home = warp.arrays.scratch(packed.type)
+    code.store(packed, home, byte_size(element))
     targets = _kept_addresses(warp, addresses)
 
     def write(lane: Value) -> None:
-        value = code.load(code.offset(home, _number(warp, lane), _side_by_side(kind)), kind, element_size(element))
+        value = code.load(code.offset(home, _number(warp, lane), _side_by_side(kind)), kind, byte_size(element))
         code.store(value, _kept_address(warp, targets, lane), alignment, order)
 
     each_active(warp, write)
 
 
-def _side_by_side(kind: str) -> str:
+def _side_by_side(kind: Type) -> str:
     """A type of the size that values have in a vector of all lanes: a vector of three takes the room of four."""
-    count, element = vector_type(kind) or (1, kind)
+    count, element = count_and_element(kind) or (1, kind)
     return f"!llvm.array<{count} x {element}>"
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from triptych.ir.handles import Attribute, Operation, Value
+from triptych.ir.enumerations import word_of
+from triptych.ir.handles import Attribute, Operation, Type, Value
+from triptych.ir.types import count_and_element, is_float
 from triptych.targets.cpu.simt.memory import packed_value, warp_rows
-from triptych.targets.cpu.simt.values import Packed, Rows, Scalar, Wide, vector_type
+from triptych.targets.cpu.simt.values import Packed, Rows, Scalar, Wide
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
@@ -20,19 +22,19 @@ rows = warp_rows
 def elementwise(warp: Warp, operation: Operation, attributes: Mapping[str, Attribute]) -> None:
     """Arithmetic on vectors: packed if all operands can be, element by element otherwise."""
     result, operands = operation.results[0], list(operation.operands)
-    counted = vector_type(str(result.type))
+    counted = count_and_element(result.type)
     assert counted is not None
     count, element = counted
     name = operation.name
     found = [warp.get(operand) for operand in operands]
-    vectors = [vector_type(str(operand.type)) for operand in operands]
+    vectors = [count_and_element(operand.type) for operand in operands]
     if (
         any(isinstance(f, Packed) for f in found)
         and all(isinstance(f, Packed | Scalar) for f in found)
         and all(vectors)
     ):
         packed = [packed_value(warp, o, *(v or counted)) for o, v in zip(operands, vectors, strict=True)]
-        kind = f"vector<{count * warp.code.width}x{element}>"
+        kind = warp.code.builder.vector(count * warp.code.width, element)
         warp.set(result, Packed(warp.code.value(name, packed, kind, attributes), count))
         return
     parts = [warp_rows(warp, o) if v else _same(warp, o, count) for o, v in zip(operands, vectors, strict=True)]
@@ -59,7 +61,7 @@ def _copy(warp: Warp, operation: Operation) -> None:
     attributes = {name: operation.attributes[name] for name in operation.attributes}
     operands = [warp.scalar(operand) for operand in operation.operands]
     results = list(operation.results)
-    made = warp.code.operation(operation.name, operands, [str(result.type) for result in results], attributes)
+    made = warp.code.operation(operation.name, operands, [result.type for result in results], attributes)
     for result, value in zip(results, made.results, strict=True):
         warp.set(result, Scalar(value))
 
@@ -76,8 +78,8 @@ def _unless_uniform(convert: Callable[[Warp, Operation], None]) -> Callable[[War
 
 def _broadcast(warp: Warp, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
-    count, _ = vector_type(str(result.type)) or (1, "")
-    if vector_type(str(source.type)):
+    count, _ = count_and_element(result.type) or (1, "")
+    if count_and_element(source.type):
         only = warp_rows(warp, source)
         warp.set(result, Rows(only * (count // len(only))))
     else:
@@ -95,16 +97,16 @@ def _extract(warp: Warp, operation: Operation) -> None:
     if place != _DYNAMIC:
         warp.set(result, Wide(every[place]))
         return
-    warp.set(result, Wide(_chosen(warp, every, operation.operands[1], str(result.type))))
+    warp.set(result, Wide(_chosen(warp, every, operation.operands[1], result.type)))
 
 
 def _is_at(warp: Warp, index: Value, place: int) -> Value:
     """Whether a run-time index is `place`, in each lane."""
-    kind = str(index.type)
+    kind = index.type
     return warp.code.compare("eq", warp.vector(index), warp.code.constants([place] * warp.code.width, kind), lanes=True)
 
 
-def _chosen(warp: Warp, every: Sequence[Value], index: Value, kind: str) -> Value:
+def _chosen(warp: Warp, every: Sequence[Value], index: Value, kind: Type) -> Value:
     found = every[0]
     for place in range(1, len(every)):
         found = warp.code.select(_is_at(warp, index, place), every[place], found, warp.code.wide(kind))
@@ -116,7 +118,7 @@ def _insert(warp: Warp, operation: Operation) -> None:
     result = operation.results[0]
     every = list(warp_rows(warp, target))
     (place,) = _position(operation)
-    kind = str(value.type)
+    kind = value.type
     if place != _DYNAMIC:
         every[place] = warp.vector(value)
     else:
@@ -182,9 +184,9 @@ def _reduce(warp: Warp, operation: Operation) -> None:
     """From the first element to the last, as the operation is defined."""
     source, *start = operation.operands
     result = operation.results[0]
-    kind = str(result.type)
-    name = str(operation.attributes["kind"]).rpartition("<")[2].rstrip(">")
-    combine = _REDUCTIONS[name][kind[0] in "fb"]
+    kind = result.type
+    name = word_of(operation.attributes["kind"])
+    combine = _REDUCTIONS[name][is_float(kind)]
     every = warp_rows(warp, source)
     total = warp.vector(start[0]) if start else every[0]
     for row in every if start else every[1:]:
@@ -194,11 +196,11 @@ def _reduce(warp: Warp, operation: Operation) -> None:
 
 def _bitcast(warp: Warp, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
-    old, new = vector_type(str(source.type)), vector_type(str(result.type))
+    old, new = count_and_element(source.type), count_and_element(result.type)
     assert old is not None
     assert new is not None
     packed = packed_value(warp, source, *old)
-    kind = f"vector<{new[0] * warp.code.width}x{new[1]}>"
+    kind = warp.code.builder.vector(new[0] * warp.code.width, new[1])
     warp.set(result, Packed(warp.code.value("vector.bitcast", (packed,), kind), new[0]))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from triptych.ir.handles import Value
+from triptych.ir.handles import Type, Value
+from triptych.ir.types import generic_pointer, is_pointer
 
 
 @dataclass(slots=True, eq=False)
@@ -51,20 +52,6 @@ class Private:
 Emitted: TypeAlias = Scalar | Wide | Rows | Packed | Private
 
 
-def vector_type(kind: str) -> tuple[int, str] | None:
-    """The count and the element type of a rank-1 vector type."""
-    if not kind.startswith("vector<"):
-        return None
-    count, _, element = kind[7:-1].partition("x")
-    return int(count), element
-
-
-def element_of(kind: str) -> str:
-    """The element type of a vector type; a scalar type itself."""
-    found = vector_type(kind)
-    return found[1] if found else kind
-
-
-def plain_pointer(kind: str) -> str:
+def plain_pointer(kind: Type) -> Type:
     """A CPU has one address space."""
-    return "!llvm.ptr" if kind.startswith("!llvm.ptr") else kind
+    return generic_pointer(kind.context) if is_pointer(kind) else kind

@@ -11,8 +11,9 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from triptych.ir.errors import LoweringError
-from triptych.ir.handles import Block, InsertionPoint, Operation, Value
+from triptych.ir.handles import Block, InsertionPoint, Operation, Type, Value
 from triptych.ir.location import place_of
+from triptych.ir.types import count_and_element, int_width, is_pointer
 from triptych.simt import addresses
 from triptych.simt.operations import dimension, is_pure
 from triptych.simt.uniformity import UniformityAnalysis
@@ -29,7 +30,7 @@ from triptych.targets.cpu.simt import (
 )
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.environment import Arrays
-from triptych.targets.cpu.simt.values import Emitted, Private, Rows, Scalar, Wide, plain_pointer, vector_type
+from triptych.targets.cpu.simt.values import Emitted, Private, Rows, Scalar, Wide, plain_pointer
 
 _HANDLERS = {
     **branching.HANDLERS,
@@ -118,25 +119,25 @@ class Warp:
             if value in known:
                 return known[value]
         assert isinstance(found, Scalar), value
-        lanes, kind = self.analysis.at(value), plain_pointer(str(value.type))
+        lanes, kind = self.analysis.at(value), plain_pointer(value.type)
         made = self.spread(found.value, kind, lanes.offsets or ())
         for number, times in lanes.multiples:
             made = self._add_rows(made, kind, number, times)
         self._vectors[-1][value] = made
         return made
 
-    def _add_rows(self, vector: Value, kind: str, number: Value, times: Sequence[int]) -> Value:
+    def _add_rows(self, vector: Value, kind: Type, number: Value, times: Sequence[int]) -> Value:
         """Add known multiples of a run-time number."""
-        code, element = self.code, str(number.type)
+        code, element = self.code, number.type
         lengths = code.broadcast(self.scalar(number), element)
         rows = code.value("arith.muli", (lengths, code.constants(times, element)), code.wide(element))
-        if kind.startswith("!llvm.ptr"):
+        if is_pointer(kind):
             return code.offset(vector, rows, "i8")
         return code.value("arith.addi", (vector, rows), code.wide(kind))
 
-    def spread(self, scalar: Value, kind: str, offsets: Sequence[int]) -> Value:
+    def spread(self, scalar: Value, kind: Type, offsets: Sequence[int]) -> Value:
         """Lane 0 plus known differences as a vector."""
-        if kind.startswith("!llvm.ptr"):
+        if is_pointer(kind):
             steps = self.code.constants(offsets or [0] * self.code.width, "i64")
             return self.code.offset(scalar, steps, "i8")
         wide = self.code.broadcast(scalar, kind)
@@ -144,7 +145,7 @@ class Warp:
             return wide
         return self.code.value("arith.addi", (wide, self.code.constants(offsets, kind)), self.code.wide(kind))
 
-    def lane(self, value: Value, lane: Value, kind: str) -> Value:
+    def lane(self, value: Value, lane: Value, kind: Type) -> Value:
         """The value in a lane that is known at run time (`index`)."""
         found = self.values[value]
         if isinstance(found, Scalar) and self.analysis.at(value).uniform:
@@ -181,7 +182,7 @@ class Warp:
 
     def take(self, load: Operation, stored: Value, element: int) -> None:
         """Give a load of one element the value that has been stored there."""
-        counted = vector_type(str(stored.type))
+        counted = count_and_element(stored.type)
         self.set(load.results[0], Wide(thread_vectors.rows(self, stored)[element] if counted else self.vector(stored)))
 
     def _is_number(self, operation: Operation, name: str) -> bool:
@@ -189,8 +190,8 @@ class Warp:
         if not is_pure(operation) or len(operation.results) != 1:
             return False
         result = operation.results[0]
-        number, kind = self.analysis.at(result).constant, str(result.type)
-        if number is None or not (kind == "index" or kind[1:].isdigit()):
+        number, kind = self.analysis.at(result).constant, result.type
+        if number is None or int_width(kind) is None:
             return False
         self.set(result, Scalar(self.code.constant(number, kind)))
         return True
@@ -198,11 +199,11 @@ class Warp:
     def elementwise(self, operation: Operation) -> None:
         """The same operation on scalars, or on one element for each lane."""
         result, operands = operation.results[0], list(operation.operands)
-        kind = plain_pointer(str(result.type))
+        kind = plain_pointer(result.type)
         name, attributes = operation.name, {name: operation.attributes[name] for name in operation.attributes}
         if self.analysis.at(result).known and all(isinstance(self.values[o], Scalar) for o in operands):
             self.set(result, Scalar(self.code.value(name, [self.scalar(o) for o in operands], kind, attributes)))
-        elif vector_type(kind) or any(vector_type(str(o.type)) for o in operands):
+        elif count_and_element(kind) or any(count_and_element(o.type) for o in operands):
             thread_vectors.elementwise(self, operation, attributes)
         else:
             vectors = [self.vector(operand) for operand in operands]
@@ -213,7 +214,7 @@ class Warp:
 
     def _copy_constant(self, operation: Operation) -> None:
         result = operation.results[0]
-        kind = plain_pointer(str(result.type))
+        kind = plain_pointer(result.type)
         attributes = {name: operation.attributes[name] for name in operation.attributes}
         if operation.name == "llvm.mlir.addressof":
             assert self.arrays.shared is not None  # it is there when its address is taken
@@ -229,7 +230,7 @@ class Warp:
             self.set(result, self.get(chosen if decided.constant else other))
         elif isinstance(self.get(chosen), Private):
             raise LoweringError("a choice between two register tensors at run time", span=place_of(operation))
-        elif isinstance(self.get(condition), Scalar) and not vector_type(str(condition.type)):
+        elif isinstance(self.get(condition), Scalar) and not count_and_element(condition.type):
             self._choose(operation, condition, chosen, other)
         else:
             self.elementwise(operation)
@@ -239,10 +240,10 @@ class Warp:
         result = operation.results[0]
         if self.analysis.at(result).known and all(isinstance(self.get(v), Scalar) for v in (chosen, other)):
             self.elementwise(operation)
-        elif vector_type(str(result.type)):
+        elif count_and_element(result.type):
             thread_vectors.elementwise(self, operation, {})
         else:
-            kind = self.code.wide(plain_pointer(str(result.type)))
+            kind = self.code.wide(plain_pointer(result.type))
             made = self.code.select(self.scalar(condition), self.vector(chosen), self.vector(other), kind)
             self.set(result, Wide(made))
 
@@ -281,7 +282,7 @@ class Warp:
         if known.constant is not None:
             return Scalar(self.code.constant(known.constant, "index"))
         if known.known:
-            kind, first = "i32", self.first_thread()
+            kind, first = self.code.builder.type("i32"), self.first_thread()
             sizes = [self.position.block[i] for i in range(3)]
         else:
             kind, first = self.code.wide("i32"), self.linear().value
@@ -297,7 +298,7 @@ class Warp:
     # addresses --------------------------------------------------------------------------------------------------
     def _address(self, operation: Operation) -> None:
         result, base = operation.results[0], operation.operands[0]
-        element, taken = str(operation.attributes["elem_type"].value), addresses.step(operation)
+        element, taken = operation.attributes["elem_type"].value, addresses.step(operation)
         if taken is None:
             raise LoweringError("an address of several indices", span=place_of(operation), found=str(operation)[:200])
         found = self.get(base)
@@ -343,21 +344,21 @@ class Warp:
         return Wide(self.code.value("arith.muli", (number.value, factors), self.code.wide("i64")))
 
     # forms ------------------------------------------------------------------------------------------------------
-    def forms(self, value: Value, known: bool) -> list[tuple[str, Value]]:
+    def forms(self, value: Value, known: bool) -> list[tuple[Type, Value]]:
         """The MLIR values (with types) that carry a value out of a region: a scalar, a vector, or one per element."""
-        kind = plain_pointer(str(value.type))
+        kind = plain_pointer(value.type)
         if known:
             return [(kind, self.scalar(value))]
-        counted = vector_type(kind)
+        counted = count_and_element(kind)
         if counted:
             return [(self.code.wide(counted[1]), row) for row in thread_vectors.rows(self, value)]
         return [(self.code.wide(kind), self.vector(value))]
 
-    def form_types(self, value: Value, known: bool) -> list[str]:
-        kind = plain_pointer(str(value.type))
+    def form_types(self, value: Value, known: bool) -> list[Type]:
+        kind = plain_pointer(value.type)
         if known:
             return [kind]
-        counted = vector_type(kind)
+        counted = count_and_element(kind)
         return [self.code.wide(counted[1])] * counted[0] if counted else [self.code.wide(kind)]
 
     def known(self, values: Sequence[Value]) -> list[bool]:
@@ -368,13 +369,13 @@ class Warp:
         """The forms of several values, one after the other."""
         return [part for value, simple in zip(values, known, strict=True) for _, part in self.forms(value, simple)]
 
-    def part_types(self, values: Sequence[Value], known: Sequence[bool]) -> list[str]:
+    def part_types(self, values: Sequence[Value], known: Sequence[bool]) -> list[Type]:
         return [kind for value, simple in zip(values, known, strict=True) for kind in self.form_types(value, simple)]
 
     def rebuild(self, value: Value, known: bool, parts: Sequence[Value]) -> Emitted:
         if known:
             return Scalar(parts[0])
-        return Rows(list(parts)) if vector_type(str(value.type)) else Wide(parts[0])
+        return Rows(list(parts)) if count_and_element(value.type) else Wide(parts[0])
 
     def bind(self, values: Sequence[Value], parts: Sequence[Value], known: Sequence[bool]) -> None:
         """Give values what a region carries for them."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from triptych.ir import bindings
-from triptych.ir.handles import Module, Operation, Value
+from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft
+from triptych.ir.types import byte_size, type_text
 from triptych.simt.dialect import BARRIER_ARRIVE
 from triptych.simt.lanes import Level
-from triptych.simt.operations import body, element_size, enclosing, has, has_body, is_pure, known_block, operations
+from triptych.simt.operations import body, enclosing, has, has_body, is_pure, known_block, operations
 from triptych.simt.spin_loops import counts, spins, waits
 from triptych.simt.traits import Traits
 from triptych.simt.uniformity import Shape, UniformityAnalysis
@@ -59,7 +60,7 @@ class WarpCoroutine(Arrays):
         self._sites = sites
         self._private = private_arrays(kernel)
         self._offsets: dict[Value, int] = {}
-        self._scratch: dict[tuple[str, str], int] = {}
+        self._scratch: dict[tuple[Type, str], int] = {}
         self._bytes = 0
 
     def build(self) -> int:
@@ -67,13 +68,13 @@ class WarpCoroutine(Arrays):
         ir, code, kernel = bindings.mlir(), self._code, self._kernel
         code.location = kernel.location
         arguments = list(body(kernel).arguments)
-        kinds = [plain_pointer(str(a.type)) for a in arguments] + ["i32"] * 10 + ["!llvm.ptr"] * 4
-        types = [code.builder.type(kind) for kind in kinds]
+        word, pointer = code.builder.type("i32"), code.builder.type("!llvm.ptr")
+        types = [*(plain_pointer(a.type) for a in arguments), *[word] * 10, *[pointer] * 4]
         function, entry = code.builder.function(self._module, self.name, types, code.location)
         function.attributes["sym_visibility"] = code.builder.string("private")
         function.attributes[COROUTINE_ATTRIBUTE] = code.builder.string(self.start)
         function.attributes[KERNEL_ATTRIBUTE] = ir.UnitAttr.get(self._module.context)
-        graft(self._module, f'func.func private @"{self.start}"({", ".join(kinds)}) -> !llvm.ptr')
+        graft(self._module, f'func.func private @"{self.start}"({", ".join(map(type_text, types))}) -> !llvm.ptr')
         code.builder.insertion = code.builder.at_end(entry)
         given = list(entry.arguments)
         values: dict[Value, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
@@ -107,9 +108,9 @@ class WarpCoroutine(Arrays):
             self._offsets[root] = self._take(array.size * WARP)
         return array, self._code.offset(self._context, self._offsets[root], "i8")
 
-    def scratch(self, kind: str, role: str = "") -> Value:
+    def scratch(self, kind: Type, role: str = "") -> Value:
         if (kind, role) not in self._scratch:
-            self._scratch[kind, role] = self._take(element_size(kind))
+            self._scratch[kind, role] = self._take(byte_size(kind))
         return self._code.offset(self._context, self._scratch[kind, role], "i8")
 
     def _take(self, size: int) -> int:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import re
+from triptych.ir.handles import Type
+from triptych.ir.types import count_and_element, is_float, is_integer
 
-ELEMENT_BITS = {"i8": 8, "f16": 16, "bf16": 16, "i16": 16, "i32": 32, "f32": 32, "i64": 64, "f64": 64}
-_VECTOR = re.compile(r"vector<(\d+)x(\w+)>")
-
-
-def elements_of(kind: str) -> tuple[int, str]:
-    """How many elements a vector has, 0 for what is none, and their type."""
-    vector = _VECTOR.fullmatch(kind)
-    return (int(vector[1]), vector[2]) if vector else (0, kind)
+_INTEGERS = frozenset({8, 16, 32, 64})
+_FLOATS = frozenset({16, 32, 64})
 
 
-def bits_of(kind: str) -> int:
-    """The bits of a number or of a vector; 0 for other types."""
-    count, element = elements_of(kind)
-    return ELEMENT_BITS.get(element, 0) * (count or 1)
+def bits_of(type_: Type) -> int:
+    """The bits of a number that instructions move, or of a vector of them; 0 for other types."""
+    count, element = count_and_element(type_) or (1, type_)
+    if (is_integer(element) and element.width in _INTEGERS) or (is_float(element) and element.width in _FLOATS):
+        return count * element.width
+    return 0

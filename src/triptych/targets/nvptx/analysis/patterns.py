@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Operation, Value
 from triptych.simt.operations import constant_of, defining_op
 
@@ -44,5 +45,5 @@ def _name(operation: Operation) -> str:
     if operation.name == "arith.cmpi":
         return f"{operation.name} {_PREDICATES[operation.attributes['predicate'].value]}"
     if operation.name.startswith("gpu.") and "dimension" in operation.attributes:
-        return f"{operation.name} {str(operation.attributes['dimension']).rstrip('>')[-1]}"
+        return f"{operation.name} {word_of(operation.attributes['dimension'])}"
     return str(operation.name)

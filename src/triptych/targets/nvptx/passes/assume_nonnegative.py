@@ -8,9 +8,10 @@ functions of LLVM can say it: the kernel carries it in between.
 from __future__ import annotations
 
 from triptych.ir import bindings
-from triptych.ir.handles import Module, Operation
+from triptych.ir.handles import Module, Operation, Type
 from triptych.ir.launch import launches
 from triptych.ir.signature import signature_of
+from triptych.ir.types import int_width, type_text
 from triptych.targets.nvptx.analysis.extents import extents_given
 from triptych.targets.nvptx.analysis.kernels import kernels
 
@@ -38,10 +39,12 @@ def assume_nonnegative(module: Module) -> None:
 def _state(kernel: Operation, bounded: list[bool]) -> None:
     ir = bindings.mlir()
     with kernel.context:
-        types = [str(argument.type) for argument in kernel.regions[0].blocks[0].arguments]
+        types = [argument.type for argument in kernel.regions[0].blocks[0].arguments]
         ranges = [_not_negative(kind) if known else "{}" for kind, known in zip(types, bounded, strict=True)]
         kernel.attributes["arg_attrs"] = ir.Attribute.parse(f"[{', '.join(ranges)}]")
 
 
-def _not_negative(kind: str) -> str:
-    return f"{{llvm.range = #llvm.constant_range<{kind}, 0, {1 << (int(kind[1:]) - 1)}>}}"
+def _not_negative(kind: Type) -> str:
+    bits = int_width(kind)
+    assert bits is not None, kind
+    return f"{{llvm.range = #llvm.constant_range<{type_text(kind)}, 0, {1 << bits - 1}>}}"

@@ -8,6 +8,7 @@ blocks than a GPU can count, so the number of a block has no sign.
 from __future__ import annotations
 
 from triptych.ir import bindings
+from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
 from triptych.ir.modules import operations_named
@@ -41,5 +42,5 @@ def bound_launches(module: Module) -> None:
 def _bound_numbers(kernel: Operation) -> None:
     ir = bindings.mlir()
     for number in operations_named(kernel, "gpu.block_id"):
-        along = str(number.attributes["dimension"]).rstrip(">")[-1]
+        along = word_of(number.attributes["dimension"])
         number.attributes["upper_bound"] = ir.IntegerAttr.get(ir.IndexType.get(), _MOST_BLOCKS[along])

@@ -11,6 +11,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module, Operation
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
+from triptych.ir.types import is_struct
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 _REGISTERS = {"b": "1", "h": "16", "c": "16", "r": "32", "l": "64", "q": "128", "f": "f32", "d": "f64", "n": "constant"}
@@ -18,7 +19,6 @@ _OUTPUT = re.compile(rf"=&?[{''.join(_REGISTERS)}]")
 _INPUT = re.compile(rf"[{''.join(_REGISTERS)}]|\d+")
 _CLOBBER = re.compile(r"~\{\w+\}")
 INLINE = frozenset({"llvm.inline_asm"})
-_STRUCT = re.compile(r"!llvm\.struct<\((.*)\)>")
 
 
 def check_inline_ptx(module: Module) -> None:
@@ -51,8 +51,8 @@ def _results(operation: Operation) -> int:
     """How many values the PTX gives: several come as a struct."""
     if not operation.results:
         return 0
-    struct = _STRUCT.fullmatch(str(operation.results[0].type))
-    return struct[1].count(",") + 1 if struct else 1
+    result = operation.results[0].type
+    return len(result.body) if is_struct(result) else 1
 
 
 def _refused(operation: Operation, found: str, expected: str) -> LoweringError:

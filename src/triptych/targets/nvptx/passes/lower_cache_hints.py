@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
-from triptych.ir.handles import Location, Module, Operation, Value
+from triptych.ir.handles import Location, Module, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
+from triptych.ir.types import GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, TypeOrText, element_type, lanes, memory_space
 from triptych.simt.dialect import PREFETCH
 from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.analysis.memory_types import bits_of, elements_of
+from triptych.targets.nvptx.analysis.memory_types import bits_of
 from triptych.targets.nvptx.instructions import CACHE, ORDER
 
 _REGISTERS = {"i16": "h", "i32": "r", "i64": "l"}
 _VOLATILE = "volatile_"
-_GLOBAL = "!llvm.ptr<1>"
-_SPACES = {_GLOBAL: ".global", "!llvm.ptr<3>": ".shared", "!llvm.ptr": ""}
+_SPACES: dict[int | None, str] = {GLOBAL_SPACE: ".global", SHARED_SPACE: ".shared", GENERIC_SPACE: ""}
 
 
 def lower_cache_hints(module: Module) -> None:
@@ -37,7 +37,7 @@ def lower_cache_hints(module: Module) -> None:
 
 def _prefetch(operation: Operation) -> None:
     (address,) = operation.operands
-    space = ".global" if str(address.type) == _GLOBAL else ""
+    space = ".global" if memory_space(address.type) == GLOBAL_SPACE else ""
     builder = Builder(operation.context)
     builder.insertion = bindings.mlir().InsertionPoint(operation)
     _inline(builder, operation.location, f"prefetch{space}.L2 [$0];", "l", (address,), ())
@@ -60,7 +60,7 @@ def _inline(
 def _replace(operation: Operation) -> None:
     loads = operation.name == "llvm.load"
     value = operation.results[0] if loads else operation.operands[0]
-    access = _Access(operation, str(value.type))
+    access = _Access(operation, value.type)
     if access.bits // 8 > operation.attributes["alignment"].value:
         return  # LLVM takes it apart; an ordered access has the alignment of its words
     if access.is_split and _order(operation)[0] == "mmio":
@@ -82,7 +82,7 @@ def _ordered(operation: Operation, instruction: str) -> str:
     """The instruction up to its type: with the order, the memory and the cache."""
     attributes = operation.attributes
     order, scope = _order(operation)
-    space = _SPACES[str(operation.operands[-1].type)]
+    space = _SPACES[memory_space(operation.operands[-1].type)]
     cache = attributes[CACHE].value if CACHE in attributes else ""
     if order == "volatile" or (not order and _VOLATILE in attributes):
         return f"{instruction}.volatile{space}"
@@ -111,16 +111,16 @@ def _only_priority(cache: str) -> str:
 class _Access:
     """One access, as the registers that an instruction takes."""
 
-    def __init__(self, operation: Operation, kind: str) -> None:
+    def __init__(self, operation: Operation, kind: Type) -> None:
         self._builder = Builder(operation.context)
         self._builder.insertion = bindings.mlir().InsertionPoint(operation)
         self._location = operation.location
         self._address = operation.operands[0 if operation.name == "llvm.load" else 1]
         self._kind = kind
-        self._count, element = elements_of(kind)
+        self._count = lanes(kind) or 0
         self.bits = bits_of(kind)
         if self.bits > 32 and self._count:
-            word = max(32, bits_of(element))
+            word = max(32, bits_of(element_type(kind)))
             self._word, self._words = f"i{word}", self.bits // word
         else:
             self._word, self._words = f"i{max(16, self.bits)}", 1
@@ -181,14 +181,15 @@ class _Access:
     def _widened(self, value: Value) -> Value:
         return value if self.bits >= 16 else self._value("llvm.zext", (value,), "i16")
 
-    def _cast(self, value: Value, kind: str) -> Value:
-        return value if str(value.type) == kind else self._value("llvm.bitcast", (value,), kind)
+    def _cast(self, value: Value, kind: TypeOrText) -> Value:
+        wanted = self._builder.type(kind)
+        return value if value.type == wanted else self._value("llvm.bitcast", (value,), wanted)
 
     def _asm(self, text: str, constraints: str, operands: Sequence[Value], results: Sequence[str]) -> Operation:
         return _inline(self._builder, self._location, text, constraints, operands, results)
 
     def _value(
-        self, name: str, operands: Sequence[Value], kind: str, attributes: dict[str, str] | None = None
+        self, name: str, operands: Sequence[Value], kind: TypeOrText, attributes: dict[str, str] | None = None
     ) -> Value:
         parsed = {key: self._builder.attribute(text) for key, text in (attributes or {}).items()}
         return self._builder.value(name, operands, self._builder.type(kind), self._location, parsed)

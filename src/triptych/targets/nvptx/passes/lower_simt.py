@@ -17,6 +17,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
+from triptych.ir.types import is_integer
 from triptych.simt import dialect
 
 _DIALECT = "nvvm"
@@ -48,7 +49,7 @@ def _always(**texts: str) -> Callable[[Operation], Attributes]:
 
 
 def _clock(operation: Operation) -> str:
-    return "nvvm.read.ptx.sreg.clock" + ("64" if str(operation.results[0].type) == "i64" else "")
+    return "nvvm.read.ptx.sreg.clock" + ("64" if is_integer(operation.results[0].type, 64) else "")
 
 
 def _segments(operation: Operation) -> Attributes:

@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from triptych.ir.expressions import Expression, Place, element_and_lanes, select
+from triptych.ir.expressions import Expression, Place, select
 from triptych.ir.handles import Module, Operation
+from triptych.ir.types import element_type, is_integer
 from triptych.narrow_floats.expansion import expand_narrow_floats
 from triptych.narrow_floats.machine import FloatMachine
 from triptych.narrow_floats.packed_bits import pack, unpack
@@ -73,7 +74,7 @@ class NvidiaFloats(FloatMachine):
         if SATURATE in operation.attributes:
             return False
         if operation.name in _FROM_INTEGERS:
-            is_wide = element_and_lanes(str(operation.operands[0].type))[0] == "i128"
+            is_wide = is_integer(element_type(operation.operands[0].type), 128)
             return not is_wide and ("bf16" not in formats or self._generation >= _BFLOAT16_FROM_INTEGERS_SINCE)
         return True
 

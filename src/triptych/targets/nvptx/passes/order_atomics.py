@@ -12,6 +12,7 @@ from collections.abc import Callable
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
+from triptych.ir.types import GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, memory_space, type_text
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.architectures import Architecture
 
@@ -19,7 +20,7 @@ _ORDERINGS = {2: "relaxed", 4: "acquire", 5: "release", 6: "acq_rel"}
 """By LLVM's numbers."""
 _SCOPES = {"block": "cta", "cluster": "cluster", "device": "gpu", "": "sys"}
 _PLAIN = "relaxed", "gpu"
-_SPACES = {"!llvm.ptr<1>": ".global", "!llvm.ptr<3>": ".shared", "!llvm.ptr": ""}
+_SPACES: dict[int | None, str] = {GLOBAL_SPACE: ".global", SHARED_SPACE: ".shared", GENERIC_SPACE: ""}
 _REGISTERS = {"i32": "r", "i64": "l", "f32": "f", "f64": "d", "f16": "h", "bf16": "h"}
 _SHORT = frozenset({"f16", "bf16"})
 _BFLOAT16_SINCE = 90
@@ -35,7 +36,7 @@ def ordering(architecture: Architecture) -> Callable[[Module], None]:
     elements = _REGISTERS.keys() - (set() if architecture.generation >= _BFLOAT16_SINCE else {"bf16"})
 
     def rule(op: Replacement) -> list[Value] | None:
-        instruction = _instruction(op.operation) if str(op.operation.results[0].type) in elements else ""
+        instruction = _instruction(op.operation) if type_text(op.operation.results[0].type) in elements else ""
         return [_inline(op, instruction)] if instruction else None
 
     def order_atomics(module: Module) -> None:
@@ -51,18 +52,18 @@ def _instruction(operation: Operation) -> str:
     scope = attributes["syncscope"].value if "syncscope" in attributes else ""
     order = _ORDERINGS[attributes["ordering"].value], _SCOPES[scope]
     update = _UPDATES.get(attributes["bin_op"].value)
-    element = str(operation.results[0].type)
+    element = type_text(operation.results[0].type)
     if order == _PLAIN or update is None or (element in _SHORT and update != _FLOAT_ADD):
         return ""
     name, kind = update
-    space = _SPACES[str(operation.operands[0].type)]
+    space = _SPACES[memory_space(operation.operands[0].type)]
     type_ = f"noftz.{element}" if element in _SHORT else f"{kind}{element[1:]}"
     return f"atom.{'.'.join(order)}{space}.{name}.{type_}"
 
 
 def _inline(op: Replacement, instruction: str) -> Value:
-    kind = str(op.operation.results[0].type)
-    letter = _REGISTERS[kind]
+    kind = op.operation.results[0].type
+    letter = _REGISTERS[type_text(kind)]
     attributes = {
         "asm_string": op.builder.string(f"{instruction} $0, [$1], $2;"),
         "constraints": op.builder.string(f"={letter},l,{letter},~{{memory}}"),

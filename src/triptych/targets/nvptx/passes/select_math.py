@@ -9,12 +9,14 @@ operations of those that it would have sent to libdevice.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 
-from triptych.ir.handles import Module, Operation, Value
+from triptych.ir.enumerations import may_approximate
+from triptych.ir.expressions import element_and_lanes
+from triptych.ir.handles import Module, Type, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
+from triptych.ir.types import TypeOrText
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 _EXACT = {
@@ -35,7 +37,6 @@ _BITS: dict[str, tuple[str, dict[str, str]]] = {
     "math.ctpop": ("llvm.intr.ctpop", {}),
     "math.cttz": ("llvm.intr.cttz", {"is_zero_poison": "false"}),
 }
-_VECTOR = re.compile(r"vector<(\d+)x(\w+)>")
 _APPROXIMATE, _EXACTLY = "#llvm.fastmath<afn>", "#llvm.fastmath<none>"
 _WIDENED = frozenset({"f16", "bf16"})
 
@@ -47,40 +48,34 @@ def select_math(module: Module) -> None:
 
 
 def _selected(op: Replacement) -> list[Value] | None:
-    name, kind = op.operation.name, str(op.operation.results[0].type)
+    name, kind = op.operation.name, op.operation.results[0].type
     if name in _EXACT:
         return [_by_intrinsic(op, _EXACT[name], kind)]
     if name in _BITS:
         operation, attributes = _BITS[name]
         return [op.value(operation, op.operands, kind, {key: op.attribute(text) for key, text in attributes.items()})]
-    formula = (_FORMULAS if _may_approximate(op.operation) else _SAME_IN_LIBDEVICE).get(name)
+    formula = (_FORMULAS if may_approximate(op.operation) else _SAME_IN_LIBDEVICE).get(name)
     return None if formula is None else _by_lanes(op, formula, kind)
 
 
-def _may_approximate(operation: Operation) -> bool:
-    flags = str(operation.attributes["fastmath"]) if "fastmath" in operation.attributes else ""
-    return re.search(r"\b(afn|fast)\b", flags) is not None
-
-
-def _by_intrinsic(op: Replacement, function: str, kind: str) -> Value:
+def _by_intrinsic(op: Replacement, function: str, kind: Type) -> Value:
     """The same operands go to an intrinsic, with the liberties that the program allows."""
-    vector = _VECTOR.fullmatch(kind)
-    suffix = f"v{vector[1]}{vector[2]}" if vector else kind
+    element, lanes = element_and_lanes(kind)
+    suffix = element if lanes is None else f"v{lanes}{element}"
     attributes = op.operation.attributes
     flags = str(attributes["fastmath"]).replace("#arith", "#llvm") if "fastmath" in attributes else _EXACTLY
     return _call(op, f"llvm.{function}.{suffix}", op.operands, kind, flags)
 
 
-def _by_lanes(op: Replacement, formula: _Formula, kind: str) -> list[Value] | None:
+def _by_lanes(op: Replacement, formula: _Formula, kind: Type) -> list[Value] | None:
     """A formula over numbers of 32 bits goes to each lane; other types keep the function of libdevice."""
-    vector = _VECTOR.fullmatch(kind)
-    element = vector[2] if vector else kind
+    element, count = element_and_lanes(kind)
     if element not in (*_WIDENED, "f32"):
         return None
     operand = op.operands[0]
-    if vector is None:
+    if count is None:
         return [_lane(op, formula, operand, element)]
-    lanes = [op.element(operand, i, element) for i in range(int(vector[1]))]
+    lanes = [op.element(operand, i, element) for i in range(count)]
     return [op.value("vector.from_elements", [_lane(op, formula, lane, element) for lane in lanes], kind)]
 
 
@@ -101,7 +96,7 @@ def _times(op: Replacement, operand: Value, factor: float) -> Value:
     return op.value("arith.mulf", (operand, constant), "f32")
 
 
-def _call(op: Replacement, intrinsic: str, operands: Sequence[Value], result: str, flags: str) -> Value:
+def _call(op: Replacement, intrinsic: str, operands: Sequence[Value], result: TypeOrText, flags: str) -> Value:
     name, liberties = op.builder.string(intrinsic), op.attribute(flags)
     attributes = op.builder.call(len(operands), intrin=name, fastmathFlags=liberties)
     return op.value("llvm.call_intrinsic", operands, result, attributes)

@@ -14,11 +14,12 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import operations_named
+from triptych.ir.types import is_vector
 from triptych.simt.addresses import AddressForms
 from triptych.simt.operations import is_pure, operations
 from triptych.simt.stack_slots import private_place
 from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.analysis.memory_types import bits_of, elements_of
+from triptych.targets.nvptx.analysis.memory_types import bits_of
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.errors import AssemblerError, MissingToolError
 from triptych.targets.nvptx.instructions import CACHE, ORDER
@@ -82,7 +83,7 @@ class _Access:
     @property
     def alike(self) -> tuple[object, ...]:
         """Equal for accesses that one instruction could be."""
-        return self.operation.name, str(self.value.type), self.hints
+        return self.operation.name, self.value.type, self.hints
 
     @property
     def alignment(self) -> int:
@@ -96,8 +97,8 @@ class _Access:
         return (
             is_hinted
             and _VOLATILE not in self.operation.attributes
-            and elements_of(str(self.value.type))[0] > 0
-            and bits_of(str(self.value.type)) == 8 * _HALF_BYTES
+            and is_vector(self.value.type)
+            and bits_of(self.value.type) == 8 * _HALF_BYTES
         )
 
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
+from triptych.ir.types import GLOBAL_SPACE, memory_space
 from triptych.simt.addresses import Address, AddressForms
 from triptych.support.runs import runs
 from triptych.support.source import Span
 from triptych.targets.nvptx.analysis.memory_types import bits_of
 
-_GLOBAL = "!llvm.ptr<1>"
 _ASKED = "triptych.bits"
 """How many bits a copy says that it moves at once."""
 _WIDEST = 128
@@ -83,9 +83,9 @@ def _accesses(kernel: Operation) -> Iterator[_Access]:
     for operation in operations_named(kernel, "llvm.load", "llvm.store"):
         loads = operation.name == "llvm.load"
         pointer = operation.operands[0 if loads else 1]
-        if str(pointer.type) == _GLOBAL:
+        if memory_space(pointer.type) == GLOBAL_SPACE:
             value = operation.results[0] if loads else operation.operands[0]
-            what, bits = ("loads" if loads else "stores"), bits_of(str(value.type))
+            what, bits = ("loads" if loads else "stores"), bits_of(value.type)
             yield _Access(number, operation, what, bits, forms.address(pointer))
             number += 1
 
