@@ -21,6 +21,7 @@ from triptych.metastage import places
 from triptych.metastage.contraction import Contraction
 from triptych.metastage.progress import Progress
 from triptych.stages import Rewritten
+from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.recursion import TooDeepError
 from triptych.support.source import Span
 
@@ -112,10 +113,18 @@ class KernelBody:
 class Trace:
     """One run of the meta-stage."""
 
-    def __init__(self, rewrite: Rewrite, contract_everywhere: bool | None = None, contract: bool | None = None) -> None:
+    def __init__(
+        self,
+        rewrite: Rewrite,
+        contract_everywhere: bool | None = None,
+        contract: bool | None = None,
+        device_model: DeviceModel = COMMON,
+    ) -> None:
         self.rewrite = rewrite
         """The pre-stage, for plain Python functions that the program calls."""
         self.hooks: Hooks
+        self.device_model = device_model
+        """The machine that kernels are for."""
         self.builder = Builder()
         self.contraction = Contraction(self.builder, contract_everywhere, contract)
         self.locations = Locations(self.builder.context)
