@@ -64,6 +64,7 @@ class Place(str):
     def value(self) -> Any:
         return None if self.owner is None else getattr(self.owner, self.attribute)
 
+    # Any, as what is read: a type checker would take what is assigned for what is there.
     @value.setter
     def value(self, value: Any) -> None:
         if self.owner is not None:

@@ -53,3 +53,10 @@ def test_numbers_of_blocks_are_bounded_unless_the_grid_is_known() -> None:
         # CHECK-NOT: upper_bound
         """,
     )
+
+
+def test_a_known_block_needs_no_bound() -> None:
+    known = HINTS.replace("}", ", known_block_size = array<i32: 128, 1, 1>}")
+    checked(kernel("", attributes=known), bound_launches, "# CHECK: nvvm.minctasm = 2\n# CHECK-NOT: maxntid")
+    checked(kernel("", attributes=known), bound_launches, "# CHECK-NOT: maxntid\n# CHECK: nvvm.minctasm = 2")
+    checked(kernel("%z = gpu.block_id z"), bound_launches, "# CHECK-NOT: nvvm.\n# CHECK: upper_bound 65535")

@@ -47,3 +47,36 @@ def test_memory_whose_size_is_computed_stays() -> None:
         # CHECK: llvm.alloca
         """,
     )
+
+
+def test_a_kernel_of_one_block_stays_as_it_is() -> None:
+    checked(
+        lowered_kernel(
+            """
+            %x = llvm.add %n, %n : i32
+            %c = llvm.mlir.constant(4 : i32) : i32
+            %a = llvm.alloca %c x f32 : (i32) -> !llvm.ptr
+            llvm.return
+            """,
+            "%n: i32",
+        ),
+        hoist_allocas,
+        "# CHECK: llvm.add\n# CHECK-NEXT: llvm.mlir.constant\n# CHECK-NEXT: llvm.alloca",
+    )
+
+
+def test_a_size_that_an_operation_computes() -> None:
+    checked(
+        lowered_kernel(
+            """
+            llvm.br ^next
+            ^next:
+              %m = llvm.add %n, %n : i32
+              %a = llvm.alloca %m x f32 : (i32) -> !llvm.ptr
+              llvm.return
+            """,
+            "%n: i32",
+        ),
+        hoist_allocas,
+        "# CHECK: llvm.br\n# CHECK: llvm.add\n# CHECK-NEXT: llvm.alloca",
+    )

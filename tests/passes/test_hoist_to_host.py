@@ -1,4 +1,7 @@
-"""`hoist-to-host`: leading checks that only arguments decide, and reciprocals of divisors, move to the host."""
+"""`hoist-to-host`: leading checks that only arguments decide, and reciprocals of divisors, move to the host.
+
+Finding them is the work of `leading_checks`, `host_expressions` and `floor_divisions`.
+"""
 
 from __future__ import annotations
 

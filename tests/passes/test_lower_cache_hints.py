@@ -184,7 +184,7 @@ def test_memory_mapped_registers_have_one_word(program: str) -> None:
 
 @pytest.mark.parametrize(("space", "written"), [("<1>", ".global"), ("", "")])
 def test_prefetches(space: str, written: str) -> None:
-    operation = f"nvvm.prefetch level = L2, %p : !llvm.ptr{space}"
+    operation = f'"simt.prefetch"(%p) : (!llvm.ptr{space}) -> ()'
     is_written(kernel(operation, f"%p: !llvm.ptr{space}"), f"prefetch{written}.L2 [$0];", "l")
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 from triptych.cute.eager import eager
 from triptych.support.streams import DEFAULT, stream_handle
@@ -55,7 +54,7 @@ def initialize_cuda_context(device_id: int = 0) -> None:
 
 
 @eager
-def stream_sync(stream: Any) -> None:
+def stream_sync(stream: object) -> None:
     """Wait until all work in a stream is done."""
     handle, driver = stream_handle(stream), _driver()
     if driver is not None:

@@ -37,23 +37,23 @@ def dsl_user_op(opFunc: F) -> F:
     return opFunc
 
 
-def extract_mlir_values(obj: Any) -> list[Any]:
+def extract_mlir_values(obj: object) -> list[Any]:
     """The MLIR values that an object of the program is made of."""
     return flatten(obj, tracing())[0]
 
 
-def new_from_mlir_values(obj: Any, values: Sequence[Any]) -> Any:
+def new_from_mlir_values(obj: object, values: Sequence[Any]) -> Any:
     """An object like another one, made of other MLIR values."""
     trace = tracing()
     given = (value.ir_value() if isinstance(value, Numeric) else value for value in values)
-    return flatten(obj, trace)[1](given, trace)
+    return flatten(obj, trace)[1].build(given, trace)
 
 
 def _type(text: str) -> Any:
     return tracing().builder.type(text)
 
 
-def _vector(count: int, element: Any) -> Any:
+def _vector(count: int, element: object) -> Any:
     return _type(vector_type(count, str(element)))
 
 
@@ -63,22 +63,22 @@ T = SimpleNamespace(vector=_vector, **{name: partial(_type, text) for name, text
 """MLIR types, for operations of a program's own: `T.i32()`, `T.bool()`, `T.vector(4, T.f32())`."""
 
 
-def for_generate(*_: Any, **__: Any) -> NoReturn:
+def for_generate(*_: object, **__: object) -> NoReturn:
     """A loop built by hand; refused."""
     raise _built_by_hand("for_generate", "`for i in range(n):`, which carries the variables it assigns")
 
 
-def while_generate(*_: Any, **__: Any) -> NoReturn:
+def while_generate(*_: object, **__: object) -> NoReturn:
     """A loop built by hand; refused."""
     raise _built_by_hand("while_generate", "`while test:`, which carries the variables it assigns")
 
 
-def if_generate(*_: Any, **__: Any) -> NoReturn:
+def if_generate(*_: object, **__: object) -> NoReturn:
     """A branch built by hand; refused."""
     raise _built_by_hand("if_generate", "`if test:` and `else:`, which join the variables they assign")
 
 
-def yield_out(*_: Any, **__: Any) -> NoReturn:
+def yield_out(*_: object, **__: object) -> NoReturn:
     """The end of a loop or branch built by hand; refused."""
     raise _built_by_hand("yield_out", "an assignment in the body of the loop or branch")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from triptych.metastage.launch_shape import static_dimensions
 from triptych.metastage.tracing import active
@@ -11,7 +10,7 @@ from triptych.metastage.truth import is_dynamic
 from triptych.metastage.user_warnings import warn_here
 
 
-def warn_of_missing_threads(what: str, wanted: Any, thread: Any) -> None:
+def warn_of_missing_threads(what: str, wanted: object, thread: object) -> None:
     """Warn when a thread of a block takes its part of something made for more threads than the block has."""
     trace = active()
     if trace is None or trace.kernel is None or not isinstance(wanted, int) or not is_dynamic(thread):

@@ -158,6 +158,7 @@ class NumberOperators:
     def __divmod__(self, other: object) -> Any:
         return self // other, self % other
 
+    # Any: Python asks here only after the other operand did not know how.
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 

@@ -6,39 +6,27 @@ tuples and lists, which are shapes, tiles and coordinates; a Python number by it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 from triptych.metastage.aggregates import Parts, is_dynamic_expression, list_parts, take_apart
-from triptych.metastage.plans import carry
+from triptych.metastage.plans import Aggregate, Plan, Static, carry
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES
 from triptych.metastage.tracing import Trace
 
-Rebuild = Callable[[Iterator[Any], Trace], Any]
-"""Makes the argument, in the kernel, of the values that the kernel has received."""
 
-
-def flatten(value: object, trace: Trace) -> tuple[list[Any], Rebuild]:
-    """The MLIR values that a host value is made of, and how the kernel makes the same of what it receives."""
+def flatten(value: object, trace: Trace) -> tuple[list[Any], Plan]:
+    """The MLIR values that a host value is made of, and the plan that makes the same of what the kernel receives."""
     parts = None if is_dynamic_expression(value) else _list_parts(value) or take_apart(value)
     if parts is None:
         if type(value) in PYTHON_NUMBERS:
             value = NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]](value)
         plan = carry(value)
-        return plan.lower(value, trace), plan.build
+        return plan.lower(value, trace), plan
     extents = type(value) in (tuple, list)
-    flattened = [_same(part) if extents and type(part) is int else flatten(part, trace) for part in parts.values]
-    rebuilds = [rebuild for _, rebuild in flattened]
-    whole = parts.rebuild
-    return (
-        [value for values, _ in flattened for value in values],
-        lambda values, kernel: whole([rebuild(values, kernel) for rebuild in rebuilds]),
-    )
-
-
-def _same(value: object) -> tuple[list[Any], Rebuild]:
-    return [], lambda values, kernel: value
+    flattened = [([], Static(part)) if extents and type(part) is int else flatten(part, trace) for part in parts.values]
+    plans = tuple(plan for _, plan in flattened)
+    return [value for values, _ in flattened for value in values], Aggregate(parts, plans)
 
 
 def _list_parts(value: object) -> Parts | None:

@@ -22,10 +22,10 @@ from triptych.metastage.arguments import Parameter, arrange
 from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
 from triptych.metastage.calls import declared_arguments
 from triptych.metastage.errors import LeakedValueError
-from triptych.metastage.kernel_arguments import Rebuild, flatten
+from triptych.metastage.kernel_arguments import flatten
 from triptych.metastage.launch_options import LaunchKeywords, LaunchOptions
 from triptych.metastage.launch_shape import LaunchShape, static_dimensions
-from triptych.metastage.plans import describe
+from triptych.metastage.plans import Plan, describe
 from triptych.metastage.scalars import Int32, lift
 from triptych.metastage.shared_bytes import launch_bytes
 from triptych.metastage.streams import launch_stream
@@ -77,12 +77,12 @@ class KernelLaunch:
             trace.unlaunched.remove(self._call)
         flattened = {p.name: flatten(self._arguments[p.name], trace) for p in self._parameters if not p.static}
         values = [value for values, _ in flattened.values() for value in values]
-        kernel = self._traced(launched, options, values, {n: rebuild for n, (_, rebuild) in flattened.items()})
+        kernel = self._traced(launched, options, values, {name: plan for name, (_, plan) in flattened.items()})
         trace.loops = True  # the call then releases the interpreter lock: a grid may run long
         _emit_launch(trace, kernel, launched, options, values)
 
     def _traced(
-        self, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any], rebuilds: dict[str, Rebuild]
+        self, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any], plans: dict[str, Plan]
     ) -> KernelBody:
         """The body as a function of the arguments' values."""
         trace, function = self._trace, self._function
@@ -90,7 +90,7 @@ class KernelLaunch:
         kernel, entry = _new_kernel(trace, self._name, types, shape, options)
         with _inside(trace, kernel, entry), trace.contraction.kernel(self._contract):
             received = iter(list(entry.arguments))
-            rebuilt = {name: rebuild(received, trace) for name, rebuild in rebuilds.items()}
+            rebuilt = {name: plan.build(received, trace) for name, plan in plans.items()}
             positional, keywords = arrange(function, {**self._arguments, **rebuilt})
             returned = trace.hooks.call(function, *positional, **keywords)
             if returned is not None:

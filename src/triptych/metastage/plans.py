@@ -7,11 +7,13 @@ into MLIR values on each path and back into one Python value after the join.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from triptych.hooks import UNDEFINED
+from triptych.ir.handles import Type
+from triptych.ir.types import type_text
 from triptych.metastage import conversion, promotion
 from triptych.metastage.aggregates import (
     DynamicExpression,
@@ -132,20 +134,21 @@ class Expression(Plan):
     """A class with the dynamic-expression protocol."""
 
     like: DynamicExpression
-    texts: tuple[str, ...]
+    kinds: tuple[Type, ...]
     classes: tuple[type[Numeric] | None, ...]
     """Numbers that the class extracts come back as numbers; other MLIR values as they are."""
 
     def types(self) -> list[str]:
-        return list(self.texts)
+        return [type_text(kind) for kind in self.kinds]
 
     def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
         crossing = as_expression(value)
         if type(crossing) is not type(self.like) or static_part(crossing) != static_part(self.like):
             raise MismatchError(path, describe(self.like), describe(value))
         values = _mlir_values(crossing)
-        if tuple(str(v.type) for v in values) != self.texts:
-            raise MismatchError(path, ", ".join(self.texts), ", ".join(str(v.type) for v in values))
+        kinds = [value.type for value in values]
+        if kinds != list(self.kinds):
+            raise MismatchError(path, ", ".join(self.types()), ", ".join(map(type_text, kinds)))
         return values
 
     def build(self, values: Iterator[Any], trace: Trace) -> Any:
@@ -155,7 +158,7 @@ class Expression(Plan):
         )
 
     def placeholder(self, trace: Trace) -> list[Any]:
-        return [_zero(trace, text) for text in self.texts]
+        return [_zero(trace, text) for text in self.types()]
 
 
 def carry(value: object) -> Plan:
@@ -267,7 +270,7 @@ def _widens(value: object, info: TypeInfo) -> TypeGuard[Numeric | int | float]:
 def _expression(given: object) -> Expression:
     value = as_expression(given)
     classes = tuple(type(v) if isinstance(v, Numeric) else None for v in value.__extract_mlir_values__())
-    return Expression(value, tuple(str(v.type) for v in _mlir_values(value)), classes)
+    return Expression(value, tuple(v.type for v in _mlir_values(value)), classes)
 
 
 def _mlir_values(value: DynamicExpression) -> list[Any]:
@@ -283,8 +286,3 @@ def _zero(trace: Trace, text: str) -> Any:
     number = "0" if element.startswith("i") else "0.0"
     attribute = f"dense<{number}> : {text}" if text.startswith("vector") else f"{number} : {text}"
     return trace.value("arith.constant", (), text, {"value": trace.builder.attribute(attribute)})
-
-
-def lower_all(plans: Sequence[Plan], values: Sequence[Any], trace: Trace) -> list[Any]:
-    """Every variable's MLIR values, in order."""
-    return [v for plan, value in zip(plans, values, strict=True) for v in plan.lower(value, trace)]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from triptych.ir.types import type_text
 from triptych.metastage.checks import check
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.plans import MismatchError, meet
@@ -62,5 +63,5 @@ def _select(trace: Trace, hit: Numeric, item: object, otherwise: object) -> Any:
             instead="convert the items to one type, or use an index that is known while tracing",
         ) from None
     test = lift(hit, hit.info, trace)
-    values = [trace.value("arith.select", (test, a, b), str(a.type)) for a, b in pairs]
+    values = [trace.value("arith.select", (test, a, b), type_text(a.type)) for a, b in pairs]
     return plan.build(iter(values), trace)

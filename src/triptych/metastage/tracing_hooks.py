@@ -152,14 +152,11 @@ class TracingHooks(PythonHooks):
         get: Get = no_values,
         set: Set = ignore_values,
     ) -> None:
-        unrolled = isinstance(iterable, Range) and iterable.unroll_full
         if isinstance(iterable, Range) and iterable.unroll_full:
-            iterable = iterable.static()
-        if unrolled or not isinstance(iterable, range | Range):
+            self._unrolled(iterable.static(), body, exits, names, get, set)
+        elif not isinstance(iterable, range | Range):
             self._unrolled(iterable, body, exits, names, get, set)
-            return
-        steps = steps_of(iterable, self.trace)
-        if steps is not None:
+        elif (steps := steps_of(iterable, self.trace)) is not None:
             self.trace.loops = True
             for_loop(self.trace, steps, body, exits, names, get, set)
 

@@ -15,11 +15,13 @@ from triptych.ir.handles import Location, Module, Operation, Value
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import function, graft, operations_named
+from triptych.ir.types import memory_space, type_text
 from triptych.narrow_floats.storage import stored_type
 from triptych.objectstage.launch_code import LaunchCode, launch_function
 from triptych.stages import Leaf, PassSpec
 
-_GLOBAL_MEMORY = "!llvm.ptr<1>"
+_GLOBAL_MEMORY = 1
+"""The address space of what a GPU has."""
 _ACCESSES = frozenset({"llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"})
 
 
@@ -45,7 +47,7 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
     code = LaunchCode(
         symbol,
         kernel,
-        [str(stored_type(argument.type)) for argument in launch.arguments],
+        [stored_type(type_text(argument.type)) for argument in launch.arguments],
         clustered=bool(launch.cluster),
         cooperative=launch.cooperative,
         overlapping=launch.overlapping,
@@ -62,8 +64,9 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
 
 def _as_stored(value: Value, builder: Builder, location: Location) -> Value:
     """A narrow float as a type that functions of LLVM can take. What the cast does, the host's target knows."""
-    stored = builder.type(stored_type(value.type))
-    if stored == value.type:
+    own = type_text(value.type)
+    kind = stored_type(own)
+    if kind == own:
         return value
     return builder.value("builtin.unrealized_conversion_cast", (value,), stored, location)
 
@@ -72,7 +75,7 @@ def _refuse_tensor_accesses(module: Module) -> None:
     """In the user's functions. Those that launch store addresses of the GPU, as arguments of kernels."""
     hosts = [operation for operation in module.body.operations if operation.operation.name == "func.func"]
     for access in (access for host in hosts for access in operations_named(host, *_ACCESSES)):
-        if any(str(operand.type) == _GLOBAL_MEMORY for operand in access.operands):
+        if any(memory_space(operand.type) == _GLOBAL_MEMORY for operand in access.operands):
             raise LoweringError(
                 "the host function reads or writes a tensor that is in the memory of the GPU",
                 span=place_of(access),

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from triptych.ir.handles import Value
-
+Subject = TypeVar("Subject")
 Fact = TypeVar("Fact")
 
 
 def fact(
-    value: Value,
-    known: dict[Value, Fact],
-    sources: Callable[[Value], Iterable[Value]],
-    conclude: Callable[[Value], Fact],
+    value: Subject,
+    known: dict[Subject, Fact],
+    sources: Callable[[Subject], Iterable[Subject]],
+    conclude: Callable[[Subject], Fact],
 ) -> Fact:
     """What is known of a value. `conclude` is called once for each value, when its sources are known."""
     pending = [value]

@@ -51,6 +51,17 @@ class Lanes:
         """Whether the differences are numbers known now."""
         return self.offsets is not None and not self.multiples
 
+    def has_stride(self, size: int) -> bool:
+        """Whether every lane is `size` after the one before."""
+        lanes = range(len(self.offsets or ()))
+        return self.fixed and all(self.distance(lane, lane + 1) == size for lane in lanes[:-1])
+
+    def distance(self, lane: int, other: int) -> int | None:
+        """From one lane to another; None when only a run tells, and only for known differences."""
+        if self.offsets is None or any(times[lane] != times[other] for _, times in self.multiples):
+            return None
+        return self.offsets[other] - self.offsets[lane]
+
     @property
     def span(self) -> int:
         """The largest difference; only for known differences."""

@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterator
 
 from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Block, Operation, Value
-from triptych.ir.types import byte_size, int_width
+from triptych.ir.types import int_width
 from triptych.simt.traits import Traits, traits
 
 _DYNAMIC = -(2**31)
 _NOT_ATOMIC = 0
 _MOST_BITS = 64
-"""Of integers that the bindings give as Python's."""
 
 
 def is_pure(operation: Operation) -> bool:
@@ -103,13 +102,20 @@ def dimension(operation: Operation) -> int:
     return "xyz".index(word_of(operation.attributes["dimension"]))
 
 
+def known_block(kernel: Operation) -> tuple[int, int, int] | None:
+    """The block's dimensions when the launch gives them as constants."""
+    if "known_block_size" not in kernel.attributes:
+        return None
+    x, y, z = kernel.attributes["known_block_size"]
+    return x, y, z
+
+
 def integer_constant(operation: Operation) -> int | None:
     """The value of an integer `arith.constant`."""
-    value = operation.attributes["value"]
-    width = int_width(operation.results[0].type)
-    if width == 1:
+    value, bits = operation.attributes["value"], int_width(operation.results[0].type)
+    if bits == 1:
         return int(bool(value.value)) if hasattr(value, "value") else None
-    return int(value.value) if width is not None and width <= _MOST_BITS else None
+    return int(value.value) if bits is not None and bits <= _MOST_BITS else None
 
 
 def constant_of(value: Value | None) -> int | None:

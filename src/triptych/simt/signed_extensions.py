@@ -9,9 +9,11 @@ from __future__ import annotations
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import operations_named
+from triptych.ir.types import int_width
 
 SIGNED_EXTENSIONS = frozenset({"arith.extsi", "arith.index_cast"})
 _MARK = "triptych.signed"
+_INDEX_BITS = 32
 
 
 def mark_signed_extensions(module: Module) -> None:
@@ -21,6 +23,13 @@ def mark_signed_extensions(module: Module) -> None:
         extension.attributes[_MARK] = mark
 
 
-def was_signed(extension: Operation) -> bool:
-    """Whether it was written with a sign."""
-    return extension.name in SIGNED_EXTENSIONS or _MARK in extension.attributes
+def keeps_distances(extension: Operation) -> bool:
+    """Whether an address counts the extended number as if the sum that it is had been extended term by term.
+
+    A signed number of 32 bits that overflows would be an address far below the memory. Unsigned and narrower ones wrap
+    around inside of it.
+    """
+    if extension.name not in SIGNED_EXTENSIONS and _MARK not in extension.attributes:
+        return False
+    old, new = (int_width(value.type) or 0 for value in (extension.operands[0], extension.results[0]))
+    return _INDEX_BITS <= old < new

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triptych.ir.handles import Operation, Value
-from triptych.ir.types import byte_size
-from triptych.simt.operations import defining_op, element_indices, producer
+from triptych.simt.addresses import base, steps
+from triptych.simt.operations import defining_op, element_size, producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class PrivatePlace:
     @property
     def element_bytes(self) -> int:
         """Of an element of the array."""
-        return _element_bytes(producer(self.array))
+        return element_size(str(producer(self.array).attributes["elem_type"].value))
 
     @property
     def bytes_left(self) -> int:
@@ -30,25 +30,16 @@ class PrivatePlace:
 
 def is_private(operation: Operation | None) -> bool:
     """Whether an operation makes an array that every thread has for itself, or an address in one."""
-    while operation is not None and operation.name == "llvm.getelementptr":
-        operation = defining_op(operation.operands[0])
-    return operation is not None and operation.name == "llvm.alloca"
+    return operation is not None and len(operation.results) == 1 and _is_array(base(operation.results[0]))
 
 
 def private_place(address: Value) -> PrivatePlace | None:
     """Where an address lies that was made from an array by offsets which are all known."""
-    offset = 0
-    operation = defining_op(address)
-    while operation is not None and operation.name == "llvm.getelementptr":
-        match element_indices(operation):
-            case [int() as index]:
-                offset += index * _element_bytes(operation)
-            case _:
-                return None
-        address = operation.operands[0]
-        operation = defining_op(address)
-    return PrivatePlace(address, offset) if operation is not None and operation.name == "llvm.alloca" else None
+    array, found = steps(address)
+    offsets = [step.index * step.size for step in found if isinstance(step.index, int)]
+    return PrivatePlace(array, sum(offsets)) if _is_array(array) and len(offsets) == len(found) else None
 
 
-def _element_bytes(operation: Operation) -> int:
-    return byte_size(operation.attributes["elem_type"].value)
+def _is_array(value: Value) -> bool:
+    made = defining_op(value)
+    return made is not None and made.name == "llvm.alloca"

@@ -139,7 +139,7 @@ TRAITS: dict[str, Traits] = {
         (
             *("llvm.getelementptr", "llvm.mlir.addressof", "llvm.inttoptr", "llvm.ptrtoint", "llvm.addrspacecast"),
             *("llvm.bitcast", "llvm.mlir.poison", "llvm.mlir.undef", "llvm.mlir.zero", "llvm.mlir.constant"),
-            *("llvm.extractvalue", "ub.poison"),
+            *("llvm.extractvalue", "llvm.trunc", "llvm.zext", "ub.poison"),
         ),
         _COMPUTES,
     ),
@@ -152,15 +152,23 @@ _COMPUTING_DIALECTS = frozenset({"arith", "math", "vector"})
 """All their other operations only compute."""
 
 
-def traits(operation: Operation) -> Traits:
-    """The row of an operation."""
+def is_described(operation: Operation) -> bool:
+    """Whether an operation has a row: for those who leave alone what they do not know."""
+    return _row(operation) is not None
+
+
+def _row(operation: Operation) -> Traits | None:
     name = operation.name
     found = TRAITS.get(name)
-    if found is None and name.partition(".")[0] in _COMPUTING_DIALECTS:
-        found = _COMPUTES
+    return _COMPUTES if found is None and name.partition(".")[0] in _COMPUTING_DIALECTS else found
+
+
+def traits(operation: Operation) -> Traits:
+    """The row of an operation."""
+    found = _row(operation)
     if found is None:
         raise LoweringError(
-            f"nobody has said what {name} does to other threads",
+            f"nobody has said what {operation.name} does to other threads",
             span=place_of(operation),
             found=str(operation)[:200],
             expected="an operation with an entry in `triptych.simt.traits`",

@@ -1,7 +1,8 @@
 """Which values of a kernel are the same for a block or a warp, and which differ by amounts known now.
 
 Input: a `gpu.func` of structured control flow. Output: `Lanes` of every value, printable. Code generation for CPUs
-turns uniform values into scalars and known differences into runs of memory; a GPU target uses it for its remarks.
+turns uniform values into scalars and known differences into runs of memory; for GPUs it says which branches a warp
+takes as one.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from dataclasses import dataclass
 from math import gcd
 
 from triptych.ir.handles import Block, Operation, Value
-from triptych.ir.types import byte_size, int_width, is_vector
+from triptych.ir.types import int_width
 from triptych.simt import lanes as lattice
-from triptych.simt.dialect import SHUFFLE
+from triptych.simt.addresses import INDEXING, step
+from triptych.simt.dialect import REDUCE, SHUFFLE
 from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
 from triptych.simt.operations import (
     array_size,
     body,
     dimension,
-    element_indices,
     has,
     has_body,
     integer_constant,
@@ -28,7 +29,7 @@ from triptych.simt.operations import (
     operations,
     writes,
 )
-from triptych.simt.signed_extensions import was_signed
+from triptych.simt.signed_extensions import keeps_distances
 from triptych.simt.traits import Result, Traits, traits
 from triptych.support.warps import WARP
 
@@ -55,10 +56,13 @@ _INDEX_ARITHMETIC = frozenset({"arith.addi", "arith.subi", "arith.muli"})
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How threads are numbered: the vector width, and the block's dimensions where they are known now."""
+    """How threads are numbered and run: the lanes of a warp, the block's dimensions where they are known now."""
 
     width: int
     block: tuple[int, int, int] | None
+    lockstep: bool = True
+    """Whether lanes do everything at one moment. Where they may run apart, what one reads another may read later, when
+    it has changed, and the turns of a loop are one for the warp only if no lane leaves it before the others."""
 
 
 class UniformityAnalysis:
@@ -147,7 +151,9 @@ class UniformityAnalysis:
         block = body(operation)
         counter, *carried = block.arguments
         together = low.uniform and high.uniform and step.uniform
-        self._lanes[counter] = self._counter(low, high, step)
+        drifts = not (together or self._shape.lockstep)
+        self._lanes[counter] = VARYING if drifts else self._counter(low, high, step)
+        initial = [VARYING] * len(initial) if drifts else initial
         ends = self._fixpoint(block, carried, initial, reads, max(low.level, high.level, step.level))
         for result, value in zip(operation.results, ends, strict=True):
             self._lanes[result] = value if together else VARYING
@@ -185,6 +191,8 @@ class UniformityAnalysis:
             ends = self._region(after, reads)
             control = condition.level if condition.uniform else Level.WARP
             widened = [_carried(lattice.join(a, b), control) for a, b in zip(current, ends, strict=True)]
+            if not (condition.uniform or self._shape.lockstep):
+                widened = [VARYING] * len(widened)
             if widened == current:
                 break
             current = widened
@@ -204,11 +212,10 @@ class UniformityAnalysis:
             return uniform(Level.BLOCK, self._width, constant=constant)
         if name == "arith.select":
             return self._select(*operands)
-        if name == "llvm.getelementptr":
+        if name == INDEXING:
             return self._address(operation, operands)
         if name == "llvm.load":
-            level = max(reads, operands[0].level, Level.WARP if is_ordered(operation) else reads)
-            return uniform(level, self._width) if operands[0].uniform else VARYING
+            return self._loaded(operation, operands[0], reads)
         if name == "llvm.alloca":
             return self._array(operation)
         if name in ("gpu.thread_id", "gpu.lane_id"):
@@ -217,12 +224,23 @@ class UniformityAnalysis:
             return self._shuffle(operation, operands)
         kind = traits(operation).result
         if kind is Result.UNIFORM:
-            return uniform(Level.WARP, self._width)
+            return self._agreed(operation, name, operands)
         if kind is Result.DIVERGENT:
             return VARYING
         if not operands:
             return self._uniform()
         return lattice.elementwise(operands)
+
+    def _loaded(self, operation: Operation, address: Lanes, reads: Level) -> Lanes:
+        if not (address.uniform and self._shape.lockstep):
+            return VARYING
+        return uniform(max(reads, address.level, Level.WARP if is_ordered(operation) else reads), self._width)
+
+    def _agreed(self, operation: Operation, name: str, operands: tuple[Lanes, ...]) -> Lanes:
+        """What lanes found out together is the same for those that name the same lanes; the time is, at one moment."""
+        members = operands[1 if name == REDUCE else 0] if traits(operation).collective else None
+        same = self._shape.lockstep if members is None else members.uniform
+        return uniform(Level.WARP, self._width) if same else VARYING
 
     def _cast(self, operation: Operation, operand: Lanes) -> Lanes:
         """Differences stay when no lane can wrap, and where only addresses are made of a signed number: see the
@@ -233,7 +251,7 @@ class UniformityAnalysis:
         old, new = (int_width(value.type) or 64 for value in (operation.operands[0], result))
         if operand.multiples or new <= 8:
             return VARYING
-        is_assumed = was_signed(operation) and old >= 32 and _only_addresses(result)
+        is_assumed = keeps_distances(operation) and _only_addresses(result)
         return operand if new <= old or operand.aligned or is_assumed else VARYING
 
     def _product(self, operation: Operation, left: Lanes, right: Lanes) -> Lanes:
@@ -257,12 +275,12 @@ class UniformityAnalysis:
         return _at_level(lattice.join(chosen, other), condition.level)
 
     def _address(self, operation: Operation, operands: tuple[Lanes, ...]) -> Lanes:
-        indices = element_indices(operation)
-        if len(indices) != 1:
+        found = step(operation)
+        if found is None:
             return lattice.elementwise(operands)
-        size = byte_size(operation.attributes["elem_type"].value)
-        index = operands[1] if indices[0] is None else uniform(Level.BLOCK, self._width, constant=indices[0])
-        return lattice.add(operands[0], lattice.multiply(index, uniform(Level.BLOCK, self._width, constant=size)))
+        constant = found.index if isinstance(found.index, int) else None
+        index = operands[1] if constant is None else uniform(Level.BLOCK, self._width, constant=constant)
+        return lattice.add(operands[0], lattice.multiply(index, uniform(Level.BLOCK, self._width, constant=found.size)))
 
     def _array(self, operation: Operation) -> Lanes:
         """An array of each thread: by default lane after lane."""
@@ -302,7 +320,7 @@ def _only_addresses(value: Value) -> bool:
     while pending:
         for use in pending.pop().uses:
             user = use.owner.operation
-            if user.name == "llvm.getelementptr":
+            if user.name == INDEXING:
                 continue
             if user.name not in _INDEX_ARITHMETIC:
                 return False

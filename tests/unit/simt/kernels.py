@@ -38,7 +38,9 @@ def kernel(text: str, block: tuple[int, int, int] | None = (256, 1, 1)) -> Any:
     return operations_named(module, "gpu.func")[0], module
 
 
-def said_last(text: str, block: tuple[int, int, int] | None = (256, 1, 1), width: int = 32) -> str:
+def said_last(
+    text: str, block: tuple[int, int, int] | None = (256, 1, 1), width: int = 32, *, lockstep: bool = True
+) -> str:
     """What the analysis says of the last value of a kernel."""
     function, _module = kernel(text, block)
-    return UniformityAnalysis(function, Shape(width, block)).report()[-1][1]
+    return UniformityAnalysis(function, Shape(width, block, lockstep)).report()[-1][1]

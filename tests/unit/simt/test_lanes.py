@@ -13,10 +13,11 @@ from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
 WIDTH = 4
 BLOCK, WARP, LANE = Level
 STEPS = (0, 1, 2, 3)
-N: Any = "n"
-M: Any = "m"
-X: Any = "x"
-"""Stand for values that are known when the kernel runs."""
+N: Any
+M: Any
+X: Any
+N, M, X = "n", "m", "x"
+"""Stand for values of a kernel."""
 ROWS = Lanes(BLOCK, (0, 0, 0, 0), 4, None, ((N, STEPS),))
 """The number of a lane times a number of the run."""
 

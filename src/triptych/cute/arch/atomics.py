@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeGuard
 
 from triptych.cute.arch.device import device_function, device_trace, number
 from triptych.cute.arch.memory_order import ACQUIRE, ACQUIRE_RELEASE, RELAXED, ordering, scope_attributes
 from triptych.cute.memory.addresses import reached
 from triptych.cute.memory.bounds_checks import check_access
 from triptych.cute.memory.pointers import Pointer
+from triptych.ir.handles import Attribute, Value
+from triptych.ir.types import is_pointer
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import Trace, place
@@ -23,26 +25,26 @@ _FLOATING = {"exch": 0, "add": 11, "max": 13, "min": 14}
 
 
 @device_function
-def atomic_add(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_add(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Add `val` to what is at `ptr`."""
     return _update("add", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_max(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_max(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Leave the larger of `val` and what is at `ptr`."""
     return _update("max", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_min(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_min(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Leave the smaller of `val` and what is at `ptr`."""
     return _update("min", ptr, val, sem, scope)
 
 
 @device_function
 def atomic_fmax(
-    ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None, sign_bit: bool | None = None
+    ptr: object, val: object, *, sem: str | None = None, scope: str | None = None, sign_bit: bool | None = None
 ) -> Any:
     """As `atomic_max`, of floats; `sign_bit` says whether `val` may be negative, which nobody needs to know here."""
     return _update("max", ptr, val, sem, scope)
@@ -50,38 +52,38 @@ def atomic_fmax(
 
 @device_function
 def atomic_fmin(
-    ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None, sign_bit: bool | None = None
+    ptr: object, val: object, *, sem: str | None = None, scope: str | None = None, sign_bit: bool | None = None
 ) -> Any:
     """As `atomic_min`, of floats; `sign_bit` says whether `val` may be negative, which nobody needs to know here."""
     return _update("min", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_and(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_and(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Keep the bits at `ptr` that `val` has too."""
     return _update("and", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_or(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_or(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Set the bits of `val` at `ptr`."""
     return _update("or", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_xor(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_xor(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Turn the bits of `val` over at `ptr`."""
     return _update("xor", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_exch(ptr: Any, val: Any, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_exch(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Put `val` at `ptr`."""
     return _update("exch", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_cas(ptr: Any, *, cmp: Any, val: Any, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_cas(ptr: object, *, cmp: object, val: object, sem: str | None = None, scope: str | None = None) -> Any:
     """Put `val` at `ptr` if `cmp` is there."""
     trace = device_trace()
     address, dtype = _place(ptr, val)
@@ -100,7 +102,7 @@ def atomic_cas(ptr: Any, *, cmp: Any, val: Any, sem: str | None = None, scope: s
     return dtype.of(trace.value("llvm.extractvalue", (pair,), dtype.info.mlir, position), trace.region)
 
 
-def _update(operation: str, ptr: Any, val: Any, sem: str | None, scope: str | None) -> Any:
+def _update(operation: str, ptr: object, val: object, sem: str | None, scope: str | None) -> Numeric:
     trace = device_trace()
     address, dtype = _place(ptr, val)
     floats = operation in _FLOATING
@@ -115,7 +117,9 @@ def _update(operation: str, ptr: Any, val: Any, sem: str | None, scope: str | No
     return _emit(trace, address, _as(dtype, val), dtype, attributes)
 
 
-def _emit(trace: Trace, address: Any, value: Any, dtype: type[Numeric], attributes: dict[str, Any]) -> Any:
+def _emit(
+    trace: Trace, address: Value, value: Value, dtype: type[Numeric], attributes: dict[str, Attribute]
+) -> Numeric:
     old = trace.value("llvm.atomicrmw", (address, value), dtype.info.mlir, attributes)
     return dtype.of(old, trace.region)
 
@@ -128,7 +132,7 @@ def _number_of(operation: str, dtype: type[Numeric]) -> int:
     return _OPERATIONS[operation]
 
 
-def _place(ptr: Any, val: Any) -> tuple[Any, type[Numeric]]:
+def _place(ptr: object, val: object) -> tuple[Value, type[Numeric]]:
     """The address and the type of what is there: a Pointer knows it, of a bare address the value tells it."""
     if isinstance(ptr, Pointer):
         trace = device_trace()
@@ -136,7 +140,7 @@ def _place(ptr: Any, val: Any) -> tuple[Any, type[Numeric]]:
         size = ptr.dtype.width // 8
         check_access(trace, ptr, address, size, size, ptr)
         return address, ptr.dtype
-    if str(getattr(ptr, "type", "")).startswith("!llvm.ptr"):
+    if _is_address(ptr):
         return ptr, type(number(val))
     raise OperandTypeError(
         "an atomic operation needs an address",
@@ -157,5 +161,11 @@ def _require(dtype: type[Numeric], operation: str, known: tuple[str, ...]) -> No
         )
 
 
-def _as(dtype: type[Numeric], value: Any) -> Any:
+def _is_address(ptr: object) -> TypeGuard[Value]:
+    """An MLIR value that is a pointer; what else a program gives may have a `type` of its own."""
+    kind = getattr(ptr, "type", None)
+    return kind is not None and is_pointer(kind)
+
+
+def _as(dtype: type[Numeric], value: object) -> Value:
     return number(value).to(dtype).ir_value() if isinstance(value, Numeric) else dtype(value).ir_value()

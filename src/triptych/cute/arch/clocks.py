@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.cute.arch.device import bits32, device_function, device_trace, emit_as
 from triptych.metastage.scalars import Uint32, Uint64
 from triptych.simt.dialect import CLOCK, GLOBAL_TIMER, SLEEP
@@ -28,6 +26,6 @@ def globaltimer() -> Uint64:
 
 
 @device_function
-def nanosleep(sleep_time: Any) -> None:
+def nanosleep(sleep_time: object) -> None:
     """Let others work for about that many nanoseconds."""
     device_trace().operation(SLEEP, (bits32(sleep_time),))

@@ -25,7 +25,7 @@ def device_function(function: Callable[P, R]) -> Callable[P, R]:
     """Refuse calls outside kernels. `loc` and `ip`, which public programs pass along, are dropped: places are known."""
 
     @functools.wraps(function)
-    def called(*args: Any, loc: Any = None, ip: Any = None, **kwargs: Any) -> R:
+    def called(*args: object, loc: object = None, ip: object = None, **kwargs: object) -> R:
         trace = active()
         if trace is None or trace.kernel is None:
             raise DeviceOnlyError(
@@ -61,7 +61,7 @@ def emit_as(result: type[N], name: str, operands: Sequence[Any] = (), attributes
     return result.of(trace.value(name, operands, result.info.mlir, parsed), trace.region)
 
 
-def number(value: Any) -> Numeric:
+def number(value: object) -> Numeric:
     """A number of a type: a Python number becomes the type that it has at run time."""
     if isinstance(value, Numeric):
         return value
@@ -75,7 +75,7 @@ def number(value: Any) -> Numeric:
     )
 
 
-def bits32(value: Any) -> Any:
+def bits32(value: object) -> Any:
     """The MLIR value of a 32-bit operand such as a mask: integers of any type; Python's 0xFFFFFFFF and -1 are one."""
     if isinstance(value, int):
         low = (value + 2**31) % 2**32 - 2**31

@@ -7,6 +7,7 @@ from typing import Any
 from triptych.cute.arch.device import device_function, device_trace, kernel_body, number
 from triptych.cute.arch.shuffles import shuffle_sync
 from triptych.cute.dynamic.traced_integers import trusted_int
+from triptych.ir.handles import Value
 from triptych.metastage.scalars import Int32, Uint32
 from triptych.support.warps import WARP
 
@@ -56,7 +57,7 @@ def warp_idx() -> Int32:
 
 
 @device_function
-def make_warp_uniform(value: Any) -> Int32:
+def make_warp_uniform(value: object) -> Int32:
     """The value of lane 0 in all lanes: says that they agree, so that one scalar stands for all."""
     uniform: Int32 = shuffle_sync(number(value).to(Int32), 0)
     return uniform
@@ -115,14 +116,14 @@ def _three(name: str) -> Three:
     return x, y, z
 
 
-def _int32(index: Any) -> Int32:
+def _int32(index: Value) -> Int32:
     trace = device_trace()
     place = Int32.of(trace.value("arith.index_cast", (index,), "i32"), trace.region)
     trusted_int(place, lower=0)  # the layout algebra divides it in one instruction
     return place
 
 
-def _is_one(extent: Any) -> bool:
+def _is_one(extent: object) -> bool:
     return isinstance(extent, int) and extent == 1
 
 
@@ -131,9 +132,9 @@ def _extent(axis: int) -> Any:
     return known if isinstance(known, int) else block_dim()[axis]
 
 
-def _quotient(index: Any, size: int) -> Any:
+def _quotient(index: Int32, size: int) -> Int32:
     return index if size == 1 else (index.to(Uint32) // size).to(Int32)
 
 
-def _remainder(index: Any, size: int) -> Any:
+def _remainder(index: Int32, size: int) -> Int32:
     return Int32(0) if size == 1 else (index.to(Uint32) % size).to(Int32)

@@ -66,7 +66,7 @@ def warp_reduction_min(val: L, *, threads_in_group: int = WARP) -> L:
 
 @device_function
 def warp_redux_sync(
-    value: Any, kind: str, mask_and_clamp: Any = FULL_MASK, abs: bool = False, nan: bool = False
+    value: object, kind: str, mask_and_clamp: object = FULL_MASK, abs: bool = False, nan: bool = False
 ) -> Any:
     """Combine the values of the lanes of a mask in one instruction.
 

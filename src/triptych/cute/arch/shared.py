@@ -98,7 +98,7 @@ def _start() -> Any:
     return trace.value("llvm.mlir.addressof", (), AddressSpace.smem.pointer_type, attributes)
 
 
-def known_count(what: str, count: Any) -> int:
+def known_count(what: str, count: object) -> int:
     """A size that decides how shared memory is divided."""
     if isinstance(count, int):
         return count

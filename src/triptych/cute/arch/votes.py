@@ -14,31 +14,31 @@ from triptych.simt.dialect import ELECT, MATCH, VOTE
 
 
 @device_function
-def vote_any_sync(pred: Any, mask: Any = FULL_MASK) -> Boolean:
+def vote_any_sync(pred: object, mask: object = FULL_MASK) -> Boolean:
     """Whether `pred` holds in any lane of `mask`."""
     return _vote(Boolean, "any", pred, mask)
 
 
 @device_function
-def vote_all_sync(pred: Any, mask: Any = FULL_MASK) -> Boolean:
+def vote_all_sync(pred: object, mask: object = FULL_MASK) -> Boolean:
     """Whether `pred` holds in all lanes of `mask`."""
     return _vote(Boolean, "all", pred, mask)
 
 
 @device_function
-def vote_uni_sync(pred: Any, mask: Any = FULL_MASK) -> Boolean:
+def vote_uni_sync(pred: object, mask: object = FULL_MASK) -> Boolean:
     """Whether `pred` is the same in all lanes of `mask`."""
     return _vote(Boolean, "uni", pred, mask)
 
 
 @device_function
-def vote_ballot_sync(pred: Any, mask: Any = FULL_MASK) -> Int32:
+def vote_ballot_sync(pred: object, mask: object = FULL_MASK) -> Int32:
     """One bit for each lane: set where `pred` holds and the lane is in `mask`."""
     return _vote(Int32, "ballot", pred, mask)
 
 
 @device_function
-def match_any_sync(value: Any, mask: Any = FULL_MASK) -> Int32:
+def match_any_sync(value: object, mask: object = FULL_MASK) -> Int32:
     """The lanes of `mask` that have the same integer as this one, a bit for each."""
     own = number(value)
     require_integer("match_any_sync", own)
@@ -47,7 +47,7 @@ def match_any_sync(value: Any, mask: Any = FULL_MASK) -> Int32:
 
 
 @device_function
-def match_all_sync(value: Any, mask: Any = FULL_MASK) -> tuple[Int32, Boolean]:
+def match_all_sync(value: object, mask: object = FULL_MASK) -> tuple[Int32, Boolean]:
     """`mask` and True when all its lanes have the same integer, otherwise 0 and False."""
     lanes = Int32.of(bits32(mask), device_trace().region)
     alike: Any = match_any_sync(value, mask) == lanes
@@ -74,6 +74,6 @@ def _elected() -> Iterator[None]:
         trace.operation("scf.yield")
 
 
-def _vote(result: type[N], kind: str, pred: Any, mask: Any) -> N:
+def _vote(result: type[N], kind: str, pred: object, mask: object) -> N:
     operands = (bits32(mask), truth(pred).ir_value())
     return emit_as(result, VOTE, operands, {"kind": f'"{kind}"'})

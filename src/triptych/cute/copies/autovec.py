@@ -5,8 +5,8 @@ Input: tensors of the same size. Output: accesses of memory. Every other copy ha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from triptych.cute.current_trace import tracing
 from triptych.cute.dynamic.integers import numbers
@@ -42,7 +42,7 @@ def basic_copy(src: Tensor, dst: Tensor) -> None:
     require_same_size(src, dst)
     count = size(src.layout)
 
-    def copy(index: Any) -> None:
+    def copy(index: object) -> None:
         dst[index] = src[index]
 
     if isinstance(count, int) and count <= MOST_UNROLLED:
@@ -64,7 +64,7 @@ def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
         only_if(pred[index], partial(copy, index))
 
 
-def only_if(allowed: Any, action: Any) -> None:
+def only_if(allowed: object, action: Callable[[], None]) -> None:
     """What a thread does where a number is true."""
     tracing().hooks.if_(allowed, action, _nothing)
 

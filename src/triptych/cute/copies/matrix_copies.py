@@ -17,6 +17,7 @@ from triptych.cute.memory.access import accessed
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.tensors.tensor import Tensor
+from triptych.ir.handles import Value
 from triptych.layout import Int
 from triptych.metastage.tracing import Trace
 
@@ -46,7 +47,7 @@ def store_matrices(instruction: MatrixCopy, atom: CopyAtom, src: Tensor, dst: Te
     trace.operation(STORE_MATRIX, (row, *words), attributes=_named(trace, instruction))
 
 
-def _loaded(trace: Trace, instruction: MatrixCopy, row: Any) -> list[Any]:
+def _loaded(trace: Trace, instruction: MatrixCopy, row: Value) -> list[Value]:
     """The registers that a load fills."""
     registers = [trace.builder.type("i32")] * instruction.registers
     words = list(trace.operation(LOAD_MATRIX, (row,), registers, _named(trace, instruction)).results)
@@ -55,10 +56,10 @@ def _loaded(trace: Trace, instruction: MatrixCopy, row: Any) -> list[Any]:
     return [word for i in range(0, len(words), 2) for word in _halves_exchanged(trace, *words[i : i + 2])]
 
 
-def _halves_exchanged(trace: Trace, first: Any, second: Any) -> tuple[Any, Any]:
+def _halves_exchanged(trace: Trace, first: Value, second: Value) -> tuple[Value, Value]:
     """The low halves of two registers, and the high ones."""
 
-    def apply(name: str, left: Any, right: Any) -> Any:
+    def apply(name: str, left: Value, right: Value) -> Value:
         return trace.value(name, (left, right), "i32")
 
     def constant(value: int) -> Any:
@@ -74,7 +75,7 @@ def _named(trace: Trace, instruction: MatrixCopy) -> dict[str, Any]:
     return {"instruction": trace.builder.string(instruction.name)}
 
 
-def _write_word(registers: Tensor, start: Int, word: Any) -> None:
+def _write_word(registers: Tensor, start: Int, word: Value) -> None:
     trace, unit = tracing(), _unit(registers)
     value = word if unit == "i32" else trace.value("arith.bitcast", (word,), unit)
     trace.operation("llvm.store", (value, _word_address(registers, start)), attributes=_aligned(trace))

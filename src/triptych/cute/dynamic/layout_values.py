@@ -37,7 +37,7 @@ class Unknown:
         return trusted_int(number, self.divisibility, lower=self.bounds[0], upper=self.bounds[1])
 
 
-def unknowns(*values: Any) -> list[Unknown]:
+def unknowns(*values: object) -> list[Unknown]:
     """The run-time numbers of layouts and integers, each once, in the order of their appearance."""
     symbols: dict[str, list[TracedSymbol]] = {}
     for value in values:
@@ -48,13 +48,13 @@ def unknowns(*values: Any) -> list[Unknown]:
     return [_unknown(same) for same in symbols.values()]
 
 
-def rebuilt(value: Any, known: Sequence[Unknown], numbers: Sequence[Numeric]) -> Any:
+def rebuilt(value: object, known: Sequence[Unknown], numbers: Sequence[Numeric]) -> Any:
     """The same layout or integers over other numbers."""
     fresh = {unknown.name: unknown.anew(number) for unknown, number in zip(known, numbers, strict=True)}
     return substitute(value, fresh)
 
 
-def anonymous(value: Any, known: Sequence[Unknown]) -> Any:
+def anonymous(value: object, known: Sequence[Unknown]) -> Any:
     """The layout or integers without their numbers: equal for two that differ only in those."""
     names = {
         unknown.name: sym_int(64, unknown.divisibility, symbol=f"#{place}", lower=unknown.bounds[0])
@@ -63,7 +63,7 @@ def anonymous(value: Any, known: Sequence[Unknown]) -> Any:
     return substitute(value, names)
 
 
-def _integers(value: Any) -> Iterator[SymInt]:
+def _integers(value: object) -> Iterator[SymInt]:
     match value:
         case SymInt():
             yield value
@@ -93,7 +93,7 @@ class LayoutCrossing:
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self._value = value
 
     def __str__(self) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 from triptych.cute.errors import StaticTensorError
 from triptych.layout import Layout, Shape, product
@@ -10,7 +10,7 @@ from triptych.layout.tuples import leaves
 from triptych.metastage.tracing import place
 
 
-def require_static(shape: Any) -> Shape:
+def require_static(shape: object) -> Shape:
     """The shape of a value, which has no run-time extents."""
     if all(type(extent) is int for extent in leaves(shape)):
         return cast(Shape, shape)

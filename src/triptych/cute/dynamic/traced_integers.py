@@ -73,7 +73,7 @@ def checked_layouts() -> Iterator[list[Requirement]]:
         yield needs
 
 
-def _realized(value: Any, emitter: Emitter, widest: type[Numeric]) -> Any:
+def _realized(value: IntTuple, emitter: Emitter, widest: type[Numeric]) -> Any:
     if isinstance(value, tuple):
         return tuple(_realized(item, emitter, widest) for item in value)
     number = emitter.integer(value, widest)
@@ -148,7 +148,9 @@ def _trace_of(n: Numeric) -> Trace:
     return trace
 
 
-def _declarations(n: Any, divisibility: int, lower: int | None, upper: int | None) -> Iterator[tuple[Any, str]]:
+def _declarations(
+    n: Numeric | int, divisibility: int, lower: int | None, upper: int | None
+) -> Iterator[tuple[Any, str]]:
     """What was declared of a number, each with whether it holds."""
     if divisibility > 1:
         yield n % divisibility == 0, f"a multiple of {divisibility}"

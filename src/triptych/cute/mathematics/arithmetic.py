@@ -17,6 +17,7 @@ from triptych.cute.tensor_ssa.selection import common_type, where
 from triptych.cute.tensor_ssa.value import Elementwise, repeated_product, typed
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.numeric import operator_type
+from triptych.metastage.operators import Operators
 from triptych.metastage.scalars import Int32
 from triptych.metastage.tracing import place
 
@@ -91,8 +92,8 @@ def _fused(a: float, b: float, c: float) -> float:
 def _arithmetic(
     operation: str,
     python: Callable[[Any, Any], Any],
-    x: Any,
-    y: Any,
+    x: object,
+    y: object,
     fast: bool,
     rounding: RoundingMode | None,
     ftz: bool,
@@ -137,6 +138,7 @@ def max_of(first: MathOperand, *others: MathOperand) -> Any:
     return reduce(max, others, first)
 
 
+# Any: Python numbers where nothing is traced; so in `fpowi` and `ipowi`.
 def _extreme(which: Extreme, x: Any, y: Any, propagate_nan: bool, ftz: bool) -> Any:
     if not is_traced(x, y):
         return _python_extreme(which, x, y, propagate_nan)
@@ -188,12 +190,12 @@ def _inverse_power(base: int, exponent: int) -> int:
     return 0 if builtins.abs(base) != 1 else base if exponent & 1 else 1
 
 
-def _traced_inverse_power(base: Any, exponent: Any) -> Any:
+def _traced_inverse_power(base: Operators, exponent: Operators | int) -> Any:
     is_unit = base == 1 if typed(base).info.kind == "uint" else (base == 1) | (base == -1)
     return where(is_unit, where((exponent & 1) != 0, base, base * 0 + 1), base * 0)
 
 
-def _require_integers(name: str, *operands: Any) -> None:
+def _require_integers(name: str, *operands: object) -> None:
     for operand in operands:
         is_integer = typed(operand).info.is_integer if is_traced(operand) else type(operand) is int
         if not is_integer:

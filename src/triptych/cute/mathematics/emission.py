@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from triptych.cute.tensor_ssa.errors import RoundingModeError
 from triptych.cute.tensor_ssa.value import Elementwise, TensorSSA, typed
+from triptych.ir.handles import Value
 from triptych.metastage.arithmetic import comparison
 from triptych.metastage.conversion import constant
 from triptych.metastage.errors import OperandTypeError
@@ -46,7 +47,7 @@ class RoundingMode(StrEnum):
 def apply(
     operation: str,
     python: Callable[..., Any],
-    *operands: Any,
+    *operands: object,
     fast: bool = False,
     ftz: bool = False,
     rounding: RoundingMode | None = None,
@@ -80,12 +81,12 @@ def apply_to(
     return result
 
 
-def is_traced(*operands: Any) -> bool:
+def is_traced(*operands: object) -> bool:
     """Whether any operand is known only at run time."""
     return any(isinstance(operand, Numeric | TensorSSA) for operand in operands)
 
 
-def float_type(operation: str, *operands: Any) -> TypeInfo:
+def float_type(operation: str, *operands: object) -> TypeInfo:
     """The float type in which operands meet."""
     numbers = [number for number in map(typed, operands) if isinstance(number, Numeric)]
     first = numbers[0]
@@ -102,7 +103,7 @@ def float_type(operation: str, *operands: Any) -> TypeInfo:
     )
 
 
-def flushed(each: Elementwise, value: Any, info: TypeInfo) -> Any:
+def flushed(each: Elementwise, value: Value, info: TypeInfo) -> Value:
     """Subnormals as zeros of their sign."""
     emitter = each.emitter
     size = emitter.value("math.absf", (value,), info.mlir)

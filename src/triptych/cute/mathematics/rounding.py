@@ -19,6 +19,7 @@ from triptych.cute.mathematics.emission import (
     is_traced,
 )
 from triptych.cute.tensor_ssa.value import Elementwise, typed
+from triptych.ir.handles import Value
 from triptych.metastage.arithmetic import comparison
 from triptych.metastage.conversion import constant
 from triptych.metastage.errors import OperandTypeError
@@ -118,12 +119,12 @@ def _is_normal(number: float) -> bool:
     return sys.float_info.min <= builtins.abs(number) < math.inf
 
 
-def _normal(emitter: Trace, info: TypeInfo, value: Any) -> Any:
+def _normal(emitter: Trace, info: TypeInfo, value: Value) -> Value:
     large = _size_is(emitter, info, value, ">=", SMALLEST_NORMAL[info.name])
     return emitter.value("arith.andi", (large, _size_is(emitter, info, value, "<", math.inf)), BOOLEAN.mlir)
 
 
-def _size_is(emitter: Trace, info: TypeInfo, value: Any, op: str, bound: float) -> Any:
+def _size_is(emitter: Trace, info: TypeInfo, value: Value, op: str, bound: float) -> Value:
     size = emitter.value("math.absf", (value,), info.mlir)
     return comparison(emitter, op, info, size, constant(emitter, bound, info))
 

@@ -20,8 +20,10 @@ from triptych.cute.memory.cache_hints import load_attributes, store_attributes
 from triptych.cute.memory.element_storage import Storage, storage_of
 from triptych.cute.memory.packed_elements import read_packed, write_packed
 from triptych.cute.tensor_ssa.vectors import extract, join, pick, vector_type
+from triptych.ir.handles import Value
 from triptych.layout import Int, divisibility
 from triptych.metastage.tracing import Trace, place
+from triptych.support.runs import runs
 
 WIDEST_ACCESS = 16
 """Bytes of the widest instruction that every GPU has."""
@@ -42,7 +44,7 @@ def read(pointer: Addressed, offset: Int, what: object) -> Any:
     return _read_one(tracing(), pointer, storage, offset, what)
 
 
-def write(pointer: Addressed, offset: Int, value: Any, what: object) -> None:
+def write(pointer: Addressed, offset: Int, value: Value, what: object) -> None:
     """Write one element."""
     trace, storage = tracing(), storage_of(pointer.dtype)
     _write_one(trace, pointer, storage, offset, value, what)
@@ -63,7 +65,7 @@ def read_vector(pointer: Addressed, offsets: Sequence[Int], what: object) -> Any
     return pick(trace, _concatenated(trace, pieces, element), len(places), order, element)
 
 
-def write_vector(pointer: Addressed, offsets: Sequence[Int], vector: Any, what: object) -> None:
+def write_vector(pointer: Addressed, offsets: Sequence[Int], vector: Value, what: object) -> None:
     """Write the elements of a vector at the given offsets; of several at one offset the last stays."""
     trace, storage = tracing(), storage_of(pointer.dtype)
     element = pointer.dtype.info.mlir
@@ -102,7 +104,8 @@ def _in_memory_order(offsets: Sequence[Int]) -> tuple[list[Int], list[int]]:
 
 
 def _accesses(pointer: Addressed, storage: Storage, places: list[Int]) -> Iterator[Access]:
-    for start, length in _runs(places):
+    for run in runs(places, _distance, (1,)):
+        start, length = run.first, run.count
         offset = places[start]
         if storage.is_packed and (divisibility(offset) % storage.group or length % storage.group):
             yield from (Access(place, None, 1) for place in places[start : start + length])
@@ -110,17 +113,9 @@ def _accesses(pointer: Addressed, storage: Storage, places: list[Int]) -> Iterat
             yield from _chunks(pointer, storage, offset, length)
 
 
-def _runs(places: list[Int]) -> Iterator[tuple[int, int]]:
-    """Stretches of neighbours: where each begins in the list, and how long it is."""
-    start = 0
-    for i in range(1, len(places) + 1):
-        if i == len(places) or not _is_one(places[i] - places[i - 1]):
-            yield start, i - start
-            start = i
-
-
-def _is_one(distance: Int) -> bool:
-    return isinstance(distance, int) and distance == 1
+def _distance(place: Int, other: Int) -> int | None:
+    distance = other - place
+    return distance if isinstance(distance, int) else None
 
 
 def _chunks(pointer: Addressed, storage: Storage, offset: Int, length: int) -> Iterator[Access]:
@@ -166,7 +161,7 @@ def _read_one(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, w
     return _load(trace, pointer, storage, Access(offset, None, _alignment_at(pointer, storage, offset)), what)
 
 
-def _write_one(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, value: Any, what: object) -> None:
+def _write_one(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, value: Value, what: object) -> None:
     if not storage.is_packed:
         access = Access(offset, None, _alignment_at(pointer, storage, offset))
         _store(trace, pointer, storage, access, value, what)
@@ -191,7 +186,7 @@ def _load(trace: Trace, pointer: Addressed, storage: Storage, access: Access, wh
     return storage.from_memory(trace, raw, access.count)
 
 
-def _store(trace: Trace, pointer: Addressed, storage: Storage, access: Access, value: Any, what: object) -> None:
+def _store(trace: Trace, pointer: Addressed, storage: Storage, access: Access, value: Value, what: object) -> None:
     raw = storage.to_memory(trace, value, access.count)
     address = _address(pointer, storage, access, what)
     attributes = {"alignment": trace.builder.integer("i64", access.alignment), "ordering": _not_atomic(trace)}

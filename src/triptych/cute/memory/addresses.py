@@ -16,6 +16,7 @@ from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.allocations import Allocation
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.swizzled_offsets import permuted
+from triptych.ir.handles import Value
 from triptych.layout import Int, Swizzle, SymInt
 from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8
 from triptych.metastage.tracing import Trace
@@ -46,7 +47,7 @@ class Addressed(Protocol):
     allocation: Allocation | None
     origin: Origin | None
 
-    def ir_value(self) -> Any: ...
+    def ir_value(self) -> Value: ...
 
 
 def stretch(swizzle: Swizzle) -> int:
@@ -54,7 +55,7 @@ def stretch(swizzle: Swizzle) -> int:
     return 1 << (swizzle.base + abs(swizzle.shift) + swizzle.bits)
 
 
-def advance(trace: Trace, address: Any, offset: Int, dtype: type[Numeric], space: AddressSpace) -> Any:
+def advance(trace: Trace, address: Value, offset: Int, dtype: type[Numeric], space: AddressSpace) -> Value:
     """The address `offset` elements further; of packed elements, whole bytes further."""
     storage = storage_of(dtype)
     if storage.is_packed:
@@ -72,7 +73,7 @@ def in_bytes(offset: Int, dtype: type[Numeric]) -> Int:
     return offset // storage.group * storage.group_bytes
 
 
-def reached(trace: Trace, pointer: Addressed, offset: Int, dtype: type[Numeric]) -> Any:
+def reached(trace: Trace, pointer: Addressed, offset: Int, dtype: type[Numeric]) -> Value:
     """The address that an access `offset` elements of a type after the pointer goes to: through its swizzle."""
     swizzle, origin, space = pointer.swizzle, pointer.origin, pointer.memspace
     if swizzle is not None and origin is not None:
@@ -94,7 +95,7 @@ def parted_offset(offset: Int) -> tuple[int, Int]:
     return known, offset - known
 
 
-def _element(trace: Trace, address: Any, index: Numeric | int, unit: str, space: AddressSpace) -> Any:
+def _element(trace: Trace, address: Value, index: Numeric | int, unit: str, space: AddressSpace) -> Value:
     builder = trace.builder
     operands = [address]
     if isinstance(index, int) and Int32.info.holds(index) and index != _DYNAMIC:

@@ -6,6 +6,7 @@ from typing import Any
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.addresses import Addressed
+from triptych.ir.handles import Value
 from triptych.metastage.checks import check
 from triptych.metastage.scalars import Int64
 from triptych.metastage.tracing import Trace
@@ -26,7 +27,7 @@ def checks_bounds() -> bool:
     return config().debug.lower() == BOUNDS
 
 
-def check_access(trace: Trace, pointer: Addressed, address: Any, size: int, alignment: int, what: object) -> None:
+def check_access(trace: Trace, pointer: Addressed, address: Value, size: int, alignment: int, what: object) -> None:
     """Check one access of `size` bytes through the pointer; in other builds nothing is emitted."""
     if not checks_bounds() or _is_known_inside(address, size):
         return
@@ -51,7 +52,7 @@ def check_access(trace: Trace, pointer: Addressed, address: Any, size: int, alig
         check(trace, aligned.ir_value(), MisalignedAccessError.__name__, title, expected=expected)
 
 
-def _is_known_inside(address: Any, size: int) -> bool:
+def _is_known_inside(address: Value, size: int) -> bool:
     """Whether an access of registers needs no check at run time; whose addresses nobody asks for stay registers."""
     found = private_place(address)
     return found is not None and found.offset >= 0 and size <= found.bytes_left

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 from triptych.cute.tensor_ssa.vectors import vector_type
+from triptych.ir.handles import Value
 from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, TFloat32
 from triptych.metastage.tracing import Trace
@@ -48,7 +48,7 @@ class Storage:
         """The LLVM type of an access to a vector of `count` elements, or to one by itself (None)."""
         return sized(self.unit, count if count is None or not self.is_packed else self.size_in_bytes(count))
 
-    def from_memory(self, trace: Trace, raw: Any, count: int | None) -> Any:
+    def from_memory(self, trace: Trace, raw: Value, count: int | None) -> Value:
         """What an access has read, as elements: a vector of `count`, or one by itself."""
         info = self.dtype.info
         if self.dtype is Boolean:
@@ -61,7 +61,7 @@ class Storage:
             raw = trace.value("vector.bitcast", (raw,), sized(f"i{info.width}", count))
         return raw if _is_native(info) else trace.value("arith.bitcast", (raw,), sized(info.mlir, count))
 
-    def to_memory(self, trace: Trace, value: Any, count: int | None) -> Any:
+    def to_memory(self, trace: Trace, value: Value, count: int | None) -> Value:
         """Elements, a vector of `count` or one by itself, as an access writes them."""
         info = self.dtype.info
         if self.dtype is Boolean:
@@ -99,7 +99,7 @@ def sized(element: str, count: int | None) -> str:
     return element if count is None else vector_type(count, element)
 
 
-def constant(trace: Trace, type_text: str, value: int) -> Any:
+def constant(trace: Trace, type_text: str, value: int) -> Value:
     """An integer constant, the same for every element when the type is a vector."""
     if type_text.startswith("vector"):
         attribute = trace.builder.attribute(f"dense<{value}> : {type_text}")
@@ -113,7 +113,7 @@ def _is_native(info: TypeInfo) -> bool:
     return info.kind != "float" or info.mlir in ("f16", "bf16", "f32", "f64")
 
 
-def _read_tf32(trace: Trace, raw: Any, count: int | None) -> Any:
+def _read_tf32(trace: Trace, raw: Value, count: int | None) -> Value:
     """The bits beyond the type count for nothing, so that the conversion is exact."""
     bits = sized("i32", count)
     kept = trace.value("arith.andi", (raw, constant(trace, bits, _TF32_BITS)), bits)

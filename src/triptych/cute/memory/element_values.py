@@ -16,7 +16,7 @@ from triptych.metastage.tracing import place
 from triptych.support.articles import with_article
 
 
-def element_value(value: Any, dtype: type[Numeric], what: object) -> Any:
+def element_value(value: object, dtype: type[Numeric], what: object) -> Any:
     """A number as an MLIR value of the element type."""
     if isinstance(value, Numeric):
         require_kept(type(value), dtype, what)

@@ -9,6 +9,7 @@ from triptych.cute.memory.addresses import Addressed, reached
 from triptych.cute.memory.bounds_checks import check_access
 from triptych.cute.memory.cache_hints import load_attributes
 from triptych.cute.memory.element_storage import Storage, constant
+from triptych.ir.handles import Value
 from triptych.layout import Int
 from triptych.metastage.scalars import Numeric, Uint8, Uint16
 from triptych.metastage.tracing import Trace
@@ -25,7 +26,7 @@ def read_packed(trace: Trace, pointer: Addressed, storage: Storage, offset: Int,
     return storage.from_memory(trace, bits, None)
 
 
-def write_packed(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, value: Any, what: object) -> None:
+def write_packed(trace: Trace, pointer: Addressed, storage: Storage, offset: Int, value: Value, what: object) -> None:
     """Write one element and leave the bits beside it, which nobody else may be writing."""
     word, addresses, shift = _word(trace, pointer, storage, offset, what)
     bits = trace.value("arith.extui", (storage.to_memory(trace, value, None),), _WORD)

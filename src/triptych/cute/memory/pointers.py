@@ -33,7 +33,7 @@ class Pointer:
 
     def __init__(
         self,
-        value: Any,
+        value: object,
         dtype: type[Numeric],
         memspace: AddressSpace = AddressSpace.generic,
         alignment: int | None = None,
@@ -80,12 +80,12 @@ class Pointer:
             raise leaked(self, region)
         return self._value
 
-    def __add__(self, offset: Any) -> Pointer:
+    def __add__(self, offset: object) -> Pointer:
         return self.advanced(ints(offset))
 
     __radd__ = __add__
 
-    def __sub__(self, offset: Any) -> Pointer:
+    def __sub__(self, offset: object) -> Pointer:
         return self.advanced(-ints(offset))
 
     def advanced(self, offset: Int) -> Pointer:
@@ -125,7 +125,7 @@ class Pointer:
         """The element it points to."""
         return self.dtype.of(read(self, 0, self), tracing().region)
 
-    def store(self, value: Any) -> None:
+    def store(self, value: object) -> None:
         """Write the element it points to."""
         write(self, 0, element_value(value, self.dtype, self), self)
 
@@ -149,7 +149,7 @@ class Pointer:
         """The same pointer, known to point into an allocation."""
         return self._with(self._checked(), allocation=allocation)
 
-    def _with(self, value: Any, **changes: Any) -> Pointer:
+    def _with(self, value: object, **changes: object) -> Pointer:
         names = ("dtype", "memspace", "alignment", "swizzle", "allocation", "origin")
         return Pointer(value, **{**{name: getattr(self, name) for name in names}, **changes})
 

@@ -29,7 +29,7 @@ class SmemAllocator:
     def __repr__(self) -> str:
         return "SmemAllocator()"
 
-    def allocate(self, size_or_type: Any, byte_alignment: int = 1) -> Any:
+    def allocate(self, size_or_type: object, byte_alignment: int = 1) -> Any:
         """Room for a number of bytes, for one scalar (both as a pointer) or for a `cute.struct`."""
         if isinstance(size_or_type, struct):
             return self._struct(size_or_type, byte_alignment)

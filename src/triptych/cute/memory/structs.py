@@ -80,7 +80,7 @@ class ScalarMember:
     def load(self) -> Any:
         return Tensor(self.ptr, Layout(1, 1))[0]
 
-    def store(self, value: Any) -> None:
+    def store(self, value: object) -> None:
         Tensor(self.ptr, Layout(1, 1))[0] = value
 
 
@@ -104,10 +104,10 @@ class RangeMember:
         plain = swizzle is None and dtype is None
         return Tensor(self._ptr if plain else recast_ptr(self._ptr, swizzle, dtype), layout)
 
-    def __getitem__(self, index: Any) -> Any:
+    def __getitem__(self, index: object) -> Any:
         return Tensor(self._ptr, Layout(self.size, 1))[index]
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         Tensor(self._ptr, Layout(self.size, 1))[index] = value
 
 
@@ -131,7 +131,7 @@ class Struct:
         known = [member.name for member in self._kind.members]
         raise AttributeError(f"the struct {self._kind.name} has no member {name!r}. {did_you_mean(name, known)}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         member = getattr(self, name)
         if not isinstance(member, ScalarMember):
             raise ElementTypeError(
@@ -234,7 +234,7 @@ def _annotations(cls: type) -> dict[str, Any]:
         ) from None
 
 
-def _kind_of(annotation: Any, where: str) -> Kind:
+def _kind_of(annotation: object, where: str) -> Kind:
     if isinstance(annotation, RangeKind | AlignedKind | struct):
         return annotation
     if isinstance(annotation, type) and issubclass(annotation, Numeric):
@@ -247,7 +247,7 @@ def _kind_of(annotation: Any, where: str) -> Kind:
     )
 
 
-def _two(name: str, parameters: Any) -> tuple[Any, int]:
+def _two(name: str, parameters: object) -> tuple[Any, int]:
     if isinstance(parameters, tuple) and len(parameters) == 2 and isinstance(parameters[1], int):
         return parameters[0], parameters[1]
     raise ElementTypeError(

@@ -128,7 +128,7 @@ def make_mma_atom(op: MmaOperation) -> MmaAtom:
     return MmaAtom(op)
 
 
-def _held(dtype: type[Numeric], source: Any) -> type[Numeric]:
+def _held(dtype: type[Numeric], source: object) -> type[Numeric]:
     """Registers of TFloat32 are those of Float32: what is copied into them keeps its bits."""
     is_float32 = not isinstance(source, Tensor) or source.element_type is not TFloat32
     return Float32 if dtype is TFloat32 and is_float32 else dtype

@@ -255,6 +255,6 @@ def _require_whole_atoms(tiled: TiledMma, mode: int, name: str) -> None:
         )
 
 
-def _known(count: Any) -> int:
+def _known(count: object) -> int:
     assert isinstance(count, int), "make_tiled_mma has refused a layout that is not known while tracing"
     return count

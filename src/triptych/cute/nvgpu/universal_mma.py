@@ -91,7 +91,7 @@ def _read(operand: Operand, first: int, second: int) -> Numeric:
     return operand.dtype.of(value, tracing().region)
 
 
-def _multiply_add(dtype: type[Numeric], a: Any, b: Any, c: Any) -> Any:
+def _multiply_add(dtype: type[Numeric], a: Numeric, b: Numeric, c: Numeric) -> Any:
     if dtype not in (Float32, Float64):
         return (a * b + c).to(dtype)
     trace = tracing()

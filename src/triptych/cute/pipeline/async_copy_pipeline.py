@@ -7,7 +7,9 @@ has copied is visible to the others after a barrier: so waiting for a stage is a
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from triptych.cute.arch.async_copies import cp_async_commit_group, cp_async_wait_group
@@ -16,7 +18,7 @@ from triptych.cute.arch.device import device_function, kernel_body
 from triptych.cute.current_trace import tracing
 from triptych.cute.pipeline.errors import PipelineError
 from triptych.cute.pipeline.states import PipelineState, RunTimeInt
-from triptych.metastage.scalars import Boolean
+from triptych.metastage.scalars import Boolean, Numeric
 from triptych.metastage.tracing import place
 from triptych.support.warps import WARP
 
@@ -75,9 +77,9 @@ class PipelineCpAsync:
         num_stages: int,
         producer_group: CooperativeGroup,
         consumer_group: CooperativeGroup,
-        barrier_storage: Any = None,
-        producer_mask: Any = None,
-        consumer_mask: Any = None,
+        barrier_storage: object = None,
+        producer_mask: object = None,
+        consumer_mask: object = None,
         defer_sync: bool = False,
     ) -> PipelineCpAsync:
         """A pipeline with an empty buffer, made by all threads of the block.
@@ -96,7 +98,7 @@ class PipelineCpAsync:
             )
         return PipelineCpAsync(num_stages, _TwoGroups(num_stages, producer_group.threads, consumer_group.threads))
 
-    def producer_acquire(self, state: PipelineState, try_acquire_token: Any = None) -> None:
+    def producer_acquire(self, state: PipelineState, try_acquire_token: object = None) -> None:
         """Wait until nobody reads the stage any more."""
         self._synchronisation.acquire(state)
 
@@ -108,7 +110,7 @@ class PipelineCpAsync:
         """Wait until all stages are empty and all copies have ended, before shared memory gets another use."""
         self._synchronisation.tail()
 
-    def consumer_wait(self, state: PipelineState, try_wait_token: Any = None) -> None:
+    def consumer_wait(self, state: PipelineState, try_wait_token: object = None) -> None:
         """Wait until the stage is full, for the copies of all producers."""
         self._synchronisation.wait(state)
 
@@ -207,17 +209,17 @@ class _TwoGroups:
 
     def tail(self) -> None:
         for stage in range(self._stages):
-            _when(self._acquired.get() > stage, lambda stage=stage: self._wait(self._empty(stage)))
+            _when(self._acquired.get() > stage, partial(self._wait, self._empty(stage)))
 
-    def _wait(self, number: Any) -> None:
+    def _wait(self, number: Numeric | int) -> None:
         barrier(barrier_id=number, number_of_threads=self._threads)
 
-    def _full(self, stage: Any) -> Any:
+    def _full(self, stage: Numeric | int) -> Any:
         return stage + self._first
 
-    def _empty(self, stage: Any) -> Any:
+    def _empty(self, stage: Numeric | int) -> Any:
         return stage + (self._first + self._stages)
 
 
-def _when(condition: Any, then: Any, otherwise: Any = lambda: None) -> None:
+def _when(condition: object, then: Callable[[], object], otherwise: Callable[[], object] = lambda: None) -> None:
     tracing().hooks.if_(condition, then, otherwise)

@@ -13,7 +13,7 @@ from typing import Any
 from triptych.cute.tensor_ssa.selection import where
 from triptych.cute.tensors.factories import make_rmem_tensor
 from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Int32
+from triptych.metastage.scalars import Boolean, Int32
 from triptych.metastage.tracing import place
 
 
@@ -23,14 +23,14 @@ class RunTimeInt:
     __slots__ = ("_memory",)
     __runtime_mutable__ = True
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self._memory = make_rmem_tensor(1, Int32)
         self.set(value)
 
     def get(self) -> Any:
         return self._memory[0]
 
-    def set(self, value: Any) -> None:
+    def set(self, value: object) -> None:
         self._memory[0] = value
 
 
@@ -51,7 +51,7 @@ class PipelineState:
     __slots__ = ("_count", "_index", "_phase", "stages")
     __runtime_mutable__ = True
 
-    def __init__(self, stages: Any, count: Any, index: Any, phase: Any) -> None:
+    def __init__(self, stages: object, count: object, index: object, phase: object) -> None:
         if not isinstance(stages, int) or stages < 1:
             raise OperandTypeError(
                 "the number of stages is part of the program",
@@ -98,7 +98,7 @@ class PipelineState:
         index = self.index
         self._move(-1, where(index == 0, self.stages - 1, index - 1), index == 0)
 
-    def _move(self, step: int, index: Any, wraps: Any) -> None:
+    def _move(self, step: int, index: Int32, wraps: Boolean) -> None:
         self._count.set(self.count + step)
         self._index.set(index)
         self._phase.set(self.phase ^ wraps.to(Int32))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from triptych.cute.eager import eager
 from triptych.cute.runtime.described import DescribedTensor
@@ -136,7 +135,7 @@ class RuntimeTensor(DescribedTensor, TensorView):
 
 @eager
 def from_dlpack(
-    tensor: Any, assumed_align: int | None = None, use_32bit_stride: bool = False, **_: bool
+    tensor: object, assumed_align: int | None = None, use_32bit_stride: bool = False, **_: bool
 ) -> RuntimeTensor:
     """A tensor whose layout is part of the program: calls with another layout compile anew, or are errors.
 

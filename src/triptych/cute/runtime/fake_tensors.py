@@ -6,7 +6,7 @@ An unknown made with `sym_int` is one number wherever it stands: the compiled fu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from triptych.cute.eager import eager
 from triptych.cute.memory.address_spaces import AddressSpace
@@ -59,7 +59,7 @@ class FakeTensor(DescribedTensor):
     __repr__ = __str__
 
     @eager
-    def _no_elements(self, *_: Any, **__: Any) -> NoReturn:
+    def _no_elements(self, *_: object, **__: object) -> NoReturn:
         """Refused: there is no memory behind it."""
         raise FakeTensorError(
             "a fake tensor has no elements",

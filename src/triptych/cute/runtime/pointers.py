@@ -36,7 +36,7 @@ class PointerKind:
     def leaf(self, path: str, seen: set[str]) -> Leaf:
         return Leaf(path, "Int64")
 
-    def passed(self, value: Any) -> int:
+    def passed(self, value: object) -> int:
         """The address of a pointer of the same elements, of a C pointer, or an int."""
         other = value.__argument_kind__ if isinstance(value, RuntimePointer) else self
         address = value.address if isinstance(value, RuntimePointer) else _address(value)
@@ -90,6 +90,7 @@ class RuntimePointer(PublicArgument):
     __repr__ = __str__
 
 
+# Any: a number of the program in traced code; elsewhere an int or a `ctypes` pointer.
 @eager
 def make_ptr(
     dtype: type[Numeric],
@@ -121,7 +122,7 @@ def nullptr(
     return make_ptr(dtype, 0, mem_space, assumed_align)
 
 
-def _address(value: Any) -> int:
+def _address(value: object) -> int:
     if isinstance(value, ctypes.c_void_p):
         return value.value or 0
     if isinstance(value, int):

@@ -75,7 +75,7 @@ class TensorKind:
         seen.update(unknown.name for unknown in new)
         return Leaf(path, self.element, Memory(self.space.value, self.alignment, shape, stride, new))
 
-    def passed(self, value: Any) -> Any:
+    def passed(self, value: object) -> Any:
         return value
 
     def build(self, path: str, values: Received, trace: Trace) -> Tensor:
@@ -106,7 +106,7 @@ def tensor_kind(element: str, layout: Layout, alignment: int, space: AddressSpac
     return known
 
 
-def kind_of_tensor(value: Any, path: str, caller: Span | None) -> TensorKind:
+def kind_of_tensor(value: object, path: str, caller: Span | None) -> TensorKind:
     """The kind of a tensor that is passed as it is: all dynamic but the leading step, aligned as its elements are."""
     try:
         if is_array(value):

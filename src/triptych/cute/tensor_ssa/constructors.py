@@ -21,14 +21,14 @@ class Shaped(Protocol):
     def element_type(self) -> type[Numeric]: ...
 
 
-def full(shape: Shape, fill_value: Any, dtype: type[Any]) -> TensorSSA:
+def full(shape: Shape, fill_value: object, dtype: type[Any]) -> TensorSSA:
     """A tensor that has one number everywhere."""
     trace, element = tracing(), numeric_class(dtype)
     number = lift(element(fill_value), element.info, trace)
     return TensorSSA(splat(trace, number, element_count(require_static(shape)), element.info.mlir), shape, element)
 
 
-def full_like(a: Shaped, fill_value: Any, dtype: type[Any] | None = None) -> TensorSSA:
+def full_like(a: Shaped, fill_value: object, dtype: type[Any] | None = None) -> TensorSSA:
     """A tensor of the same shape, and of the same type unless another is named."""
     return full(a.shape, fill_value, dtype or a.element_type)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
+from triptych.ir.handles import Value
 from triptych.metastage.promotion import TypeInfo
 from triptych.metastage.tracing import Trace
 
@@ -11,8 +12,8 @@ Extreme = Literal["min", "max"]
 
 
 def extreme(
-    emitter: Trace, which: Extreme, info: TypeInfo, left: Any, right: Any, *, propagate_nan: bool = False
-) -> Any:
+    emitter: Trace, which: Extreme, info: TypeInfo, left: Value, right: Value, *, propagate_nan: bool = False
+) -> Value:
     """The smaller or larger one. Of a NaN and a number it is the number, unless NaNs propagate."""
     return emitter.value(_operation(which, info, propagate_nan), (left, right), info.mlir)
 

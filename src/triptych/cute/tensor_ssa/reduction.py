@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from triptych.cute.dynamic.static_shapes import positions_of
 from triptych.cute.tensor_ssa.minmax import extreme
 from triptych.cute.tensor_ssa.vectors import pick
+from triptych.ir.handles import Value
 from triptych.layout import Shape, dice, make_layout, slice_
 from triptych.metastage import arithmetic
 from triptych.metastage.promotion import TypeInfo
@@ -32,7 +33,7 @@ class ReductionOp(Enum):
     MAX = "max"
     MIN = "min"
 
-    def combine(self, emitter: Trace, info: TypeInfo, left: Any, right: Any) -> Any:
+    def combine(self, emitter: Trace, info: TypeInfo, left: Value, right: Value) -> Value:
         """Two partial results as one."""
         match self:
             case ReductionOp.ADD | ReductionOp.MUL:
@@ -66,7 +67,9 @@ def plan_reduction(shape: Shape, profile: Profile) -> ReductionPlan:
     return ReductionPlan(_kept(shape, profile), positions, len(steps), len(starts))
 
 
-def fold(trace: Trace, vector: Any, plan: ReductionPlan, element: str, combine: Callable[[int, Any, Any], Any]) -> Any:
+def fold(
+    trace: Trace, vector: Value, plan: ReductionPlan, element: str, combine: Callable[[int, Value, Value], Value]
+) -> Value:
     """What is kept, each element the fold of those that were reduced; `combine` takes the number of elements first."""
     total, kept, count = len(plan.positions), plan.kept_count, plan.reduced_count
     vector = pick(trace, vector, total, plan.positions, element)

@@ -14,7 +14,7 @@ from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric
 _BOOLEAN = TYPES["Boolean"]
 
 
-def where(cond: Any, x: Any, y: Any) -> Any:
+def where(cond: object, x: object, y: object) -> Any:
     """`x` where the condition is true and `y` elsewhere; all three meet in one shape, `x` and `y` in one type."""
     each, info = Elementwise(cond, x, y), common_type(x, y)
     values = each.lower(cond, _BOOLEAN), each.lower(x, info), each.lower(y, info)
@@ -33,7 +33,7 @@ def all_(x: TensorSSA) -> Boolean:
     return Boolean.of(all_of(trace, x.to(Boolean).ir_value()), trace.region)
 
 
-def common_type(x: Any, y: Any) -> TypeInfo:
+def common_type(x: object, y: object) -> TypeInfo:
     """The type in which two values are one value: that of their sum, except that Booleans stay Booleans."""
     left, right = typed(x), typed(y)
     if not isinstance(left, Numeric) and not isinstance(right, Numeric):

@@ -22,6 +22,7 @@ from triptych.cute.tensor_ssa.reduction import Profile, ReductionOp, fold, plan_
 from triptych.cute.tensor_ssa.vector_trace import lanes
 from triptych.cute.tensor_ssa.vectors import extract, extract_dynamic, join, pick, splat, vector_type
 from triptych.cute.tensors.coordinates import check_inside
+from triptych.ir.handles import Value
 from triptych.layout import Shape, crd2idx, make_layout, slice_and_offset, text
 from triptych.layout.coordinates import has_underscore
 from triptych.metastage import arithmetic, conversion
@@ -53,7 +54,7 @@ class TensorSSA(ForeignOperand, Operators):
     _called = "a tensor value"
     _looked_for = TENSOR_VALUES
 
-    def __init__(self, value: Any, shape: Shape, dtype: type[Numeric]) -> None:
+    def __init__(self, value: object, shape: Shape, dtype: type[Numeric]) -> None:
         self._value = value
         self._region: Region = tracing().region
         self.shape = require_static(shape)
@@ -129,7 +130,7 @@ class TensorSSA(ForeignOperand, Operators):
         )
 
     # choosing elements ------------------------------------------------------------------------------------------
-    def __getitem__(self, coord: Any) -> Any:
+    def __getitem__(self, coord: object) -> Any:
         """An element by its coordinate or number, or the part that a coordinate with None keeps."""
         where = ints(coord)
         check_inside(where, self.shape, self)
@@ -148,7 +149,7 @@ class TensorSSA(ForeignOperand, Operators):
             check(trace, inside.ir_value(), OutOfBoundsError.__name__, title, expected=expected)
         return self.dtype.of(extract_dynamic(trace, self.ir_value(), index.ir_value(), element), trace.region)
 
-    def _known(self, offset: Any) -> int:
+    def _known(self, offset: object) -> int:
         if isinstance(offset, int):
             return offset
         raise StaticTensorError(
@@ -213,7 +214,7 @@ class TensorSSA(ForeignOperand, Operators):
         return TensorSSA(value, (count,), target)
 
     # folding ----------------------------------------------------------------------------------------------------
-    def reduce(self, op: ReductionOp | str, init_val: Any, reduction_profile: Profile = 0) -> Any:
+    def reduce(self, op: ReductionOp | str, init_val: object, reduction_profile: Profile = 0) -> Any:
         """Fold the modes at which the profile has a number, starting from `init_val`; None keeps a mode.
 
         The result is a tensor of what is kept, or one number. `init_val` takes the element type; Booleans count as
@@ -238,13 +239,13 @@ class TensorSSA(ForeignOperand, Operators):
         value = op.combine(lanes(trace, folded.size), info, start, folded.ir_value())
         return TensorSSA(value, plan.kept, folded.dtype)
 
-    def apply_op(self, op: Callable[[Any, Any], Any], other: Any, flip: bool = False) -> Any:
+    def apply_op(self, op: Callable[[Any, Any], Any], other: object, flip: bool = False) -> Any:
         """`op(self, other)`, or `op(other, self)` when flipped."""
         return op(other, self) if flip else op(self, other)
 
     # operators --------------------------------------------------------------------------------------------------
     @staticmethod
-    def _operate(op: str, left: Any, right: Any) -> Any:
+    def _operate(op: str, left: object, right: object) -> Any:
         return power(left, right) if op == "**" else _binary(op, left, right)
 
     __hash__ = None  # type: ignore[assignment]  # `==` makes a tensor, so a tensor is no key
@@ -299,12 +300,13 @@ class TensorSSA(ForeignOperand, Operators):
 class Elementwise:
     """Numbers and tensors that meet in one operation: emits for numbers as they are, for tensors element by element."""
 
-    def __init__(self, *operands: Any) -> None:
+    def __init__(self, *operands: object) -> None:
         shapes = [operand.shape for operand in operands if isinstance(operand, TensorSSA)]
         self.trace = tracing()
         self.shape: Shape | None = broadcast_shape(*shapes) if shapes else None
         self.emitter = lanes(self.trace, element_count(self.shape)) if self.shape is not None else self.trace
 
+    # Any: a tensor only where there is a shape.
     def lower(self, operand: Any, info: TypeInfo) -> Any:
         """An operand as an MLIR value of the type, a number repeated for every element."""
         if self.shape is None:
@@ -313,7 +315,7 @@ class Elementwise:
             return operand.to(NUMERIC_CLASSES[info.name]).broadcast_to(self.shape).ir_value()
         return splat(self.trace, lift(operand, info, self.trace), element_count(self.shape), info.mlir)
 
-    def wrap(self, value: Any, info: TypeInfo) -> Any:
+    def wrap(self, value: Value, info: TypeInfo) -> Any:
         """The result as a number or a tensor."""
         dtype = NUMERIC_CLASSES[info.name]
         return dtype.of(value, self.trace.region) if self.shape is None else TensorSSA(value, self.shape, dtype)
@@ -332,12 +334,13 @@ class Elementwise:
         return self.wrap(self.emitter.value(name, values, result.mlir, attributes), result)
 
 
-def typed(operand: Any) -> Any:
+def typed(operand: object) -> Any:
     """What the table of promotion looks at: a number of the element type in place of a tensor."""
     return operand.dtype.constant(0) if isinstance(operand, TensorSSA) else operand
 
 
-def power(base: Any, exponent: Any) -> Any:
+# Any: with an exponent that is an int, it is a tensor.
+def power(base: Any, exponent: object) -> Any:
     """`base ** exponent`: a product for small constant exponents, otherwise the power of floats."""
     if not _is_operand(base) or not _is_operand(exponent):
         return NotImplemented
@@ -355,7 +358,7 @@ def power(base: Any, exponent: Any) -> Any:
     return Elementwise(base, exponent).emit("math.powf", (base, exponent), info)
 
 
-def repeated_product(base: Any, exponent: int) -> Any:
+def repeated_product(base: Operators, exponent: int) -> Any:
     """`base ** exponent` by squaring."""
     product: Any = None
     while exponent:
@@ -367,7 +370,7 @@ def repeated_product(base: Any, exponent: int) -> Any:
     return base * 0 + 1 if product is None else product
 
 
-def _binary(op: str, left: Any, right: Any) -> Any:
+def _binary(op: str, left: object, right: object) -> Any:
     if not _is_operand(left) or not _is_operand(right):
         return NotImplemented
     info, each = operator_type(op, typed(left), typed(right)), Elementwise(left, right)
@@ -382,7 +385,7 @@ def _binary(op: str, left: Any, right: Any) -> Any:
     return each.wrap(arithmetic.binary(each.emitter, op, info, *values, divisor), info)
 
 
-def _shift(each: Elementwise, op: str, info: TypeInfo, left: Any, right: Any) -> Any:
+def _shift(each: Elementwise, op: str, info: TypeInfo, left: object, right: object) -> Any:
     shifted = each.lower(left, info)
     if not isinstance(right, int):
         counted = typed(right).info

@@ -24,7 +24,7 @@ class ArrayHabits(ForeignOperand, Operators):
     _looked_for = TENSORS
 
     @staticmethod
-    def _operate(op: str, left: Any, right: Any) -> Any:
+    def _operate(op: str, left: object, right: object) -> Any:
         if op in ("==", "!=") and not (_computes(left) and _computes(right)):
             return NotImplemented  # as between any two objects: with None, with a text
         raise OperandTypeError(
@@ -46,7 +46,7 @@ class ArrayHabits(ForeignOperand, Operators):
     def __invert__(self) -> Any:
         return self._operate("^", self, -1)
 
-    def __matmul__(self, other: Any) -> Any:
+    def __matmul__(self, other: object) -> Any:
         return self._operate("@", self, other)
 
     def __len__(self) -> int:
@@ -68,15 +68,15 @@ class ArrayHabits(ForeignOperand, Operators):
         )
 
 
-def _computes(value: Any) -> bool:
+def _computes(value: object) -> bool:
     return isinstance(value, ForeignOperand | int | float)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return "a tensor" if isinstance(value, ArrayHabits) else type(value).__name__
 
 
-def _instead(op: str, left: Any, right: Any) -> str:
+def _instead(op: str, left: object, right: object) -> str:
     if op == "@":
         return "`cute.gemm(atom, d, a, b, c)`, or a loop over the elements"
     if op in ("<", "<=", ">", ">=", "==", "!="):

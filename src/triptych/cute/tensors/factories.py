@@ -122,7 +122,7 @@ def _fragment_layout(layout: AnyLayout) -> Layout:
     return Layout(source.shape, (first.stride, *scaled))
 
 
-def _ascending(stride: Any) -> Any:
+def _ascending(stride: object) -> Any:
     """Strides that only say left to right, and which modes repeat."""
     return transform_leaf(lambda step: 0 if isinstance(step, int) and step == 0 else 1, stride)
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import enum
-from typing import Any
+from typing import Any, Protocol
 
 from triptych.cute.errors import TensorShapeError
 from triptych.layout import leading_dim
 from triptych.metastage.tracing import place
+
+
+class HasLayout(Protocol):
+    """A tensor of the program, or what stands for one outside it."""
+
+    @property
+    def layout(self) -> Any: ...
 
 
 class LayoutEnum(enum.Enum):
@@ -17,7 +24,7 @@ class LayoutEnum(enum.Enum):
     COL_MAJOR = "col_major"
 
     @staticmethod
-    def from_tensor(tensor: Any) -> LayoutEnum:
+    def from_tensor(tensor: HasLayout) -> LayoutEnum:
         """The order of a tensor whose strides say it; a step of 1 in the second mode is ROW_MAJOR."""
         shape, stride = tensor.layout.shape, tensor.layout.stride
         leading = leading_dim(shape, stride)

@@ -13,12 +13,12 @@ from triptych.layout import Layout, Tile
 from triptych.metastage.scalars import Boolean, Numeric
 
 
-def layout_of(value: Any) -> Any:
+def layout_of(value: object) -> Any:
     """The layout of a tensor; everything else stays."""
     return value.layout if isinstance(value, Tensor) else value
 
 
-def _answer(function: Callable[..., Any], *args: Any) -> Any:
+def _answer(function: Callable[..., Any], *args: object) -> Any:
     """A question about layouts as one about tensors too."""
     return numbers(function(*(layout_of(ints(arg)) for arg in args)))
 
@@ -59,13 +59,13 @@ def increment_coord(coord: Coord, target: IntTuple | View) -> Numbers:
     return _answer(algebra.increment_coord, coord, target)
 
 
-def is_congruent(a: Any, b: Any) -> bool:
+def is_congruent(a: object, b: object) -> bool:
     """Whether two values nest in the same way."""
     answer: bool = _answer(algebra.is_congruent, a, b)
     return answer
 
 
-def is_weakly_congruent(a: Any, b: Any) -> bool:
+def is_weakly_congruent(a: object, b: object) -> bool:
     """Whether b nests like a or finer."""
     answer: bool = _answer(algebra.is_weakly_congruent, a, b)
     return answer
@@ -88,12 +88,12 @@ def product_each(value: IntTuple) -> tuple[Number, ...]:
     return answer
 
 
-def product_like(value: IntTuple, profile: Any) -> Numbers:
+def product_like(value: IntTuple, profile: object) -> Numbers:
     """The products of a tuple at the leaves of a coarser one."""
     return _answer(algebra.product_like, value, profile)
 
 
-def rank(value: Any, mode: Mode = None) -> int:
+def rank(value: object, mode: Mode = None) -> int:
     """The number of modes; 1 for an integer."""
     answer: int = _answer(algebra.rank, value, mode)
     return answer
@@ -104,7 +104,7 @@ def round_up(a: IntTuple, b: IntTuple) -> Numbers:
     return _answer(algebra.round_up, a, b)
 
 
-def shape(value: Any, mode: Mode = None) -> Numbers:
+def shape(value: object, mode: Mode = None) -> Numbers:
     """The shape of a value, or of one of its modes."""
     return _answer(algebra.shape, value, mode)
 
@@ -114,7 +114,7 @@ def shape_div(a: IntTuple, b: IntTuple) -> Numbers:
     return _answer(algebra.shape_div, a, b)
 
 
-def size(value: Any, mode: Mode = None) -> Number:
+def size(value: object, mode: Mode = None) -> Number:
     """The number of coordinates."""
     return _answer(algebra.size, value, mode)
 
@@ -145,5 +145,5 @@ def elem_less(lhs: IntTuple | View, rhs: IntTuple | View) -> bool | Boolean:
     return outcome
 
 
-def _shape_of(value: Any) -> Any:
+def _shape_of(value: object) -> Any:
     return value.layout.shape if isinstance(value, Tensor) else value.shape if isinstance(value, Layout) else value

@@ -13,7 +13,7 @@ from triptych.metastage import printing
 from triptych.metastage.printing import BRACES, register_printed
 
 
-def printf(template: Any, *args: Any) -> None:
+def printf(template: object, *args: object) -> None:
     """Print a line at run time, as `triptych.printf` does; a tensor is printed whole, on lines of its own."""
     if not isinstance(template, str):
         template, args = " ".join(["{}"] * (1 + len(args))), (template, *args)

@@ -11,7 +11,7 @@ from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensors.factories import make_rmem_tensor
 from triptych.cute.tensors.tensor import Tensor
 from triptych.hooks import ignore_values, no_values
-from triptych.layout import group_modes, idx2crd, rank, size
+from triptych.layout import IntTuple, group_modes, idx2crd, rank, size
 from triptych.metastage.binding_time import Range
 from triptych.metastage.printing import printf
 from triptych.metastage.scalars import Float32, Float64, Numeric
@@ -40,7 +40,7 @@ def print_tensor(tensor: Tensor | TensorSSA, *, verbose: bool = False) -> None:
         _repeat(size(stacked.layout[2]), lambda index: _numbered_matrix(stacked, index))
 
 
-def _located(tensor: Tensor, index: Any) -> None:
+def _located(tensor: Tensor, index: object) -> None:
     printf(" ")
     _element(numbers(idx2crd(ints(index), tensor.layout.shape)))
     printf(" =")
@@ -48,7 +48,7 @@ def _located(tensor: Tensor, index: Any) -> None:
     printf("\n")
 
 
-def _numbered_matrix(stacked: Tensor, index: Any) -> None:
+def _numbered_matrix(stacked: Tensor, index: object) -> None:
     printf(_literal(f"({'_,_,'}") + "%d):\n", index)
     _matrix(stacked[None, None, index])
 
@@ -58,13 +58,13 @@ def _matrix(matrix: Tensor) -> None:
     _repeat(size(matrix.layout[0]), lambda row: _row(lambda column: matrix[row, column], columns))
 
 
-def _row(element: Callable[[Any], Any], count: Any) -> None:
+def _row(element: Callable[[Any], Any], count: IntTuple) -> None:
     printf("  (")
     _repeat(count, lambda column: _element(element(column)))
     printf(" )\n")
 
 
-def _element(value: Any) -> None:
+def _element(value: object) -> None:
     if isinstance(value, tuple):
         printf(" (")
         for part in value:
@@ -76,7 +76,7 @@ def _element(value: Any) -> None:
         printf(" %d", value)
 
 
-def _repeat(count: Any, body: Callable[[Any], None]) -> None:
+def _repeat(count: IntTuple, body: Callable[[Any], None]) -> None:
     tracing().hooks.for_(Range(numbers(count)), body, (), (), no_values, ignore_values)
 
 

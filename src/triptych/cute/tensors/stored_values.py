@@ -11,7 +11,7 @@ from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensor_ssa.vectors import splat
 from triptych.layout import ComposedLayout, Layout, product, text
-from triptych.layout.tuples import leaves
+from triptych.layout.tuples import IntTuple, leaves
 from triptych.metastage.tracing import place
 from triptych.support.articles import with_article
 
@@ -26,13 +26,13 @@ class Stored(Protocol):
     def layout(self) -> Layout | ComposedLayout: ...
 
 
-def splat_value(value: Any, count: int, tensor: Stored) -> Any:
+def splat_value(value: object, count: int, tensor: Stored) -> Any:
     """A number as a vector of the element type that has it everywhere."""
     dtype = tensor.pointer.dtype
     return splat(tracing(), element_value(value, dtype, tensor), count, dtype.info.mlir)
 
 
-def vector_value(data: Any, tensor: Stored) -> Any:
+def vector_value(data: object, tensor: Stored) -> Any:
     """A tensor value as a vector of the element type."""
     dtype = tensor.pointer.dtype
     if not isinstance(data, TensorSSA):
@@ -55,7 +55,7 @@ def vector_value(data: Any, tensor: Stored) -> Any:
     return data.to(dtype).ir_value() if data.dtype is not dtype else data.ir_value()
 
 
-def _same_elements(value: Any, tensor: Any) -> bool:
+def _same_elements(value: IntTuple, tensor: IntTuple) -> bool:
     """Whether two shapes name the same elements in the same order: one is flat, or brackets and ones differ."""
     left, right = ([extent for extent in leaves(shape) if extent != 1] for shape in (value, tensor))
     return left == right or (min(len(left), len(right)) < 2 and product(value) == product(tensor))

@@ -21,6 +21,7 @@ from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensors.array_idioms import ArrayHabits
 from triptych.cute.tensors.coordinates import check_inside
 from triptych.cute.tensors.stored_values import splat_value, vector_value
+from triptych.ir.handles import Value
 from triptych.layout import (
     AnyLayout,
     ComposedLayout,
@@ -36,7 +37,7 @@ from triptych.layout import (
     tuple_add,
 )
 from triptych.layout.coordinates import has_underscore
-from triptych.layout.tuples import Modes
+from triptych.layout.tuples import Coord, Modes
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 
@@ -104,7 +105,7 @@ class Tensor(ArrayHabits):
     __repr__ = __str__
 
     # elements ---------------------------------------------------------------------------------------------------
-    def __getitem__(self, coord: Any) -> Any:
+    def __getitem__(self, coord: object) -> Any:
         """An element, or with None in the coordinate the part that the rest of it selects."""
         where = ints(coord)
         check_inside(where, self.layout.shape, self)
@@ -115,7 +116,7 @@ class Tensor(ArrayHabits):
         trace = tracing()
         return self.iterator.dtype.of(read(self.iterator, self.offset(where), self), trace.region)
 
-    def __setitem__(self, coord: Any, value: Any) -> None:
+    def __setitem__(self, coord: object, value: object) -> None:
         where = ints(coord)
         check_inside(where, self.layout.shape, self)
         if has_underscore(where):
@@ -129,7 +130,7 @@ class Tensor(ArrayHabits):
         """The elements, first coordinate fastest, while tracing; without it Python would count up without an end."""
         return map(self.__getitem__, range(static_size(self.layout, self)))
 
-    def offset(self, coord: Any) -> Int:
+    def offset(self, coord: Coord) -> Int:
         """How many elements after the iterator a coordinate lies."""
         layout = self.layout
         if isinstance(layout, ComposedLayout) and isinstance(layout.inner, Swizzle):
@@ -140,7 +141,7 @@ class Tensor(ArrayHabits):
         assert not isinstance(index, tuple), "make_tensor has refused a layout into coordinates over a pointer"
         return index
 
-    def part(self, coord: Any) -> Tensor:
+    def part(self, coord: Coord) -> Tensor:
         """The sub-tensor of the modes where the coordinate is None."""
         layout, offset = slice_and_offset(coord, self.layout)
         return self.moved(offset, layout)
@@ -163,11 +164,11 @@ class Tensor(ArrayHabits):
         """Write a value of the same shape."""
         self._write(vector_value(data, self))
 
-    def fill(self, value: Any) -> None:
+    def fill(self, value: object) -> None:
         """Write one number everywhere."""
         self._write(splat_value(value, len(self._offsets()), self))
 
-    def _write(self, vector: Any) -> None:
+    def _write(self, vector: Value) -> None:
         write_vector(self.pointer, self._offsets(), vector, self)
 
     def _offsets(self) -> Sequence[Int]:

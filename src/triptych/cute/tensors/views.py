@@ -8,7 +8,7 @@ about them is in `layout_questions`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast, overload
+from typing import Any, TypeVar, cast, overload
 
 from triptych import layout as algebra
 from triptych.cute.dynamic.integers import ints, numbers
@@ -18,13 +18,15 @@ from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import AnyLayout, ComposedLayout, Layout, Tile
 from triptych.layout.composed import Inner
 
+T = TypeVar("T")
 
-def _view(function: Callable[..., Any], target: V, *args: Any) -> V:
+
+def _view(function: Callable[..., Any], target: T, *args: object) -> T:
     """A change of layout as one of tensors too: the iterator stays."""
     rest = map(ints, args)
     if isinstance(target, Tensor):
-        return cast(V, Tensor(target.iterator, function(target.layout, *rest)))
-    return cast(V, function(ints(target), *rest))
+        return cast(T, Tensor(target.iterator, function(target.layout, *rest)))
+    return cast(T, function(ints(target), *rest))
 
 
 # layouts of numbers -----------------------------------------------------------------------------------------------
@@ -50,10 +52,10 @@ def make_composed_layout(inner: Inner, offset: IntTuple, outer: Layout) -> Compo
 
 # views ------------------------------------------------------------------------------------------------------------
 @overload
-def append(value: V, elem: Any, up_to_rank: int | None = None) -> V: ...
+def append(value: V, elem: object, up_to_rank: int | None = None) -> V: ...
 @overload
-def append(value: IntTuple, elem: Any, up_to_rank: int | None = None) -> Numbers: ...
-def append(value: Any, elem: Any, up_to_rank: int | None = None) -> Any:
+def append(value: IntTuple, elem: object, up_to_rank: int | None = None) -> Numbers: ...
+def append(value: object, elem: object, up_to_rank: int | None = None) -> Any:
     """The value with a mode after its own, once or until it has a rank."""
     return _view(algebra.append, value, elem, up_to_rank)
 
@@ -62,7 +64,7 @@ def append(value: Any, elem: Any, up_to_rank: int | None = None) -> Any:
 def append_ones(value: V, up_to_rank: int | None = None) -> V: ...
 @overload
 def append_ones(value: IntTuple, up_to_rank: int | None = None) -> Numbers: ...
-def append_ones(value: Any, up_to_rank: int | None = None) -> Any:
+def append_ones(value: object, up_to_rank: int | None = None) -> Any:
     """The value with trivial modes after its own."""
     return _view(algebra.append_ones, value, up_to_rank)
 
@@ -115,7 +117,7 @@ def flat_product(block: V, tiler: Tile) -> V:
 def flatten(value: V) -> V: ...
 @overload
 def flatten(value: IntTuple) -> Numbers: ...
-def flatten(value: Any) -> Any:
+def flatten(value: object) -> Any:
     """One mode per leaf; an integer stays an integer."""
     return _view(algebra.flatten, value)
 
@@ -124,7 +126,7 @@ def flatten(value: Any) -> Any:
 def get(value: V, mode: Mode = None) -> V: ...
 @overload
 def get(value: IntTuple, mode: Mode = None) -> Numbers: ...
-def get(value: Any, mode: Mode = None) -> Any:
+def get(value: object, mode: Mode = None) -> Any:
     """The part of a value at a path of modes; no path is the value itself."""
     return _view(algebra.get, value, mode)
 
@@ -133,7 +135,7 @@ def get(value: Any, mode: Mode = None) -> Any:
 def group_modes(value: V, begin: int, end: int = -1) -> V: ...
 @overload
 def group_modes(value: IntTuple, begin: int, end: int = -1) -> Numbers: ...
-def group_modes(value: Any, begin: int, end: int = -1) -> Any:
+def group_modes(value: object, begin: int, end: int = -1) -> Any:
     """The modes [begin, end) bracketed into one; -1 means to the end."""
     return _view(algebra.group_modes, value, begin, end)
 
@@ -149,10 +151,10 @@ def logical_product(block: V, tiler: Tile) -> V:
 
 
 @overload
-def prepend(value: V, elem: Any, up_to_rank: int | None = None) -> V: ...
+def prepend(value: V, elem: object, up_to_rank: int | None = None) -> V: ...
 @overload
-def prepend(value: IntTuple, elem: Any, up_to_rank: int | None = None) -> Numbers: ...
-def prepend(value: Any, elem: Any, up_to_rank: int | None = None) -> Any:
+def prepend(value: IntTuple, elem: object, up_to_rank: int | None = None) -> Numbers: ...
+def prepend(value: object, elem: object, up_to_rank: int | None = None) -> Any:
     """The value with a mode before its own, once or until it has a rank."""
     return _view(algebra.prepend, value, elem, up_to_rank)
 
@@ -166,7 +168,7 @@ def raked_product(block: V, tiler: Layout) -> V:
 def select(value: V, mode: Sequence[int]) -> V: ...
 @overload
 def select(value: IntTuple, mode: Sequence[int]) -> Numbers: ...
-def select(value: Any, mode: Sequence[int]) -> Any:
+def select(value: object, mode: Sequence[int]) -> Any:
     """The chosen top-level modes, in the order given."""
     return _view(algebra.select, value, mode)
 
@@ -197,7 +199,7 @@ def zipped_product(block: V, tiler: Tile) -> V:
 
 
 # parts ------------------------------------------------------------------------------------------------------------
-def repeat_like(x: Any, target: Any) -> Any:
+def repeat_like(x: object, target: object) -> Any:
     """The value at every leaf of a target, of which only the nesting counts: a number is one leaf."""
     return algebra.repeat_like(x, layout_of(target))
 
@@ -206,14 +208,14 @@ def repeat_like(x: Any, target: Any) -> Any:
 def slice_(src: V, coord: Coord) -> V: ...
 @overload
 def slice_(src: IntTuple, coord: Coord) -> Numbers: ...
-def slice_(src: Any, coord: Any) -> Any:
+def slice_(src: object, coord: object) -> Any:
     """The modes where the coordinate is None, of a tensor, a layout or a tuple."""
     if isinstance(src, Tensor):
         return src.part(ints(coord))
     return algebra.slice_(ints(src), ints(coord))
 
 
-def dice(src: Any, dicer: Any) -> Any:
+def dice(src: object, dicer: object) -> Any:
     """The modes where the coordinate is an integer."""
     return algebra.dice(ints(src), ints(dicer))
 
@@ -228,7 +230,7 @@ def slice_and_offset(coord: Coord, src: AnyLayout) -> tuple[AnyLayout, Numbers]:
 def domain_offset(coord: Coord, tensor: Tensor) -> Tensor: ...
 @overload
 def domain_offset(coord: Coord, tensor: AnyLayout) -> tuple[AnyLayout, Numbers]: ...
-def domain_offset(coord: Any, tensor: Tensor | AnyLayout) -> Any:
+def domain_offset(coord: object, tensor: Tensor | AnyLayout) -> Any:
     """The tensor whose coordinate 0 is the given one."""
     if not isinstance(tensor, Tensor):
         return algebra.domain_offset(ints(coord), tensor)
@@ -240,8 +242,9 @@ def domain_offset(coord: Any, tensor: Tensor | AnyLayout) -> Any:
 def local_tile(input: Tensor, tiler: Tile, coord: Coord, proj: Coord = None) -> Tensor: ...
 @overload
 def local_tile(input: AnyLayout, tiler: Tile, coord: Coord, proj: Coord = None) -> tuple[AnyLayout, Numbers]: ...
-def local_tile(input: Tensor | AnyLayout, tiler: Any, coord: Any, proj: Any = None) -> Any:
+def local_tile(input: Tensor | AnyLayout, tiler: Tile, coord: Coord, proj: Any = None) -> Any:
     """The tile of a tensor at a coordinate of the grid of tiles; None keeps a direction whole."""
+    # `proj` is Any: only where it has None is asked of it.
     layout, offset = algebra.local_tile(layout_of(input), ints(tiler), ints(coord), proj)
     return input.moved(offset, layout) if isinstance(input, Tensor) else (layout, offset)
 
@@ -250,7 +253,8 @@ def local_tile(input: Tensor | AnyLayout, tiler: Any, coord: Any, proj: Any = No
 def local_partition(target: Tensor, tiler: Layout, index: Int, proj: Coord = None) -> Tensor: ...
 @overload
 def local_partition(target: AnyLayout, tiler: Layout, index: Int, proj: Coord = None) -> tuple[AnyLayout, Numbers]: ...
-def local_partition(target: Tensor | AnyLayout, tiler: Layout, index: Any, proj: Any = None) -> Any:
+def local_partition(target: Tensor | AnyLayout, tiler: Layout, index: Int, proj: Any = None) -> Any:
     """What a thread gets of a tensor when threads lie on it as `tiler` says."""
+    # `proj` is Any: only where it has None is asked of it.
     layout, offset = algebra.local_partition(layout_of(target), tiler, ints(index), proj)
     return target.moved(offset, layout) if isinstance(target, Tensor) else (layout, offset)

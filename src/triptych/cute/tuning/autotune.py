@@ -20,7 +20,7 @@ def tune(
     kernel_arguments: JitArguments | None = None,
     warmup_iterations: int = 10,
     iterations: int = 100,
-    stream: Any = None,
+    stream: object = None,
 ) -> dict[str, Any]:
     """The fastest of all combinations of parameters.
 
@@ -76,7 +76,7 @@ class AutotunedFunction:
         choices = ", ".join(f"{name} of {list(values)}" for name, values in self._params.items())
         return f"<AutotunedFunction {self.__wrapped__.function.__qualname__}, {choices}>"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         function = self.__wrapped__
         bound = bind(function.function, args, kwargs, caller())
         unknown = [name for name in self._watched if name not in bound]

@@ -14,7 +14,7 @@ _LARGEST_CACHE = 64 << 20
 class JitArguments:
     """The arguments of one call, kept to be used again and again."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         self.args = args
         self.kwargs = kwargs
 
@@ -32,7 +32,7 @@ def benchmark(
     *,
     warmup_iterations: int = 10,
     iterations: int = 100,
-    stream: Any = None,
+    stream: object = None,
     kernel_arguments: JitArguments | None = None,
     workspace_generator: Callable[[], JitArguments] | None = None,
     workspace_count: int = 1,

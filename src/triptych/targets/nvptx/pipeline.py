@@ -58,7 +58,6 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
             LOOPS,
         ),
         PassSpec("vectorize-hinted-accesses", "Newer GPUs move 32 bytes at once.", joining(architecture)),
-        PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt),
         PassSpec("lower-cache-hints", "LLVM has no words for caches and ordered vectors.", lower_cache_hints),
         PassSpec(
             "order-atomics", "LLVM forgets the order and the scope of atomic updates.", ordering(architecture), UPDATES
@@ -67,13 +66,14 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
             "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
             "Thread numbers have known ranges, and unsigned divisions are cheaper.",
         ),
+        PassSpec(
+            "mark-uniform-branches", "Warps that stay together need no second way.", mark_uniform_branches, TOGETHER
+        ),
+        PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt),
         PassSpec("magic-division", "A division takes as long as ten multiplications.", magic_division, DIVISIONS),
         PassSpec("select-math", "What has an instruction needs no function of libdevice.", select_math, SELECTED),
         PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED),
         PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS),
-        PassSpec(
-            "mark-uniform-branches", "Warps that stay together need no second way.", mark_uniform_branches, TOGETHER
-        ),
         PassSpec("split-private-accesses", "A large vector takes LLVM long.", split_private_accesses, ARRAYS),
         PassSpec("gpu.module(arith-expand)", "Floor and ceiling division have no LLVM instruction."),
         PassSpec("gpu.module(convert-scf-to-cf)", "PTX has branches only."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from triptych.atoms.operations import MMA
@@ -29,7 +30,7 @@ def emit_tile_mma(instruction: str, product: Product) -> None:
     trace.operation(MMA, [array for array, _ in arrays], attributes=attributes)
 
 
-def _integers(values: Any) -> Any:
+def _integers(values: Iterable[int]) -> Any:
     return tracing().builder.attribute(f"array<i64: {', '.join(map(str, values))}>")
 
 

@@ -10,7 +10,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, Module, Operation, Type, Value
 from triptych.ir.types import byte_size, element_type, is_index, is_integer, is_vector, lanes
 from triptych.simt.loop_hints import CARRIED
-from triptych.simt.operations import body, has_body, inner, operations, producer
+from triptych.simt.operations import body, element_size, has_body, inner, known_block, operations, producer
 from triptych.simt.spin_loops import waits
 from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.targets.cpu.kernel_functions import POLL_REQUEST
@@ -27,7 +27,7 @@ from triptych.targets.cpu.simt.barrier_regions import (
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.environment import Arrays
 from triptych.targets.cpu.simt.fma_grouping import Taken, group_fmas
-from triptych.targets.cpu.simt.launch_frame import LaunchFrame, known_block
+from triptych.targets.cpu.simt.launch_frame import LaunchFrame
 from triptych.targets.cpu.simt.live_across import LiveAcross
 from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer

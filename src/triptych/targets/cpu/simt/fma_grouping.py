@@ -15,15 +15,14 @@ from dataclasses import dataclass
 
 from triptych.atoms.operations import MMA
 from triptych.ir.handles import Operation, Value
-from triptych.ir.types import byte_size, element_type
-from triptych.simt.operations import all_operands, defining_op, producer
+from triptych.simt.addresses import INDEXING, base
+from triptych.simt.operations import all_operands, defining_op, element_size, producer
 from triptych.simt.stack_slots import private_place
 
 SUM = "math.fma"
 TOGETHER = 16
 """Sums of a group: half of the registers of AVX-512, which leaves room for what is multiplied."""
 _MANY = 2 * TOGETHER
-_INDEXING = "llvm.getelementptr"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +202,7 @@ def _goes_elsewhere(address: Value) -> bool:
     """Whether an address is used otherwise than to access memory right there."""
     for use in address.uses:
         user = use.owner.operation
-        if user.name == _INDEXING:
+        if user.name == INDEXING:
             if _goes_elsewhere(user.results[0]):
                 return True
         elif user.name not in ("llvm.load", MMA) and not (user.name == "llvm.store" and use.operand_number == 1):
@@ -213,11 +212,4 @@ def _goes_elsewhere(address: Value) -> bool:
 
 def _touched(operation: Operation) -> set[Value]:
     """The arrays, among other values, that an operation uses otherwise than to make an address."""
-    return set() if operation.name == _INDEXING else {_base(operand) for operand in all_operands(operation)}
-
-
-def _base(address: Value) -> Value:
-    """Where the array begins that an address lies in, also if only a run tells how far."""
-    while (made := defining_op(address)) is not None and made.name == _INDEXING:
-        address = made.operands[0]
-    return address
+    return set() if operation.name == INDEXING else {base(operand) for operand in all_operands(operation)}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from triptych.ir.handles import Module, Operation, Value
-from triptych.simt.operations import body, contains
+from triptych.simt.operations import body, contains, known_block
 from triptych.targets.cpu.kernel_functions import MEMORY_ATTRIBUTE
 from triptych.targets.cpu.simt.block_memory import BlockMemory
 from triptych.targets.cpu.simt.code import Code
@@ -14,14 +14,6 @@ from triptych.targets.cpu.simt.values import plain_pointer
 from triptych.targets.cpu.simt.warp import Position
 
 MOST_THREADS = 1024
-
-
-def known_block(kernel: Operation) -> tuple[int, int, int] | None:
-    """The block's dimensions when the launch gives them as constants."""
-    if "known_block_size" not in kernel.attributes:
-        return None
-    x, y, z = kernel.attributes["known_block_size"]
-    return x, y, z
 
 
 class LaunchFrame:

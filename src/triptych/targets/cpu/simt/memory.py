@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, count_and_element, element_type, is_pointer
 from triptych.simt.lanes import Lanes
-from triptych.simt.operations import is_ordered
+from triptych.simt.operations import element_size, is_ordered
+from triptych.support.runs import Run, runs
 from triptych.targets.cpu.simt.serialized_lanes import load_in_turn, store_in_turn
 from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, plain_pointer
 
@@ -35,22 +36,9 @@ def _order(operation: Operation) -> Order:
     return {name: operation.attributes[name] for name in ("ordering", "volatile_") if name in operation.attributes}
 
 
-def _runs(known: Lanes, size: int) -> list[tuple[int, int, bool]]:
-    """Stretches of lanes (first lane, count, contiguous): one after the other in memory, or all at one address."""
-    offsets = known.offsets or ()
-    found: list[tuple[int, int, bool]] = []
-    first, width = 0, len(offsets)
-    while first < width:
-        count, step = 1, None
-        while first + count < width:
-            delta = offsets[first + count] - offsets[first + count - 1]
-            same_rows = all(times[first + count] == times[first] for _, times in known.multiples)
-            if delta not in (0, size) or (step is not None and delta != step) or not same_rows:
-                break
-            step, count = delta, count + 1
-        found.append((first, count, step != 0))
-        first += count
-    return found
+def _runs(known: Lanes, size: int) -> list[Run]:
+    """Stretches of lanes: one after the other in memory, or all at one address."""
+    return list(runs(range(len(known.offsets or ())), known.distance, (0, size)))
 
 
 # loads ----------------------------------------------------------------------------------------------------------
@@ -95,7 +83,7 @@ def _in_runs(known: Lanes, size: int) -> bool:
 
 def _is_packed(known: Lanes, size: int) -> bool:
     """Whether the lanes' parts of so many bytes lie one after the other."""
-    return known.fixed and known.offsets == tuple(lane * size for lane in range(len(known.offsets or ())))
+    return known.has_stride(size)
 
 
 def _repeated(warp: Warp, mask: Value, count: int) -> Value:
@@ -148,16 +136,14 @@ def _address(warp: Warp, pointer: Value, lane: int, shift: int) -> Value:
     return code.offset(address, distance, "i8") if distance else address
 
 
-def _load_run(
-    warp: Warp, pointer: Value, run: tuple[int, int, bool], element: Type, alignment: int, shift: int
-) -> tuple[Value, int]:
-    code, (first, count, contiguous) = warp.code, run
+def _load_run(warp: Warp, pointer: Value, run: Run, element: str, alignment: int, shift: int) -> tuple[Value, int]:
+    code, first, count = warp.code, run.first, run.count
     address = _address(warp, pointer, first, shift)
     mask = warp.mask
     if mask is not None and count != code.width:
         mask = code.shuffle(mask, mask, range(first, first + count), "i1")
-    kind = code.builder.vector(count, element)
-    if contiguous:
+    kind = f"vector<{count}x{element}>"
+    if run.step != 0:
         if mask is None:
             return code.load(address, kind, alignment), count
         return masked_load(warp, address, mask, kind, alignment), count
@@ -372,9 +358,8 @@ def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int,
             masked_store(warp, packed, warp.scalar(pointer), _repeated(warp, warp.mask, count), alignment)
         return
     known = warp.analysis.at(pointer)
-    if not (_in_runs(known, size) and all(contiguous for _, _, contiguous in _runs(known, size))):
-        packed = packed_value(warp, value, count, element)
-        store_each(warp, packed, pointer, code.builder.vector(count, element), alignment)
+    if not (_in_runs(known, size) and all(run.step != 0 for run in _runs(known, size))):
+        store_each(warp, packed_value(warp, value, count, element), pointer, f"vector<{count}x{element}>", alignment)
         return
     for i, row in enumerate(warp_rows(warp, value)):
         _store_lanes(warp, row, pointer, element, size, i * size)
@@ -400,9 +385,9 @@ def _store_lanes(warp: Warp, vector: Value, pointer: Value, element: Type, align
         words = code.value("llvm.ptrtoint", (vector,), code.wide("i64"))
         _store_lanes(warp, words, pointer, code.builder.type("i64"), alignment, shift)
         return
-    runs = _runs(known, size) if _in_runs(known, size) else []
-    if runs and all(contiguous for _, _, contiguous in runs):
-        for run in runs:
+    found = _runs(known, size) if _in_runs(known, size) else []
+    if found and all(run.step != 0 for run in found):
+        for run in found:
             _store_run(warp, vector, pointer, run, element, alignment, shift)
         return
     addresses = warp.vector(pointer)
@@ -411,10 +396,8 @@ def _store_lanes(warp: Warp, vector: Value, pointer: Value, element: Type, align
     scatter(warp, vector, addresses, alignment)
 
 
-def _store_run(
-    warp: Warp, vector: Value, pointer: Value, run: tuple[int, int, bool], element: Type, alignment: int, shift: int
-) -> None:
-    code, (first, count, _) = warp.code, run
+def _store_run(warp: Warp, vector: Value, pointer: Value, run: Run, element: str, alignment: int, shift: int) -> None:
+    code, first, count = warp.code, run.first, run.count
     address = _address(warp, pointer, first, shift)
     part, mask = vector, warp.mask
     if count != code.width:

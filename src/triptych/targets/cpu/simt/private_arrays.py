@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triptych.atoms.operations import MMA
-from triptych.ir.handles import Operation, Type, Value
-from triptych.ir.types import byte_size, element_type
-from triptych.simt.operations import array_size, element_indices, producer, walk
+from triptych.ir.handles import Operation, Value
+from triptych.simt.addresses import INDEXING, step
+from triptych.simt.operations import array_size, element_size, producer, walk
+from triptych.targets.cpu.simt.values import element_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,9 +52,9 @@ def _consistent(pointer: Value, size: int) -> bool:
 
 
 def _fits(user: Operation, number: int, size: int) -> bool:
-    if user.name == "llvm.getelementptr":
-        whole = byte_size(user.attributes["elem_type"].value) % size == 0
-        return number == 0 and whole and len(element_indices(user)) == 1 and _consistent(user.results[0], size)
+    if user.name == INDEXING:
+        found = step(user)
+        return number == 0 and found is not None and found.size % size == 0 and _consistent(user.results[0], size)
     if user.name == "llvm.load":
         return byte_size(element_type(user.results[0].type)) % size == 0
     if user.name == "llvm.store":

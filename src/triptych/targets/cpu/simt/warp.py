@@ -13,8 +13,8 @@ from typing import TypeAlias
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Block, InsertionPoint, Operation, Type, Value
 from triptych.ir.location import place_of
-from triptych.ir.types import byte_size, count_and_element, int_width, is_pointer
-from triptych.simt.operations import dimension, element_indices, is_pure
+from triptych.simt import addresses
+from triptych.simt.operations import dimension, is_pure
 from triptych.simt.uniformity import UniformityAnalysis
 from triptych.support.warps import WARP
 from triptych.targets.cpu.simt import (
@@ -297,14 +297,13 @@ class Warp:
     # addresses --------------------------------------------------------------------------------------------------
     def _address(self, operation: Operation) -> None:
         result, base = operation.results[0], operation.operands[0]
-        element = operation.attributes["elem_type"].value
-        indices = element_indices(operation)
-        if len(indices) != 1:
+        element, taken = str(operation.attributes["elem_type"].value), addresses.step(operation)
+        if taken is None:
             raise LoweringError("an address of several indices", span=place_of(operation), found=str(operation)[:200])
         found = self.get(base)
-        index = indices[0] if indices[0] is not None else operation.operands[1]
+        index = taken.index
         if isinstance(found, Private):
-            self.set(result, self._private_element(found, index, byte_size(element) // found.size))
+            self.set(result, self._private_element(found, index, taken.size // found.size))
         elif self.analysis.at(result).known:
             step = index if isinstance(index, int) else self.scalar(index)
             self.set(result, Scalar(self.code.offset(self.scalar(base), step, element)))

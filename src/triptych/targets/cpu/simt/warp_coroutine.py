@@ -11,7 +11,7 @@ from triptych.ir.modules import graft
 from triptych.ir.types import byte_size, type_text
 from triptych.simt.dialect import BARRIER_ARRIVE
 from triptych.simt.lanes import Level
-from triptych.simt.operations import body, enclosing, has, has_body, is_pure, operations
+from triptych.simt.operations import body, element_size, enclosing, has, has_body, is_pure, known_block, operations
 from triptych.simt.spin_loops import counts, spins, waits
 from triptych.simt.traits import Traits
 from triptych.simt.uniformity import Shape, UniformityAnalysis
@@ -38,7 +38,6 @@ from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.collectives import first_of
 from triptych.targets.cpu.simt.environment import Arrays
 from triptych.targets.cpu.simt.function_memory import FunctionMemory
-from triptych.targets.cpu.simt.launch_frame import known_block
 from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
 from triptych.targets.cpu.simt.warp import Position, Warp

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from triptych.ir import bindings
 from triptych.ir.handles import Block, Operation, Value
-from triptych.simt.operations import enclosing
+from triptych.simt.operations import enclosing, known_block
 from triptych.targets.nvptx.analysis.host_expressions import Expression, HostSide
 from triptych.targets.nvptx.analysis.patterns import Term, match
 
@@ -105,10 +104,8 @@ def _size(side: HostSide, condition: Value) -> Expression | None:
 
 def _threads(kernel: Operation) -> int | None:
     """The threads of a block whose threads are in one line, if they are known."""
-    if "known_block_size" not in kernel.attributes:
-        return None
-    x, *others = bindings.mlir().DenseI32ArrayAttr(kernel.attributes["known_block_size"])
-    return int(x) if others == [1, 1] else None
+    block = known_block(kernel)
+    return block[0] if block is not None and block[1:] == (1, 1) else None
 
 
 def _smallest(side: HostSide, kind: str) -> Value:

@@ -1,7 +1,8 @@
 """Pass `lower-simt`: the operations of `simt` and the copies of `tile` become those of MLIR's dialect `nvvm`.
 
-Input: kernels of any machine. Output: one operation of NVIDIA's for each; the table says which. What stands for many
-instructions at once, `tile.mma`, is written out at the end of the pass list.
+Input: kernels of any machine, their prefetches lowered with the hints for caches. Output: one operation of NVIDIA's for
+each; the table says which. What stands for many instructions at once, `tile.mma`, is written out at the end of the pass
+list.
 """
 
 from __future__ import annotations
@@ -86,7 +87,6 @@ ROWS = {
     dialect.ASYNC_COPY: Row("nvvm.cp.async.shared.global", _copied),
     dialect.ASYNC_COMMIT: Row("nvvm.cp.async.commit.group"),
     dialect.ASYNC_WAIT: Row("nvvm.cp.async.wait.group", lambda operation: {"n": operation.attributes["groups"]}),
-    dialect.PREFETCH: Row("nvvm.prefetch", _always(cacheLevel="#nvvm<prefetch_cache_level L2>")),
     dialect.AWAIT_PREVIOUS_GRID: Row("nvvm.griddepcontrol", _always(kind="#nvvm<grid_dep_action wait>")),
     dialect.LAUNCH_DEPENDENTS: Row("nvvm.griddepcontrol", _always(kind="#nvvm<grid_dep_action launch_dependents>")),
     dialect.CLOCK: Row(_clock),

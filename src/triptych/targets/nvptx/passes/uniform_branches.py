@@ -8,19 +8,19 @@ LLVM has no such branch: the condition goes through inline assembly, which is fo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.simt.operations import constant_of, defining_op, dimension, enclosing, producer
+from triptych.simt.dialect import MATCH, REDUCE, SHUFFLE, SYNC_WARP, VOTE
+from triptych.simt.operations import defining_op, enclosing, known_block, producer, walk
+from triptych.simt.traits import is_described
+from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.support.warps import WARP
 from triptych.targets.nvptx.analysis.kernels import kernels
 
-TOGETHER = frozenset({f"nvvm.{name}.sync" for name in ("shfl", "vote", "redux", "match", "bar.warp")})
-_OF_THE_BLOCK = frozenset({"gpu.block_id", "gpu.block_dim", "gpu.grid_dim"})
-_CASTS = frozenset(f"arith.{name}" for name in ("index_cast", "index_castui", "extui", "extsi", "trunci"))
+TOGETHER = frozenset({SHUFFLE, VOTE, REDUCE, MATCH, SYNC_WARP})
 _MARK = "// the same for the warp"
 _END = "\n}\n"
 _MARKED = re.compile(rf"mov\.pred\s+(%p\d+), %p\d+;\s*{_MARK}")
@@ -32,74 +32,32 @@ _NEGATIONS = re.compile(r"not\.pred\s+(%p\d+), (%p\d+);")
 def mark_uniform_branches(module: Module) -> None:
     """Pass `mark-uniform-branches`: mark what decides whether whole warps come to instructions of warps."""
     for kernel in kernels(module):
-        conditions = {branch.operands[0] for branch in _branches_around(operations_named(kernel, *TOGETHER))}
-        same = _same_for_a_warp(kernel)
+        branches = _branches_around(operations_named(kernel, *TOGETHER))
+        conditions = dict.fromkeys(branch.operands[0] for branch in branches)
+        if not conditions or not all(map(is_described, walk(kernel))):
+            continue  # what nobody has described may do anything; the branches stay as they are
+        analysis = _uniformity(kernel)
         for condition in conditions:
-            if defining_op(condition) is not None and same(condition):
+            if defining_op(condition) is not None and analysis.at(condition).uniform:
                 _mark(condition)
 
 
-def _branches_around(operations: list[Operation]) -> set[Operation]:
+def _branches_around(operations: list[Operation]) -> dict[Operation, None]:
     """Every `scf.if` that one of the operations is in."""
-    found: set[Operation] = set()
+    found: dict[Operation, None] = {}
     for operation in operations:
         around = enclosing(operation)
         while around.name != "gpu.func":
             if around.name == "scf.if":
-                found.add(around)
+                found[around] = None
             around = enclosing(around)
     return found
 
 
-def _same_for_a_warp(kernel: Operation) -> Callable[[Value], bool]:
-    """Whether all lanes of a warp have the same value, as far as arithmetic on numbers of threads tells."""
-    in_lines = "known_block_size" in kernel.attributes and _in_lines(
-        *bindings.mlir().DenseI32ArrayAttr(kernel.attributes["known_block_size"])
-    )
-
-    known: set[Value] = set()
-
-    def same(value: Value) -> bool:
-        seen: set[Value] = set()
-        pending = [value]
-        while pending:
-            found = pending.pop()
-            if found in known or found in seen:
-                continue
-            seen.add(found)
-            operation = defining_op(found)
-            if operation is None:
-                if found.owner != kernel.regions[0].blocks[0]:
-                    return False
-            elif operation.name in ("arith.divui", "arith.shrui") and _is_thread(operation.operands[0]):
-                if not (in_lines and _multiple_of_warp(operation)):
-                    return False
-            elif operation.name.startswith("arith."):
-                pending += operation.operands
-            elif operation.name not in _OF_THE_BLOCK:
-                return False
-        known.update(seen)
-        return True
-
-    return same
-
-
-def _in_lines(x: int, y: int, z: int) -> bool:
-    """Whether a warp is 32 threads that differ in x only, the first a multiple of 32."""
-    return x % WARP == 0 or (y, z) == (1, 1)
-
-
-def _is_thread(value: Value) -> bool:
-    """Whether it is the number of the thread along x."""
-    operation = defining_op(value)
-    while operation is not None and operation.name in _CASTS:
-        operation = defining_op(operation.operands[0])
-    return operation is not None and operation.name == "gpu.thread_id" and dimension(operation) == 0
-
-
-def _multiple_of_warp(division: Operation) -> bool:
-    number = constant_of(division.operands[1])
-    return number is not None and (number if division.name == "arith.divui" else 1 << number) % WARP == 0
+def _uniformity(kernel: Operation) -> UniformityAnalysis:
+    """Lanes may run apart, and each has its private arrays at addresses that mean something only to it."""
+    arrays = frozenset(array.results[0] for array in operations_named(kernel, "llvm.alloca"))
+    return UniformityAnalysis(kernel, Shape(WARP, known_block(kernel), lockstep=False), by_element=arrays)
 
 
 def _mark(condition: Value) -> None:

@@ -14,10 +14,9 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import operations_named
-from triptych.ir.types import is_vector
+from triptych.simt.addresses import AddressForms
 from triptych.simt.operations import is_pure, operations
 from triptych.simt.stack_slots import private_place
-from triptych.targets.nvptx.analysis.address_expressions import AddressForms
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.memory_types import bits_of
 from triptych.targets.nvptx.architectures import Architecture

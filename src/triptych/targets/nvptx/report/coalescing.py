@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
-from triptych.ir.types import GLOBAL_SPACE, memory_space
+from triptych.simt.addresses import Address, AddressForms
+from triptych.support.runs import runs
 from triptych.support.source import Span
-from triptych.targets.nvptx.analysis.address_expressions import Address, AddressForms
 from triptych.targets.nvptx.analysis.memory_types import bits_of
 
 _ASKED = "triptych.bits"
@@ -61,10 +61,6 @@ class _Access:
     address: Address
 
     @property
-    def end(self) -> int:
-        return self.address.known + self.bits // 8
-
-    @property
     def asked(self) -> int:
         attributes = self.operation.attributes
         return int(attributes[_ASKED].value) if _ASKED in attributes else 0
@@ -96,8 +92,8 @@ def _accesses(kernel: Operation) -> Iterator[_Access]:
 def _narrow(together: Sequence[_Access], everything: Sequence[_Access]) -> Narrow | None:
     """What is wrong with accesses of one line, to one tensor, of one width."""
     first = together[0]
-    runs = [run for run in _runs(together) if len(run) > 1]
-    parted = [(run, why) for run in runs if (why := _kept_apart(run, everything))]
+    neighbours = [run for run in _runs(together) if len(run) > 1]
+    parted = [(run, why) for run in neighbours if (why := _kept_apart(run, everything))]
     is_less_than_asked = first.asked > first.bits
     if parted:
         run, why = parted[0]
@@ -105,7 +101,7 @@ def _narrow(together: Sequence[_Access], everything: Sequence[_Access]) -> Narro
         certain = is_less_than_asked or why != _CONDITION
         return Narrow(place_of(first.operation), number, first.what, first.bits, _possible(run), why, certain)
     is_dynamic = len({access.address.terms for access in together}) > 1
-    if runs or not (is_dynamic or is_less_than_asked):
+    if neighbours or not (is_dynamic or is_less_than_asked):
         return None
     why, wanted = (_DISTANCE if is_dynamic else _APART), first.asked or _WIDEST
     return Narrow(
@@ -119,14 +115,10 @@ def _runs(together: Sequence[_Access]) -> Iterator[list[_Access]]:
     for access in together:
         alike[access.address.terms].append(access)
     for accesses in alike.values():
-        places = {access.address.known: access for access in accesses}
-        run: list[_Access] = []
-        for place in sorted(places):
-            if run and place != run[-1].end:
-                yield run
-                run = []
-            run.append(places[place])
-        yield run
+        by_place = {access.address.known: access for access in accesses}
+        places = sorted(by_place)
+        for run in runs(places, lambda place, other: other - place, (accesses[0].bits // 8,)):
+            yield [by_place[place] for place in places[run.first : run.first + run.count]]
 
 
 def _kept_apart(run: Sequence[_Access], everything: Sequence[_Access]) -> str:

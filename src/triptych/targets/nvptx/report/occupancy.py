@@ -9,10 +9,9 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from triptych.ir import bindings
 from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
-from triptych.simt.operations import constant_of
+from triptych.simt.operations import constant_of, known_block
 from triptych.support.source import Span
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.architectures import ARCHITECTURES
@@ -94,6 +93,5 @@ def _occupancies(used: Resources, threads: int | None, shared: int | None) -> di
 
 
 def _threads(kernel: Operation) -> int | None:
-    if "known_block_size" not in kernel.attributes:
-        return None
-    return math.prod(map(int, bindings.mlir().DenseI32ArrayAttr(kernel.attributes["known_block_size"])))
+    block = known_block(kernel)
+    return None if block is None else math.prod(block)

@@ -1,8 +1,8 @@
-"""Addresses of a traced kernel as sums: equal sums but for a number are a known distance apart.
+"""Addresses of a kernel as sums: equal sums but for a number are a known distance apart.
 
 Input: the value that a load or a store has as its address. Output: the memory that it begins in, what is added to it at
-run time, and the bytes that are known now. Signed numbers of 32 bits that are extended are taken to be so after their
-sum: one that overflows would be an address far below the memory. Unsigned and narrower ones wrap around inside of it.
+run time, and the bytes that are known now. How one address differs between lanes is `Lanes` of its value
+(`triptych.simt.uniformity`), which reads the same steps.
 """
 
 from __future__ import annotations
@@ -13,16 +13,53 @@ from typing import Any, TypeGuard
 
 from triptych.ir.handles import Operation, Value
 from triptych.simt.bottom_up import fact
-from triptych.simt.operations import constant_of, defining_op, element_indices, is_pure
-from triptych.simt.signed_extensions import SIGNED_EXTENSIONS
-from triptych.targets.nvptx.analysis.memory_types import bits_of
+from triptych.simt.operations import constant_of, defining_op, element_indices, element_size, is_pure
+from triptych.simt.signed_extensions import keeps_distances
 
-_INDEX_BITS = 32
+INDEXING = "llvm.getelementptr"
+_STRUCTS = "!llvm.struct"
 _MOST_STEPS = 256
 """Sums of sums are opened so often; what is left is a term as it is."""
 
 Key = Any
 """Equal for values that are computed alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One `llvm.getelementptr`: an address, and `index` elements of `size` bytes after it."""
+
+    base: Value
+    index: Value | int
+    """A number, or the value that a run computes."""
+    size: int
+
+
+def step(operation: Operation | None) -> Step | None:
+    """What an operation adds to an address; None for other operations, and for parts of structs and arrays."""
+    if operation is None or operation.name != INDEXING:
+        return None
+    element, indices = str(operation.attributes["elem_type"].value), element_indices(operation)
+    if len(indices) != 1 or element.startswith(_STRUCTS):
+        return None
+    index = operation.operands[1] if indices[0] is None else indices[0]
+    return Step(operation.operands[0], index, element_size(element))
+
+
+def steps(address: Value) -> tuple[Value, list[Step]]:
+    """The address that another begins with, and the steps from there, the last one first."""
+    found = []
+    while (made := step(defining_op(address))) is not None:
+        found.append(made)
+        address = made.base
+    return address, found
+
+
+def base(address: Value) -> Value:
+    """Where the memory begins that an address lies in, however far behind and by whatever indices."""
+    while (made := defining_op(address)) is not None and made.name == INDEXING:
+        address = made.operands[0]
+    return address
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +81,13 @@ class AddressForms:
     def address(self, pointer: Value) -> Address:
         terms: Counter[Key] = Counter()
         known = 0
-        operation = defining_op(pointer)
-        while operation is not None and operation.name == "llvm.getelementptr":
-            size = bits_of(operation.attributes["elem_type"].value) // 8
-            if not size:
-                break
-            (position,) = element_indices(operation)
-            known += self._add(terms, operation.operands[1], size) if position is None else position * size
-            pointer = operation.operands[0]
-            operation = defining_op(pointer)
-        return Address(self._key(pointer), frozenset((key, n) for key, n in terms.items() if n), known)
+        memory, added = steps(pointer)
+        for each in added:
+            if isinstance(each.index, int):
+                known += each.index * each.size
+            else:
+                known += self._add(terms, each.index, each.size)
+        return Address(self._key(memory), frozenset((key, n) for key, n in terms.items() if n), known)
 
     def _add(self, terms: Counter[Key], value: Value, times: int) -> int:
         """Add a number, so many times, to the terms; what it adds that is known now is given back."""
@@ -114,6 +148,6 @@ def _parts(value: Value) -> list[tuple[Value, int]]:
             for number, factor in ((one, constant_of(other)), (other, constant_of(one))):
                 if factor is not None:
                     return [(number, factor)]
-        case name if name in SIGNED_EXTENSIONS and bits_of(operation.operands[0].type) >= _INDEX_BITS:
+        case str() if keeps_distances(operation):
             return [(operation.operands[0], 1)]
     return []

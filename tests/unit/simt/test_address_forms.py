@@ -1,12 +1,12 @@
-"""`address_expressions`: addresses as sums. Equal sums but for a number are a known distance apart."""
+"""`simt.addresses`: addresses as sums. Equal sums but for a number are a known distance apart."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.unit.simt.kernels import kernel
+from triptych.simt.addresses import Address, AddressForms
 from triptych.simt.operations import walk
-from triptych.targets.nvptx.analysis.address_expressions import Address, AddressForms
 
 TYPES = "(!llvm.ptr<1>, i64) -> !llvm.ptr<1>"
 
@@ -146,9 +146,11 @@ def test_other_memory() -> None:
 
 
 def test_elements_of_unknown_size_end_the_sum() -> None:
-    first, second = addresses(at("%x", "3", "!llvm.array<2 x f32>") + at("%y", "1", base="%x"))
+    first, second = addresses(at("%x", "3", "!llvm.struct<(f32, f32)>") + at("%y", "1", base="%x"))
     assert (first.known, second.known) == (0, 4)
     assert first.memory == second.memory
+    (rows,) = addresses(at("%x", "3", "!llvm.array<2 x f32>"))
+    assert rows.known == 24
 
 
 @pytest.mark.parametrize(("rounds", "opened"), [(127, True), (128, True), (129, False), (2000, False)])

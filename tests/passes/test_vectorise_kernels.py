@@ -1,0 +1,92 @@
+"""`vectorise-kernels`: a kernel becomes a function of blocks, as loops over warps or as warps that wait."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.passes.running import checked, kernel
+from triptych.targets.cpu.simt.convert import HALF_WARP, vectorise_kernels
+
+ARGUMENTS = "%p: !llvm.ptr<1>, %n: i32"
+BLOCK = "attributes {known_block_size = array<i32: 128, 1, 1>}"
+THREAD = "%tx = gpu.thread_id x\n%t = arith.index_cast %tx : index to i32\n"
+ADDRESS = "%a = llvm.getelementptr %p[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32\n"
+DOUBLE = (
+    "%v = llvm.load %a : !llvm.ptr<1> -> f32\n%w = arith.addf %v, %v : f32\nllvm.store %w, %a : f32, !llvm.ptr<1>\n"
+)
+
+
+def run(body: str, expected: str) -> None:
+    checked(kernel(body, ARGUMENTS, BLOCK), vectorise_kernels, expected)
+
+
+def test_a_kernel_is_a_function_of_blocks() -> None:
+    run(
+        THREAD + ADDRESS + DOUBLE,
+        """
+        # CHECK-NOT: gpu.module
+        # CHECK: func.func private @triptych.poll()
+        # CHECK: func.func private @triptych.suspend()
+        # CHECK: func.func private @triptych.launch() -> !llvm.ptr
+        # CHECK: func.func private @k.blocks(%arg0: !llvm.ptr, %arg1: i32, %arg2: i32
+        # CHECK: %arg8: i32, %arg9: i64, %arg10: i64)
+        # CHECK: arith.constant 4 : i32
+        # CHECK: scf.for %arg11 = %arg9 to %arg10 step
+        # CHECK: scf.for %arg12 = %c0_i32 to %c4_i32 step
+        # CHECK: arith.constant 32 : i32
+        # CHECK-NEXT: arith.muli %arg12, %c32_i32
+        # CHECK: llvm.load {{.*}} -> vector<32xf32>
+        # CHECK-NEXT: arith.addf {{.*}} : vector<32xf32>
+        # CHECK-NEXT: llvm.store {{.*}} : vector<32xf32>
+        # CHECK-NOT: gpu.thread_id
+        """,
+    )
+
+
+def test_a_barrier_cuts_the_loop_over_warps() -> None:
+    hint = "llvm.loop_annotation"
+    run(THREAD + ADDRESS + DOUBLE, f"# CHECK: {hint} =\n# CHECK-NOT: {hint} =")
+    run(
+        THREAD + ADDRESS + DOUBLE + "gpu.barrier\n" + "llvm.store %w, %a : f32, !llvm.ptr<1>\n",
+        f"# CHECK-COUNT-2: {hint} =\n# CHECK-NOT: {hint} =\n# CHECK-NOT: triptych.coroutine",
+    )
+
+
+def test_a_barrier_that_some_threads_come_to_needs_coroutines() -> None:
+    run(
+        THREAD + "%q = arith.cmpi slt, %t, %n : i32\nscf.if %q { gpu.barrier }\n",
+        "# CHECK: triptych.coroutine\n# CHECK: call @triptych.suspend",
+    )
+
+
+def array(count: int, kind: str = "f32", more: str = "") -> str:
+    return f"""
+    %count = arith.constant {count} : i32
+    %array = llvm.alloca %count x {kind} : (i32) -> !llvm.ptr
+    {more}
+    %e = llvm.getelementptr %array[%n] : (!llvm.ptr, i32) -> !llvm.ptr, f32
+    %v = llvm.load %a : !llvm.ptr<1> -> f32
+    llvm.store %v, %e : f32, !llvm.ptr
+    %w = llvm.load %e : !llvm.ptr -> f32
+    llvm.store %w, %a : f32, !llvm.ptr<1>
+    """
+
+
+@pytest.mark.parametrize(("count", "width"), [(11, 32), (12, HALF_WARP), (40, HALF_WARP)])
+def test_threads_that_keep_much_are_half_a_warp(count: int, width: int) -> None:
+    other = 48 - width
+    run(THREAD + ADDRESS + array(count), f"# CHECK: vector<{width}xf32>\n# CHECK-NOT: vector<{other}xf32>")
+
+
+def test_arrays_by_lane_do_not_count() -> None:
+    bytes_used = "%b = llvm.load %array : !llvm.ptr -> i8"
+    run(THREAD + ADDRESS + array(40, more=bytes_used), "# CHECK: vector<32xf32>\n# CHECK-NOT: vector<16xf32>")
+
+
+def test_operations_of_a_warp_need_a_whole_one() -> None:
+    vote = '%q = arith.cmpi slt, %t, %n : i32\n%any = "simt.vote"(%n, %q) {kind = "any"} : (i32, i1) -> i1\n'
+    run(THREAD + ADDRESS + vote + array(40), "# CHECK: vector<32x\n# CHECK-NOT: vector<16xf32>")
+
+
+def test_programs_without_kernels() -> None:
+    checked("func.func @f() { return }", vectorise_kernels, "# CHECK: func.func @f\n# CHECK-NOT: triptych.poll")
