@@ -15,7 +15,7 @@ from triptych.ir.handles import Location, Module, Operation, Value
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import function, graft, operations_named
-from triptych.ir.types import memory_space, type_text
+from triptych.ir.types import memory_space
 from triptych.narrow_floats.storage import stored_type
 from triptych.objectstage.launch_code import LaunchCode, launch_function
 from triptych.stages import Leaf, PassSpec
@@ -47,7 +47,7 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
     code = LaunchCode(
         symbol,
         kernel,
-        [stored_type(type_text(argument.type)) for argument in launch.arguments],
+        [str(stored_type(argument.type)) for argument in launch.arguments],
         clustered=bool(launch.cluster),
         cooperative=launch.cooperative,
         overlapping=launch.overlapping,
@@ -64,9 +64,8 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
 
 def _as_stored(value: Value, builder: Builder, location: Location) -> Value:
     """A narrow float as a type that functions of LLVM can take. What the cast does, the host's target knows."""
-    own = type_text(value.type)
-    kind = stored_type(own)
-    if kind == own:
+    stored = builder.type(stored_type(value.type))
+    if stored == value.type:
         return value
     return builder.value("builtin.unrealized_conversion_cast", (value,), stored, location)
 

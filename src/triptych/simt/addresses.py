@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from triptych.ir.handles import Operation, Value
+from triptych.ir.types import byte_size
 from triptych.simt.bottom_up import fact
-from triptych.simt.operations import constant_of, defining_op, element_indices, element_size, is_pure
+from triptych.simt.operations import constant_of, defining_op, element_indices, is_pure
 from triptych.simt.signed_extensions import keeps_distances
 
 INDEXING = "llvm.getelementptr"
@@ -39,11 +40,11 @@ def step(operation: Operation | None) -> Step | None:
     """What an operation adds to an address; None for other operations, and for parts of structs and arrays."""
     if operation is None or operation.name != INDEXING:
         return None
-    element, indices = str(operation.attributes["elem_type"].value), element_indices(operation)
+    element, indices = operation.attributes["elem_type"].value, element_indices(operation)
     if len(indices) != 1 or element.startswith(_STRUCTS):
         return None
     index = operation.operands[1] if indices[0] is None else indices[0]
-    return Step(operation.operands[0], index, element_size(element))
+    return Step(operation.operands[0], index, byte_size(element))
 
 
 def steps(address: Value) -> tuple[Value, list[Step]]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Block, Operation, Value
-from triptych.ir.types import int_width
+from triptych.ir.types import byte_size, int_width
 from triptych.simt.traits import Traits, traits
 
 _DYNAMIC = -(2**31)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triptych.ir.handles import Operation, Value
+from triptych.ir.types import byte_size
 from triptych.simt.addresses import base, steps
-from triptych.simt.operations import defining_op, element_size, producer
+from triptych.simt.operations import defining_op, producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class PrivatePlace:
     @property
     def element_bytes(self) -> int:
         """Of an element of the array."""
-        return element_size(str(producer(self.array).attributes["elem_type"].value))
+        return byte_size(producer(self.array).attributes["elem_type"].value)
 
     @property
     def bytes_left(self) -> int:

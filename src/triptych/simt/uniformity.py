@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from triptych.ir.handles import Block, Operation, Value
-from triptych.ir.types import int_width
+from triptych.ir.types import int_width, is_vector
 from triptych.simt import lanes as lattice
 from triptych.simt.addresses import INDEXING, step
 from triptych.simt.dialect import REDUCE, SHUFFLE

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.unit.simt.kernels import kernel
-from triptych.simt.operations import walk
+from triptych.simt.operations import producer, walk
 from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.targets.cpu.simt.barrier_regions import Item, Segment, partition_at_barriers, segments
 from triptych.targets.cpu.simt.live_across import LiveAcross
@@ -86,7 +86,7 @@ def test_integer_arithmetic_is_made_again(text: str, name: str, kind: str, remad
 
 def test_what_is_made_again_needs_what_it_is_made_of() -> None:
     found = Kernel("%x = arith.addi %t, %c1 : i32\n" + BARRIER + use("%x"))
-    names = [value.owner.name for value in found.live.needs(found.last)]
+    names = [producer(value).name for value in found.live.needs(found.last)]
     assert names == ["gpu.thread_id", "arith.index_cast", "arith.addi"]
 
 

@@ -10,7 +10,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, Module, Operation, Type, Value
 from triptych.ir.types import byte_size, element_type, is_index, is_integer, is_vector, lanes
 from triptych.simt.loop_hints import CARRIED
-from triptych.simt.operations import body, element_size, has_body, inner, known_block, operations, producer
+from triptych.simt.operations import body, has_body, inner, known_block, operations, producer
 from triptych.simt.spin_loops import waits
 from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.targets.cpu.kernel_functions import POLL_REQUEST

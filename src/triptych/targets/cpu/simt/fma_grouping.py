@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from triptych.atoms.operations import MMA
 from triptych.ir.handles import Operation, Value
+from triptych.ir.types import byte_size, element_type
 from triptych.simt.addresses import INDEXING, base
-from triptych.simt.operations import all_operands, defining_op, element_size, producer
+from triptych.simt.operations import all_operands, defining_op, producer
 from triptych.simt.stack_slots import private_place
 
 SUM = "math.fma"

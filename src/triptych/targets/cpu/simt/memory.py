@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, count_and_element, element_type, is_pointer
 from triptych.simt.lanes import Lanes
-from triptych.simt.operations import element_size, is_ordered
+from triptych.simt.operations import is_ordered
 from triptych.support.runs import Run, runs
 from triptych.targets.cpu.simt.serialized_lanes import load_in_turn, store_in_turn
 from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, plain_pointer
@@ -136,13 +136,13 @@ def _address(warp: Warp, pointer: Value, lane: int, shift: int) -> Value:
     return code.offset(address, distance, "i8") if distance else address
 
 
-def _load_run(warp: Warp, pointer: Value, run: Run, element: str, alignment: int, shift: int) -> tuple[Value, int]:
+def _load_run(warp: Warp, pointer: Value, run: Run, element: Type, alignment: int, shift: int) -> tuple[Value, int]:
     code, first, count = warp.code, run.first, run.count
     address = _address(warp, pointer, first, shift)
     mask = warp.mask
     if mask is not None and count != code.width:
         mask = code.shuffle(mask, mask, range(first, first + count), "i1")
-    kind = f"vector<{count}x{element}>"
+    kind = code.builder.vector(count, element)
     if run.step != 0:
         if mask is None:
             return code.load(address, kind, alignment), count
@@ -359,7 +359,8 @@ def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int,
         return
     known = warp.analysis.at(pointer)
     if not (_in_runs(known, size) and all(run.step != 0 for run in _runs(known, size))):
-        store_each(warp, packed_value(warp, value, count, element), pointer, f"vector<{count}x{element}>", alignment)
+        packed = packed_value(warp, value, count, element)
+        store_each(warp, packed, pointer, code.builder.vector(count, element), alignment)
         return
     for i, row in enumerate(warp_rows(warp, value)):
         _store_lanes(warp, row, pointer, element, size, i * size)
@@ -396,7 +397,7 @@ def _store_lanes(warp: Warp, vector: Value, pointer: Value, element: Type, align
     scatter(warp, vector, addresses, alignment)
 
 
-def _store_run(warp: Warp, vector: Value, pointer: Value, run: Run, element: str, alignment: int, shift: int) -> None:
+def _store_run(warp: Warp, vector: Value, pointer: Value, run: Run, element: Type, alignment: int, shift: int) -> None:
     code, first, count = warp.code, run.first, run.count
     address = _address(warp, pointer, first, shift)
     part, mask = vector, warp.mask

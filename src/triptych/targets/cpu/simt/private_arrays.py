@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from triptych.atoms.operations import MMA
-from triptych.ir.handles import Operation, Value
+from triptych.ir.handles import Operation, Type, Value
+from triptych.ir.types import byte_size, element_type
 from triptych.simt.addresses import INDEXING, step
-from triptych.simt.operations import array_size, element_size, producer, walk
-from triptych.targets.cpu.simt.values import element_of
+from triptych.simt.operations import array_size, producer, walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ from triptych.ir.modules import graft
 from triptych.ir.types import byte_size, type_text
 from triptych.simt.dialect import BARRIER_ARRIVE
 from triptych.simt.lanes import Level
-from triptych.simt.operations import body, element_size, enclosing, has, has_body, is_pure, known_block, operations
+from triptych.simt.operations import body, enclosing, has, has_body, is_pure, known_block, operations
 from triptych.simt.spin_loops import counts, spins, waits
 from triptych.simt.traits import Traits
 from triptych.simt.uniformity import Shape, UniformityAnalysis

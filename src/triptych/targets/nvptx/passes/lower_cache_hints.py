@@ -14,6 +14,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Location, Module, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
+from triptych.ir.types import GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, TypeOrText, element_type, lanes, memory_space
 from triptych.simt.dialect import PREFETCH
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.memory_types import bits_of

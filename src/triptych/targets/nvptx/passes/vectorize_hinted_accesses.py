@@ -14,6 +14,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import operations_named
+from triptych.ir.types import is_vector
 from triptych.simt.addresses import AddressForms
 from triptych.simt.operations import is_pure, operations
 from triptych.simt.stack_slots import private_place

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
+from triptych.ir.types import GLOBAL_SPACE, memory_space
 from triptych.simt.addresses import Address, AddressForms
 from triptych.support.runs import runs
 from triptych.support.source import Span
