@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from triptych.ir.handles import Operation, Value
-from triptych.ir.types import byte_size
+from triptych.ir.types import byte_size, is_struct
 from triptych.simt.bottom_up import fact
-from triptych.simt.operations import constant_of, defining_op, element_indices, is_pure
+from triptych.simt.operations import constant_of, defining_op, element_indices, is_pure, pointee
 from triptych.simt.signed_extensions import keeps_distances
 
 INDEXING = "llvm.getelementptr"
-_STRUCTS = "!llvm.struct"
 _MOST_STEPS = 256
 """Sums of sums are opened so often; what is left is a term as it is."""
 
@@ -40,8 +39,8 @@ def step(operation: Operation | None) -> Step | None:
     """What an operation adds to an address; None for other operations, and for parts of structs and arrays."""
     if operation is None or operation.name != INDEXING:
         return None
-    element, indices = operation.attributes["elem_type"].value, element_indices(operation)
-    if len(indices) != 1 or element.startswith(_STRUCTS):
+    element, indices = pointee(operation), element_indices(operation)
+    if len(indices) != 1 or is_struct(element):
         return None
     index = operation.operands[1] if indices[0] is None else indices[0]
     return Step(operation.operands[0], index, byte_size(element))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from triptych.ir.enumerations import word_of
-from triptych.ir.handles import Block, Operation, Value
+from triptych.ir.handles import Block, Operation, Type, Value
 from triptych.ir.types import byte_size, int_width
 from triptych.simt.traits import Traits, traits
 
@@ -124,6 +124,12 @@ def constant_of(value: Value | None) -> int | None:
     return integer_constant(made_by) if made_by is not None and made_by.name == "arith.constant" else None
 
 
+def pointee(operation: Operation) -> Type:
+    """The type of the elements that `llvm.getelementptr` counts, or `llvm.alloca` makes."""
+    found: Type = operation.attributes["elem_type"].value
+    return found
+
+
 def element_indices(operation: Operation) -> list[int | None]:
     """The indices of a `llvm.getelementptr`: constants, and None for each run-time operand."""
     raw = operation.attributes["rawConstantIndices"]
@@ -133,6 +139,6 @@ def element_indices(operation: Operation) -> list[int | None]:
 def array_size(operation: Operation) -> int:
     """Bytes that an `llvm.alloca` of a thread takes, so that the next thread's array is aligned as well."""
     count = int(producer(operation.operands[0]).attributes["value"].value)
-    size = count * byte_size(operation.attributes["elem_type"].value)
+    size = count * byte_size(pointee(operation))
     alignment = int(operation.attributes["alignment"].value) if "alignment" in operation.attributes else 1
     return -(-size // max(1, alignment)) * max(1, alignment)

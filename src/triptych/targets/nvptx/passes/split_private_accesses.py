@@ -52,7 +52,8 @@ class _Split:
         starts = range(0, self._count, self._together)
         if self._op.operation.name == "llvm.load":
             elements = [element for start in starts for element in self._load(start)]
-            return [self._op.value("vector.from_elements", elements, self._type(self._count))]
+            whole = self._op.builder.vector(self._count, self._element)
+            return [self._op.value("vector.from_elements", elements, whole)]
         for start in starts:
             self._store(start)
         return []
