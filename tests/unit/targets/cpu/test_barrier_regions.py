@@ -73,6 +73,11 @@ def test_straight_code(text: str, items: str) -> None:
     assert cut(text) == items
 
 
+def test_a_check_of_a_warp_is_not_one_of_the_block() -> None:
+    condition = "%w = arith.divui %t, %c32 : i32\n%c = arith.cmpi eq, %w, %n : i32\n"
+    assert cut(condition + 'cf.assert %c, "told"\n') == f"{START} divui cmpi assert]"
+
+
 def test_the_block_comes_before_the_warps() -> None:
     """What it computes is put in front of the segment that is still open."""
     function, _module = kernel(STORE + "%x = arith.addi %n, %c1 : i32\n" + STORE)
