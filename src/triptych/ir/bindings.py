@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from triptych.ir.errors import MissingPackageError
+from triptych.ir.handles import Module
 from triptych.support.forking import Brief, let_forks_wait_for
 from triptych.support.interrupts import arrive, held
 from triptych.support.stacks import on_large_stack
@@ -62,7 +63,7 @@ def pass_manager() -> Any:
     return _import("torch_mlir.passmanager").PassManager
 
 
-def load_irdl(module: Any) -> None:
+def load_irdl(module: Module) -> None:
     """Make the dialects that a module of IRDL operations declares known to its context."""
     _import("torch_mlir._mlir_libs._mlirDialectsIRDL").load_dialects(module)
 

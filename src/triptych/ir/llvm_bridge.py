@@ -14,6 +14,7 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.errors import LoweringError, PackageVersionError
 from triptych.ir.float_literals import downgrade_float_literals
+from triptych.ir.handles import Diagnostic, Module, Operation
 from triptych.ir.location import spans_of
 
 WRITTEN_BY = 24
@@ -23,12 +24,12 @@ RELEASES = "torch-mlir>=20261001,<20270101"
 _DEBUG_FLAG = '!"Debug Info Version"'
 
 
-def to_llvm_ir(module: Any) -> str:
+def to_llvm_ir(module: Module) -> str:
     """The module as LLVM 22 text."""
     return without_unused_debug_flag(downgrade_float_literals(translate(module)))
 
 
-def translate(module: Any) -> str:
+def translate(module: Module) -> str:
     """The module as the LLVM inside MLIR prints it. The Python binding for this crashes on what it cannot translate."""
     problems: list[LoweringError] = []
     handler = module.context.attach_diagnostic_handler(lambda diagnostic: _collect(diagnostic, problems))
@@ -58,7 +59,7 @@ def _without_references(line: str, dropped: set[str]) -> str:
     return f"{head}!{{{', '.join(kept)}}}\n" if kept else ""
 
 
-def _collect(diagnostic: Any, problems: list[LoweringError]) -> bool:
+def _collect(diagnostic: Diagnostic, problems: list[LoweringError]) -> bool:
     spans = spans_of(diagnostic.location)
     problems.append(
         LoweringError(
@@ -88,7 +89,7 @@ class _TranslationInterface:
         self._dispose_message = _function(library, "LLVMDisposeMessage", None, pointer)
         self._dispose_module = _function(library, "LLVMDisposeModule", None, pointer)
 
-    def translate(self, operation: Any) -> str | None:
+    def translate(self, operation: Operation) -> str | None:
         context = self._create_context()
         try:
             module = self._translate(_raw(operation), context)
@@ -127,14 +128,14 @@ def _version(library: ctypes.CDLL) -> int:
     return numbers[0].value
 
 
-def _function(library: ctypes.CDLL, name: str, result: Any, *parameters: Any) -> Any:
+def _function(library: ctypes.CDLL, name: str, result: object, *parameters: object) -> Any:
     function = getattr(library, name)
     function.restype = result
     function.argtypes = list(parameters)
     return function
 
 
-def _raw(operation: Any) -> _Operation:
+def _raw(operation: Operation) -> _Operation:
     capsule = operation._CAPIPtr
     name = ctypes.pythonapi.PyCapsule_GetName
     name.restype, name.argtypes = ctypes.c_char_p, [ctypes.py_object]

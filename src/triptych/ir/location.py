@@ -78,7 +78,7 @@ def _spans(place: Location, function: str) -> Iterator[Span]:
             yield from _spans(part, function)
 
 
-def _span(location: Any, function: str) -> Span:
+def _span(location: Any, function: str) -> Span:  # `FileLineColLoc`
     ranged = (location.end_line, location.end_col) != (location.start_line, location.start_col)
     return Span(
         file=location.filename if isinstance(location.filename, str) else location.filename.value,
@@ -90,7 +90,7 @@ def _span(location: Any, function: str) -> Span:
     )
 
 
-def _downcast(location: Any) -> Any:
+def _downcast(location: Any) -> Any:  # the classes of locations are the bindings' own
     """The location as its own class: diagnostics hand out plain `Location` objects that do not know their kind."""
     ir = bindings.mlir()
     if type(location) is ir.Location:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zlib
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.context import context
@@ -94,7 +93,7 @@ def operations_named(root: HasOperation, *names: str) -> list[Operation]:
     wanted = frozenset(names)
     found: list[Operation] = []
 
-    def visit(operation: Operation) -> Any:
+    def visit(operation: Operation) -> object:
         if operation.name in wanted:
             found.append(operation.operation)
         return advance
@@ -108,7 +107,7 @@ def operation_names(root: HasOperation) -> frozenset[str]:
     advance = bindings.mlir().WalkResult.ADVANCE
     found: set[str] = set()
 
-    def visit(operation: Operation) -> Any:
+    def visit(operation: Operation) -> object:
         found.add(operation.name)
         return advance
 

@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.errors import LoweringError
-from triptych.ir.handles import Module
+from triptych.ir.handles import Failure, Module
 from triptych.ir.location import spans_of
 from triptych.ir.modules import operation_names
 from triptych.stages import PassSpec
@@ -61,7 +60,7 @@ def verify(module: Module) -> None:
         raise lowering_error("the program became malformed IR", error) from None
 
 
-def lowering_error(title: str, error: Any) -> LoweringError:
+def lowering_error(title: str, error: Failure) -> LoweringError:
     """An MLIR exception as an error at the Python line that the diagnostic's location names."""
     diagnostics = error.error_diagnostics
     if not diagnostics:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
@@ -68,7 +67,7 @@ class Replacement:
         self.operation.erase()
 
 
-Rule = Callable[[Replacement], Sequence[Any] | None]
+Rule = Callable[[Replacement], Sequence[Value] | None]
 """Builds what replaces an operation and returns the values that stand for its results; None leaves it as it is."""
 
 

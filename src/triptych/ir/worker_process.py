@@ -17,7 +17,8 @@ import signal
 import sys
 import time
 from _thread import start_new_thread
-from typing import Any, BinaryIO
+from collections.abc import Iterable
+from typing import Any, BinaryIO, Protocol
 
 Settings = dict[str, Any]
 PARENT_PERIOD = 0.5
@@ -40,6 +41,41 @@ def write_message(stream: BinaryIO, body: bytes) -> None:
     stream.write(body)
 
 
+class Symbol(Protocol):
+    """A function or variable of LLVM."""
+
+    name: str
+    is_declaration: bool
+    linkage: str
+
+
+class LlvmModule(Protocol):
+    """What is asked of llvmlite's modules, which carry no types; `llvm` itself, its `binding`, stays without."""
+
+    triple: str
+    data_layout: str
+
+    @property
+    def functions(self) -> Iterable[Symbol]: ...
+    @property
+    def global_variables(self) -> Iterable[Symbol]: ...
+    def as_bitcode(self) -> bytes: ...
+    def clone(self) -> LlvmModule: ...
+    def link_in(self, other: LlvmModule) -> None: ...
+    def verify(self) -> None: ...
+
+
+class TargetMachine(Protocol):
+    """One processor, as LLVM generates code for it."""
+
+    @property
+    def triple(self) -> str: ...
+    @property
+    def target_data(self) -> object: ...
+    def emit_assembly(self, module: LlvmModule) -> str: ...
+    def emit_object(self, module: LlvmModule) -> bytes: ...
+
+
 class Library:
     """A file of bitcode, of which modules get only what they declare: adding all of it takes 20 times as long."""
 
@@ -47,29 +83,30 @@ class Library:
         self._llvm = llvm
         with open(path, "rb") as file:
             self._bitcode = file.read()
-        self._unused: Any = llvm.parse_bitcode(self._bitcode)
+        self._unused: LlvmModule | None = llvm.parse_bitcode(self._bitcode)
         self._names = frozenset(f.name for f in self._unused.functions if not f.is_declaration)
         self._pruned: dict[frozenset[str], bytes] = {}
 
-    def add_to(self, module: Any, machine: Any) -> None:
+    def add_to(self, module: LlvmModule, machine: TargetMachine) -> None:
         """Define the functions that the module declares; they are its own then, and go where they are inlined."""
         wanted = self._names & {f.name for f in module.functions if f.is_declaration}
         if not wanted:
             return
         if wanted not in self._pruned:
             self._pruned[wanted] = self._only(wanted, machine)
-        part = self._llvm.parse_bitcode(self._pruned[wanted])
+        part: LlvmModule = self._llvm.parse_bitcode(self._pruned[wanted])
         part.triple, part.data_layout = module.triple, module.data_layout
         module.link_in(part)
         for function in module.functions:
             if function.name in wanted:
                 function.linkage = "internal"
 
-    def _only(self, wanted: frozenset[str], machine: Any) -> bytes:
+    def _only(self, wanted: frozenset[str], machine: TargetMachine) -> bytes:
         """The functions and what they call, as bitcode. The rest is lost: reading all of it again is no slower than
         a copy, and most programs need one part only.
         """
-        part, self._unused = self._unused or self._llvm.parse_bitcode(self._bitcode), None
+        part: LlvmModule = self._unused or self._llvm.parse_bitcode(self._bitcode)
+        self._unused = None
         for value in (*part.functions, *part.global_variables):
             if not value.is_declaration and value.name not in wanted:
                 value.linkage = "internal"
@@ -88,14 +125,14 @@ class Compiler:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
         llvm.initialize_native_asmparser()
-        self._machines: dict[tuple[str, str, str, int], Any] = {}
+        self._machines: dict[tuple[str, str, str, int], TargetMachine] = {}
         self._libraries: dict[str, Library] = {}
 
     def compile(self, settings: Settings, text: str) -> list[bytes]:
         """Optimise once, then emit each part that `settings["emit"]` names."""
         machine = self._machine(settings)
         self._llvm.set_option("llvm", f"-disable-lsr={'false' if settings['strength_reduction'] else 'true'}")
-        module = self._llvm.parse_assembly(text)
+        module: LlvmModule = self._llvm.parse_assembly(text)
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
         module.verify()
@@ -111,7 +148,7 @@ class Compiler:
             self._libraries[path] = Library(self._llvm, path)
         return self._libraries[path]
 
-    def _machine(self, settings: Settings) -> Any:
+    def _machine(self, settings: Settings) -> TargetMachine:
         host = settings["triple"] == "host"
         llvm = self._llvm
         triple = llvm.get_process_triple() if host else settings["triple"]
@@ -124,7 +161,7 @@ class Compiler:
             )
         return self._machines[key]
 
-    def _optimise(self, module: Any, machine: Any, settings: Settings) -> None:
+    def _optimise(self, module: LlvmModule, machine: TargetMachine, settings: Settings) -> None:
         if settings["opt_level"] == 0 and not _needs_passes(module, settings):
             return
         tuning = self._llvm.create_pipeline_tuning_options(speed_level=settings["opt_level"])
@@ -132,7 +169,7 @@ class Compiler:
         builder = self._llvm.create_pass_builder(machine, tuning)
         builder.getModulePassManager().run(module, builder)
 
-    def _emit(self, machine: Any, module: Any, part: str) -> bytes:
+    def _emit(self, machine: TargetMachine, module: LlvmModule, part: str) -> bytes:
         if part == "object":
             return bytes(machine.emit_object(module))
         if part == "assembly":
@@ -140,7 +177,7 @@ class Compiler:
         raise ValueError(f"cannot emit {part!r}: only 'object' and 'assembly'")
 
 
-def _needs_passes(module: Any, settings: Settings) -> bool:
+def _needs_passes(module: LlvmModule, settings: Settings) -> bool:
     """LLVM selects instructions for all but coroutines and the questions of libraries about the target."""
     return bool(settings["libraries"]) or any("presplitcoroutine" in str(f) for f in module.functions)
 

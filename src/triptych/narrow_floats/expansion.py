@@ -9,7 +9,6 @@ them, and only operations that compute are replaced.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
@@ -82,7 +81,7 @@ def _narrow_values(module: Module, kinds: _Kinds) -> list[Value]:
     ir = bindings.mlir()
     found: list[Value] = []
 
-    def visit(operation: Operation) -> Any:
+    def visit(operation: Operation) -> object:
         found.extend(operation.results)
         for region in operation.regions:
             for block in region.blocks:

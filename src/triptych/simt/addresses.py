@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import byte_size, is_struct
 from triptych.simt.bottom_up import fact
-from triptych.simt.operations import constant_of, defining_op, element_indices, is_pure
+from triptych.simt.operations import constant_of, defining_op, element_indices, is_pure, pointee
 from triptych.simt.signed_extensions import keeps_distances
 
 INDEXING = "llvm.getelementptr"
@@ -39,7 +39,7 @@ def step(operation: Operation | None) -> Step | None:
     """What an operation adds to an address; None for other operations, and for parts of structs and arrays."""
     if operation is None or operation.name != INDEXING:
         return None
-    element, indices = operation.attributes["elem_type"].value, element_indices(operation)
+    element, indices = pointee(operation), element_indices(operation)
     if len(indices) != 1 or is_struct(element):
         return None
     index = operation.operands[1] if indices[0] is None else indices[0]

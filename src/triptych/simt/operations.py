@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from triptych.ir.enumerations import word_of
-from triptych.ir.handles import Block, Operation, Value
+from triptych.ir.handles import Block, Operation, Type, Value
 from triptych.ir.types import byte_size, int_width
 from triptych.simt.traits import Traits, traits
 
 _DYNAMIC = -(2**31)
 _NOT_ATOMIC = 0
 _MOST_BITS = 64
-"""Of integers that the bindings give as Python's."""
 
 
 def is_pure(operation: Operation) -> bool:
@@ -113,17 +112,22 @@ def known_block(kernel: Operation) -> tuple[int, int, int] | None:
 
 def integer_constant(operation: Operation) -> int | None:
     """The value of an integer `arith.constant`."""
-    value = operation.attributes["value"]
-    width = int_width(operation.results[0].type)
-    if width == 1:
+    value, bits = operation.attributes["value"], int_width(operation.results[0].type)
+    if bits == 1:
         return int(bool(value.value)) if hasattr(value, "value") else None
-    return int(value.value) if width is not None and width <= _MOST_BITS else None
+    return int(value.value) if bits is not None and bits <= _MOST_BITS else None
 
 
 def constant_of(value: Value | None) -> int | None:
     """The integer that a value is known to be; None when only a run tells, or there is no value."""
     made_by = None if value is None else defining_op(value)
     return integer_constant(made_by) if made_by is not None and made_by.name == "arith.constant" else None
+
+
+def pointee(operation: Operation) -> Type:
+    """The type of the elements that `llvm.getelementptr` counts, or `llvm.alloca` makes."""
+    found: Type = operation.attributes["elem_type"].value
+    return found
 
 
 def element_indices(operation: Operation) -> list[int | None]:
@@ -135,6 +139,6 @@ def element_indices(operation: Operation) -> list[int | None]:
 def array_size(operation: Operation) -> int:
     """Bytes that an `llvm.alloca` of a thread takes, so that the next thread's array is aligned as well."""
     count = int(producer(operation.operands[0]).attributes["value"].value)
-    size = count * byte_size(operation.attributes["elem_type"].value)
+    size = count * byte_size(pointee(operation))
     alignment = int(operation.attributes["alignment"].value) if "alignment" in operation.attributes else 1
     return -(-size // max(1, alignment)) * max(1, alignment)

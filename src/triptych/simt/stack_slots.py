@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import byte_size
 from triptych.simt.addresses import base, steps
-from triptych.simt.operations import defining_op, producer
+from triptych.simt.operations import defining_op, pointee, producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class PrivatePlace:
     @property
     def element_bytes(self) -> int:
         """Of an element of the array."""
-        return byte_size(producer(self.array).attributes["elem_type"].value)
+        return byte_size(pointee(producer(self.array)))
 
     @property
     def bytes_left(self) -> int:

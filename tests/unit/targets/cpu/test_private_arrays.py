@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.simt.kernels import kernel
+from triptych.ir.types import type_text
 from triptych.simt.operations import producer
 from triptych.targets.cpu.simt.private_arrays import private_arrays, users
 
@@ -55,7 +56,7 @@ def load(pointer: str, kind: str = "f32") -> str:
 def test_accesses(uses: str, by_element: bool) -> None:
     function, _module = kernel(ARRAY + uses)
     (array,) = private_arrays(function).values()
-    assert (array.by_element, str(array.element), array.count, array.size) == (by_element, "f32", 8, 32)
+    assert (array.by_element, type_text(array.element), array.count, array.size) == (by_element, "f32", 8, 32)
 
 
 def test_arrays_by_their_addresses() -> None:
@@ -63,7 +64,7 @@ def test_arrays_by_their_addresses() -> None:
         ARRAY + "%b2 = llvm.alloca %eight x i8 : (i32) -> !llvm.ptr\nllvm.store %n, %a : i32, !llvm.ptr"
     )
     found = private_arrays(function)
-    assert [(str(array.element), array.size) for array in found.values()] == [("f32", 32), ("i8", 8)]
+    assert [(type_text(array.element), array.size) for array in found.values()] == [("f32", 32), ("i8", 8)]
     assert [producer(value).name for value in found] == ["llvm.alloca", "llvm.alloca"]
     ((user, number),) = users(next(iter(found)))
     assert (user.name, number) == ("llvm.store", 1)

@@ -104,7 +104,7 @@ def _refusal(args: Sequence[Any], leaves: Sequence[Leaf], error: Exception) -> E
     )
 
 
-def _check(value: Any, leaf: Leaf) -> None:
+def _check(value: object, leaf: Leaf) -> None:
     """Refuse what compiled code refuses by itself where it reads tensors; of known libraries, only ask what matters."""
     kind = type(value)
     if is_torch(kind):
@@ -125,7 +125,7 @@ def _naming(leaf: Leaf) -> Iterator[None]:
         raise
 
 
-def _readable(value: Any, leaf: Leaf) -> Any:
+def _readable(value: object, leaf: Leaf) -> object:
     if leaf.memory is None:
         return value
     enter_elements()
@@ -143,7 +143,7 @@ def _readable(value: Any, leaf: Leaf) -> Any:
     return view
 
 
-def _view(value: Any, leaf: Leaf) -> TensorView:
+def _view(value: object, leaf: Leaf) -> TensorView:
     check_untraced(value)
     if not isinstance(value, TensorView) and not hasattr(type(value), "__dlpack__"):
         raise ArgumentTypeError(
@@ -156,5 +156,5 @@ def _view(value: Any, leaf: Leaf) -> TensorView:
         return passing_view(value)
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return "None" if value is None else f"a value of type {type(value).__name__}"

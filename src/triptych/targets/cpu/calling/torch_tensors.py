@@ -61,7 +61,7 @@ def torch_fields() -> TorchFields | None:
     usual, other, graded = ([_words(t._cdata, _TENSOR_WORDS) for t in group] for group in (plain, negated, followed))
     keys = _only(_TENSOR_WORDS, lambda i: _common_bit([(a[i], b[i]) for a, b in zip(usual, other, strict=True)]) != 0)
     gradient = _only(_TENSOR_WORDS, lambda i: not any(a[i] for a in usual) and all(b[i] for b in graded))
-    getter = _requires_grad(torch)
+    getter = _requires_grad(torch.Tensor)
     test = interception_test()
     if tensor is None or keys is None or gradient is None or getter is None or test is None:
         return None
@@ -87,8 +87,8 @@ def _common_bit(pairs: list[tuple[int, int]]) -> int:
     return bit if bit.bit_count() == 1 and not any(first & bit for first, _ in pairs) else 0
 
 
-def _requires_grad(torch: Any) -> _Getset | None:
-    holder = next((cls for cls in torch.Tensor.__mro__ if "requires_grad" in cls.__dict__), None)
+def _requires_grad(tensor: type) -> _Getset | None:
+    holder = next((cls for cls in tensor.__mro__ if "requires_grad" in cls.__dict__), None)
     descriptor = vars(holder)["requires_grad"] if holder is not None else None
     if type(descriptor).__name__ != "getset_descriptor":
         return None

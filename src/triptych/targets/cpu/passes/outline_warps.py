@@ -6,8 +6,6 @@ take four times as long as 500 functions. A kernel of few segments stays whole, 
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
@@ -84,7 +82,7 @@ def _with_contents(loop: Operation) -> list[Operation]:
     ir = bindings.mlir()
     found: list[Operation] = []
 
-    def visit(operation: Operation) -> Any:
+    def visit(operation: Operation) -> object:
         found.append(operation.operation)
         return ir.WalkResult.ADVANCE
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Type, Value
 from triptych.ir.types import TypeOrText, element_type, int_width, is_float, is_integer, is_pointer, is_vector
 from triptych.targets.cpu.plain_code import PlainCode
 
-Order: TypeAlias = Mapping[str, Any]
+Order: TypeAlias = Mapping[str, Attribute]
 """The attributes that say how an atomic access is ordered."""
 
 

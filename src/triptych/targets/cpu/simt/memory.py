@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, count_and_element, element_type, is_pointer
 from triptych.simt.lanes import Lanes
-from triptych.simt.operations import is_ordered
+from triptych.simt.operations import is_ordered, pointee
 from triptych.support.runs import Run, runs
 from triptych.targets.cpu.simt.serialized_lanes import load_in_turn, store_in_turn
 from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, plain_pointer
@@ -474,7 +474,7 @@ def allocate(warp: Warp, operation: Operation) -> None:
         _, base = warp.arrays.private(warp, result)
         warp.set(result, Scalar(base))
     else:
-        size = byte_size(operation.attributes["elem_type"].value)
+        size = byte_size(pointee(operation))
         warp.set(result, Private(result, 0, None, size))
 
 

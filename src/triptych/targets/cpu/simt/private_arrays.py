@@ -12,7 +12,7 @@ from triptych.atoms.operations import MMA
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, element_type
 from triptych.simt.addresses import INDEXING, step
-from triptych.simt.operations import array_size, producer, walk
+from triptych.simt.operations import array_size, pointee, producer, walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +42,7 @@ def users(value: Value) -> list[tuple[Operation, int]]:
 
 
 def _array(operation: Operation) -> PrivateArray:
-    element = operation.attributes["elem_type"].value
+    element = pointee(operation)
     count = int(producer(operation.operands[0]).attributes["value"].value)
     return PrivateArray(operation, element, count, _consistent(operation.results[0], byte_size(element)))
 

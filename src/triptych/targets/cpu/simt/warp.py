@@ -15,7 +15,7 @@ from triptych.ir.handles import Block, InsertionPoint, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.types import count_and_element, int_width, is_pointer
 from triptych.simt import addresses
-from triptych.simt.operations import dimension, is_pure
+from triptych.simt.operations import dimension, is_pure, pointee
 from triptych.simt.uniformity import UniformityAnalysis
 from triptych.targets.cpu.simt import (
     atomics,
@@ -298,7 +298,7 @@ class Warp:
     # addresses --------------------------------------------------------------------------------------------------
     def _address(self, operation: Operation) -> None:
         result, base = operation.results[0], operation.operands[0]
-        element, taken = operation.attributes["elem_type"].value, addresses.step(operation)
+        element, taken = pointee(operation), addresses.step(operation)
         if taken is None:
             raise LoweringError("an address of several indices", span=place_of(operation), found=str(operation)[:200])
         found = self.get(base)

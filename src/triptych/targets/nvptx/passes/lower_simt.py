@@ -7,22 +7,21 @@ list.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from triptych.atoms.matrix_copies import MATRIX_COPIES
 from triptych.atoms.operations import LOAD_MATRIX, STORE_MATRIX
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
-from triptych.ir.handles import Module, Operation, Value
+from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.types import is_integer
 from triptych.simt import dialect
 
 _DIALECT = "nvvm"
 """Known from here on: every pass behind this one may meet its operations."""
-Attributes = dict[str, Any]
+Attributes = Mapping[str, Attribute | str]
 """By name: MLIR text, or an attribute of the operation as it is."""
 
 

@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from triptych.ir.handles import Module, Operation
 from triptych.ir.location import place_of
 from triptych.support.config import config
 from triptych.support.source import Span
@@ -28,7 +29,7 @@ Remark: TypeAlias = tuple[Span | None, str, str]
 """Where, what, and why."""
 
 
-def narrow_remarks(module: Any) -> list[Remark]:
+def narrow_remarks(module: Module) -> list[Remark]:
     """What the kernels of a traced module move in pieces: known before there is any code."""
     if not config().performance_warnings:
         return []
@@ -40,7 +41,7 @@ def narrow_remarks(module: Any) -> list[Remark]:
     ]
 
 
-def warn_of_slow_code(module: Any, resources: Mapping[str, Resources], narrow: Sequence[Remark]) -> None:
+def warn_of_slow_code(module: Module, resources: Mapping[str, Resources], narrow: Sequence[Remark]) -> None:
     """Warn of the kernels of a traced module, given what the assembler says of them."""
     if not config().performance_warnings:
         return
@@ -54,7 +55,7 @@ def warn_of_slow_code(module: Any, resources: Mapping[str, Resources], narrow: S
         warnings.warn_explicit(text, PerformanceWarning, file, line, registry=_shown[file])
 
 
-def _spills(kernel: Any, resources: Mapping[str, Resources]) -> Iterator[Remark]:
+def _spills(kernel: Operation, resources: Mapping[str, Resources]) -> Iterator[Remark]:
     used = resources.get(kernel.attributes["sym_name"].value)
     if used is not None and (used.spill_stores or used.spill_loads):
         yield (

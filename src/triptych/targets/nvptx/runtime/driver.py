@@ -33,7 +33,7 @@ _ADVICE = {
 class Driver:
     """The library, initialised."""
 
-    def __init__(self, library: Any) -> None:
+    def __init__(self, library: Any) -> None:  # a `ctypes` library, whose functions have no types
         self._library = library
         self._primary_contexts: dict[int, int] = {}
         status = library.cuInit(0)

@@ -27,7 +27,7 @@ def load(compiled: Compiled) -> Loaded:
     """A function that launches. It takes one keyword beside the program's own arguments, `stream`."""
     program = cache(lambda: _Program(compiled, _driver(compiled)))
 
-    def call(*args: Any, stream: Any = None) -> Any:
+    def call(*args: Any, stream: object = None) -> Any:
         try:
             return program().call(args, stream)
         except Exception as error:
@@ -64,7 +64,7 @@ class _Program:
         self._host = load_host(compiled)
         self._loaded: dict[int, ctypes.Array[ctypes.c_void_p]] = {}
 
-    def call(self, args: Sequence[Any], stream: Any) -> Any:
+    def call(self, args: Sequence[Any], stream: object) -> Any:
         if len(args) != len(self._parameters):
             raise _miscounted(self._name, len(args), len(self._parameters))
         return self._run(self._host.call, args, stream)
@@ -76,7 +76,7 @@ class _Program:
     def reads(self, kind: type) -> bool:
         return self._host.reads is not None and self._host.reads(kind)
 
-    def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: Any) -> Any:
+    def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: object) -> Any:
         device = _device(self._parameters, args)
         kernels = self._in_context(self._driver.enter(device))
         handle = current_stream(device) if stream is None else stream_handle(stream)

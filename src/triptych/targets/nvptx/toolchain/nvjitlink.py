@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -57,7 +58,7 @@ def _version() -> tuple[int, int] | None:
     return int(major), int(minor)
 
 
-def _log(handle: Any, size: Any, read: Any) -> str:
+def _log(handle: object, size: Callable[[object], int], read: Callable[[object, bytearray], object]) -> str:
     text = bytearray(size(handle))
     if text:
         read(handle, text)
