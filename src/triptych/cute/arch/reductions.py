@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
-from triptych.cute.arch.device import L, bits32, device_function, device_trace, emit_as, number
+from triptych.cute.arch.device import Integer, L, bits32, device_function, device_trace, emit_as, number
 from triptych.cute.arch.numbers import fmax, fmin
 from triptych.cute.arch.shuffles import FULL_MASK, shuffle_sync_bfly
 from triptych.metastage.errors import OperandTypeError
@@ -66,7 +66,7 @@ def warp_reduction_min(val: L, *, threads_in_group: int = WARP) -> L:
 
 @device_function
 def warp_redux_sync(
-    value: object, kind: str, mask_and_clamp: object = FULL_MASK, abs: bool = False, nan: bool = False
+    value: Integer | float, kind: str, mask_and_clamp: Integer = FULL_MASK, abs: bool = False, nan: bool = False
 ) -> Any:
     """Combine the values of the lanes of a mask in one instruction.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from triptych.cute.arch.device import L, bits32, device_function, device_trace, emit_as, number
+from triptych.cute.arch.device import Integer, L, bits32, device_function, device_trace, emit_as, number
 from triptych.ir.handles import Value
 from triptych.ir.types import is_float
 from triptych.metastage.scalars import Float32, Int32, Numeric, TFloat32
@@ -22,7 +22,7 @@ _LAST_LANE = WARP - 1
 
 @device_function
 def shuffle_sync_op(
-    value: L, offset: object, mask: object = FULL_MASK, mask_and_clamp: object = _LAST_LANE, kind: Kind = "idx"
+    value: L, offset: Integer, mask: Integer = FULL_MASK, mask_and_clamp: Integer = _LAST_LANE, kind: Kind = "idx"
 ) -> L:
     """`value` of another lane: lane `offset` (idx), or the own lane minus, plus or xor `offset` (up, down, bfly)."""
     source: Any = number(value)
@@ -35,25 +35,25 @@ def shuffle_sync_op(
 
 
 @device_function
-def shuffle_sync(value: L, offset: object, mask: object = FULL_MASK, mask_and_clamp: object = _LAST_LANE) -> L:
+def shuffle_sync(value: L, offset: Integer, mask: Integer = FULL_MASK, mask_and_clamp: Integer = _LAST_LANE) -> L:
     """`value` of lane `offset`."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "idx")
 
 
 @device_function
-def shuffle_sync_up(value: L, offset: object, mask: object = FULL_MASK, mask_and_clamp: object = 0) -> L:
+def shuffle_sync_up(value: L, offset: Integer, mask: Integer = FULL_MASK, mask_and_clamp: Integer = 0) -> L:
     """`value` of the lane `offset` before; the first lanes keep their own."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "up")
 
 
 @device_function
-def shuffle_sync_down(value: L, offset: object, mask: object = FULL_MASK, mask_and_clamp: object = _LAST_LANE) -> L:
+def shuffle_sync_down(value: L, offset: Integer, mask: Integer = FULL_MASK, mask_and_clamp: Integer = _LAST_LANE) -> L:
     """`value` of the lane `offset` after; the last lanes keep their own."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "down")
 
 
 @device_function
-def shuffle_sync_bfly(value: L, offset: object, mask: object = FULL_MASK, mask_and_clamp: object = _LAST_LANE) -> L:
+def shuffle_sync_bfly(value: L, offset: Integer, mask: Integer = FULL_MASK, mask_and_clamp: Integer = _LAST_LANE) -> L:
     """`value` of the lane whose number differs in the bits of `offset`."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "bfly")
 

@@ -6,7 +6,16 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from triptych.cute.arch.device import N, bits32, device_function, device_trace, emit_as, number, require_integer
+from triptych.cute.arch.device import (
+    Integer,
+    N,
+    bits32,
+    device_function,
+    device_trace,
+    emit_as,
+    number,
+    require_integer,
+)
 from triptych.cute.arch.shuffles import FULL_MASK
 from triptych.metastage.scalars import Boolean, Int32, Int64
 from triptych.metastage.truth import truth
@@ -14,31 +23,31 @@ from triptych.simt.dialect import ELECT, MATCH, VOTE
 
 
 @device_function
-def vote_any_sync(pred: object, mask: object = FULL_MASK) -> Boolean:
+def vote_any_sync(pred: Integer, mask: Integer = FULL_MASK) -> Boolean:
     """Whether `pred` holds in any lane of `mask`."""
     return _vote(Boolean, "any", pred, mask)
 
 
 @device_function
-def vote_all_sync(pred: object, mask: object = FULL_MASK) -> Boolean:
+def vote_all_sync(pred: Integer, mask: Integer = FULL_MASK) -> Boolean:
     """Whether `pred` holds in all lanes of `mask`."""
     return _vote(Boolean, "all", pred, mask)
 
 
 @device_function
-def vote_uni_sync(pred: object, mask: object = FULL_MASK) -> Boolean:
+def vote_uni_sync(pred: Integer, mask: Integer = FULL_MASK) -> Boolean:
     """Whether `pred` is the same in all lanes of `mask`."""
     return _vote(Boolean, "uni", pred, mask)
 
 
 @device_function
-def vote_ballot_sync(pred: object, mask: object = FULL_MASK) -> Int32:
+def vote_ballot_sync(pred: Integer, mask: Integer = FULL_MASK) -> Int32:
     """One bit for each lane: set where `pred` holds and the lane is in `mask`."""
     return _vote(Int32, "ballot", pred, mask)
 
 
 @device_function
-def match_any_sync(value: object, mask: object = FULL_MASK) -> Int32:
+def match_any_sync(value: Integer | float, mask: Integer = FULL_MASK) -> Int32:
     """The lanes of `mask` that have the same integer as this one, a bit for each."""
     own = number(value)
     require_integer("match_any_sync", own)
@@ -47,7 +56,7 @@ def match_any_sync(value: object, mask: object = FULL_MASK) -> Int32:
 
 
 @device_function
-def match_all_sync(value: object, mask: object = FULL_MASK) -> tuple[Int32, Boolean]:
+def match_all_sync(value: Integer | float, mask: Integer = FULL_MASK) -> tuple[Int32, Boolean]:
     """`mask` and True when all its lanes have the same integer, otherwise 0 and False."""
     lanes = Int32.of(bits32(mask), device_trace().region)
     alike: Any = match_any_sync(value, mask) == lanes
@@ -74,6 +83,6 @@ def _elected() -> Iterator[None]:
         trace.operation("scf.yield")
 
 
-def _vote(result: type[N], kind: str, pred: object, mask: object) -> N:
+def _vote(result: type[N], kind: str, pred: Integer, mask: Integer) -> N:
     operands = (bits32(mask), truth(pred).ir_value())
     return emit_as(result, VOTE, operands, {"kind": f'"{kind}"'})
