@@ -68,8 +68,7 @@ def _as_stored(value: Value, builder: Builder, location: Location) -> Value:
     kind = stored_type(own)
     if kind == own:
         return value
-    stored: Value = builder.value("builtin.unrealized_conversion_cast", (value,), builder.type(kind), location)
-    return stored
+    return builder.value("builtin.unrealized_conversion_cast", (value,), builder.type(kind), location)
 
 
 def _refuse_tensor_accesses(module: Module) -> None:
