@@ -167,11 +167,10 @@ class Trace:
         """The MLIR location of the user's current position with its chain of inlined calls."""
         frame = places.user_frame(sys._getframe(1))
         if frame is None:
-            unknown: Location = self.builder.unknown
-            return unknown
+            return self.builder.unknown
         if frame is not self._frame:
             self._enter(frame)
-        known: Location | None = self._frame_locations.get(frame.f_lasti)
+        known = self._frame_locations.get(frame.f_lasti)
         if known is None:
             spans = places.spans(places.chain(frame))
             known = self._frame_locations[frame.f_lasti] = self.locations.of(spans)
@@ -191,8 +190,7 @@ class Trace:
         progress.emitted += 1
         if progress.emitted >= progress.look_at:
             progress.look()
-        made: Value = builder.value(name, operands, builder.type(result), self.location(), attributes)
-        return made
+        return builder.value(name, operands, builder.type(result), self.location(), attributes)
 
     def operation(
         self,
@@ -204,8 +202,7 @@ class Trace:
     ) -> Operation:
         """Emit one operation of any shape; `results` are MLIR types."""
         self.progress.emitted += 1
-        made: Operation = self.builder.operation(name, operands, results, self.location(), attributes, regions)
-        return made
+        return self.builder.operation(name, operands, results, self.location(), attributes, regions)
 
     # regions ----------------------------------------------------------------------------------------------------
     @contextmanager

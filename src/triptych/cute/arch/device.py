@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from triptych.cute.arch.errors import DeviceOnlyError
+from triptych.layout.integers import DynamicInt
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import PYTHON_NUMBERS
@@ -20,6 +21,9 @@ R = TypeVar("R")
 N = TypeVar("N", bound=Numeric)
 L = TypeVar("L", bound=Numeric | float)
 """A number of each lane, which stays of its type."""
+
+Integer: TypeAlias = Numeric | DynamicInt | int
+"""An integer of the program: a number of it, an integer of a layout that only the run knows, or a Python int."""
 
 
 def device_function(function: Callable[P, R]) -> Callable[P, R]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.arch.device import device_function, device_model, device_trace, kernel_body, number
+from triptych.cute.arch.device import Integer, device_function, device_model, device_trace, kernel_body, number
 from triptych.cute.arch.shuffles import shuffle_sync
 from triptych.cute.dynamic.traced_integers import trusted_int
 from triptych.ir.handles import Value
@@ -55,7 +55,7 @@ def warp_idx() -> Int32:
 
 
 @device_function
-def make_warp_uniform(value: object) -> Int32:
+def make_warp_uniform(value: Integer) -> Int32:
     """The value of lane 0 in all lanes: says that they agree, so that one scalar stands for all."""
     uniform: Int32 = shuffle_sync(number(value).to(Int32), 0)
     return uniform

@@ -6,7 +6,16 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
-from triptych.cute.arch.device import L, device_function, device_model, device_trace, emit_as, lane_mask, number
+from triptych.cute.arch.device import (
+    Integer,
+    L,
+    device_function,
+    device_model,
+    device_trace,
+    emit_as,
+    lane_mask,
+    number,
+)
 from triptych.cute.arch.numbers import fmax, fmin
 from triptych.cute.arch.shuffles import shuffle_sync_bfly
 from triptych.metastage.errors import OperandTypeError
@@ -70,7 +79,7 @@ def warp_reduction_min(val: L, *, threads_in_group: int | None = None) -> L:
 
 @device_function
 def warp_redux_sync(
-    value: object, kind: str, mask_and_clamp: object = None, abs: bool = False, nan: bool = False
+    value: Integer | float, kind: str, mask_and_clamp: Integer | None = None, abs: bool = False, nan: bool = False
 ) -> Any:
     """Combine the values of the lanes of a mask in one instruction.
 

@@ -9,7 +9,17 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from triptych.cute.arch.device import L, bits32, device_function, device_model, device_trace, emit_as, lane_mask, number
+from triptych.cute.arch.device import (
+    Integer,
+    L,
+    bits32,
+    device_function,
+    device_model,
+    device_trace,
+    emit_as,
+    lane_mask,
+    number,
+)
 from triptych.ir.handles import Value
 from triptych.ir.types import is_float
 from triptych.metastage.scalars import Float32, Int32, Numeric, TFloat32
@@ -20,7 +30,7 @@ Kind = Literal["idx", "up", "down", "bfly"]
 
 @device_function
 def shuffle_sync_op(
-    value: L, offset: object, mask: object = None, mask_and_clamp: object = None, kind: Kind = "idx"
+    value: L, offset: Integer, mask: Integer | None = None, mask_and_clamp: Integer | None = None, kind: Kind = "idx"
 ) -> L:
     """`value` of another lane: lane `offset` (idx), or the own lane minus, plus or xor `offset` (up, down, bfly)."""
     source: Any = number(value)
@@ -34,25 +44,29 @@ def shuffle_sync_op(
 
 
 @device_function
-def shuffle_sync(value: L, offset: object, mask: object = None, mask_and_clamp: object = None) -> L:
+def shuffle_sync(value: L, offset: Integer, mask: Integer | None = None, mask_and_clamp: Integer | None = None) -> L:
     """`value` of lane `offset`."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "idx")
 
 
 @device_function
-def shuffle_sync_up(value: L, offset: object, mask: object = None, mask_and_clamp: object = 0) -> L:
+def shuffle_sync_up(value: L, offset: Integer, mask: Integer | None = None, mask_and_clamp: Integer = 0) -> L:
     """`value` of the lane `offset` before; the first lanes keep their own."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "up")
 
 
 @device_function
-def shuffle_sync_down(value: L, offset: object, mask: object = None, mask_and_clamp: object = None) -> L:
+def shuffle_sync_down(
+    value: L, offset: Integer, mask: Integer | None = None, mask_and_clamp: Integer | None = None
+) -> L:
     """`value` of the lane `offset` after; the last lanes keep their own."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "down")
 
 
 @device_function
-def shuffle_sync_bfly(value: L, offset: object, mask: object = None, mask_and_clamp: object = None) -> L:
+def shuffle_sync_bfly(
+    value: L, offset: Integer, mask: Integer | None = None, mask_and_clamp: Integer | None = None
+) -> L:
     """`value` of the lane whose number differs in the bits of `offset`."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "bfly")
 

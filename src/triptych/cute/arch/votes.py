@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from triptych.cute.arch.device import (
+    Integer,
     N,
     device_function,
     device_trace,
@@ -26,31 +27,31 @@ from triptych.simt.dialect import ELECT, MATCH, VOTE
 
 
 @device_function
-def vote_any_sync(pred: object, mask: object = None) -> Boolean:
+def vote_any_sync(pred: Integer, mask: Integer | None = None) -> Boolean:
     """Whether `pred` holds in any lane of `mask`."""
     return _vote(Boolean, "any", pred, mask)
 
 
 @device_function
-def vote_all_sync(pred: object, mask: object = None) -> Boolean:
+def vote_all_sync(pred: Integer, mask: Integer | None = None) -> Boolean:
     """Whether `pred` holds in all lanes of `mask`."""
     return _vote(Boolean, "all", pred, mask)
 
 
 @device_function
-def vote_uni_sync(pred: object, mask: object = None) -> Boolean:
+def vote_uni_sync(pred: Integer, mask: Integer | None = None) -> Boolean:
     """Whether `pred` is the same in all lanes of `mask`."""
     return _vote(Boolean, "uni", pred, mask)
 
 
 @device_function
-def vote_ballot_sync(pred: object, mask: object = None) -> Int32:
+def vote_ballot_sync(pred: Integer, mask: Integer | None = None) -> Int32:
     """One bit for each lane: set where `pred` holds and the lane is in `mask`."""
     return _vote(mask_type(), "ballot", pred, mask)
 
 
 @device_function
-def match_any_sync(value: object, mask: object = None) -> Int32:
+def match_any_sync(value: Integer | float, mask: Integer | None = None) -> Int32:
     """The lanes of `mask` that have the same integer as this one, a bit for each."""
     own = number(value)
     require_integer("match_any_sync", own)
@@ -59,7 +60,7 @@ def match_any_sync(value: object, mask: object = None) -> Int32:
 
 
 @device_function
-def match_all_sync(value: object, mask: object = None) -> tuple[Int32, Boolean]:
+def match_all_sync(value: Integer | float, mask: Integer | None = None) -> tuple[Int32, Boolean]:
     """`mask` and True when all its lanes have the same integer, otherwise 0 and False."""
     trace, kind = device_trace(), mask_type()
     lanes = kind.of(lane_mask(mask), trace.region)
@@ -85,6 +86,6 @@ def _elected() -> Iterator[None]:
         trace.operation("scf.yield")
 
 
-def _vote(result: type[N], kind: str, pred: object, mask: object) -> N:
+def _vote(result: type[N], kind: str, pred: Integer, mask: object) -> N:
     operands = (lane_mask(mask), truth(pred).ir_value())
     return emit_as(result, VOTE, operands, {"kind": f'"{kind}"'})
