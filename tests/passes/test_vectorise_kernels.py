@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.targets.cpu.simt.convert import HALF_WARP, vectorise_kernels
+from triptych.targets.cpu.simt.convert import vectorise_kernels
 
 ARGUMENTS = "%p: !llvm.ptr<1>, %n: i32"
 BLOCK = "attributes {known_block_size = array<i32: 128, 1, 1>}"
@@ -43,6 +43,32 @@ def test_a_kernel_is_a_function_of_blocks() -> None:
     )
 
 
+@pytest.mark.parametrize("lanes", [16, 64])
+def test_vectors_have_the_lanes_of_the_machine_that_the_module_names(lanes: int) -> None:
+    vote = '%all = arith.constant -1 : MASK\n%b = "simt.vote"(%all, %q) {kind = "ballot"} : (MASK, i1) -> MASK\n'
+    shuffle = (
+        "%one = arith.constant 1 : i32\n"
+        f"%last = arith.constant {lanes - 1} : i32\n"
+        '%s = "simt.shuffle"(%all, %w, %one, %last) {kind = "bfly"} : (MASK, f32, i32, i32) -> f32\n'
+        "llvm.store %s, %a : f32, !llvm.ptr<1>\n"
+    )
+    body = THREAD + ADDRESS + DOUBLE + "%q = arith.cmpi slt, %t, %n : i32\n" + vote + shuffle
+    text = kernel(body.replace("MASK", "i64" if lanes > 32 else "i32"), ARGUMENTS, BLOCK)
+    said = f"gpu.module @kernels attributes {{triptych.device = {{lanes = {lanes} : i32, threads = 1024 : i32}}}}"
+    assert "gpu.module @kernels" in text
+    checked(
+        text.replace("gpu.module @kernels", said),
+        vectorise_kernels,
+        f"""
+        # CHECK: scf.for {{{{.*}}}} to %c{128 // lanes}_i32 step
+        # CHECK: llvm.load {{{{.*}}}} -> vector<{lanes}xf32>
+        # CHECK: vector.bitcast {{{{.*}}}} : vector<{lanes}xi1> to vector<1xi{lanes}>
+        # CHECK: vector.shuffle {{{{.*}}}} [1, 0, 3, 2, {{{{.*}}}} : vector<{lanes}xf32>
+        # CHECK-NOT: vector<32x
+        """,
+    )
+
+
 def test_a_barrier_cuts_the_loop_over_warps() -> None:
     hint = "llvm.loop_annotation"
     run(THREAD + ADDRESS + DOUBLE, f"# CHECK: {hint} =\n# CHECK-NOT: {hint} =")
@@ -72,7 +98,7 @@ def array(count: int, kind: str = "f32", more: str = "") -> str:
     """
 
 
-@pytest.mark.parametrize(("count", "width"), [(11, 32), (12, HALF_WARP), (40, HALF_WARP)])
+@pytest.mark.parametrize(("count", "width"), [(11, 32), (12, 16), (40, 16)])
 def test_threads_that_keep_much_are_half_a_warp(count: int, width: int) -> None:
     other = 48 - width
     run(THREAD + ADDRESS + array(count), f"# CHECK: vector<{width}xf32>\n# CHECK-NOT: vector<{other}xf32>")

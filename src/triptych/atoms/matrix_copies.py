@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from triptych.atoms.operations import WARP_THREADS
 from triptych.layout import Layout, coalesce
 from triptych.support.forking import lazy
-from triptych.support.warps import WARP
 
 ROW_BITS = 128
 REGISTER_BITS = 32
@@ -84,7 +84,7 @@ class MatrixCopy:
     @lazy
     def in_memory(self) -> Layout:
         """(thread, bit of the row it gives the address of) -> number. Threads without a row repeat those with one."""
-        spare = WARP // (self.rows * self.count), 0
+        spare = WARP_THREADS // (self.rows * self.count), 0
         return _layout((*self.dealing.rows, self._repeated, spare), ((ROW_BITS, 1),))
 
     @lazy

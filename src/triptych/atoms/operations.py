@@ -17,13 +17,18 @@ move matrices between shared memory, where each thread gives the address of a ro
 from __future__ import annotations
 
 from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
+from triptych.ir.types import SHARED_SPACE, pointer_to
 
 MMA = "tile.mma"
 LOAD_MATRIX = "tile.load_matrix"
 STORE_MATRIX = "tile.store_matrix"
 
+WARP_THREADS = 32
+"""Threads that execute an instruction of a warp together: all entries are NVIDIA's, and so is this number.
+Machines with other warps have other instructions."""
+
 _INSTRUCTION = AttributeSpec("instruction")
-_SHARED = "!llvm.ptr<3>"
+_SHARED = pointer_to(SHARED_SPACE)
 _TABLES = tuple(AttributeSpec(name) for name in ("tiles", "d", "a", "b", "c"))
 
 TILE = Dialect(

@@ -7,6 +7,7 @@ from itertools import count
 
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, InsertionPoint, Location, Module, Operation, Type
+from triptych.ir.types import SHARED_SPACE
 
 NAME = "kernels"
 SHARED = "__smem"
@@ -17,13 +18,15 @@ SHARED_ALIGNMENT = 1024
 class DeviceModule:
     """The part of a module that runs on the device, made with its first kernel."""
 
-    def __init__(self, builder: Builder, module: Module, location: Location) -> None:
+    def __init__(self, builder: Builder, module: Module, location: Location, attributes: Mapping[str, str]) -> None:
+        """`attributes`: what it says of the device, as MLIR text."""
         self._builder = builder
         self._names: set[str] = set()
         self._has_shared = False
         module.operation.attributes["gpu.container_module"] = builder.attribute("unit")
-        attributes = {"sym_name": builder.string(NAME)}
-        operation = self._at(builder.at_start(module.body), "gpu.module", location, attributes)
+        said = {name: builder.attribute(text) for name, text in attributes.items()}
+        named = {"sym_name": builder.string(NAME), **said}
+        operation = self._at(builder.at_start(module.body), "gpu.module", location, named)
         self._block = builder.append_block(operation, 0, (), location)
 
     def kernel(
@@ -52,7 +55,7 @@ class DeviceModule:
             "sym_name": builder.string(SHARED),
             "global_type": builder.attribute("!llvm.array<0 x i8>"),
             "linkage": builder.attribute("#llvm.linkage<external>"),
-            "addr_space": builder.integer("i32", 3),
+            "addr_space": builder.integer("i32", SHARED_SPACE),
             "alignment": builder.integer("i64", SHARED_ALIGNMENT),
         }
         self._at(builder.at_start(self._block), "llvm.mlir.global", location, attributes)

@@ -6,6 +6,7 @@ declaration imports nothing, so a language may be declared where it is imported.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -25,10 +26,11 @@ class AttributeSpec:
 
 @dataclass(frozen=True, slots=True)
 class OperationSpec:
-    """An operation by its operands and results, each the text of an MLIR type or a type variable (`T`).
+    """An operation by its operands and results, each the text of an MLIR type, a choice of them (`i32|i64`) or a
+    type variable (`T`).
 
-    A type variable stands for one type, whichever it is, everywhere in the operation. The last operand, or the last
-    result, may be left out (`i32?`) or be any number of values (`i32*`).
+    A choice or a type variable stands for one type, whichever it is, everywhere in the operation. The last operand,
+    or the last result, may be left out (`i32?`) or be any number of values (`i32*`).
     """
 
     name: str
@@ -79,7 +81,7 @@ _COUNTS = {"?": "optional ", "*": "variadic "}
 
 def _irdl(operation: OperationSpec) -> str:
     types = list(dict.fromkeys(text.rstrip("?*") for text in (*operation.operands, *operation.results)))
-    lines = [f"    %t{i} = {_constraint(text)}" for i, text in enumerate(types)]
+    lines = [line for i, text in enumerate(types) for line in _constraint(text, f"%t{i}")]
     for kind, texts in (("operand", operation.operands), ("result", operation.results)):
         named = [
             f"{kind}{i}: {_COUNTS.get(text[-1], '')}%t{types.index(text.rstrip('?*'))}" for i, text in enumerate(texts)
@@ -92,16 +94,21 @@ def _irdl(operation: OperationSpec) -> str:
 
 
 def _choice(attribute: AttributeSpec, name: str) -> list[str]:
-    """The lines that define a constraint: one of the values."""
-    if not attribute.values:
+    return _one_of(attribute.values, name) if attribute.values else [f"    {name} = irdl.any"]
+
+
+def _constraint(text: str, name: str) -> list[str]:
+    if text.isidentifier() and text.isupper():
         return [f"    {name} = irdl.any"]
-    parts = [f"{name}_{i}" for i in range(len(attribute.values))]
-    each = [f"    {part} = irdl.is {value}" for part, value in zip(parts, attribute.values, strict=True)]
+    choice = text.split("|")
+    return _one_of(choice, name) if len(choice) > 1 else [f"    {name} = irdl.is {text}"]
+
+
+def _one_of(values: Sequence[str], name: str) -> list[str]:
+    """The lines that define a constraint: one of the values."""
+    parts = [f"{name}_{i}" for i in range(len(values))]
+    each = [f"    {part} = irdl.is {value}" for part, value in zip(parts, values, strict=True)]
     return [*each, f"    {name} = irdl.any_of({', '.join(parts)})"]
-
-
-def _constraint(text: str) -> str:
-    return "irdl.any" if text.isidentifier() and text.isupper() else f"irdl.is {text}"
 
 
 @cache

@@ -25,8 +25,9 @@ from triptych.ir.handles import (
 TypeOrText: TypeAlias = Type | str
 """A type, or the text of one that is written out in the source code; never one that was printed."""
 
-GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE = 0, 1, 3
-"""Address spaces of pointers in kernels."""
+GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, PRIVATE_SPACE, TENSOR_SPACE = 0, 1, 3, 5, 6
+"""The memories of a kernel, as its pointers name them on every target; the numbers are LLVM's for NVIDIA and AMD. A
+target with others translates them where it lowers kernels, as the CPU does, which has one memory and no numbers."""
 
 _INDEX_BITS = 64
 _POINTER_BYTES = 8
@@ -105,6 +106,11 @@ def bit_width(type_: Type) -> int | None:
     if is_integer(type_) or is_float(type_):
         return type_.width
     return None
+
+
+def pointer_to(space: int) -> str:
+    """The text of the type of a pointer into a memory."""
+    return f"!llvm.ptr<{space}>"
 
 
 def memory_space(type_: Type) -> int | None:

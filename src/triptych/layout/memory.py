@@ -14,8 +14,9 @@ from triptych.layout.coordinates import index_to_coord
 from triptych.layout.errors import AccessError, UndecidableError
 from triptych.layout.picture import Function
 from triptych.layout.tuples import IntTuple, product, rank_of
-from triptych.support.warps import WARP
 
+WARP = 32
+"""Threads whose accesses are one request: these are NVIDIA's memories."""
 BANKS = 32
 BANK_BITS = 32
 SECTOR_BITS = 256

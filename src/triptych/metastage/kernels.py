@@ -31,6 +31,7 @@ from triptych.metastage.shared_bytes import launch_bytes
 from triptych.metastage.streams import launch_stream
 from triptych.metastage.symbols import symbol
 from triptych.metastage.tracing import KernelBody, Region, Trace, place
+from triptych.simt.device_attribute import device_attributes
 from triptych.simt.dialect import KERNEL_DIALECTS
 
 
@@ -159,7 +160,7 @@ def _new_kernel(
 ) -> tuple[KernelBody, Any]:
     builder, location = trace.builder, trace.location()
     if trace.device is None:
-        trace.device = DeviceModule(builder, trace.module, location)
+        trace.device = DeviceModule(builder, trace.module, location, device_attributes(trace.device_model))
         for dialect in KERNEL_DIALECTS:
             dialect.load(builder.context)
     attributes = {f"triptych.{hint}": builder.integer("i32", value) for hint, value in options.hints.items()}

@@ -15,13 +15,6 @@ from triptych.metastage.scalars import Int32, Numeric
 from triptych.metastage.tracing import Trace, place
 from triptych.support.kernel_errors import LaunchShapeError
 
-MOST_THREADS = 1024
-"""Threads of a block, as every NVIDIA GPU has it: a program that runs here is to run there."""
-MOST_THREADS_BY_DIMENSION = (1024, 1024, 64)
-MOST_BLOCKS = 2**31 - 1
-SHARED_BYTES = 227 * 1024
-"""Shared memory that a block may ask for: what the largest GPUs give."""
-
 Dimensions = tuple[Any, Any, Any]
 
 
@@ -36,9 +29,11 @@ class LaunchShape:
     def of(cls, trace: Trace, grid: object, block: object) -> LaunchShape:
         blocks = dimensions_of("grid", grid)
         threads = dimensions_of("block", block)
-        limits = zip("xyz", threads, MOST_THREADS_BY_DIMENSION, strict=True)
-        x, y, z = (_checked(trace, f"the grid's {x}", n, 0, MOST_BLOCKS) for x, n in zip("xyz", blocks, strict=True))
-        i, j, k = (_checked(trace, f"the block's {x}", n, 1, most) for x, n, most in limits)
+        model = trace.device_model
+        of_grid = zip("xyz", blocks, model.blocks_by_dimension, strict=True)
+        of_block = zip("xyz", threads, model.threads_by_dimension, strict=True)
+        x, y, z = (_checked(trace, f"the grid's {x}", n, 0, most) for x, n, most in of_grid)
+        i, j, k = (_checked(trace, f"the block's {x}", n, 1, most) for x, n, most in of_block)
         _check_threads(trace, (i, j, k))
         return cls((x, y, z), (i, j, k))
 
@@ -94,9 +89,10 @@ def _checked(trace: Trace, what: str, n: Numeric | int, least: int, most: int) -
 
 def _check_threads(trace: Trace, block: Dimensions) -> None:
     title, instead = "a block has too many threads", "fewer threads in a block and more blocks in the grid"
-    facts: dict[str, Any] = {"expected": f"at most {MOST_THREADS} in all", "instead": instead}
+    most = trace.device_model.threads
+    facts: dict[str, Any] = {"expected": f"at most {most} in all", "instead": instead}
     known = prod(n for n in block if isinstance(n, int))
-    if known > MOST_THREADS:
+    if known > most:
         found = f"{' * '.join(map(str, block))} = {known}" if static_dimensions(block) else f"{known} or more"
         raise LaunchShapeError(title, span=place(), found=found, **facts)
     dynamic = [n for n in block if isinstance(n, Numeric)]
@@ -105,4 +101,4 @@ def _check_threads(trace: Trace, block: Dimensions) -> None:
     threads: Any = known
     for n in dynamic:
         threads = n * threads
-    check(trace, (threads <= MOST_THREADS).ir_value(), LaunchShapeError.__name__, title, **facts)
+    check(trace, (threads <= most).ir_value(), LaunchShapeError.__name__, title, **facts)

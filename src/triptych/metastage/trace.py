@@ -25,6 +25,7 @@ from triptych.metastage.results import Rebuild, take_results
 from triptych.metastage.symbols import symbol
 from triptych.metastage.tracing import Rewrite, Trace, activated
 from triptych.stages import Leaf, Rewritten, Traced
+from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.source import Span
 
 
@@ -56,12 +57,14 @@ def trace(
     *,
     contract_everywhere: bool | None = None,
     contract: bool | None = None,
+    device_model: DeviceModel = COMMON,
 ) -> tuple[Traced, Rebuild]:
     """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results.
 
-    `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all that it calls.
+    `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all that it calls;
+    `device_model` is the machine that its kernels are for.
     """
-    current = Trace(rewrite, contract_everywhere, contract)
+    current = Trace(rewrite, contract_everywhere, contract, device_model)
     current.hooks = make_hooks(current)
     function, code = _runnable(rewritten, current)
     current.progress.name = code.co_name

@@ -21,6 +21,7 @@ from triptych.metastage import places
 from triptych.metastage.contraction import Contraction
 from triptych.metastage.progress import Progress
 from triptych.stages import Rewritten
+from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.recursion import TooDeepError
 from triptych.support.source import Span
 
@@ -112,10 +113,18 @@ class KernelBody:
 class Trace:
     """One run of the meta-stage."""
 
-    def __init__(self, rewrite: Rewrite, contract_everywhere: bool | None = None, contract: bool | None = None) -> None:
+    def __init__(
+        self,
+        rewrite: Rewrite,
+        contract_everywhere: bool | None = None,
+        contract: bool | None = None,
+        device_model: DeviceModel = COMMON,
+    ) -> None:
         self.rewrite = rewrite
         """The pre-stage, for plain Python functions that the program calls."""
         self.hooks: Hooks
+        self.device_model = device_model
+        """The machine that kernels are for."""
         self.builder = Builder()
         self.contraction = Contraction(self.builder, contract_everywhere, contract)
         self.locations = Locations(self.builder.context)
@@ -158,11 +167,10 @@ class Trace:
         """The MLIR location of the user's current position with its chain of inlined calls."""
         frame = places.user_frame(sys._getframe(1))
         if frame is None:
-            unknown: Location = self.builder.unknown
-            return unknown
+            return self.builder.unknown
         if frame is not self._frame:
             self._enter(frame)
-        known: Location | None = self._frame_locations.get(frame.f_lasti)
+        known = self._frame_locations.get(frame.f_lasti)
         if known is None:
             spans = places.spans(places.chain(frame))
             known = self._frame_locations[frame.f_lasti] = self.locations.of(spans)
@@ -182,8 +190,7 @@ class Trace:
         progress.emitted += 1
         if progress.emitted >= progress.look_at:
             progress.look()
-        made: Value = builder.value(name, operands, builder.type(result), self.location(), attributes)
-        return made
+        return builder.value(name, operands, builder.type(result), self.location(), attributes)
 
     def operation(
         self,
@@ -195,8 +202,7 @@ class Trace:
     ) -> Operation:
         """Emit one operation of any shape; `results` are MLIR types."""
         self.progress.emitted += 1
-        made: Operation = self.builder.operation(name, operands, results, self.location(), attributes, regions)
-        return made
+        return self.builder.operation(name, operands, results, self.location(), attributes, regions)
 
     # regions ----------------------------------------------------------------------------------------------------
     @contextmanager

@@ -15,13 +15,11 @@ from triptych.ir.handles import Location, Module, Operation, Value
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import function, graft, operations_named
-from triptych.ir.types import memory_space
+from triptych.ir.types import GLOBAL_SPACE, memory_space
 from triptych.narrow_floats.storage import stored_type
 from triptych.objectstage.launch_code import LaunchCode, launch_function
 from triptych.stages import Leaf, PassSpec
 
-_GLOBAL_MEMORY = 1
-"""The address space of what a GPU has."""
 _ACCESSES = frozenset({"llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"})
 
 
@@ -74,7 +72,7 @@ def _refuse_tensor_accesses(module: Module) -> None:
     """In the user's functions. Those that launch store addresses of the GPU, as arguments of kernels."""
     hosts = [operation for operation in module.body.operations if operation.operation.name == "func.func"]
     for access in (access for host in hosts for access in operations_named(host, *_ACCESSES)):
-        if any(memory_space(operand.type) == _GLOBAL_MEMORY for operand in access.operands):
+        if any(memory_space(operand.type) == GLOBAL_SPACE for operand in access.operands):
             raise LoweringError(
                 "the host function reads or writes a tensor that is in the memory of the GPU",
                 span=place_of(access),

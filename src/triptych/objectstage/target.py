@@ -12,6 +12,7 @@ from typing import Any
 
 from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
 from triptych.stages import Compiled, Loaded, Lowered, PassSpec
+from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.nearest import did_you_mean
 from triptych.support.registry import Registry, UnknownPluginError
 
@@ -71,6 +72,8 @@ class Target:
     before_split: tuple[PassSpec, ...] | None = None
     """What runs before the pipeline on launches and kernels together, for a target that runs kernels only: its pipeline
     sees no host function, which `HOST` compiles. None for a target that runs both."""
+    device_model: DeviceModel = COMMON
+    """The lanes of its warps and its limits, which programs see while they are traced."""
     line_tables: tuple[PassSpec, ...] = ()
     """What runs after the pipeline when the user asks for the Python lines of instructions."""
 

@@ -12,8 +12,9 @@ and `scf`. What each of them does to others is in `triptych.simt.traits`.
     grids     await_previous_grid    launch_dependents
     time      clock    global_timer    sleep %nanoseconds
 
-`%members` has a bit for each lane that takes part. `%clamp` of a shuffle: bits 0 to 4 bound the lane that is read, bits
-8 to 12 say which bits of a lane's number divide the warp into segments. A reduction of floats may have `abs` and `nan`.
+`%members` has a bit for each lane that takes part: an i64 where a warp has more than 32. `%clamp` of a shuffle: bits 0
+to 4 bound the lane that is read, bits 8 to 12 say which bits of a lane's number divide the warp into segments (5 and 13
+for 64 lanes). A reduction of floats may have `abs` and `nan`.
 What follows the first `%bytes` of an asynchronous copy becomes zero; with `cache = "global"` only the cache that all
 processors share keeps what is read. `async_wait` leaves at most `groups` of the groups that commits have closed.
 """
@@ -22,6 +23,7 @@ from __future__ import annotations
 
 from triptych.atoms.operations import TILE
 from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
+from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, pointer_to
 
 SHUFFLE = "simt.shuffle"
 VOTE = "simt.vote"
@@ -41,7 +43,9 @@ CLOCK = "simt.clock"
 GLOBAL_TIMER = "simt.global_timer"
 SLEEP = "simt.sleep"
 
-_GLOBAL, _SHARED = "!llvm.ptr<1>", "!llvm.ptr<3>"
+_LANES = "i32|i64"
+"""A mask of lanes."""
+_GLOBAL, _SHARED = pointer_to(GLOBAL_SPACE), pointer_to(SHARED_SPACE)
 
 
 def _words(name: str, *values: str) -> tuple[AttributeSpec, ...]:
@@ -61,13 +65,13 @@ SIMT = Dialect(
     "simt",
     (
         _operation(
-            SHUFFLE, "i32", "T", "i32", "i32", result="T", attributes=_words("kind", "idx", "up", "down", "bfly")
+            SHUFFLE, _LANES, "T", "i32", "i32", result="T", attributes=_words("kind", "idx", "up", "down", "bfly")
         ),
-        _operation(VOTE, "i32", "i1", result="T", attributes=_words("kind", "any", "all", "uni", "ballot")),
-        _operation(REDUCE, "T", "i32", result="T", attributes=_words("kind", *_REDUCTIONS)),
-        _operation(MATCH, "i32", "T", result="i32"),
+        _operation(VOTE, _LANES, "i1", result="T", attributes=_words("kind", "any", "all", "uni", "ballot")),
+        _operation(REDUCE, "T", _LANES, result="T", attributes=_words("kind", *_REDUCTIONS)),
+        _operation(MATCH, _LANES, "T", result=_LANES),
         _operation(ELECT, result="i1"),
-        _operation(SYNC_WARP, "i32"),
+        _operation(SYNC_WARP, _LANES),
         _operation(BARRIER, "i32", "i32?"),
         _operation(BARRIER_ARRIVE, "i32", "i32"),
         _operation(

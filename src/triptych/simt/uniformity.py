@@ -31,7 +31,7 @@ from triptych.simt.operations import (
 )
 from triptych.simt.signed_extensions import keeps_distances
 from triptych.simt.traits import Result, Traits, traits
-from triptych.support.warps import WARP
+from triptych.support.device_model import COMMON
 
 _TWO_OPERANDS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {
     "arith.addi": lattice.add,
@@ -56,13 +56,15 @@ _INDEX_ARITHMETIC = frozenset({"arith.addi", "arith.subi", "arith.muli"})
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How threads are numbered and run: the lanes of a warp, the block's dimensions where they are known now."""
+    """How threads are numbered and run: how many are looked at together, a warp or a part of it, the block's dimensions
+    where they are known now, and the lanes of a warp."""
 
     width: int
     block: tuple[int, int, int] | None
     lockstep: bool = True
     """Whether lanes do everything at one moment. Where they may run apart, what one reads another may read later, when
     it has changed, and the turns of a loop are one for the warp only if no lane leaves it before the others."""
+    lanes: int = COMMON.lanes
 
 
 class UniformityAnalysis:
@@ -92,6 +94,11 @@ class UniformityAnalysis:
     def block(self) -> tuple[int, int, int] | None:
         """The block's dimensions, where they are known now."""
         return self._shape.block
+
+    @property
+    def lanes(self) -> int:
+        """The lanes of a warp."""
+        return self._shape.lanes
 
     def at(self, value: Value) -> Lanes:
         return self._lanes[value]
@@ -293,7 +300,11 @@ class UniformityAnalysis:
         width, shape = self._width, self._shape.block
         numbers = tuple(range(width))
         if name == "gpu.lane_id":
-            return known(Level.BLOCK, numbers, constant=0) if width == WARP else known(Level.WARP, numbers, width)
+            return (
+                known(Level.BLOCK, numbers, constant=0)
+                if width == self._shape.lanes
+                else known(Level.WARP, numbers, width)
+            )
         axis = dimension(operation)
         if shape is None:
             return VARYING

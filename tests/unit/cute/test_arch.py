@@ -71,7 +71,7 @@ def test_places_given_by_public_programs_are_accepted() -> None:
         (lambda n: arch.warp_redux_sync(n, "fmax"), "no 'fmax' for Int32"),
         (lambda n: arch.warp_redux_sync(n.to(tt.Int64), "add"), "no 'add' for Int64"),
         (lambda n: arch.match_any_sync(1.5), "works on integers"),
-        (lambda n: arch.popc(1.5), "works on integers"),
+        (lambda n: arch.popc(tt.Float32(1.5)), "works on integers"),
         (lambda n: arch.exp2(n), "works on floats"),
         (lambda n: arch.rcp_approx(n.to(tt.Float64)), "32 bits"),
         (lambda n: arch.shuffle_sync("text", 0), "not a number"),  # type: ignore[type-var]

@@ -22,6 +22,7 @@ TOY = Dialect(
         OperationSpec("send", ("f32",)),
         OperationSpec("now", (), ("i64",)),
         OperationSpec("shift", ("i32", "i32?"), ("i32",), attributes=(AttributeSpec("way", ('"left"', '"right"')),)),
+        OperationSpec("flip", ("i32|f32",), ("i32|f32",), pure=True),
         OperationSpec("split", ("i32",), ("i32*",), attributes=(AttributeSpec("parts"),)),
     ),
 )
@@ -60,6 +61,8 @@ def test_operations_are_verified_and_printed(context: Any) -> None:
         '%0 = "toy.shift"(%i, %i, %i) {way = "left"} : (i32, i32, i32) -> i32',
         '%0 = "toy.shift"(%i, %x) {way = "left"} : (i32, f32) -> i32',
         '%0, %1 = "toy.split"(%i) {parts = 2} : (i32) -> (i32, f32)',
+        '%0 = "toy.flip"(%b) : (i1) -> i1',
+        '%0 = "toy.flip"(%i) : (i32) -> f32',
     ],
 )
 def test_malformed_operations_are_refused(context: Any, line: str) -> None:
@@ -69,6 +72,11 @@ def test_malformed_operations_are_refused(context: Any, line: str) -> None:
 
 def test_a_type_variable_is_any_one_type(context: Any) -> None:
     lines = [f'%{t} = "toy.pick"(%b, %{v}, %{v}) : (i1, {t}, {t}) -> {t}' for v, t in (("i", "i32"), ("x", "f32"))]
+    verify(parsed(context, "\n".join([*lines, "return %i32 : i32"])))
+
+
+def test_a_choice_is_one_of_its_types(context: Any) -> None:
+    lines = [f'%{t} = "toy.flip"(%{v}) : ({t}) -> {t}' for v, t in (("i", "i32"), ("x", "f32"))]
     verify(parsed(context, "\n".join([*lines, "return %i32 : i32"])))
 
 

@@ -11,6 +11,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from triptych.atoms.operations import WARP_THREADS as WARP
 from triptych.atoms.warp_mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.ir import bindings
 from triptych.ir.context import context
@@ -20,7 +21,6 @@ from triptych.ir.passes import run_passes
 from triptych.ir.worker import Request, shared_pool
 from triptych.layout import Layout
 from triptych.stages import PassSpec
-from triptych.support.warps import WARP
 from triptych.targets.cpu.matrix_product import function_name, product_functions, values
 
 TYPES: dict[str, Any] = {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 from triptych.cute.arch.async_copies import cp_async_commit_group, cp_async_wait_group
 from triptych.cute.arch.atomics import (
     atomic_add,
@@ -18,10 +21,10 @@ from triptych.cute.arch.atomics import (
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads, sync_warp
 from triptych.cute.arch.bits import brev, clz, ffs, popc
 from triptych.cute.arch.clocks import clock, clock64, globaltimer, nanosleep
+from triptych.cute.arch.device import device_model
 from triptych.cute.arch.fences import fence_acq_rel_cluster, fence_acq_rel_cta, fence_acq_rel_gpu, fence_acq_rel_sys
 from triptych.cute.arch.grids import griddepcontrol_launch_dependents, griddepcontrol_wait
 from triptych.cute.arch.indices import (
-    WARP_SIZE,
     block_dim,
     block_idx,
     block_idx_in_cluster,
@@ -57,7 +60,6 @@ from triptych.cute.arch.reductions import (
 )
 from triptych.cute.arch.shared import alloc_smem, dynamic_smem_size, get_dyn_smem, get_dyn_smem_size
 from triptych.cute.arch.shuffles import (
-    FULL_MASK,
     shuffle_sync,
     shuffle_sync_bfly,
     shuffle_sync_down,
@@ -73,6 +75,12 @@ from triptych.cute.arch.votes import (
     vote_ballot_sync,
     vote_uni_sync,
 )
+from triptych.support.likely_mistakes import missing_name
+
+WARP_SIZE: int
+"""Threads of a warp: of the target, in code that is being traced for one; 32 otherwise."""
+FULL_MASK: int
+"""A mask with a bit for each of them."""
 
 __all__ = [
     "FULL_MASK",
@@ -152,6 +160,20 @@ __all__ = [
     "warp_reduction_sum",
     "warp_redux_sync",
 ]
+
+
+_OF_THE_TARGET: dict[str, Callable[[], int]] = {
+    "WARP_SIZE": lambda: device_model().lanes,
+    "FULL_MASK": lambda: device_model().all_lanes,
+}
+
+
+if not TYPE_CHECKING:  # which would take every name for one of the module's
+
+    def __getattr__(name: str) -> int:
+        if name in _OF_THE_TARGET:
+            return _OF_THE_TARGET[name]()
+        raise missing_name(__name__, name, __all__)
 
 
 def __dir__() -> list[str]:

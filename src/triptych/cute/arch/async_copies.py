@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import device_function, device_trace
+from triptych.cute.arch.device import Integer, device_function, device_trace
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.tracing import place
 from triptych.simt.dialect import ASYNC_COMMIT, ASYNC_WAIT
@@ -15,7 +15,7 @@ def cp_async_commit_group() -> None:
 
 
 @device_function
-def cp_async_wait_group(n: object) -> None:
+def cp_async_wait_group(n: Integer) -> None:
     """Wait until at most the `n` newest groups of this thread are under way.
 
     Other threads see what was copied after a barrier.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeGuard
 
-from triptych.cute.arch.device import device_function, device_trace, number
+from triptych.cute.arch.device import Integer, device_function, device_trace, number
 from triptych.cute.arch.memory_order import ACQUIRE, ACQUIRE_RELEASE, RELAXED, ordering, scope_attributes
 from triptych.cute.memory.addresses import reached
 from triptych.cute.memory.bounds_checks import check_access
@@ -25,26 +25,31 @@ _FLOATING = {"exch": 0, "add": 11, "max": 13, "min": 14}
 
 
 @device_function
-def atomic_add(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_add(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Add `val` to what is at `ptr`."""
     return _update("add", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_max(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_max(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Leave the larger of `val` and what is at `ptr`."""
     return _update("max", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_min(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_min(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Leave the smaller of `val` and what is at `ptr`."""
     return _update("min", ptr, val, sem, scope)
 
 
 @device_function
 def atomic_fmax(
-    ptr: object, val: object, *, sem: str | None = None, scope: str | None = None, sign_bit: bool | None = None
+    ptr: Pointer | Value,
+    val: Integer | float,
+    *,
+    sem: str | None = None,
+    scope: str | None = None,
+    sign_bit: bool | None = None,
 ) -> Any:
     """As `atomic_max`, of floats; `sign_bit` says whether `val` may be negative, which nobody needs to know here."""
     return _update("max", ptr, val, sem, scope)
@@ -52,38 +57,50 @@ def atomic_fmax(
 
 @device_function
 def atomic_fmin(
-    ptr: object, val: object, *, sem: str | None = None, scope: str | None = None, sign_bit: bool | None = None
+    ptr: Pointer | Value,
+    val: Integer | float,
+    *,
+    sem: str | None = None,
+    scope: str | None = None,
+    sign_bit: bool | None = None,
 ) -> Any:
     """As `atomic_min`, of floats; `sign_bit` says whether `val` may be negative, which nobody needs to know here."""
     return _update("min", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_and(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_and(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Keep the bits at `ptr` that `val` has too."""
     return _update("and", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_or(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_or(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Set the bits of `val` at `ptr`."""
     return _update("or", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_xor(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_xor(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Turn the bits of `val` over at `ptr`."""
     return _update("xor", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_exch(ptr: object, val: object, *, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_exch(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
     """Put `val` at `ptr`."""
     return _update("exch", ptr, val, sem, scope)
 
 
 @device_function
-def atomic_cas(ptr: object, *, cmp: object, val: object, sem: str | None = None, scope: str | None = None) -> Any:
+def atomic_cas(
+    ptr: Pointer | Value,
+    *,
+    cmp: Integer | float,
+    val: Integer | float,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> Any:
     """Put `val` at `ptr` if `cmp` is there."""
     trace = device_trace()
     address, dtype = _place(ptr, val)
@@ -102,7 +119,7 @@ def atomic_cas(ptr: object, *, cmp: object, val: object, sem: str | None = None,
     return dtype.of(trace.value("llvm.extractvalue", (pair,), dtype.info.mlir, position), trace.region)
 
 
-def _update(operation: str, ptr: object, val: object, sem: str | None, scope: str | None) -> Numeric:
+def _update(operation: str, ptr: Pointer | Value, val: Integer | float, sem: str | None, scope: str | None) -> Numeric:
     trace = device_trace()
     address, dtype = _place(ptr, val)
     floats = operation in _FLOATING
@@ -132,7 +149,7 @@ def _number_of(operation: str, dtype: type[Numeric]) -> int:
     return _OPERATIONS[operation]
 
 
-def _place(ptr: object, val: object) -> tuple[Value, type[Numeric]]:
+def _place(ptr: object, val: Integer | float) -> tuple[Value, type[Numeric]]:
     """The address and the type of what is there: a Pointer knows it, of a bare address the value tells it."""
     if isinstance(ptr, Pointer):
         trace = device_trace()

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import bits32, device_function, device_trace
-from triptych.cute.arch.shuffles import FULL_MASK
+from triptych.cute.arch.device import Integer, bits32, device_function, device_model, device_trace, lane_mask
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.tracing import place
 from triptych.simt.dialect import BARRIER, BARRIER_ARRIVE, SYNC_WARP
-from triptych.support.warps import WARP
 
 _BARRIERS = 16
 
@@ -20,7 +18,7 @@ def sync_threads() -> None:
 
 
 @device_function
-def barrier(*, barrier_id: object = None, number_of_threads: object = None) -> None:
+def barrier(*, barrier_id: Integer | None = None, number_of_threads: Integer | None = None) -> None:
     """Wait at a named barrier until `number_of_threads` threads have come to it; without names, for the whole block."""
     if barrier_id is None and number_of_threads is None:
         sync_threads()
@@ -32,7 +30,7 @@ def barrier(*, barrier_id: object = None, number_of_threads: object = None) -> N
 
 
 @device_function
-def barrier_arrive(*, barrier_id: object = None, number_of_threads: object = None) -> None:
+def barrier_arrive(*, barrier_id: Integer | None = None, number_of_threads: Integer | None = None) -> None:
     """Count as having come to a named barrier, without waiting."""
     if number_of_threads is None:
         raise OperandTypeError(
@@ -46,20 +44,21 @@ def barrier_arrive(*, barrier_id: object = None, number_of_threads: object = Non
 
 
 @device_function
-def sync_warp(mask: object = FULL_MASK) -> None:
-    """Wait until the lanes of `mask` are here."""
-    device_trace().operation(SYNC_WARP, (bits32(mask),))
+def sync_warp(mask: Integer | None = None) -> None:
+    """Wait until the lanes of `mask`, or all of them, are here."""
+    device_trace().operation(SYNC_WARP, (lane_mask(mask),))
 
 
-def _check(barrier_id: object, number_of_threads: object) -> None:
+def _check(barrier_id: Integer | None, number_of_threads: Integer | None) -> None:
     if isinstance(barrier_id, int) and not 0 <= barrier_id < _BARRIERS:
         raise OperandTypeError(
             "a block has 16 barriers", span=place(), found=f"barrier_id={barrier_id}", expected="0 to 15"
         )
-    if isinstance(number_of_threads, int) and (number_of_threads <= 0 or number_of_threads % WARP):
+    lanes = device_model().lanes
+    if isinstance(number_of_threads, int) and (number_of_threads <= 0 or number_of_threads % lanes):
         raise OperandTypeError(
             "whole warps come to a barrier",
             span=place(),
             found=f"number_of_threads={number_of_threads}",
-            expected="a multiple of 32",
+            expected=f"a multiple of {lanes}",
         )

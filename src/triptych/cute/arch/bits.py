@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.arch.device import device_function, device_trace, emit_as, number, require_integer
+from triptych.cute.arch.device import Integer, device_function, device_trace, emit_as, number, require_integer
 from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Numeric
 
 
 @device_function
-def popc(value: object) -> Int32:
+def popc(value: Integer) -> Int32:
     """How many bits are set."""
     return _count("math.ctpop", "popc", value)
 
 
 @device_function
-def clz(value: object) -> Int32:
+def clz(value: Integer) -> Int32:
     """How many of the highest bits are zero; all of them for 0."""
     return _count("math.ctlz", "clz", value)
 
 
 @device_function
-def ffs(value: object) -> Int32:
+def ffs(value: Integer) -> Int32:
     """The place of the lowest bit that is set, counted from 1; 0 for 0."""
     own = _integer("ffs", value)
     place = _count("math.cttz", "ffs", own) + 1
@@ -32,7 +32,7 @@ def ffs(value: object) -> Int32:
 
 
 @device_function
-def brev(value: object) -> Any:
+def brev(value: Integer) -> Any:
     """The bits in reverse order."""
     own = _integer("brev", value)
     width = own.info.width
@@ -45,13 +45,13 @@ def brev(value: object) -> Any:
     return reversed_.to(type(own))
 
 
-def _integer(what: str, value: object) -> Numeric:
+def _integer(what: str, value: Integer) -> Numeric:
     own = number(value)
     require_integer(what, own)
     return own
 
 
-def _count(operation: str, what: str, value: object) -> Int32:
+def _count(operation: str, what: str, value: Integer) -> Int32:
     own = _integer(what, value)
     counted: Int32 = emit_as(type(own), operation, (own.ir_value(),)).to(Int32)
     return counted

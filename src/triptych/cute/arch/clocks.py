@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import bits32, device_function, device_trace, emit_as
+from triptych.cute.arch.device import Integer, bits32, device_function, device_trace, emit_as
 from triptych.metastage.scalars import Uint32, Uint64
 from triptych.simt.dialect import CLOCK, GLOBAL_TIMER, SLEEP
 
@@ -26,6 +26,6 @@ def globaltimer() -> Uint64:
 
 
 @device_function
-def nanosleep(sleep_time: object) -> None:
+def nanosleep(sleep_time: Integer) -> None:
     """Let others work for about that many nanoseconds."""
     device_trace().operation(SLEEP, (bits32(sleep_time),))

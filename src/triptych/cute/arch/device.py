@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 from triptych.cute.arch.errors import DeviceOnlyError
+from triptych.layout.integers import DynamicInt
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import PYTHON_NUMBERS
-from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Numeric, lift
+from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Int64, Numeric, lift
 from triptych.metastage.tracing import KernelBody, Trace, active, place
 from triptych.support.articles import with_article
+from triptych.support.device_model import COMMON, DeviceModel
 
 P = ParamSpec("P")
 R = TypeVar("R")
 N = TypeVar("N", bound=Numeric)
 L = TypeVar("L", bound=Numeric | float)
 """A number of each lane, which stays of its type."""
+
+Integer: TypeAlias = Numeric | DynamicInt | int
+"""An integer of the program: a number of it, an integer of a layout that only the run knows, or a Python int."""
 
 
 def device_function(function: Callable[P, R]) -> Callable[P, R]:
@@ -54,6 +59,12 @@ def kernel_body() -> KernelBody:
     return kernel
 
 
+def device_model() -> DeviceModel:
+    """The machine that is compiled for; outside of traces what is common to all."""
+    trace = active()
+    return COMMON if trace is None else trace.device_model
+
+
 def emit_as(result: type[N], name: str, operands: Sequence[Any] = (), attributes: Mapping[str, str] | None = None) -> N:
     """One operation on MLIR values with one result of a numeric type; attributes are written as MLIR text."""
     trace = device_trace()
@@ -76,11 +87,25 @@ def number(value: object) -> Numeric:
 
 
 def bits32(value: object) -> Any:
-    """The MLIR value of a 32-bit operand such as a mask: integers of any type; Python's 0xFFFFFFFF and -1 are one."""
+    """The MLIR value of a 32-bit operand: integers of any type; Python's 0xFFFFFFFF and -1 are one."""
+    return _bits(value, Int32)
+
+
+def mask_type() -> type[Int32]:
+    """The integers that masks of lanes are: wider where a warp has more than 32."""
+    return cast(type[Int32], Int32 if device_model().mask_bits == Int32.info.width else Int64)
+
+
+def lane_mask(mask: object) -> Any:
+    """The MLIR value of a mask with a bit for each lane; None is all of them."""
+    return _bits(device_model().all_lanes if mask is None else mask, mask_type())
+
+
+def _bits(value: object, kind: type[Numeric]) -> Any:
     if isinstance(value, int):
-        low = (value + 2**31) % 2**32 - 2**31
-        return lift(low, Int32.info, device_trace())
-    return number(value).to(Int32).ir_value()
+        half = 1 << kind.info.width - 1
+        return lift((value + half) % (2 * half) - half, kind.info, device_trace())
+    return number(value).to(kind).ir_value()
 
 
 def require_integer(what: str, value: Numeric) -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.arch.device import device_function, device_trace, kernel_body, number
+from triptych.cute.arch.device import Integer, device_function, device_model, device_trace, kernel_body, number
 from triptych.cute.arch.shuffles import shuffle_sync
 from triptych.cute.dynamic.traced_integers import trusted_int
 from triptych.ir.handles import Value
 from triptych.metastage.scalars import Int32, Uint32
-from triptych.support.warps import WARP
 
-WARP_SIZE = WARP
 Three = tuple[Int32, Int32, Int32]
 
 
@@ -41,7 +39,7 @@ def grid_dim() -> Three:
 
 @device_function
 def lane_idx() -> Int32:
-    """The thread's place in its warp, 0 to 31."""
+    """The thread's place in its warp, 0 to `WARP_SIZE - 1`."""
     trace = device_trace()
     return _int32(trace.value("gpu.lane_id", (), "index"))
 
@@ -52,12 +50,12 @@ def warp_idx() -> Int32:
     (x, y, z), (_, height, depth) = thread_idx(), kernel_body().block
     row: Any = y if _is_one(depth) else z * _extent(1) + y
     linear: Any = x if _is_one(height) and _is_one(depth) else row * _extent(0) + x
-    warp: Int32 = (linear.to(Uint32) // WARP_SIZE).to(Int32)
+    warp: Int32 = (linear.to(Uint32) // device_model().lanes).to(Int32)
     return warp
 
 
 @device_function
-def make_warp_uniform(value: object) -> Int32:
+def make_warp_uniform(value: Integer) -> Int32:
     """The value of lane 0 in all lanes: says that they agree, so that one scalar stands for all."""
     uniform: Int32 = shuffle_sync(number(value).to(Int32), 0)
     return uniform

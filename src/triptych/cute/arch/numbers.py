@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from triptych.cute.arch.device import device_function, emit_as, number, require_float
+from triptych.cute.arch.device import Integer, device_function, emit_as, number, require_float
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.numeric import operator_type
 from triptych.metastage.scalars import NUMERIC_CLASSES, Float32, Numeric
@@ -25,19 +25,19 @@ _EXTREMES = {
 
 
 @device_function
-def fmax(a: object, b: object) -> Any:
+def fmax(a: Integer | float, b: Integer | float) -> Any:
     """The larger number; of a number and a NaN, the number."""
     return _extreme("max", a, b)
 
 
 @device_function
-def fmin(a: object, b: object) -> Any:
+def fmin(a: Integer | float, b: Integer | float) -> Any:
     """The smaller number; of a number and a NaN, the number."""
     return _extreme("min", a, b)
 
 
 @device_function
-def fma(a: object, b: object, c: object) -> Any:
+def fma(a: Integer | float, b: Integer | float, c: Integer | float) -> Any:
     """`a * b + c` with one rounding."""
     x, y, z = (number(value) for value in (a, b, c))
     dtype = next((type(n) for n in (x, y, z) if n.info.kind == "float"), Float32)
@@ -45,20 +45,20 @@ def fma(a: object, b: object, c: object) -> Any:
 
 
 @device_function
-def rcp_approx(a: object) -> Float32:
+def rcp_approx(a: Integer | float) -> Float32:
     """About `1 / a`."""
     one = Float32(1.0)
     return emit_as(Float32, "arith.divf", (one.ir_value(), _float32("rcp_approx", a)), _APPROXIMATE)
 
 
 @device_function
-def exp2(a: object) -> Float32:
+def exp2(a: Integer | float) -> Float32:
     """About two to the power of `a`."""
     return emit_as(Float32, "math.exp2", (_float32("exp2", a),), _APPROXIMATE)
 
 
 @device_function
-def exp(a: object) -> Float32:
+def exp(a: Integer | float) -> Float32:
     """About e to the power of `a`."""
     return emit_as(Float32, "math.exp", (_float32("exp", a),), _APPROXIMATE)
 
@@ -96,20 +96,20 @@ def _pairwise(op: Callable[..., Any], rnd: str, *pairs: Pair) -> Pair:
     return first, second
 
 
-def _extreme(which: str, a: object, b: object) -> Any:
+def _extreme(which: str, a: Integer | float, b: Integer | float) -> Any:
     x, y = _alike(a, b)
     dtype = NUMERIC_CLASSES[operator_type("+", x, y).name]
     return emit_as(dtype, _EXTREMES[dtype.info.kind, which], (x.to(dtype).ir_value(), y.to(dtype).ir_value()))
 
 
-def _alike(a: object, b: object) -> tuple[Numeric, Numeric]:
+def _alike(a: Integer | float, b: Integer | float) -> tuple[Numeric, Numeric]:
     """A Python number beside a number takes its type."""
     if isinstance(a, Numeric):
         return a, b if isinstance(b, Numeric) else type(a)(b)
     return (type(b)(a), b) if isinstance(b, Numeric) else (number(a), number(b))
 
 
-def _float32(what: str, value: object) -> Any:
+def _float32(what: str, value: Integer | float) -> Any:
     own = number(value)
     require_float(what, own)
     if own.info.width > 32:

@@ -1,59 +1,72 @@
 """Shuffles: each lane of a warp reads a register of another lane. The machine shuffles 32 bits at a time.
 
-`mask_and_clamp` is the instruction's own operand: bits 0 to 4 bound the lane that is read, bits 8 to 12 say which
-bits of the lane number divide the warp into segments (0x1800 | 7: segments of eight lanes).
+`mask` names the lanes that take part, all of them by default. `mask_and_clamp` is the instruction's own operand: bits 0
+to 4 bound the lane that is read, by default the last one, bits 8 to 12 say which bits of the lane number divide the
+warp into segments (0x1800 | 7: segments of eight lanes). Where a warp has 64 lanes, both have a bit more.
 """
 
 from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from triptych.cute.arch.device import L, bits32, device_function, device_trace, emit_as, number
+from triptych.cute.arch.device import (
+    Integer,
+    L,
+    bits32,
+    device_function,
+    device_model,
+    device_trace,
+    emit_as,
+    lane_mask,
+    number,
+)
 from triptych.ir.handles import Value
 from triptych.ir.types import is_float
 from triptych.metastage.scalars import Float32, Int32, Numeric, TFloat32
 from triptych.simt.dialect import SHUFFLE
-from triptych.support.warps import ALL_LANES, WARP
 
 Kind = Literal["idx", "up", "down", "bfly"]
-FULL_MASK = ALL_LANES
-_LAST_LANE = WARP - 1
 
 
 @device_function
 def shuffle_sync_op(
-    value: L, offset: object, mask: object = FULL_MASK, mask_and_clamp: object = _LAST_LANE, kind: Kind = "idx"
+    value: L, offset: Integer, mask: Integer | None = None, mask_and_clamp: Integer | None = None, kind: Kind = "idx"
 ) -> L:
     """`value` of another lane: lane `offset` (idx), or the own lane minus, plus or xor `offset` (up, down, bfly)."""
     source: Any = number(value)
     if isinstance(source, TFloat32):  # has 19 bits of its own and is stored as a Float32
         there: Any = shuffle_sync_op(source.to(Float32), offset, mask, mask_and_clamp, kind).to(TFloat32)
         return cast(L, there)
-    control = (bits32(mask), bits32(offset), bits32(mask_and_clamp))
+    clamp = device_model().lanes - 1 if mask_and_clamp is None else mask_and_clamp
+    control = (lane_mask(mask), bits32(offset), bits32(clamp))
     shuffled = [_shuffle(word, control, kind) for word in _words(source)]
     return cast(L, type(source).of(_from_words(shuffled, source), device_trace().region))
 
 
 @device_function
-def shuffle_sync(value: L, offset: object, mask: object = FULL_MASK, mask_and_clamp: object = _LAST_LANE) -> L:
+def shuffle_sync(value: L, offset: Integer, mask: Integer | None = None, mask_and_clamp: Integer | None = None) -> L:
     """`value` of lane `offset`."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "idx")
 
 
 @device_function
-def shuffle_sync_up(value: L, offset: object, mask: object = FULL_MASK, mask_and_clamp: object = 0) -> L:
+def shuffle_sync_up(value: L, offset: Integer, mask: Integer | None = None, mask_and_clamp: Integer = 0) -> L:
     """`value` of the lane `offset` before; the first lanes keep their own."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "up")
 
 
 @device_function
-def shuffle_sync_down(value: L, offset: object, mask: object = FULL_MASK, mask_and_clamp: object = _LAST_LANE) -> L:
+def shuffle_sync_down(
+    value: L, offset: Integer, mask: Integer | None = None, mask_and_clamp: Integer | None = None
+) -> L:
     """`value` of the lane `offset` after; the last lanes keep their own."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "down")
 
 
 @device_function
-def shuffle_sync_bfly(value: L, offset: object, mask: object = FULL_MASK, mask_and_clamp: object = _LAST_LANE) -> L:
+def shuffle_sync_bfly(
+    value: L, offset: Integer, mask: Integer | None = None, mask_and_clamp: Integer | None = None
+) -> L:
     """`value` of the lane whose number differs in the bits of `offset`."""
     return shuffle_sync_op(value, offset, mask, mask_and_clamp, "bfly")
 

@@ -1,4 +1,8 @@
-"""Votes: what is true in the lanes of a warp, who is alike, and one lane elected."""
+"""Votes: what is true in the lanes of a warp, who is alike, and one lane elected.
+
+`mask` names the lanes that take part, all of them by default. Results that are masks of lanes are Int64 on machines
+whose warps have more than 32.
+"""
 
 from __future__ import annotations
 
@@ -6,55 +10,63 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from triptych.cute.arch.device import N, bits32, device_function, device_trace, emit_as, number, require_integer
-from triptych.cute.arch.shuffles import FULL_MASK
+from triptych.cute.arch.device import (
+    Integer,
+    N,
+    device_function,
+    device_trace,
+    emit_as,
+    lane_mask,
+    mask_type,
+    number,
+    require_integer,
+)
 from triptych.metastage.scalars import Boolean, Int32, Int64
 from triptych.metastage.truth import truth
 from triptych.simt.dialect import ELECT, MATCH, VOTE
 
 
 @device_function
-def vote_any_sync(pred: object, mask: object = FULL_MASK) -> Boolean:
+def vote_any_sync(pred: Integer, mask: Integer | None = None) -> Boolean:
     """Whether `pred` holds in any lane of `mask`."""
     return _vote(Boolean, "any", pred, mask)
 
 
 @device_function
-def vote_all_sync(pred: object, mask: object = FULL_MASK) -> Boolean:
+def vote_all_sync(pred: Integer, mask: Integer | None = None) -> Boolean:
     """Whether `pred` holds in all lanes of `mask`."""
     return _vote(Boolean, "all", pred, mask)
 
 
 @device_function
-def vote_uni_sync(pred: object, mask: object = FULL_MASK) -> Boolean:
+def vote_uni_sync(pred: Integer, mask: Integer | None = None) -> Boolean:
     """Whether `pred` is the same in all lanes of `mask`."""
     return _vote(Boolean, "uni", pred, mask)
 
 
 @device_function
-def vote_ballot_sync(pred: object, mask: object = FULL_MASK) -> Int32:
+def vote_ballot_sync(pred: Integer, mask: Integer | None = None) -> Int32:
     """One bit for each lane: set where `pred` holds and the lane is in `mask`."""
-    return _vote(Int32, "ballot", pred, mask)
+    return _vote(mask_type(), "ballot", pred, mask)
 
 
 @device_function
-def match_any_sync(value: object, mask: object = FULL_MASK) -> Int32:
+def match_any_sync(value: Integer | float, mask: Integer | None = None) -> Int32:
     """The lanes of `mask` that have the same integer as this one, a bit for each."""
     own = number(value)
     require_integer("match_any_sync", own)
     wide = own.to(Int64 if own.info.width > 32 else Int32)
-    return emit_as(Int32, MATCH, (bits32(mask), wide.ir_value()))
+    return emit_as(mask_type(), MATCH, (lane_mask(mask), wide.ir_value()))
 
 
 @device_function
-def match_all_sync(value: object, mask: object = FULL_MASK) -> tuple[Int32, Boolean]:
+def match_all_sync(value: Integer | float, mask: Integer | None = None) -> tuple[Int32, Boolean]:
     """`mask` and True when all its lanes have the same integer, otherwise 0 and False."""
-    lanes = Int32.of(bits32(mask), device_trace().region)
+    trace, kind = device_trace(), mask_type()
+    lanes = kind.of(lane_mask(mask), trace.region)
     alike: Any = match_any_sync(value, mask) == lanes
-    trace = device_trace()
-    zero = Int32(0)
-    chosen = trace.value("arith.select", (alike.ir_value(), lanes.ir_value(), zero.ir_value()), "i32")
-    return Int32.of(chosen, trace.region), alike
+    chosen = trace.value("arith.select", (alike.ir_value(), lanes.ir_value(), kind(0).ir_value()), kind.info.mlir)
+    return kind.of(chosen, trace.region), alike
 
 
 @device_function
@@ -74,6 +86,6 @@ def _elected() -> Iterator[None]:
         trace.operation("scf.yield")
 
 
-def _vote(result: type[N], kind: str, pred: object, mask: object) -> N:
-    operands = (bits32(mask), truth(pred).ir_value())
+def _vote(result: type[N], kind: str, pred: Integer, mask: object) -> N:
+    operands = (lane_mask(mask), truth(pred).ir_value())
     return emit_as(result, VOTE, operands, {"kind": f'"{kind}"'})

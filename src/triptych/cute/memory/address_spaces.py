@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from enum import Enum
 
+from triptych.ir.types import GLOBAL_SPACE, PRIVATE_SPACE, SHARED_SPACE, TENSOR_SPACE, pointer_to
+
 
 class AddressSpace(Enum):
-    """A memory by the number it has in NVIDIA's instruction set."""
+    """A memory by its number in the kernel's IR."""
 
     generic = 0
-    gmem = 1
-    smem = 3
-    rmem = 5
-    tmem = 6
+    gmem = GLOBAL_SPACE
+    smem = SHARED_SPACE
+    rmem = PRIVATE_SPACE
+    tmem = TENSOR_SPACE
 
     @property
     def pointer_type(self) -> str:
         """The MLIR type of a pointer into it; registers are the stack of a thread, which every pointer reaches."""
-        return f"!llvm.ptr<{self.value}>" if self in _NUMBERED else "!llvm.ptr"
+        return pointer_to(self.value) if self in _NUMBERED else "!llvm.ptr"
 
     @property
     def is_private(self) -> bool:

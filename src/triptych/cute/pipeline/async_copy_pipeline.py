@@ -14,13 +14,12 @@ from typing import Any, Protocol
 
 from triptych.cute.arch.async_copies import cp_async_commit_group, cp_async_wait_group
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads
-from triptych.cute.arch.device import device_function, kernel_body
+from triptych.cute.arch.device import device_function, device_model, kernel_body
 from triptych.cute.current_trace import tracing
 from triptych.cute.pipeline.errors import PipelineError
 from triptych.cute.pipeline.states import PipelineState, RunTimeInt
 from triptych.metastage.scalars import Boolean, Numeric
 from triptych.metastage.tracing import place
-from triptych.support.warps import WARP
 
 _LAST_BARRIER = 15
 
@@ -43,7 +42,7 @@ class CooperativeGroup:
     @property
     def threads(self) -> int:
         """How many threads it has."""
-        return self.size * (WARP if self.agent is Agent.Warp else 1)
+        return self.size * (device_model().lanes if self.agent is Agent.Warp else 1)
 
 
 class Synchronisation(Protocol):

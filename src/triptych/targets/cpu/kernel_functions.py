@@ -30,6 +30,11 @@ SUSPEND_REQUEST = "triptych.suspend"
 COROUTINE_ATTRIBUTE = "triptych.coroutine"
 """Marks a function that runs one warp and may suspend; the attribute names the function that callers call."""
 
+FRAME_ALIGNMENT_ATTRIBUTE = "triptych.frame_alignment"
+"""Of such a function: bytes that its frame is aligned to, where it holds larger vectors than these."""
+FRAME_ALIGNMENT = 256
+"""32 lanes of 8 bytes."""
+
 
 def launch_of(operation: Operation) -> Value | None:
     """The launch that an operation belongs to; None in host code."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from string import Template
 
+from triptych.atoms.operations import WARP_THREADS
 from triptych.atoms.warp_mma import WarpMma, elements_per_register
 from triptych.layout import Layout, size
-from triptych.support.warps import WARP
 
 CHUNK = 16
 """Lanes that are computed together."""
@@ -123,7 +123,7 @@ def _coordinates(tv: Layout, extent: int) -> dict[tuple[int, int], tuple[int, in
     """Where (row, column) of a tile lies: (value, lane)."""
     found = {}
     for value in range(values(tv)):
-        for lane in range(WARP):
+        for lane in range(WARP_THREADS):
             number = tv((lane, value))
             assert isinstance(number, int)
             found[number % extent, number // extent] = (value, lane)
@@ -224,7 +224,7 @@ class _Product:
             yield from _row(name, f"%{array}", f"%{array}r{tile}", value, together, kind)
 
     def _load_accumulator(self, tile: int, chunk: int) -> Iterator[str]:
-        value, half = divmod(chunk, WARP // CHUNK)
+        value, half = divmod(chunk, WARP_THREADS // CHUNK)
         kind = stored_type(self._instruction.accumulator)
         name, memory = f"%x{tile}_{chunk}", f"vector<{CHUNK}x{kind}>"
         yield f"{name}p = llvm.getelementptr %c{tile}_{value}[{half}] : (!llvm.ptr) -> !llvm.ptr, {memory}"
@@ -234,7 +234,7 @@ class _Product:
             yield f"{name} = arith.extf {loaded} : {memory} to {self._chunk}"
 
     def _store_accumulator(self, tile: int, chunk: int, total: str) -> Iterator[str]:
-        value, half = divmod(chunk, WARP // CHUNK)
+        value, half = divmod(chunk, WARP_THREADS // CHUNK)
         kind = stored_type(self._instruction.accumulator)
         name, memory = f"%y{tile}_{chunk}", f"vector<{CHUNK}x{kind}>"
         yield f"{name}p = llvm.getelementptr %d{tile}_{value}[{half}] : (!llvm.ptr) -> !llvm.ptr, {memory}"
@@ -292,7 +292,7 @@ def _function(name: str, parameters: Sequence[str], lines: Sequence[str]) -> str
 def _row(name: str, array: str, registers: str, value: int, together: int, kind: str) -> Iterator[str]:
     """The address of one value of all lanes: its register begins where the table says."""
     register, part = divmod(value, together)
-    row = f"vector<{WARP}x{kind}>"
+    row = f"vector<{WARP_THREADS}x{kind}>"
     yield f"{name}r = llvm.getelementptr {registers}[{register}] : (!llvm.ptr) -> !llvm.ptr, i32"
     yield f"{name}o = llvm.load {name}r : !llvm.ptr -> i32"
     yield f"{name}i = arith.extui {name}o : i32 to i64"
@@ -305,17 +305,17 @@ def _read_rows(side: _Side) -> Iterator[str]:
     kind, together = stored_type(side.kind), elements_per_register(side.kind)
     for value in range(values(side.tv)):
         yield from _row(f"%p{value}", "%array", "%registers", value, together, kind)
-        row = f"vector<{WARP}x{kind}>"
+        row = f"vector<{WARP_THREADS}x{kind}>"
         yield f"%m{value} = llvm.load %p{value} {{alignment = 32 : i64}} : !llvm.ptr -> {row}"
         yield from _converted(f"%v{value}", f"%m{value}", side.kind)
 
 
 def _converted(result: str, value: str, kind: str) -> Iterator[str]:
     """Elements as f32 or i32, exactly."""
-    f32, i32 = (f"vector<{WARP}x{name}>" for name in ("f32", "i32"))
-    i8, i16, f16 = (f"vector<{WARP}x{name}>" for name in ("i8", "i16", "f16"))
+    f32, i32 = (f"vector<{WARP_THREADS}x{name}>" for name in ("f32", "i32"))
+    i8, i16, f16 = (f"vector<{WARP_THREADS}x{name}>" for name in ("i8", "i16", "f16"))
     if kind in ("f16", "bf16"):
-        yield f"{result} = arith.extf {value} : vector<{WARP}x{kind}> to {f32}"
+        yield f"{result} = arith.extf {value} : vector<{WARP_THREADS}x{kind}> to {f32}"
     elif kind == "tf32":
         yield f"{result}i = arith.bitcast {value} : {f32} to {i32}"
         yield f"{result}m = arith.constant dense<-8192> : {i32}"
@@ -335,7 +335,7 @@ def _converted(result: str, value: str, kind: str) -> Iterator[str]:
 
 def _converted_e4m3(result: str, value: str) -> Iterator[str]:
     """As the bits of an f16, whose exponent has another bias: 2**8 too small. All ones stand for no number."""
-    f32, i8, i16, f16, i1 = (f"vector<{WARP}x{name}>" for name in ("f32", "i8", "i16", "f16", "i1"))
+    f32, i8, i16, f16, i1 = (f"vector<{WARP_THREADS}x{name}>" for name in ("f32", "i8", "i16", "f16", "i1"))
     yield f"{result}w = arith.extsi {value} : {i8} to {i16}"
     yield f"{result}n = arith.constant dense<7> : {i16}"
     yield f"{result}s = arith.shli {result}w, {result}n : {i16}"
@@ -356,6 +356,6 @@ def _picked(result: str, sources: Sequence[tuple[int, int]], kind: str) -> str:
     """A chunk of elements out of the rows of one or two values."""
     rows = sorted({value for value, _ in sources})
     assert len(rows) <= 2, "no instruction spreads a chunk over more values"
-    places = [rows.index(value) * WARP + lane for value, lane in sources]
-    row = f"vector<{WARP}x{kind}>"
+    places = [rows.index(value) * WARP_THREADS + lane for value, lane in sources]
+    row = f"vector<{WARP_THREADS}x{kind}>"
     return f"{result} = vector.shuffle %v{rows[0]}, %v{rows[-1]} [{', '.join(map(str, places))}] : {row}, {row}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from triptych.objectstage.target import Target, TargetFamily
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.support.device_model import DeviceModel
+from triptych.targets.nvptx.architectures import ARCHITECTURES, WARP
 from triptych.targets.nvptx.code_generation import codegen, start, toolchain
 from triptych.targets.nvptx.pipeline import LINE_TABLES, before_split, pipeline
 from triptych.targets.nvptx.runtime.loader import load
@@ -23,6 +24,7 @@ def _for(name: str) -> Target:
         load=load,
         start=start,
         info=toolchain,
+        device_model=DeviceModel(lanes=WARP),
         line_tables=LINE_TABLES,
     )
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 NEWEST_PTX = 90
 """The newest version of PTX, times ten, that LLVM writes."""
+WARP = 32
+"""Threads of a warp, on all of them."""
 REGISTERS = 65536
 """Of a multiprocessor; it gives them to warps in pieces of 256."""
 REGISTER_PIECE = 256

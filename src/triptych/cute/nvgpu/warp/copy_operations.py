@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, Form, MatrixCopy
+from triptych.atoms.operations import WARP_THREADS
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
 from triptych.cute.copies.errors import CopyInstructionError
 from triptych.cute.copies.matrix_copies import load_matrices, store_matrices
@@ -14,7 +15,6 @@ from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Layout, recast_layout, size
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
-from triptych.support.warps import WARP
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class MatrixCopyOp(CopyOperation):
         memory, registers = (
             recast_layout(dtype.width, 1, bits) for bits in (instruction.in_memory, instruction.in_registers)
         )
-        if size(registers, [0]) != WARP:
+        if size(registers, [0]) != WARP_THREADS:
             raise CopyInstructionError(
                 f"{instruction.name} would tear elements of {dtype.width} bits apart",
                 span=place(),
@@ -65,7 +65,7 @@ class MatrixCopyOp(CopyOperation):
                 instead="transpose=False, or a copy by `CopyUniversalOp`",
             )
         source, destination = (memory, registers) if instruction.is_load else (registers, memory)
-        return CopyLayouts(Layout(WARP, 1), source, destination, registers)
+        return CopyLayouts(Layout(WARP_THREADS, 1), source, destination, registers)
 
 
 class LdMatrixOp(MatrixCopyOp):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from triptych.atoms.operations import MMA
+from triptych.atoms.operations import MMA, WARP_THREADS
 from triptych.cute.arch.errors import DeviceOnlyError
 from triptych.cute.current_trace import tracing
 from triptych.cute.memory.register_arrays import array_of, register_offsets
@@ -14,7 +14,6 @@ from triptych.cute.mma.atoms import MmaOperation
 from triptych.cute.mma.errors import MatrixTilingError
 from triptych.cute.mma.operands import Product
 from triptych.metastage.tracing import place
-from triptych.support.warps import WARP
 
 
 def emit_tile_mma(instruction: str, product: Product) -> None:
@@ -47,10 +46,10 @@ def require_threads(op: MmaOperation, needed: int) -> None:
     if not all(isinstance(extent, int) for extent in kernel.block):
         return
     threads = math.prod(kernel.block)
-    if threads < needed or threads % WARP:
+    if threads < needed or threads % WARP_THREADS:
         raise MatrixTilingError(
             "the block has too few threads" if threads < needed else "the last warp of the block is not whole",
             span=place(),
             found=f"a block of {threads} threads for a product by {needed}",
-            expected=f"a multiple of {WARP} threads, {needed} or more",
+            expected=f"a multiple of {WARP_THREADS} threads, {needed} or more",
         )

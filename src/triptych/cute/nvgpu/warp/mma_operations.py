@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from triptych.atoms.operations import WARP_THREADS
 from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
 from triptych.cute.eager import eager
 from triptych.cute.memory.address_spaces import AddressSpace
@@ -26,10 +27,9 @@ from triptych.metastage.scalars import (
     Uint8,
 )
 from triptych.metastage.tracing import place
-from triptych.support.warps import WARP
 
 Shape3 = tuple[int, int, int]
-_WARP = Layout(WARP, 1)
+_WARP = Layout(WARP_THREADS, 1)
 
 _WORDS: dict[type[Numeric], str] = {
     Float16: "f16",

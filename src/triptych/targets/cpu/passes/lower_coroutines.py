@@ -10,7 +10,12 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.modules import callee, graft, operations_named, symbols
-from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, SUSPEND_REQUEST
+from triptych.targets.cpu.kernel_functions import (
+    COROUTINE_ATTRIBUTE,
+    FRAME_ALIGNMENT,
+    FRAME_ALIGNMENT_ATTRIBUTE,
+    SUSPEND_REQUEST,
+)
 from triptych.targets.cpu.plain_code import PlainCode
 from triptych.targets.cpu.runtime.system import ALLOCATE
 
@@ -19,8 +24,6 @@ llvm.func @{ALLOCATE}(i64, i64) -> !llvm.ptr
 llvm.func @free(!llvm.ptr)
 """
 _TOKEN = "token"
-_ALIGNMENT = 256
-"""Of a coroutine's frame: it holds vectors, up to 32 lanes of 8 bytes."""
 
 
 def lower_coroutines(module: Module) -> None:
@@ -48,12 +51,15 @@ class _Coroutine:
         self._location = function.location
         self._pointer = self._ir.Type.parse("!llvm.ptr")
         self._code = PlainCode(Builder(function.context), function.location)
+        said = FRAME_ALIGNMENT_ATTRIBUTE in function.attributes
+        self._alignment = function.attributes[FRAME_ALIGNMENT_ATTRIBUTE].value if said else FRAME_ALIGNMENT
         self._handle: Value
         self._identity: Value
 
     def rewrite(self) -> None:
         ir = self._ir
-        del self._function.attributes[COROUTINE_ATTRIBUTE]
+        for attribute in {COROUTINE_ATTRIBUTE, FRAME_ALIGNMENT_ATTRIBUTE} & set(self._function.attributes):
+            del self._function.attributes[attribute]
         body = list(self._region.blocks)
         with self._location:
             self._leave, self._cleanup, self._last = (self._region.blocks.append() for _ in range(3))
@@ -68,16 +74,16 @@ class _Coroutine:
         self._function.attributes["llvm.presplit"] = ir.UnitAttr.get()
 
     def _begin(self, entry: Block) -> None:
-        code = self._code
+        code, alignment = self._code, self._alignment
         with self._ir.InsertionPoint.at_block_begin(entry):
             null = code.value("llvm.mlir.zero", (), "!llvm.ptr")
             self._identity = code.value(
-                "llvm.intr.coro.id", (code.constant(_ALIGNMENT, "i32"), null, null, null), _TOKEN
+                "llvm.intr.coro.id", (code.constant(alignment, "i32"), null, null, null), _TOKEN
             )
             size = code.value("llvm.intr.coro.size", (), "i64")
-            more = code.value("llvm.add", (size, code.constant(_ALIGNMENT - 1, "i64")), "i64")
-            whole = code.value("llvm.and", (more, code.constant(-_ALIGNMENT, "i64")), "i64")
-            memory = code.call(ALLOCATE, (code.constant(_ALIGNMENT, "i64"), whole), ["!llvm.ptr"]).result
+            more = code.value("llvm.add", (size, code.constant(alignment - 1, "i64")), "i64")
+            whole = code.value("llvm.and", (more, code.constant(-alignment, "i64")), "i64")
+            memory = code.call(ALLOCATE, (code.constant(alignment, "i64"), whole), ["!llvm.ptr"]).result
             self._handle = code.value("llvm.intr.coro.begin", (self._identity, memory), "!llvm.ptr")
 
     def _free(self) -> None:

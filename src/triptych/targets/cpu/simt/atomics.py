@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import SHARED_SPACE, byte_size, is_struct, memory_space
+from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Rows, Scalar, Wide, plain_pointer
 
@@ -126,7 +127,7 @@ def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> Non
 
     each_active(warp, once)
     if used:
-        loaded = [code.load(h, place, byte_size(place)) for h, place in zip(homes, places, strict=True)]
+        loaded = [code.load(h, place, min(ALIGNMENT, byte_size(place))) for h, place in zip(homes, places, strict=True)]
         if struct:
             loaded[1] = code.compare("ne", loaded[1], code.zero(code.wide("i8")), lanes=True)
             warp.set(result, Rows(loaded))

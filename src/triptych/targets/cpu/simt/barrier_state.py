@@ -9,11 +9,10 @@ from triptych.ir.location import place_of
 from triptych.targets.cpu.simt.code import Code
 
 BARRIER_COUNT = 16
-MOST_WARPS = 32
 ARRIVED, GENERATION, SITE = 0, 1, 2
 PROGRESS, LIVE_THREADS, LIVE_WARPS = (4 * BARRIER_COUNT + i for i in range(3))
 WAITING = LIVE_WARPS + 1
-STATE_WORDS = WAITING + MOST_WARPS
+"""From here on a word for each warp."""
 RUNNING, ENDED = -1, -2
 
 

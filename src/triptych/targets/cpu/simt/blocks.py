@@ -9,6 +9,7 @@ from functools import partial
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, Module, Operation, Type, Value
 from triptych.ir.types import byte_size, element_type, is_index, is_integer, is_vector, lanes
+from triptych.simt.device_attribute import device_of
 from triptych.simt.loop_hints import CARRIED
 from triptych.simt.operations import body, has_body, inner, known_block, operations, producer
 from triptych.simt.spin_loops import waits
@@ -42,7 +43,8 @@ class BlockFunction(Arrays):
         self._kernel = kernel
         self._private = private_arrays(kernel)
         by_element = frozenset(root for root, array in self._private.items() if array.by_element)
-        self._analysis, self._items = _planned(kernel, Shape(width, known_block(kernel)), by_element)
+        shape = Shape(width, known_block(kernel), lanes=device_of(kernel).lanes)
+        self._analysis, self._items = _planned(kernel, shape, by_element)
         self._crossings = LiveAcross(self._items, self._analysis)
         self._code = Code(Builder(module.context), width)
         self._values: dict[Value, Emitted] = {}

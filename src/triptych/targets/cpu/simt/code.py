@@ -83,6 +83,25 @@ class Code(PlainCode):
         kind = f"i{self.width}"
         return self.extract(self.value("vector.bitcast", (mask,), f"vector<1x{kind}>"), 0, kind)
 
+    def first(self, mask: Value) -> Value:
+        """The number (i32) of the first lane of a mask that has one."""
+        return self._count("math.cttz", mask)
+
+    def many(self, mask: Value) -> Value:
+        """How many lanes (i32) a mask has."""
+        return self._count("math.ctpop", mask)
+
+    def _count(self, name: str, mask: Value) -> Value:
+        bits = self.bits(mask)
+        return self.resized(self.value(name, (bits,), bits.type), "i32")
+
+    def resized(self, value: Value, kind: TypeOrText) -> Value:
+        """An unsigned integer in another type, which holds it."""
+        old, new = (int_width(each) or 0 for each in (value.type, self.builder.type(kind)))
+        if old == new:
+            return value
+        return self.value("arith.extui" if old < new else "arith.trunci", (value,), kind)
+
     def both(self, left: Value, right: Value, kind: TypeOrText | None = None) -> Value:
         return self.value("arith.andi", (left, right), kind or self.wide("i1"))
 

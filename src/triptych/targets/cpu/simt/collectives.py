@@ -10,7 +10,7 @@ from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.types import byte_size, is_integer
 from triptych.simt import dialect
-from triptych.support.warps import ALL_LANES, WARP
+from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.runtime.system import CLOCK, system
 from triptych.targets.cpu.simt.memory import gather
 from triptych.targets.cpu.simt.serialized_lanes import each_active
@@ -18,8 +18,6 @@ from triptych.targets.cpu.simt.values import Scalar, Wide
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.warp import Warp
-
-_LAST = WARP - 1
 
 _REDUCTIONS = {
     "add": ("add", "0"),
@@ -34,10 +32,11 @@ _REDUCTIONS = {
 """By kind: the vector reduction and its neutral number."""
 
 
-def source_lane(kind: str, lane: int, offset: int, mask_and_clamp: int) -> int:
-    """The lane that a shuffle reads from, by what the dialect says of its operands."""
-    segment, clamp = mask_and_clamp >> 8 & _LAST, mask_and_clamp & _LAST
-    offset &= _LAST
+def source_lane(kind: str, lane: int, offset: int, mask_and_clamp: int, lanes: int) -> int:
+    """The lane of a warp of `lanes` that a shuffle reads from, by what the dialect says of its operands."""
+    bits = lanes - 1
+    segment, clamp = mask_and_clamp >> 8 & bits, mask_and_clamp & bits
+    offset &= bits
     last = lane & segment | clamp & ~segment
     first = lane & segment
     source = {
@@ -63,7 +62,8 @@ def shuffle(warp: Warp, operation: Operation) -> None:
         return
     form = _kind(operation)
     if at(offset).constant is not None and at(offset).uniform and at(clamp).constant is not None:
-        places = [source_lane(form, lane, at(offset).constant or 0, at(clamp).constant or 0) for lane in range(WARP)]
+        by, bound = at(offset).constant or 0, at(clamp).constant or 0
+        places = [source_lane(form, lane, by, bound, code.width) for lane in range(code.width)]
         if at(result).uniform:
             warp.set(result, Scalar(code.extract(warp.vector(value), places[0], kind)))
         else:
@@ -75,21 +75,21 @@ def shuffle(warp: Warp, operation: Operation) -> None:
 
 def _source_lanes(warp: Warp, form: str, offset: Value, clamp: Value) -> Value:
     """`source_lane` at run time, in all lanes."""
-    code, kind = warp.code, warp.code.wide("i32")
-    lanes = code.constants(range(WARP), "i32")
+    code, kind, bits = warp.code, warp.code.wide("i32"), warp.code.width - 1
+    lanes = code.constants(range(code.width), "i32")
 
     def number(n: int) -> Value:
-        return code.constants([n] * WARP, "i32")
+        return code.constants([n] * code.width, "i32")
 
     def both(left: Value, right: Value) -> Value:
         return code.value("arith.andi", (left, right), kind)
 
     given = warp.vector(clamp)
-    segment = both(code.value("arith.shrui", (given, number(8)), kind), number(_LAST))
+    segment = both(code.value("arith.shrui", (given, number(8)), kind), number(bits))
     outside = code.value("arith.xori", (segment, number(-1)), kind)
     first = both(lanes, segment)
-    last = code.value("arith.ori", (first, both(both(given, number(_LAST)), outside)), kind)
-    amount = both(warp.vector(offset), number(_LAST))
+    last = code.value("arith.ori", (first, both(both(given, number(bits)), outside)), kind)
+    amount = both(warp.vector(offset), number(bits))
     if form == "idx":
         source = code.value("arith.ori", (first, both(amount, outside)), kind)
     else:
@@ -103,7 +103,7 @@ def _read_lanes(warp: Warp, vector: Value, lanes: Value, kind: Type) -> Value:
     """Each lane reads another lane's element, through memory."""
     code = warp.code
     home = warp.arrays.scratch(code.wide(kind))
-    code.store(vector, home, byte_size(code.wide(kind)))
+    code.store(vector, home, min(ALIGNMENT, byte_size(code.wide(kind))))
     wide = code.value("arith.extui", (lanes,), code.wide("i64"))
     mask, warp.mask = warp.mask, None
     found = gather(warp, code.offset(home, wide, kind), kind, byte_size(kind))
@@ -120,10 +120,12 @@ def participants(warp: Warp, operation: Operation, members: Value) -> Value | No
             span=place_of(operation),
             expected="one mask for all lanes that take part",
         )
-    if known.constant is not None and known.constant & ALL_LANES == ALL_LANES:
-        return warp.mask
     code = warp.code
-    bits = code.value("vector.broadcast", (warp.scalar(members),), "vector<1xi32>")
+    every, kind = (1 << code.width) - 1, f"i{code.width}"
+    if known.constant is not None and known.constant & every == every:
+        return warp.mask
+    own = code.resized(warp.scalar(members), kind)
+    bits = code.value("vector.broadcast", (own,), f"vector<1x{kind}>")
     named = code.value("vector.bitcast", (bits,), code.wide("i1"))
     return named if warp.mask is None else code.both(warp.mask, named)
 
@@ -135,7 +137,7 @@ def vote(warp: Warp, operation: Operation) -> None:
     held = warp.vector(predicate)
     yes = held if lanes is None else code.both(lanes, held)
     if form == "ballot":
-        warp.set(result, Scalar(code.bits(yes)))
+        warp.set(result, Scalar(code.resized(code.bits(yes), result.type)))
         return
     if form == "any":
         warp.set(result, Scalar(code.any(yes)))
@@ -161,7 +163,9 @@ def reduce(warp: Warp, operation: Operation) -> None:
     lanes = participants(warp, operation, members)
     vector = warp.vector(value)
     if lanes is not None:
-        vector = code.select(lanes, vector, code.dense(", ".join([neutral] * WARP), code.wide(kind)), code.wide(kind))
+        vector = code.select(
+            lanes, vector, code.dense(", ".join([neutral] * code.width), code.wide(kind)), code.wide(kind)
+        )
     warp.set(result, Scalar(code.reduce(name, vector, kind)))
 
 
@@ -170,18 +174,14 @@ def match(warp: Warp, operation: Operation) -> None:
     members, value = operation.operands
     code, result = warp.code, operation.results[0]
     lanes = participants(warp, operation, members)
-    vector, kind = warp.vector(value), value.type
-    found = code.constants([0] * WARP, "i32")
-    for lane in range(WARP):
+    vector, kind, mask = warp.vector(value), value.type, result.type
+    found = none = code.constants([0] * code.width, mask)
+    for lane in range(code.width):
         equal = code.compare("eq", vector, code.broadcast(code.extract(vector, lane, kind), kind), lanes=True)
         if lanes is not None:
             equal = code.both(equal, code.broadcast(code.extract(lanes, lane, "i1"), "i1"))
-        bit = 1 << lane
-        bit = bit - (1 << WARP) if lane == WARP - 1 else bit
-        set_bit = code.select(
-            equal, code.constants([bit] * WARP, "i32"), code.constants([0] * WARP, "i32"), code.wide("i32")
-        )
-        found = code.value("arith.ori", (found, set_bit), code.wide("i32"))
+        bit = code.constants([1 << lane] * code.width, mask)
+        found = code.value("arith.ori", (found, code.select(equal, bit, none, code.wide(mask))), code.wide(mask))
     warp.set(result, Wide(found))
 
 
@@ -192,16 +192,8 @@ def elect(warp: Warp, operation: Operation) -> None:
     if warp.mask is None:
         first = code.constants([0] * code.width, "i32")
     else:
-        first = code.broadcast(first_of(warp, warp.mask), "i32")
+        first = code.broadcast(code.first(warp.mask), "i32")
     warp.set(result, Wide(code.compare("eq", numbers, first, lanes=True)))
-
-
-def first_of(warp: Warp, mask: Value) -> Value:
-    """The number (i32) of the first lane of a mask that has one."""
-    code = warp.code
-    kind = f"i{code.width}"
-    first = code.value("math.cttz", (code.bits(mask),), kind)
-    return first if kind == "i32" else code.value("arith.extui", (first,), "i32")
 
 
 def nothing(warp: Warp, operation: Operation) -> None:
@@ -214,12 +206,12 @@ def check(warp: Warp, operation: Operation) -> None:
     attributes = {name: operation.attributes[name] for name in operation.attributes}
     if warp.analysis.at(condition).uniform:
         holds = warp.scalar(condition)
-        lane = code.constant(0, "i32") if warp.mask is None else first_of(warp, warp.mask)
+        lane = code.constant(0, "i32") if warp.mask is None else code.first(warp.mask)
     else:
         failing = code.invert(warp.vector(condition))
         failing = failing if warp.mask is None else code.both(warp.mask, failing)
         holds = code.value("arith.xori", (code.any(failing), code.constant(1, "i1")), "i1")
-        lane = first_of(warp, failing)
+        lane = code.first(failing)
     require(warp, holds, lane, attributes)
 
 

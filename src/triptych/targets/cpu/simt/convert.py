@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import graft, operations_named
+from triptych.simt.device_attribute import device_of
 from triptych.simt.operations import walk
 from triptych.simt.traits import traits
-from triptych.support.warps import WARP
 from triptych.targets.cpu.calling.abi import BLOCK_MEMORY_DECLARATION
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
 from triptych.targets.cpu.runtime.system import CLOCK
@@ -15,9 +15,8 @@ from triptych.targets.cpu.simt.blocks import BlockFunction
 from triptych.targets.cpu.simt.coroutine import CoroutineKernel
 from triptych.targets.cpu.simt.private_arrays import private_arrays
 
-HALF_WARP = WARP // 2
-_MANY_BYTES = 48
-"""Kept by each thread: as vectors of 32 lanes more than the 32 registers of AVX-512 hold beside their operands."""
+_MANY_BYTES = 48 * 32
+"""Kept by the threads of a warp: more than the 32 registers of AVX-512 hold beside their operands."""
 _REQUESTS = f"""
 func.func private @{POLL_REQUEST}()
 func.func private @{SUSPEND_REQUEST}()
@@ -47,7 +46,8 @@ def _convert(kernel: Operation, module: Module) -> None:
 
 def _width(kernel: Operation) -> int:
     """Lanes of a vector: a warp, or half of one where threads keep so much that the machine's registers run out."""
+    lanes = device_of(kernel).lanes
     if any(traits(found).is_of_a_warp() for found in walk(kernel)):
-        return WARP
-    kept = sum(array.size for array in private_arrays(kernel).values() if array.by_element)
-    return HALF_WARP if kept >= _MANY_BYTES else WARP
+        return lanes
+    kept = lanes * sum(array.size for array in private_arrays(kernel).values() if array.by_element)
+    return lanes // 2 if kept >= _MANY_BYTES else lanes

@@ -12,21 +12,19 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.types import SHARED_SPACE, memory_space
+from triptych.simt.device_attribute import device_of
 from triptych.simt.operations import body, walk
 from triptych.simt.spin_loops import spins
 from triptych.simt.traits import traits
 from triptych.support.kernel_errors import DeadlockError
-from triptych.support.warps import WARP
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
 from triptych.targets.cpu.memory_sizes import padded
 from triptych.targets.cpu.simt.barrier_state import (
     ENDED,
     LIVE_THREADS,
     LIVE_WARPS,
-    MOST_WARPS,
     PROGRESS,
     RUNNING,
-    STATE_WORDS,
     WAITING,
     State,
     line_of,
@@ -45,7 +43,9 @@ class CoroutineKernel:
     def __init__(self, kernel: Operation, module: Module) -> None:
         self._kernel = kernel
         self._module = module
-        self._code = Code(Builder(module.context), WARP)
+        model = device_of(kernel)
+        self._code = Code(Builder(module.context), model.lanes)
+        self._most_warps = model.warps
         self._name = kernel.attributes["sym_name"].value
         self._arguments = list(body(kernel).arguments)
         self._sites = [found for found in walk(kernel) if traits(found).is_barrier() or spins(found)]
@@ -58,10 +58,10 @@ class CoroutineKernel:
     def _blocks(self, warp: WarpCoroutine, context_bytes: int) -> None:
         code = self._code
         frame = LaunchFrame(self._kernel, self._module, code)
-        size = padded(max(context_bytes, 1)) * MOST_WARPS
-        context = frame.memory.allocate(code.builder.type("i8"), size)
-        words = frame.memory.allocate(code.builder.type(f"!llvm.array<{STATE_WORDS} x i32>"), 1)
-        handles = frame.memory.allocate(code.builder.type("!llvm.ptr"), MOST_WARPS)
+        size = padded(max(context_bytes, 1))
+        context = frame.memory.allocate(code.builder.type("i8"), size * self._most_warps)
+        words = frame.memory.allocate(code.builder.type(f"!llvm.array<{WAITING + self._most_warps} x i32>"), 1)
+        handles = frame.memory.allocate(code.builder.type("!llvm.ptr"), self._most_warps)
         launch = code.value("func.call", (), "!llvm.ptr", {"callee": code.attribute(f"@{LAUNCH_REQUEST}")})
         state = State(code, words)
 
@@ -71,7 +71,7 @@ class CoroutineKernel:
             shared = frame.shared if frame.shared is not None else code.value("llvm.mlir.zero", (), "!llvm.ptr")
 
             def begin(number: Value) -> None:
-                step = code.constant(size // MOST_WARPS, "i32")
+                step = code.constant(size, "i32")
                 mine = code.offset(
                     context, code.value("arith.extui", (code.value("arith.muli", (number, step), "i32"),), "i64"), "i8"
                 )
@@ -95,7 +95,7 @@ class CoroutineKernel:
     def _reset(self, state: State, frame: LaunchFrame) -> None:
         for word in range(WAITING):
             state.set(word, 0)
-        for word in range(WAITING, STATE_WORDS):
+        for word in range(WAITING, WAITING + self._most_warps):
             state.set(word, RUNNING)
         state.set(LIVE_THREADS, frame.threads)
         state.set(LIVE_WARPS, frame.warps)
@@ -140,7 +140,7 @@ class CoroutineKernel:
         """Say where the first waiting warp waits, and what has become of another one."""
         code = self._code
         waiting, other = self._two_warps(state, frame)
-        thread = code.value("arith.muli", (waiting, code.constant(WARP, "i32")), "i32")
+        thread = code.value("arith.muli", (waiting, code.constant(code.width, "i32")), "i32")
         frame.memory.write_fault(position.block_ids, thread)
         here, there = (state.get(self._waiting_word(number)) for number in (waiting, other))
         loop(code, code.constant(0, "i32"), frame.warps, code.constant(1, "i32"), destroy)

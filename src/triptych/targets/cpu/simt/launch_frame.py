@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from triptych.ir.handles import Module, Operation, Value
+from triptych.simt.device_attribute import device_of
 from triptych.simt.operations import body, contains, known_block
 from triptych.targets.cpu.kernel_functions import MEMORY_ATTRIBUTE
 from triptych.targets.cpu.simt.block_memory import BlockMemory
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.values import plain_pointer
 from triptych.targets.cpu.simt.warp import Position
-
-MOST_THREADS = 1024
 
 
 class LaunchFrame:
@@ -39,7 +38,7 @@ class LaunchFrame:
         self.memory = BlockMemory(code, values[-3] if has_shared else None)
         self.shared = self.memory.shared
         known = prod(size) if size is not None else None
-        self.most_warps = -(-(known or MOST_THREADS) // code.width)
+        self.most_warps = -(-(known or device_of(kernel).threads) // code.width)
         self.whole_warps = known is not None and known % code.width == 0
         """Whether every lane of every warp is a thread."""
         self.threads, self.warps = self._counts(known)

@@ -12,14 +12,13 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from triptych.atoms.matrix_copies import MATRIX_COPIES, REGISTER_BITS, ROW_BITS, MatrixCopy
-from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
+from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX, WARP_THREADS
 from triptych.atoms.warp_mma import WARP_MMAS
 from triptych.ir.checks import check_attributes
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation, Value
 from triptych.ir.location import place_of
 from triptych.support.kernel_errors import PartialWarpError
-from triptych.support.warps import WARP
 from triptych.targets.cpu.matrix_product import function_name, product_functions
 from triptych.targets.cpu.simt.collectives import require
 from triptych.targets.cpu.simt.memory import joined, lane_address
@@ -37,9 +36,16 @@ _WHOLE_ELEMENTS = ("b8", "b16")
 
 def require_whole_warp(warp: Warp, operation: Operation) -> None:
     """Lanes that are missing have no part in the result of the others: on a GPU it is undefined."""
+    code = warp.code
+    if code.width != WARP_THREADS:
+        raise LoweringError(
+            f"an instruction of {WARP_THREADS} threads on a machine whose warps have {code.width} lanes",
+            span=place_of(operation),
+            found=operation.name.partition(".")[2],
+            expected="an instruction that the machine has",
+        )
     if warp.mask is None:
         return
-    code = warp.code
     every = code.compare("eq", code.bits(warp.mask), code.constant(-1, "i32"))
     attributes = check_attributes(
         code.builder,
@@ -47,10 +53,10 @@ def require_whole_warp(warp: Warp, operation: Operation) -> None:
         "only some threads of a warp execute an instruction of the whole warp",
         span=place_of(operation),
         found=operation.name.partition(".")[2],
-        expected="all 32 threads to come here together",
+        expected=f"all {WARP_THREADS} threads to come here together",
         instead="the instruction outside the branch, or a condition that is the same for a whole warp",
     )
-    missing = code.value("math.cttz", (code.bits(code.invert(warp.mask)),), "i32")
+    missing = code.first(code.invert(warp.mask))
     require(warp, every, missing, attributes)
 
 
@@ -70,7 +76,7 @@ def _load_matrix(warp: Warp, copy: MatrixCopy, pointer: Value, matrix: int) -> l
     rows = [warp.code.load(lane_address(warp, pointer, lane), ROW, ROW_BYTES) for lane in lanes]
     memory = joined(warp, [(row, ROW_WORDS) for row in rows], warp.code.builder.type("i32"))
     places = _places(copy)
-    return _cut(warp, memory, places, len(places) // (WARP * _REGISTER_BYTES))
+    return _cut(warp, memory, places, len(places) // (WARP_THREADS * _REGISTER_BYTES))
 
 
 def store_matrices(warp: Warp, operation: Operation) -> None:
@@ -81,7 +87,7 @@ def store_matrices(warp: Warp, operation: Operation) -> None:
     inverse = sorted(range(len(places)), key=places.__getitem__)
     each = len(values) // copy.count
     for matrix in range(copy.count):
-        parts = [(warp.vector(value), WARP) for value in values[matrix * each : (matrix + 1) * each]]
+        parts = [(warp.vector(value), WARP_THREADS) for value in values[matrix * each : (matrix + 1) * each]]
         rows = _cut(warp, joined(warp, parts, warp.code.builder.type("i32")), inverse, copy.rows)
         for row, part in enumerate(rows):
             warp.code.store(part, lane_address(warp, pointer, matrix * copy.rows + row), ROW_BYTES)
@@ -106,7 +112,7 @@ def _places(copy: MatrixCopy) -> tuple[int, ...]:
     return tuple(
         copy.held(lane, REGISTER_BITS * register + 8 * byte) // 8
         for register in range(each)
-        for lane in range(WARP)
+        for lane in range(WARP_THREADS)
         for byte in range(_REGISTER_BYTES)
     )
 

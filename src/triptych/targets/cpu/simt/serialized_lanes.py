@@ -28,7 +28,7 @@ def each_active(warp: Warp, act: Callable[[Value], None]) -> None:
         code.leave(before)
         return
     zero, one = code.constant(0, "i64"), code.constant(1, "i64")
-    bits = code.value("arith.extui", (code.bits(warp.mask),), "i64")
+    bits = code.resized(code.bits(warp.mask), "i64")
     made = code.operation("scf.while", (bits,), ["i64"], regions=2)
     head = code.block(made, 0, ["i64"])
     before = code.enter(head)

@@ -17,7 +17,6 @@ from triptych.ir.types import count_and_element, int_width, is_pointer
 from triptych.simt import addresses
 from triptych.simt.operations import dimension, is_pure, pointee
 from triptych.simt.uniformity import UniformityAnalysis
-from triptych.support.warps import WARP
 from triptych.targets.cpu.simt import (
     atomics,
     branching,
@@ -262,9 +261,10 @@ class Warp:
         self.set(result, Scalar(self.code.value("arith.index_castui", (value,), "index")))
 
     def _lane_id(self) -> Emitted:
-        if self.code.width == WARP:
+        if self.code.width == self.analysis.lanes:
             return Scalar(self.code.constant(0, "index"))
-        inside = self.code.value("arith.andi", (self.first_thread(), self.code.constant(WARP - 1, "i32")), "i32")
+        bits = self.code.constant(self.analysis.lanes - 1, "i32")
+        inside = self.code.value("arith.andi", (self.first_thread(), bits), "i32")
         return Scalar(self.code.value("arith.index_castui", (inside,), "index"))
 
     def first_thread(self) -> Value:

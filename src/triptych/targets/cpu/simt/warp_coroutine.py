@@ -9,6 +9,7 @@ from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft
 from triptych.ir.types import byte_size, type_text
+from triptych.simt.device_attribute import device_of
 from triptych.simt.dialect import BARRIER_ARRIVE
 from triptych.simt.lanes import Level
 from triptych.simt.operations import body, enclosing, has, has_body, is_pure, known_block, operations
@@ -16,8 +17,13 @@ from triptych.simt.spin_loops import counts, spins, waits
 from triptych.simt.traits import Traits
 from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.support.kernel_errors import DivergentBarrierError
-from triptych.support.warps import WARP
-from triptych.targets.cpu.kernel_functions import COROUTINE_ATTRIBUTE, KERNEL_ATTRIBUTE, SUSPEND_REQUEST
+from triptych.targets.cpu.kernel_functions import (
+    COROUTINE_ATTRIBUTE,
+    FRAME_ALIGNMENT,
+    FRAME_ALIGNMENT_ATTRIBUTE,
+    KERNEL_ATTRIBUTE,
+    SUSPEND_REQUEST,
+)
 from triptych.targets.cpu.memory_sizes import padded
 from triptych.targets.cpu.simt.barrier_state import (
     ARRIVED,
@@ -35,13 +41,14 @@ from triptych.targets.cpu.simt.barrier_state import (
     when,
 )
 from triptych.targets.cpu.simt.code import Code
-from triptych.targets.cpu.simt.collectives import first_of
 from triptych.targets.cpu.simt.environment import Arrays
 from triptych.targets.cpu.simt.function_memory import FunctionMemory
 from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
 from triptych.targets.cpu.simt.warp import Position, Warp
 
+_WIDEST = 8
+"""Bytes that a lane has in the widest vectors."""
 _DOES_NOT_COME = "some threads wait here and the one named below does not come"
 _HAS_ENDED = "some threads wait here and the one named below has ended"
 _OTHERS_ENDED = "the thread named below comes here and others have ended"
@@ -73,6 +80,8 @@ class WarpCoroutine(Arrays):
         function, entry = code.builder.function(self._module, self.name, types, code.location)
         function.attributes["sym_visibility"] = code.builder.string("private")
         function.attributes[COROUTINE_ATTRIBUTE] = code.builder.string(self.start)
+        if (widest := _WIDEST * code.width) > FRAME_ALIGNMENT:
+            function.attributes[FRAME_ALIGNMENT_ATTRIBUTE] = code.builder.integer("i64", widest)
         function.attributes[KERNEL_ATTRIBUTE] = ir.UnitAttr.get(self._module.context)
         graft(self._module, f'func.func private @"{self.start}"({", ".join(map(type_text, types))}) -> !llvm.ptr')
         code.builder.insertion = code.builder.at_end(entry)
@@ -85,14 +94,15 @@ class WarpCoroutine(Arrays):
         self._memory = FunctionMemory(code)
         self._position = Position(block_ids, grid, block)
         by_element = frozenset(root for root, array in self._private.items() if array.by_element)
-        self._analysis = analysis = UniformityAnalysis(kernel, Shape(WARP, known_block(kernel)), by_element=by_element)
+        shape = Shape(code.width, known_block(kernel), lanes=device_of(kernel).lanes)
+        self._analysis = analysis = UniformityAnalysis(kernel, shape, by_element=by_element)
         self._strict = [
             site for site in self._sites if site.name == "gpu.barrier" and not _others_have_ended(site, analysis)
         ]
         warp = Warp(code, analysis, self._position, self, values, number, None)
         self._threads = code.value("arith.muli", (code.value("arith.muli", block[:2], "i32"), block[2]), "i32")
         self._existing = code.compare("ult", warp.linear().value, code.broadcast(self._threads, "i32"), lanes=True)
-        self._lanes = code.value("math.ctpop", (code.bits(self._existing),), "i32")
+        self._lanes = code.many(self._existing)
         warp.mask = self._existing
         warp.run(operations(body(kernel))[:-1])
         self._check_nobody_waits(warp)
@@ -105,7 +115,7 @@ class WarpCoroutine(Arrays):
     def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
         array = self._private[root]
         if root not in self._offsets:
-            self._offsets[root] = self._take(array.size * WARP)
+            self._offsets[root] = self._take(array.size * self._code.width)
         return array, self._code.offset(self._context, self._offsets[root], "i8")
 
     def scratch(self, kind: Type, role: str = "") -> Value:
@@ -180,7 +190,7 @@ class WarpCoroutine(Arrays):
         number, *expected = (warp.scalar(operand) for operand in operation.operands)
         inside = code.value("arith.andi", (number, code.constant(BARRIER_COUNT - 1, "i32")), "i32")
         word = code.value("arith.muli", (code.value("arith.extui", (inside,), "i64"), code.constant(4, "i64")), "i64")
-        return word, expected[0] if expected else self._state.get(LIVE_THREADS), code.constant(WARP, "i32")
+        return word, expected[0] if expected else self._state.get(LIVE_THREADS), code.constant(code.width, "i32")
 
     def _word(self, first: Value, index: int) -> Value:
         return self._code.value("arith.addi", (first, self._code.constant(index, "i64")), "i64")
@@ -224,7 +234,7 @@ class WarpCoroutine(Arrays):
             self._refuse(warp, operation, code.both(some, here, "i1"), warp.first_thread, _HAS_ENDED)
 
     def _thread_of(self, warp: Warp, lanes: Value) -> Value:
-        return self._code.value("arith.addi", (warp.first_thread(), first_of(warp, lanes)), "i32")
+        return self._code.value("arith.addi", (warp.first_thread(), self._code.first(lanes)), "i32")
 
     def _refuse(self, warp: Warp, operation: Operation, fails: Value, thread: Callable[[], Value], found: str) -> None:
         code = self._code

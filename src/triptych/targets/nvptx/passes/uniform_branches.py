@@ -17,8 +17,8 @@ from triptych.simt.dialect import MATCH, REDUCE, SHUFFLE, SYNC_WARP, VOTE
 from triptych.simt.operations import defining_op, enclosing, known_block, producer, walk
 from triptych.simt.traits import is_described
 from triptych.simt.uniformity import Shape, UniformityAnalysis
-from triptych.support.warps import WARP
 from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.targets.nvptx.architectures import WARP
 
 TOGETHER = frozenset({SHUFFLE, VOTE, REDUCE, MATCH, SYNC_WARP})
 _MARK = "// the same for the warp"

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from triptych.support.warps import WARP
-from triptych.targets.nvptx.architectures import REGISTER_PIECE, REGISTERS, RESERVED_SHARED, Architecture
+from triptych.targets.nvptx.architectures import REGISTER_PIECE, REGISTERS, RESERVED_SHARED, WARP, Architecture
 
 _KERNEL = re.compile(r"Compiling entry function '([^']+)' for '([^']+)'")
 _FACTS = {
