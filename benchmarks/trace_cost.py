@@ -20,6 +20,7 @@ import triptych as tt
 from triptych.dsl import BASE
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.modules import KeptModule
 from triptych.metastage.arguments import shape_of
 from triptych.metastage.trace import Specialization, trace
 from triptych.objectstage.lower import lower
@@ -107,9 +108,9 @@ def traced(function: Callable[..., Any], size: int) -> tuple[Traced, float]:
     return result, best
 
 
-def operations_in(module: Any) -> int:
+def operations_in(kept: KeptModule) -> int:
     """How many operations a module has."""
-    count = 0
+    module, count = kept.read(), 0
 
     def visit(_operation: Any) -> Any:
         nonlocal count

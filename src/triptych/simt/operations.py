@@ -12,6 +12,7 @@ from triptych.simt.traits import Traits, traits
 _DYNAMIC = -(2**31)
 _NOT_ATOMIC = 0
 _MOST_BITS = 64
+"""Of integers that the bindings give as Python's."""
 
 
 def is_pure(operation: Operation) -> bool:
