@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import SHARED_SPACE, byte_size, is_struct, memory_space
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Rows, Scalar, Wide, plain_pointer
-
-if TYPE_CHECKING:
-    from triptych.targets.cpu.simt.warp import Warp
-
+from triptych.targets.cpu.simt.warp import Warp
 
 _PLAIN = {
     "add": "arith.addi",

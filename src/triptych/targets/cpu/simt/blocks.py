@@ -26,13 +26,13 @@ from triptych.targets.cpu.simt.barrier_regions import (
     segments,
 )
 from triptych.targets.cpu.simt.code import Code
-from triptych.targets.cpu.simt.environment import Arrays
+from triptych.targets.cpu.simt.conversion import convert
 from triptych.targets.cpu.simt.fma_grouping import Taken, group_fmas
 from triptych.targets.cpu.simt.launch_frame import LaunchFrame
 from triptych.targets.cpu.simt.live_across import LiveAcross
 from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
-from triptych.targets.cpu.simt.warp import Position, Warp
+from triptych.targets.cpu.simt.warp import Arrays, Position, Warp
 
 
 class BlockFunction(Arrays):
@@ -121,7 +121,7 @@ class BlockFunction(Arrays):
                     self._free[kind].append(home)
 
     def _once(self) -> Warp:
-        return Warp(self._code, self._analysis, self._position, self, self._values, None, None)
+        return Warp(convert, self._code, self._analysis, self._position, self, self._values, None, None)
 
     def _run_segment(self, segment: Segment) -> None:
         code = self._code
@@ -142,7 +142,7 @@ class BlockFunction(Arrays):
         return self._code.attribute("#llvm.loop_annotation<unroll = <disable = true>>")
 
     def _run_warp(self, segment: Segment, number: Value) -> None:
-        warp = Warp(self._code, self._analysis, self._position, self, dict(self._values), number, None)
+        warp = Warp(convert, self._code, self._analysis, self._position, self, dict(self._values), number, None)
         warp.mask = self._existing(warp)
         for value in self._crossings.needs(segment):
             if self._crossings.remade(value):

@@ -6,13 +6,10 @@ A side that no lane takes is skipped when it does more than compute.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from triptych.ir.handles import Operation, Value
 from triptych.simt.operations import body, has_body, inner, is_pure, operations
-
-if TYPE_CHECKING:
-    from triptych.targets.cpu.simt.warp import Warp
+from triptych.targets.cpu.simt.warp import Warp
 
 DIVISIONS = frozenset(
     {"arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Attribute, Operation, Type, Value
@@ -15,9 +14,7 @@ from triptych.targets.cpu.runtime.system import CLOCK, system
 from triptych.targets.cpu.simt.memory import gather
 from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Scalar, Wide
-
-if TYPE_CHECKING:
-    from triptych.targets.cpu.simt.warp import Warp
+from triptych.targets.cpu.simt.warp import Warp
 
 _REDUCTIONS = {
     "add": ("add", "0"),

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.ir.types import count_and_element
-from triptych.targets.cpu.simt.memory import warp_rows
 from triptych.targets.cpu.simt.values import Rows, Scalar, Wide
-
-if TYPE_CHECKING:
-    from triptych.targets.cpu.simt.warp import Warp
+from triptych.targets.cpu.simt.warp import Warp
 
 _ELEMENTWISE = ("llvm.fptosi.sat.", "llvm.fptoui.sat.", "llvm.fma.", "llvm.canonicalize.")
 _TYPE = re.compile(r"(v\d+)?(i\d+|f\d+|bf\d+)")
@@ -46,7 +42,7 @@ def call(warp: Warp, operation: Operation) -> None:
         warp.set(result, Wide(code.value("llvm.call_intrinsic", vectors, kind, attributes)))
         return
     kind = code.wide(counted[1])
-    rows = zip(*(warp_rows(warp, operand) for operand in operands), strict=True)
+    rows = zip(*(warp.rows(operand) for operand in operands), strict=True)
     warp.set(result, Rows([code.value("llvm.call_intrinsic", row, kind, attributes) for row in rows]))
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import int_width
 from triptych.simt.operations import body, contains, inner, operations
 from triptych.targets.cpu.passes.stretches import STRETCH, Stretches
 from triptych.targets.cpu.simt.values import Scalar, Wide
-
-if TYPE_CHECKING:
-    from triptych.targets.cpu.simt.warp import Warp
+from triptych.targets.cpu.simt.warp import Warp
 
 _LOOPS = frozenset({"scf.for", "scf.while"})
 _MOST_WRITTEN_TWICE = 80

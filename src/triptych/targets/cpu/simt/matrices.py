@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import TYPE_CHECKING
 
 from triptych.atoms.matrix_copies import MATRIX_COPIES, REGISTER_BITS, ROW_BITS, MatrixCopy
 from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX, WARP_THREADS
@@ -23,9 +22,7 @@ from triptych.targets.cpu.matrix_product import function_name, product_functions
 from triptych.targets.cpu.simt.collectives import require
 from triptych.targets.cpu.simt.memory import joined, lane_address
 from triptych.targets.cpu.simt.values import Private, Wide
-
-if TYPE_CHECKING:
-    from triptych.targets.cpu.simt.warp import Warp
+from triptych.targets.cpu.simt.warp import Warp
 
 ROW_BYTES = ROW_BITS // 8
 ROW_WORDS = ROW_BITS // REGISTER_BITS

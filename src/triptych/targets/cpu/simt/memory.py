@@ -15,7 +15,7 @@ from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.code import Order
-    from triptych.targets.cpu.simt.warp import Warp
+from triptych.targets.cpu.simt.warp import Warp
 
 _MOST_RUNS = 8
 """Runs that are read one by one; more are gathered."""
@@ -324,27 +324,9 @@ def _value_in(warp: Warp, value: Value, lane: Value, kind: Type) -> Value:
     if not counted:
         return warp.code.extract_at(warp.vector(value), lane, kind)
     count, element = counted
-    rows = found.rows if isinstance(found, Rows) else warp_rows(warp, value)
+    rows = found.rows if isinstance(found, Rows) else warp.rows(value)
     elements = [warp.code.extract_at(row, lane, element) for row in rows]
     return warp.code.value("vector.from_elements", elements, f"vector<{count}x{element}>")
-
-
-def warp_rows(warp: Warp, value: Value) -> list[Value]:
-    """The elements of a vector, each over the lanes."""
-    found = warp.get(value)
-    if isinstance(found, Rows):
-        return found.rows
-    counted = count_and_element(value.type)
-    assert counted is not None
-    count, element = counted
-    code = warp.code
-    if isinstance(found, Packed):
-        return [
-            code.shuffle(found.value, found.value, [lane * count + i for lane in range(code.width)], element)
-            for i in range(count)
-        ]
-    assert isinstance(found, Scalar)
-    return [code.broadcast(code.extract(found.value, i, element), element) for i in range(count)]
 
 
 def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int, Type], alignment: int) -> None:
@@ -362,7 +344,7 @@ def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int,
         packed = packed_value(warp, value, count, element)
         store_each(warp, packed, pointer, code.builder.vector(count, element), alignment)
         return
-    for i, row in enumerate(warp_rows(warp, value)):
+    for i, row in enumerate(warp.rows(value)):
         _store_lanes(warp, row, pointer, element, size, i * size)
 
 
@@ -422,7 +404,7 @@ def scatter(warp: Warp, vector: Value, addresses: Value, alignment: int) -> None
 
 def _store_private(warp: Warp, found: Private, value: Value, kind: Type) -> None:
     counted = count_and_element(kind)
-    rows = warp_rows(warp, value) if counted else [warp.vector(value)]
+    rows = warp.rows(value) if counted else [warp.vector(value)]
     element = counted[1] if counted else kind
     for i, row in enumerate(rows):
         _store_element(warp, found, i, row, element)

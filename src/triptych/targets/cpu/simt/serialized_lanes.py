@@ -12,7 +12,7 @@ from triptych.ir.types import byte_size, count_and_element, element_type
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.code import Order
-    from triptych.targets.cpu.simt.warp import Warp
+from triptych.targets.cpu.simt.warp import Warp
 
 
 def each_active(warp: Warp, act: Callable[[Value], None]) -> None:

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.types import count_and_element, is_float
-from triptych.targets.cpu.simt.memory import packed_value, warp_rows
+from triptych.targets.cpu.simt.memory import packed_value
 from triptych.targets.cpu.simt.values import Packed, Rows, Scalar, Wide
-
-if TYPE_CHECKING:
-    from triptych.targets.cpu.simt.warp import Warp
+from triptych.targets.cpu.simt.warp import Warp
 
 _DYNAMIC = -(2**63)
-
-rows = warp_rows
 
 
 def elementwise(warp: Warp, operation: Operation, attributes: Mapping[str, Attribute]) -> None:
@@ -37,7 +32,7 @@ def elementwise(warp: Warp, operation: Operation, attributes: Mapping[str, Attri
         kind = warp.code.builder.vector(count * warp.code.width, element)
         warp.set(result, Packed(warp.code.value(name, packed, kind, attributes), count))
         return
-    parts = [warp_rows(warp, o) if v else _same(warp, o, count) for o, v in zip(operands, vectors, strict=True)]
+    parts = [warp.rows(o) if v else _same(warp, o, count) for o, v in zip(operands, vectors, strict=True)]
     kind = warp.code.wide(element)
     made = [warp.code.value(name, row, kind, attributes) for row in zip(*parts, strict=True)]
     warp.set(result, Rows(made))
@@ -80,7 +75,7 @@ def _broadcast(warp: Warp, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     count, _ = count_and_element(result.type) or (1, "")
     if count_and_element(source.type):
-        only = warp_rows(warp, source)
+        only = warp.rows(source)
         warp.set(result, Rows(only * (count // len(only))))
     else:
         warp.set(result, Rows([warp.vector(source)] * count))
@@ -93,7 +88,7 @@ def _position(operation: Operation) -> list[int]:
 def _extract(warp: Warp, operation: Operation) -> None:
     source, result = operation.operands[0], operation.results[0]
     (place,) = _position(operation)
-    every = warp_rows(warp, source)
+    every = warp.rows(source)
     if place != _DYNAMIC:
         warp.set(result, Wide(every[place]))
         return
@@ -116,7 +111,7 @@ def _chosen(warp: Warp, every: Sequence[Value], index: Value, kind: Type) -> Val
 def _insert(warp: Warp, operation: Operation) -> None:
     value, target, *dynamic = operation.operands
     result = operation.results[0]
-    every = list(warp_rows(warp, target))
+    every = list(warp.rows(target))
     (place,) = _position(operation)
     kind = value.type
     if place != _DYNAMIC:
@@ -135,23 +130,23 @@ def _from_elements(warp: Warp, operation: Operation) -> None:
 
 def _shuffle(warp: Warp, operation: Operation) -> None:
     left, right = operation.operands
-    every = [*warp_rows(warp, left), *warp_rows(warp, right)]
+    every = [*warp.rows(left), *warp.rows(right)]
     warp.set(operation.results[0], Rows([every[i] if i >= 0 else every[0] for i in operation.attributes["mask"]]))
 
 
 def _interleave(warp: Warp, operation: Operation) -> None:
-    left, right = (warp_rows(warp, operand) for operand in operation.operands)
+    left, right = (warp.rows(operand) for operand in operation.operands)
     warp.set(operation.results[0], Rows([row for pair in zip(left, right, strict=True) for row in pair]))
 
 
 def _deinterleave(warp: Warp, operation: Operation) -> None:
-    every = warp_rows(warp, operation.operands[0])
+    every = warp.rows(operation.operands[0])
     for i, result in enumerate(operation.results):
         warp.set(result, Rows(every[i::2]))
 
 
 def _to_elements(warp: Warp, operation: Operation) -> None:
-    for result, row in zip(operation.results, warp_rows(warp, operation.operands[0]), strict=True):
+    for result, row in zip(operation.results, warp.rows(operation.operands[0]), strict=True):
         warp.set(result, Wide(row))
 
 
@@ -159,7 +154,7 @@ def _slice(warp: Warp, operation: Operation) -> None:
     (offset,) = (int(a.value) for a in operation.attributes["offsets"])
     (size,) = (int(a.value) for a in operation.attributes["sizes"])
     (stride,) = (int(a.value) for a in operation.attributes["strides"])
-    every = warp_rows(warp, operation.operands[0])
+    every = warp.rows(operation.operands[0])
     warp.set(operation.results[0], Rows(every[offset : offset + size * stride : stride]))
 
 
@@ -187,7 +182,7 @@ def _reduce(warp: Warp, operation: Operation) -> None:
     kind = result.type
     name = word_of(operation.attributes["kind"])
     combine = _REDUCTIONS[name][is_float(kind)]
-    every = warp_rows(warp, source)
+    every = warp.rows(source)
     total = warp.vector(start[0]) if start else every[0]
     for row in every if start else every[1:]:
         total = warp.code.value(combine, (total, row), warp.code.wide(kind))

@@ -41,11 +41,11 @@ from triptych.targets.cpu.simt.barrier_state import (
     when,
 )
 from triptych.targets.cpu.simt.code import Code
-from triptych.targets.cpu.simt.environment import Arrays
+from triptych.targets.cpu.simt.conversion import convert
 from triptych.targets.cpu.simt.function_memory import FunctionMemory
 from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
-from triptych.targets.cpu.simt.warp import Position, Warp
+from triptych.targets.cpu.simt.warp import Arrays, Position, Warp
 
 _WIDEST = 8
 """Bytes that a lane has in the widest vectors."""
@@ -99,7 +99,7 @@ class WarpCoroutine(Arrays):
         self._strict = [
             site for site in self._sites if site.name == "gpu.barrier" and not _others_have_ended(site, analysis)
         ]
-        warp = Warp(code, analysis, self._position, self, values, number, None)
+        warp = Warp(convert, code, analysis, self._position, self, values, number, None)
         self._threads = code.value("arith.muli", (code.value("arith.muli", block[:2], "i32"), block[2]), "i32")
         self._existing = code.compare("ult", warp.linear().value, code.broadcast(self._threads, "i32"), lanes=True)
         self._lanes = code.many(self._existing)
