@@ -203,6 +203,20 @@ def test_one_lane_of_each_warp_is_elected() -> None:
     assert out[0] == 3
 
 
+@tt.kernel
+def elected_in_a_branch(out: cute.Pointer) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    if thread // 32 != 1:
+        with cute.arch.elect_one():
+            cute.arch.atomic_add(out, 1)
+
+
+def test_one_lane_is_elected_in_a_branch() -> None:
+    out = np.zeros(1, np.int32)
+    run(elected_in_a_branch, [out], block=96)
+    assert out[0] == 2
+
+
 # reductions -----------------------------------------------------------------------------------------------------------
 @tt.kernel
 def reductions(values: cute.Pointer, out: cute.Pointer, group: tt.Constexpr[Any]) -> None:
