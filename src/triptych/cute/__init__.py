@@ -12,7 +12,7 @@ _NAMES = LazyNames(
     __name__,
     {
         "triptych.cute.memory.address_spaces": "AddressSpace",
-        "triptych.cute.copies.atoms": "CopyAtom make_copy_atom",
+        "triptych.cute.copies.atoms": "CopyAtom CopyLayouts CopyOperation make_copy_atom",
         "triptych.cute.copies.dispatch": "copy copy_atom_call",
         "triptych.cute.tensors.layout_queries": """
             assume ceil_div cosize crd2idx depth elem_less idx2crd increment_coord is_congruent
@@ -23,7 +23,7 @@ _NAMES = LazyNames(
             acos asin atan atan2 cos erf exp exp2 log log10 log2 rsqrt sin sqrt tan tanh
         """,
         "triptych.cute.mma.gemm": "gemm mma_atom_call",
-        "triptych.cute.mma.atoms": "MmaAtom make_mma_atom",
+        "triptych.cute.mma.atoms": "MmaAtom MmaOperation make_mma_atom",
         "triptych.cute.copies.autovec": "autovec_copy basic_copy basic_copy_if",
         "triptych.cute.memory.pointers": "Pointer make_ptr recast_ptr",
         "triptych.cute.copies.prefetch": "prefetch",

@@ -16,6 +16,8 @@ from triptych.layout import ComposedLayout as ComposedLayout
 from triptych.objectstage.compile_flags import Contract as Contract
 from triptych.cute.dynamic.program_integers import Coord as Coord
 from triptych.cute.copies.atoms import CopyAtom as CopyAtom
+from triptych.cute.copies.atoms import CopyLayouts as CopyLayouts
+from triptych.cute.copies.atoms import CopyOperation as CopyOperation
 from triptych.layout import E as E
 from triptych.objectstage.compile_flags import EnableTVMFFI as EnableTVMFFI
 from triptych.metastage.scalars import Float as Float
@@ -45,6 +47,7 @@ from triptych.objectstage.compile_flags import KeepCUBIN as KeepCUBIN
 from triptych.objectstage.compile_flags import KeepPTX as KeepPTX
 from triptych.layout import Layout as Layout
 from triptych.cute.mma.atoms import MmaAtom as MmaAtom
+from triptych.cute.mma.atoms import MmaOperation as MmaOperation
 from triptych.metastage.scalars import Numeric as Numeric
 from triptych.objectstage.compile_flags import OptLevel as OptLevel
 from triptych.cute.memory.pointers import Pointer as Pointer
@@ -213,6 +216,8 @@ __all__ = [
     "Contract",
     "Coord",
     "CopyAtom",
+    "CopyLayouts",
+    "CopyOperation",
     "E",
     "EnableTVMFFI",
     "Float",
@@ -242,6 +247,7 @@ __all__ = [
     "KeepPTX",
     "Layout",
     "MmaAtom",
+    "MmaOperation",
     "Numeric",
     "OptLevel",
     "Pointer",
