@@ -34,7 +34,8 @@ ROOMS = {
     "simt": ("tests/unit/simt", "tests/laws/test_lane_laws.py", "tests/unit/targets/test_segments.py"),
     "targets/cpu/passes": ("tests/passes", "tests/unit/targets/test_launching.py", "tests/unit/targets/test_checks.py"),
     "targets/cpu/simt": (
-        *("tests/unit/simt", "tests/unit/targets/test_segments.py", "tests/unit/targets/test_matrix_product.py"),
+        *("tests/passes/test_vectorise_kernels.py", "tests/unit/simt", "tests/unit/targets/test_segments.py"),
+        *("tests/unit/targets/test_matrix_product.py", "tests/unit/cute/test_copy_instructions.py"),
         *("tests/integration/test_kernel_faults.py", "tests/differential/test_kernels_against_numpy.py"),
     ),
     "targets/nvptx/passes": ("tests/passes", "tests/unit/targets/nvptx/test_ptx.py"),

@@ -116,3 +116,47 @@ def test_operations_of_a_warp_need_a_whole_one() -> None:
 
 def test_programs_without_kernels() -> None:
     checked("func.func @f() { return }", vectorise_kernels, "# CHECK: func.func @f\n# CHECK-NOT: triptych.poll")
+
+
+def test_an_element_at_a_place_that_the_run_knows() -> None:
+    """`vector.insert` and `vector.extract` at a run-time place: a choice for every element."""
+    vectors = (
+        "%e = arith.index_cast %t : i32 to index\n"
+        "%v = llvm.load %p : !llvm.ptr<1> -> vector<2xf32>\n"
+        "%x = arith.sitofp %t : i32 to f32\n"
+        "%w = vector.insert %x, %v[%e] : f32 into vector<2xf32>\n"
+        "%r = vector.extract %w[%e] : f32 from vector<2xf32>\n"
+    )
+    run(
+        THREAD + vectors + ADDRESS + "llvm.store %r, %a : f32, !llvm.ptr<1>\n",
+        """
+        # CHECK: arith.sitofp {{.*}} : vector<32xi32> to vector<32xf32>
+        # CHECK: arith.constant dense<0> : vector<32xindex>
+        # CHECK-NEXT: arith.cmpi eq, {{.*}} : vector<32xindex>
+        # CHECK-NEXT: arith.select {{.*}} : vector<32xi1>, vector<32xf32>
+        # CHECK-NEXT: arith.constant dense<1> : vector<32xindex>
+        # CHECK-NEXT: arith.cmpi eq, {{.*}} : vector<32xindex>
+        # CHECK-NEXT: arith.select {{.*}} : vector<32xi1>, vector<32xf32>
+        # CHECK-NEXT: arith.constant dense<1> : vector<32xindex>
+        # CHECK-NEXT: arith.cmpi eq, {{.*}} : vector<32xindex>
+        # CHECK-NEXT: arith.select {{.*}} : vector<32xi1>, vector<32xf32>
+        # CHECK-NEXT: llvm.getelementptr
+        """,
+    )
+
+
+@pytest.mark.parametrize(("first", "second"), [("%m", "%u"), ("%u", "%m"), ("%m", "%k"), ("%u", "%u")])
+def test_steps_in_an_array_of_a_thread(first: str, second: str) -> None:
+    """A step that is the same for a warp and one that each lane has for itself add up, in either order."""
+    numbers = "%m = arith.extsi %n : i32 to i64\n%k = arith.addi %m, %m : i64\n%u = arith.extsi %t : i32 to i64\n"
+    steps = (
+        "%count = arith.constant 8 : i32\n%r = llvm.alloca %count x f32 : (i32) -> !llvm.ptr\n"
+        f"%r1 = llvm.getelementptr %r[{first}] : (!llvm.ptr, i64) -> !llvm.ptr, f32\n"
+        f"%r2 = llvm.getelementptr %r1[{second}] : (!llvm.ptr, i64) -> !llvm.ptr, f32\n"
+        "%s = llvm.load %r2 : !llvm.ptr -> f32\n"
+    )
+    total = "i64" if {first, second} <= {"%m", "%k"} else "vector<32xi64>"
+    run(
+        THREAD + numbers + steps + ADDRESS + "llvm.store %s, %a : f32, !llvm.ptr<1>\n",
+        f"# CHECK: scf.for\n# CHECK: scf.for\n# CHECK: arith.addi {{{{.*}}}} : {total}\n# CHECK: llvm.getelementptr",
+    )
