@@ -26,7 +26,8 @@ from triptych.targets.nvptx.errors import ArchitectureError
 
 TARGETS = ("cpu", "nvptx:sm_80", "nvptx:sm_90a", "nvptx:sm_120a")
 _LABEL_OR_DIRECTIVE = re.compile(r"^\s*([.@{}()/#]|$)|:\s*$|^\S+:")
-_FILE_NAMES = re.compile(r'"[^"\n]*"|//.*$|#.*$|^\s*\.size.*$', re.MULTILINE)
+_FILE_NAMES = re.compile(r'"[^"\n]*"|//.*$|#.*$|^\s*\.size.*$|^\.global .* assert_\w+\[.*$', re.MULTILINE)
+"""Comments, and texts that name files: assembly has them in quotes, PTX as the bytes of what an assertion says."""
 
 Record = dict[str, dict[str, tuple[str, int]]]
 """By row and target: a digest and the number of instructions."""
