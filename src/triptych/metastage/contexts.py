@@ -20,7 +20,7 @@ class TracedContext:
         if isinstance(manager, contextlib.suppress):
             raise _suppresses(manager)
         self._manager = manager
-        self._call = _directly if is_own(getattr(manager, "func", None)) else call
+        self._call = _directly if _is_generator_of_ours(manager) else call
 
     def __enter__(self) -> Any:
         return self._call(type(self._manager).__enter__, self._manager)
@@ -33,6 +33,11 @@ class TracedContext:
         if self._call(type(self._manager).__exit__, self._manager, None, None, None) is True:
             raise _suppresses(self._manager)
         return None
+
+
+def _is_generator_of_ours(manager: object) -> bool:
+    """Whether it is a function of the language that `contextmanager` decorates."""
+    return type(manager) is contextlib._GeneratorContextManager and is_own(manager.func)
 
 
 def _directly(function: Callable[..., Any], *args: object) -> Any:
