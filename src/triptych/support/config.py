@@ -56,6 +56,9 @@ class Config:
         "target when the call names none, as 'cpu' or 'nvptx:sm_90a'; empty: chosen by what the machine has",
         aliases=(Alias("CUTE_DSL_ARCH", _nvptx_target),),
     )
+    compat: bool = _setting(
+        False, "let programs that import `cutlass` run on Triptych, in every process that starts with this variable"
+    )
     opt_level: int = _setting(3, "optimisation level of the code generator, 0 to 3", low=0, high=3)
     workers: int = _setting(2, "number of code generation processes", low=1)
     worker_timeout: float = _setting(300.0, "seconds after which a code generation process is given up", low=0.001)
