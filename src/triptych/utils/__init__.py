@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triptych.compat.utils import (
+    HardwareInfo,
     LayoutEnum,
     SmemAllocator,
     create_cute_tensor_for_fp8,
@@ -13,6 +14,7 @@ from triptych.compat.utils import (
 )
 
 __all__ = [
+    "HardwareInfo",
     "LayoutEnum",
     "SmemAllocator",
     "create_cute_tensor_for_fp8",

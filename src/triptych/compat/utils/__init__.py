@@ -1,7 +1,8 @@
-"""`triptych.cute.utils` under the name that public programs import."""
+"""`triptych.cute.utils` under the name that public programs import, with what only host programs ask for."""
 
 from __future__ import annotations
 
+from triptych.compat.utils.hardware_info import HardwareInfo
 from triptych.cute.utils import (
     LayoutEnum,
     SmemAllocator,
@@ -13,6 +14,7 @@ from triptych.cute.utils import (
 )
 
 __all__ = [
+    "HardwareInfo",
     "LayoutEnum",
     "SmemAllocator",
     "create_cute_tensor_for_fp8",
