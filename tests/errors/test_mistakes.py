@@ -42,6 +42,7 @@ NOT_BY_A_PROGRAM = {
     "TT0703",  # settings, command line: their own tests
     "TT0704",
     "TT0705",
+    "TT0708",
     "TT0710",  # the other package: tests/integration/test_compat_imports.py
 }
 

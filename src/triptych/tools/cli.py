@@ -22,6 +22,7 @@ from triptych.support.tracebacks import caller, user_traceback
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
 from triptych.tools.layouts import LayoutRequest, show_layout
+from triptych.tools.run import run
 from triptych.tools.show import ALL, RESOURCES, STAGES, show
 
 
@@ -29,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
     arguments = _parser().parse_args(argv)
     try:
+        if arguments.command == "run":
+            return run(arguments.program, arguments.arguments, is_module=arguments.module, target=arguments.target)
         print(_run(arguments))
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (`| head`) has left: what is still buffered goes nowhere
@@ -110,10 +113,22 @@ def _parser() -> argparse.ArgumentParser:
         "--page", nargs="?", const=PAGE, type=Path, metavar="FILE", help=f"write the catalogue to {PAGE}"
     )
 
+    _add_run(commands.add_parser("run", help="run a program that is written for the public CuTe DSL, unchanged"))
+
     _add_layout(commands.add_parser("layout", parents=[listing], help="show a layout, as '(8,8):(8,1)'"))
 
     commands.add_parser("env", parents=[listing], help="list every setting and its current value")
     return parser
+
+
+def _add_run(command: argparse.ArgumentParser) -> None:
+    command.usage = "triptych run [-h] [--target NAME] [-m] SCRIPT [ARGUMENT ...]"
+    command.add_argument(
+        "--target", default="", metavar="NAME", help="as 'nvptx:sm_80' (default: the setting `target`)"
+    )
+    command.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module, as for `python -m`")
+    command.add_argument("program", metavar="SCRIPT", help="a Python file")
+    command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="as the program takes them")
 
 
 def _add_layout(command: argparse.ArgumentParser) -> None:
