@@ -27,7 +27,7 @@ def flatten(value: object, trace: Trace) -> tuple[list[Any], Plan]:
     parts = None if is_dynamic_expression(value) else _list_parts(value) or take_apart(value)
     if parts is None:
         if type(value) in PYTHON_NUMBERS:
-            value = NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]](value)
+            value = NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]].fitting(value)
         plan = carry(value)
         return plan.lower(value, trace), plan
     extents = type(value) in (tuple, list)
