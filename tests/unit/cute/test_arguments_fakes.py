@@ -168,6 +168,29 @@ def test_a_pointer_is_an_argument() -> None:
     assert nullptr(tt.Float32).address == 0
 
 
+def test_pointers_are_compiled_for_by_kind_and_followed_by_address() -> None:
+    """One compilation for all addresses, each call with its own; a kind of its own for what the program may assume."""
+    rows = np.zeros((3, 6), np.int32)
+    pointers = [make_ptr(tt.Int32, row.ctypes.data, cute.AddressSpace.gmem, assumed_align=4) for row in rows]
+    for n, pointer in enumerate([*pointers, *pointers[::-1]]):
+        rows[:] = -1
+        count(pointer, 6)
+        written = n if n < 3 else 5 - n
+        assert [row.tolist() for row in rows] == [[*range(6)] if i == written else [-1] * 6 for i in range(3)]
+    assert len({count.explain_key(pointer, 6).digest for pointer in pointers}) == 1
+    address = pointers[0].address
+    others = [
+        make_ptr(tt.Int32, address, cute.AddressSpace.gmem, assumed_align=8),
+        make_ptr(tt.Float32, address, cute.AddressSpace.gmem, assumed_align=4),
+        make_ptr(tt.Int32, address, assumed_align=4),
+    ]
+    assert len({count.explain_key(pointer, 6).digest for pointer in [pointers[0], *others[::2]]}) == 3
+    again = make_ptr(tt.Int32, address, cute.AddressSpace.gmem, assumed_align=4)
+    assert again == pointers[0]
+    assert {again, *pointers} == set(pointers)
+    assert all(other != pointers[0] for other in [*others, pointers[1], address])
+
+
 def test_a_pointer_that_is_another_one_is_refused() -> None:
     row = np.zeros(6, np.int32)
     compiled = tt.compile(count, make_ptr(tt.Int32, row.ctypes.data, cute.AddressSpace.gmem), 5)
