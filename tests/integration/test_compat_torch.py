@@ -283,3 +283,12 @@ def test_a_graph_has_no_calls_that_return_something() -> None:
         doubled(4)
     assert doubled(5) == 10
     assert math.isclose(torch.ones(2).sum(), 2)
+
+
+def test_seeds_are_for_both_devices() -> None:
+    drawn = []
+    for seed in (torch.manual_seed, torch.cuda.manual_seed, torch.cuda.manual_seed_all):
+        seed(7)
+        drawn.append((torch.rand(2, device="cuda").tolist(), torch.rand(2).tolist()))
+    assert drawn[0] == drawn[1] == drawn[2]
+    torch.cuda.seed()

@@ -110,7 +110,8 @@ def _memory(device: object = None) -> tuple[int, int]:
 
 
 def _seed(seed: int) -> None:
-    torch.manual_seed(seed)
+    """One source of random numbers serves both devices."""
+    torch.default_generator.manual_seed(int(seed))
 
 
 def _nothing(*_: object, **__: object) -> None:
@@ -161,8 +162,8 @@ _OF_CUDA: dict[str, Any] = {
     "cudart": lambda: _CUDART,
     "manual_seed": _seed,
     "manual_seed_all": _seed,
-    "seed": lambda: torch.seed(),
-    "seed_all": lambda: torch.seed(),
+    "seed": lambda: torch.default_generator.seed(),
+    "seed_all": lambda: torch.default_generator.seed(),
     "initial_seed": lambda: torch.initial_seed(),
     "get_rng_state": lambda device=None: torch.get_rng_state(),
     "set_rng_state": lambda state, device=None: torch.set_rng_state(state),
