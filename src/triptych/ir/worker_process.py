@@ -125,6 +125,7 @@ class Compiler:
         llvm.initialize_all_targets()
         llvm.initialize_all_asmprinters()
         llvm.initialize_native_asmparser()
+        llvm.set_option("llvm", "-nvptx-short-ptr")  # addresses of all but global memory have 32 bits
         self._machines: dict[tuple[str, str, str, int], TargetMachine] = {}
         self._libraries: dict[str, Library] = {}
 

@@ -21,6 +21,32 @@ def digits(value: SymInt) -> Terms:
     return tuple((monomial, coefficient) for monomial, coefficient in terms.items() if coefficient)
 
 
+def sum_of(terms: Terms) -> Int:
+    """Terms that may have remainders, as an integer in the normal form, which has none."""
+    total: Int = 0
+    for monomial, coefficient in terms:
+        value: Int = coefficient
+        for atom in monomial:
+            if isinstance(atom, Operation) and atom.name == "%":
+                value = value * (atom.left % atom.right)
+            else:
+                value = value * SymInt((((atom,), 1),))
+        total = total + value
+    return total
+
+
+def balanced(difference: SymInt, constant_left: bool) -> tuple[Int, Int]:
+    """Two integers with this difference: digits that are subtracted from the left stand on the right."""
+    left: list[tuple[Monomial, int]] = []
+    right: list[tuple[Monomial, int]] = []
+    for monomial, coefficient in digits(difference):
+        if coefficient > 0 if monomial else constant_left:
+            left.append((monomial, coefficient))
+        else:
+            right.append((monomial, -coefficient))
+    return sum_of(tuple(left)), sum_of(tuple(right))
+
+
 def _divisions(value: SymInt) -> Iterator[tuple[Operation, Int, Int]]:
     """Every quotient with what it divides by what; x//32 after x//8 divides x//8 by 4."""
     found = {atom for monomial, _ in value.terms for atom in monomial if isinstance(atom, Operation)}

@@ -54,8 +54,12 @@ class NumberOperators:
     __slots__ = ()
 
     @abstractmethod
-    def run_time_number(self, *, exact: bool = False) -> Any:
+    def run_time_number(self) -> Any:
         """The number of the program that the integer stands for; None when there is none."""
+
+    @abstractmethod
+    def run_time_sides(self) -> tuple[Any, Any] | None:
+        """Two exact numbers of the program that are the integer apart; None when there are none."""
 
     @abstractmethod
     def bounds(self) -> Bounds: ...
@@ -131,9 +135,9 @@ class NumberOperators:
         answer = decided(op, difference.bounds())
         if answer is not None:
             return answer
-        number = difference.run_time_number(exact=True)
-        if number is not None:
-            return COMPARISONS[op](number, 0)
+        sides = difference.run_time_sides()
+        if sides is not None:
+            return COMPARISONS[op](*sides)
         if op in ("==", "!="):  # of integers that no program runs with: whether they are the same expression
             return op == "!="
         raise UndecidableError("the comparison depends on a symbolic integer", found=f"{self!r} {op} {other!r}")

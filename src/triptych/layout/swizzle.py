@@ -12,7 +12,8 @@ from typing import overload
 from triptych.layout.errors import SwizzleError
 from triptych.layout.integers import Int
 from triptych.layout.program_numbers import answer_in_numbers
-from triptych.layout.symbolic import SymInt, multiples_in
+from triptych.layout.stretches import parted
+from triptych.layout.symbolic import SymInt
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,7 @@ class Swizzle:
         """A symbolic index as what is permuted and what is only added: whole stretches, and places inside a unit."""
         if not isinstance(index, SymInt):
             return index, 0
-        unit, stretch = 1 << self.base, 1 << (self.base + abs(self.shift) + self.bits)
-        whole = multiples_in(index, stretch)
-        rest = index - whole
-        inside = rest - multiples_in(rest, unit)
-        return (rest - inside, whole + inside) if isinstance(inside, int) else (rest, whole)
+        return parted(index, 1 << self.base, 1 << (self.base + abs(self.shift) + self.bits))
 
     def __str__(self) -> str:
         return f"S<{self.bits},{self.base},{self.shift}>"

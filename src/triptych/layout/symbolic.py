@@ -37,10 +37,14 @@ class Symbol:
         """Have a requirement checked when the program runs; False for an unknown that is no number then."""
         return False
 
-    def number_of(self, value: SymInt, exact: bool) -> Any:
-        """The run-time number that an integer of such unknowns is; None when there is none.
+    def number_of(self, value: SymInt) -> Any:
+        """The run-time number that an integer of such unknowns is; None when there is none."""
+        return None
 
-        Numbers wrap where machine integers end; `exact` asks for one that holds the value, to be compared.
+    def sides_of(self, difference: SymInt) -> tuple[Any, Any] | None:
+        """Two exact run-time numbers with a difference, to be compared; None when there are none.
+
+        Other numbers wrap where machine integers end.
         """
         return None
 
@@ -151,9 +155,13 @@ class SymInt(NumberOperators):
         """Have a requirement checked when the program runs; False when that will not happen."""
         return next(iter(self.symbols)).promise(requirement)
 
-    def run_time_number(self, *, exact: bool = False) -> Any:
+    def run_time_number(self) -> Any:
         """The number that it is when the program runs; None when its unknowns are no numbers then."""
-        return next(iter(self.symbols)).number_of(self, exact)
+        return next(iter(self.symbols)).number_of(self)
+
+    def run_time_sides(self) -> tuple[Any, Any] | None:
+        """Two numbers to compare when the program runs, this one apart; None when its unknowns are no numbers then."""
+        return next(iter(self.symbols)).sides_of(self)
 
     def bounds(self) -> Bounds:
         """The least and the greatest value that are known of it; None where nothing is."""

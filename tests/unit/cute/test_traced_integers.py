@@ -309,3 +309,57 @@ def test_an_unknown_of_another_trace_is_refused() -> None:
     assert isinstance(kept[0], SymInt)
     with pytest.raises(LeakedValueError):
         tt.compile(use, 1)
+
+
+def test_sides_of_32_bits_are_compared_in_32_bits() -> None:
+    """The difference of two needs 33 bits; the two do not."""
+
+    def inside(i: tt.Int32, n: tt.Int32) -> Any:
+        return traced_int(i, lower=0, upper=999) % 16 * 4 + 3 < traced_int(n)
+
+    def beyond(i: tt.Int32, n: tt.Int32) -> Any:
+        return traced_int(i) * 128 + 3 < traced_int(n)
+
+    assert "arith.extsi" not in operations(inside, 1, 1)
+    assert "arith.extsi" in operations(beyond, 1, 1)
+
+
+@pytest.mark.parametrize("n", [-(2**31), -(2**31) + 1, -4, 0, 3, 2**31 - 4, 2**31 - 1])
+@pytest.mark.parametrize("i", [0, 1, 15, 17])
+def test_comparisons_are_exact_where_differences_would_wrap(i: int, n: int) -> None:
+    def answers(i: tt.Int32, n: tt.Int32) -> Any:
+        digit, bound = traced_int(i, lower=0, upper=999) % 16 * 4, traced_int(n)
+        return (
+            digit + 3 < bound,
+            digit - 7 < bound,
+            digit >= bound + 5,
+            digit == bound - 8,
+            bound - 1 > digit * bound,
+            bound + 2 <= 2**31,
+        )
+
+    digit = i % 16 * 4
+    expected = (digit + 3 < n, digit - 7 < n, digit >= n + 5, digit == n - 8, n - 1 > digit * n, n + 2 <= 2**31)
+    assert tt.compile(answers, 1, 1)(i, n) == expected
+
+
+def test_threads_are_as_many_as_the_launch_says() -> None:
+    """What is computed from the number of a thread fits in 32 bits, if the block is small enough."""
+
+    @tt.kernel
+    def threads() -> None:
+        thread, _, _ = cute.arch.thread_idx()
+        width, _, _ = cute.arch.block_dim()
+        block, _, _ = cute.arch.block_idx()
+        assert realize(traced_int(thread) * 2**24).dtype is tt.Int32
+        assert realize(traced_int(thread) * 2**25).dtype is tt.Int64
+        assert realize(traced_int(width) * 2**23).dtype is tt.Int32
+        assert realize(traced_int(width) * 2**24).dtype is tt.Int64
+        assert realize(traced_int(cute.arch.lane_idx()) * 2**26).dtype is tt.Int32
+        assert realize(traced_int(block) * 2).dtype is tt.Int64
+
+    @tt.jit
+    def launched() -> None:
+        threads().launch(grid=1, block=128)
+
+    tt.compile(launched)

@@ -48,3 +48,38 @@ def test_neighbours_and_whole_stretches_share_what_is_permuted() -> None:
     assert swizzle(thread + 1024) - here == 1024
     assert swizzle(thread + stage + 3) - here == stage + 3
     assert swizzle(thread + 64) != here + 64
+
+
+@given(
+    swizzle=swizzles(),
+    digits=st.lists(
+        st.tuples(st.sampled_from([1, 4, 8, 32]), st.sampled_from([2, 4, 8, 32]), st.integers(-3, 600)), max_size=4
+    ),
+    constant=st.integers(-600, 600),
+    value=st.integers(1, 300),
+)
+def test_digits_of_a_thread_are_permuted_like_its_number(
+    swizzle: Swizzle, digits: list[tuple[int, int, int]], constant: int, value: int
+) -> None:
+    """Coordinates of a thread are `x // a % b`, each with a stride: what is only added changes no bit that is read."""
+    index: Any = constant + sum((sym_int(symbol="x") // a % b * stride for a, b, stride in digits), 0)
+    number = constant + sum(value // a % b * stride for a, b, stride in digits)
+    permuted: Any = swizzle(index)
+    assert (permuted.substitute({"x": value}) if isinstance(permuted, SymInt) else permuted) == swizzle(number)
+
+
+def test_neighbours_of_a_digit_below_a_unit_share_what_is_permuted() -> None:
+    """The pairs of an accumulator: 8 elements stay together, and four threads have two each."""
+    swizzle, thread = Swizzle(3, 3, 3), sym_int(symbol="thread")
+    pair: Any = thread % 4 * 2 + thread // 4 % 8 * 64
+    assert swizzle(pair + 1) - swizzle(pair) == 1
+    rest, added = swizzle.parted(pair + 1)
+    assert rest == thread // 4 % 8 * 64
+    assert added == thread % 4 * 2 + 1
+
+
+def test_neighbours_of_a_multiple_of_two_share_what_is_permuted() -> None:
+    """Nothing bounds the index, but it is even: the next one differs in the lowest bit."""
+    swizzle, twice = Swizzle(3, 3, 3), sym_int(symbol="twice", divisibility=2)
+    assert swizzle(twice + 1) - swizzle(twice) == 1
+    assert swizzle(twice + 2) - swizzle(twice) != 2

@@ -16,7 +16,8 @@ Three = tuple[Int32, Int32, Int32]
 @device_function
 def thread_idx() -> Three:
     """The thread's x, y, z in its block."""
-    return _three("gpu.thread_id")
+    x, y, z = (extent - 1 for extent in _most_threads())
+    return _three("gpu.thread_id", (x, y, z))
 
 
 @device_function
@@ -28,7 +29,7 @@ def block_idx() -> Three:
 @device_function
 def block_dim() -> Three:
     """Threads of a block along x, y, z."""
-    return _three("gpu.block_dim")
+    return _three("gpu.block_dim", _most_threads())
 
 
 @device_function
@@ -41,7 +42,7 @@ def grid_dim() -> Three:
 def lane_idx() -> Int32:
     """The thread's place in its warp, 0 to `WARP_SIZE - 1`."""
     trace = device_trace()
-    return _int32(trace.value("gpu.lane_id", (), "index"))
+    return _int32(trace.value("gpu.lane_id", (), "index"), device_model().lanes - 1)
 
 
 @device_function
@@ -105,19 +106,27 @@ def cluster_size() -> Int32:
     return Int32(x * y * z)
 
 
-def _three(name: str) -> Three:
+def _three(name: str, most: tuple[int | None, int | None, int | None] = (None, None, None)) -> Three:
+    """The numbers along the three axes, and the most that each may be; None where the type is all that bounds it."""
     trace = device_trace()
     x, y, z = (
-        _int32(trace.value(name, (), "index", {"dimension": trace.builder.attribute(f"#gpu<dim {axis}>")}))
-        for axis in "xyz"
+        _int32(trace.value(name, (), "index", {"dimension": trace.builder.attribute(f"#gpu<dim {axis}>")}), upper)
+        for axis, upper in zip("xyz", most, strict=True)
     )
     return x, y, z
 
 
-def _int32(index: Value) -> Int32:
+def _most_threads() -> tuple[int, int, int]:
+    """The most threads of a block along each axis: as many as the launch says, or as the machine can have."""
+    extents = zip(kernel_body().block, device_model().threads_by_dimension, strict=True)
+    x, y, z = (extent if isinstance(extent, int) else most for extent, most in extents)
+    return x, y, z
+
+
+def _int32(index: Value, upper: int | None) -> Int32:
     trace = device_trace()
     place = Int32.of(trace.value("arith.index_cast", (index,), "i32"), trace.region)
-    trusted_int(place, lower=0)  # the layout algebra divides it in one instruction
+    trusted_int(place, lower=0, upper=upper)  # the layout algebra divides it in one instruction, and in 32 bits
     return place
 
 

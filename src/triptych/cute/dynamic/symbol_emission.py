@@ -68,6 +68,10 @@ class Emitter:
             return value
         return self._once((value.terms, widest), lambda: self._sum(value, widest))
 
+    def fits(self, value: Int, kind: type[Numeric]) -> bool:
+        """Whether a machine integer holds all that a symbolic one may be."""
+        return all(map(kind.info.holds, self._ranges.of(value)))
+
     def _once(self, key: tuple[Any, ...], emit_it: Callable[[], Numeric]) -> Numeric:
         emitter: Emitter | None = self
         while emitter is not None:

@@ -12,11 +12,12 @@ from typing import Any
 
 from triptych.cute.dynamic.symbol_emission import Emitter, TracedSymbol, kind_for
 from triptych.layout import DeclarationError, Int, IntTuple, Layout, Requirement, SymInt, assuming, is_static
+from triptych.layout.digits import balanced
 from triptych.layout.program_numbers import register_numbers
 from triptych.layout.symbolic import terms_of
 from triptych.metastage.checks import check
 from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Int64, Int128, Numeric
+from triptych.metastage.scalars import Int32, Int64, Int128, Numeric
 from triptych.metastage.tracing import Region, Trace, active, place
 from triptych.support.runtime_errors import LayoutRequirementError
 
@@ -187,8 +188,18 @@ class _Number(TracedSymbol):
             _check_requirement(requirement)
         return numbers
 
-    def number_of(self, value: SymInt, exact: bool) -> Any:
-        return realize(value, Int128 if exact else Int64)
+    def number_of(self, value: SymInt) -> Any:
+        return realize(value)
+
+    def sides_of(self, difference: SymInt) -> tuple[Any, Any]:
+        """Numbers of 32 bits where both sides fit: their difference needs one more, which is twice as much."""
+        emitter = _emitter()
+        for constant_left in (True, False):
+            sides = balanced(difference, constant_left)
+            if all(emitter.fits(side, Int32) for side in sides):
+                left, right = (realize(side) for side in sides)
+                return left, right
+        return realize(difference, Int128), 0
 
 
 def _check(holds: Numeric, title: str, expected: str) -> None:

@@ -24,10 +24,12 @@ from triptych.targets.nvptx.passes.merge_traps import CALLS, merge_traps
 from triptych.targets.nvptx.passes.narrow_floats import expanding
 from triptych.targets.nvptx.passes.order_atomics import UPDATES, ordering
 from triptych.targets.nvptx.passes.select_math import SELECTED, select_math
+from triptych.targets.nvptx.passes.size_inline_addresses import size_inline_addresses
 from triptych.targets.nvptx.passes.split_private_accesses import split_private_accesses
 from triptych.targets.nvptx.passes.uniform_branches import TOGETHER, mark_uniform_branches
 from triptych.targets.nvptx.passes.unroll_array_loops import ARRAYS, unroll_array_loops
 from triptych.targets.nvptx.passes.vectorize_hinted_accesses import joining
+from triptych.targets.nvptx.passes.widen_bfloats import WIDENINGS, widen_bfloats
 
 
 def before_split(architecture: Architecture) -> tuple[PassSpec, ...]:
@@ -72,6 +74,7 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt),
         PassSpec("magic-division", "A division takes as long as ten multiplications.", magic_division, DIVISIONS),
         PassSpec("select-math", "What has an instruction needs no function of libdevice.", select_math, SELECTED),
+        PassSpec("widen-bfloats", "A pair in a register need not be taken apart.", widen_bfloats, WIDENINGS),
         PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED),
         PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS),
         PassSpec("split-private-accesses", "A large vector takes LLVM long.", split_private_accesses, ARRAYS),
@@ -84,6 +87,7 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
         ),
         PassSpec("gpu.module(convert-nvvm-to-llvm)", "Some instructions exist only as inline PTX."),
         PassSpec("gpu.module(reconcile-unrealized-casts)", "Indices are integers on both sides of the passes above."),
+        PassSpec("size-inline-addresses", "Addresses of shared memory have 32 bits.", size_inline_addresses, INLINE),
         PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops),
         PassSpec("merge-traps", "Calls of `__assertfail` are long.", merge_traps, CALLS),
         PassSpec("hoist-allocas", "Memory that a loop reserves grows in every turn.", hoist_allocas),

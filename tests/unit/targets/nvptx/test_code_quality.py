@@ -153,3 +153,51 @@ def test_ports_stay_small(name: str) -> None:
     compiled = tt.compile(function, *arguments, target="nvptx:sm_80")
     assert not any(used.spill_stores for used in compiled.resources.values())
     assert sum(counts.total() for counts in instruction_counts(compiled.__sass__).values()) <= AT_MOST[name]
+
+
+# shared memory ----------------------------------------------------------------------------------------------------
+@tt.kernel
+def store_pairs(a: cute.Tensor) -> None:
+    """Each thread has two elements side by side, as it has of an accumulator; a swizzle leaves eight together."""
+    thread, _, _ = cute.arch.thread_idx()
+    swizzled = cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, cute.make_layout((32, 64), stride=(64, 1)))
+    shared = cute.arch.alloc_smem(tt.Float16, 32 * 64, 1024)
+    mine = cute.local_tile(cute.make_tensor(shared, swizzled), (1, 2), (thread // 4 % 32, thread % 4))
+    registers = cute.make_rmem_tensor(mine.shape, tt.Float16)
+    registers.fill(a[thread])
+    cute.autovec_copy(registers, mine)
+    cute.arch.sync_threads()
+    a[thread] = cute.make_tensor(shared, cute.make_layout(2048))[thread]
+
+
+@tt.jit
+def pairs_stored(a: cute.Tensor) -> None:
+    store_pairs(a).launch(grid=1, block=128)
+
+
+def test_a_swizzle_keeps_pairs_together() -> None:
+    ptx = ptx_of(pairs_stored, vector(tt.Float16))
+    assert re.findall(r"st\.shared\.(\w+)", ptx) == ["b32"] or re.findall(r"st\.shared\.(\S+)", ptx) == ["v2.b16"]
+
+
+def test_addresses_of_shared_memory_have_32_bits() -> None:
+    ptx = ptx_of(pairs_stored, vector(tt.Float16))
+    assert re.findall(r"(?:ld|st)\.shared\S*\s.*\[(%\w+?)\d", ptx) == ["%r", "%r"]
+
+
+@tt.kernel
+def widen(a: cute.Tensor, b: cute.Tensor) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    cute.local_tile(b, (8,), (thread,)).store(cute.local_tile(a, (8,), (thread,)).load().to(tt.Float32))
+
+
+@tt.jit
+def widened(a: cute.Tensor, b: cute.Tensor) -> None:
+    widen(a, b).launch(grid=1, block=32)
+
+
+def test_pairs_of_bfloat16_are_not_taken_apart() -> None:
+    tensors = [make_fake_tensor(dtype, (256,), (1,), assumed_align=16) for dtype in (tt.BFloat16, tt.Float32)]
+    ptx = ptx_of(widened, *tensors)
+    assert "cvt.f32.bf16" not in ptx
+    assert "mov.b32 \t{" not in ptx
