@@ -1,0 +1,6 @@
+"""The artifact store: what has been compiled once, kept as files for other processes, users and machines.
+
+An entry is a small record (`ac/`, by key) and its artifacts (`cas/`, by digest). Nothing is executed or unpickled while
+it is read, and nothing is believed: every digest is computed again. The store knows nothing of compilers; it stands on
+`support` and the standard library, so that a process that finds what it needs loads no compiler.
+"""
