@@ -49,9 +49,11 @@ class StoredFile:
 class Directory:
     """Records and artifacts by name, as bytes. What they mean is for others to check."""
 
-    def __init__(self, root: str, *, private: bool, trusts_anyone: bool = False) -> None:
+    def __init__(self, root: str, *, private: bool, marks: bool = False, trusts_anyone: bool = False) -> None:
         self.root = root
         self.private = private
+        self.marks = marks
+        """Reading marks a file as used."""
         self.trusts_anyone = trusts_anyone
         """Records are signed, so it does not matter who can write."""
 
@@ -61,8 +63,8 @@ class Directory:
     def path(self, part: Part, name: str) -> str:
         return os.path.join(self.root, part, name[:2], name + SUFFIXES[part])
 
-    def read(self, part: Part, name: str, *, mark: bool = True) -> bytes | None:
-        """The content, or None; it is marked as used, unless it is only looked at. `Refused` if it must not be."""
+    def read(self, part: Part, name: str) -> bytes | None:
+        """The content, or None. Raises `Refused` where the directory must not be used."""
         if not self._is_there():
             return None
         try:
@@ -78,7 +80,7 @@ class Directory:
             if not stat.S_ISREG(status.st_mode) or status.st_size > LIMITS[part]:
                 return b""  # which is no entry
             data = _read_all(descriptor, status.st_size)
-            if self.private and mark:
+            if self.marks:
                 _mark_used(descriptor, status.st_mtime)
         finally:
             os.close(descriptor)

@@ -35,11 +35,15 @@ class Evicted(NotAnEntry):
     """An artifact has left before its record."""
 
 
+class CannotSign(Exception):
+    """Records must be signed, and the key is a public one. It never leaves the store."""
+
+
 class Signer(Protocol):
     """Who vouches for records."""
 
-    def sign(self, record: bytes) -> str | None:
-        """The signature as text, or None where this side can only verify."""
+    def sign(self, record: bytes) -> str:
+        """The signature as text. Raises `CannotSign` where this side can only verify."""
 
     def verify(self, record: bytes, signature: str) -> bool: ...
 
@@ -67,14 +71,13 @@ def digest_of(data: bytes) -> str:
 
 
 def write_record(key: str, facts: Mapping[str, JSON], artifacts: Mapping[str, bytes], signer: Signer | None) -> bytes:
-    """The bytes of a record, signed if there is somebody who can."""
+    """The bytes of a record, signed if records are."""
     listed = {name: {"sha256": digest_of(data), "size": len(data)} for name, data in artifacts.items()}
     record = {"artifacts": listed, "facts": facts, "format": FORMAT, "key": key}
     text = _canonical(record)
     envelope: dict[str, Any] = {"digest": digest_of(text), "record": record}
-    signature = signer.sign(text) if signer is not None else None
-    if signature is not None:
-        envelope["signature"] = signature
+    if signer is not None:
+        envelope["signature"] = signer.sign(text)
     return _canonical(envelope)
 
 

@@ -17,6 +17,8 @@ import pytest
 from tests.support.stores import entry_of, events, key_of, kinds, store_in
 from triptych.store import claims
 
+pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+
 
 def in_child(work: Callable[[], object]) -> int:
     """Fork, do `work` there; the process. Ends with 0 if all went well."""
