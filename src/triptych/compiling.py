@@ -10,6 +10,8 @@ from functools import cache
 from types import FunctionType
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.store import Store
 from triptych.boundary import for_user
 from triptych.dsl import DSL
 from triptych.fingerprint.cache_key import Key
@@ -28,8 +30,6 @@ from triptych.objectstage.target import CompileOptions, Target
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
-from triptych.store.configured import default_store
-from triptych.store.store import Store
 from triptych.stored_programs import entry_of, program_of
 from triptych.support.config import config
 from triptych.support.errors import TriptychError

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
+from triptych.artifact_store.configured import default_store
 from triptych.boundary import for_user
 from triptych.compiling import CompiledFunction, Job, compiled_function
 from triptych.dsl import BASE, DSL
@@ -23,9 +24,9 @@ from triptych.metastage.kernels import KernelLaunch, kernel_call
 from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active, place
+from triptych.misses import Miss, NoStoreError, explain
 from triptych.objectstage.compile_flags import CompileFlag, flags_in, flags_of, options_of
 from triptych.objectstage.target import CompileOptions, Target, find_target
-from triptych.store.configured import default_store
 from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config
 from triptych.support.forking import PerProcess
@@ -136,6 +137,19 @@ class JitFunction:
             specialization = self._specialize(bind(self.function, args, kwargs, called_from), called_from)
             target = self._target({})
             return self._key(specialization, self._compile_options({}), target, _toolchain(target))
+        except Exception as error:
+            for_user(error)
+            raise
+
+    def explain_miss(self, *args: object, **kwargs: object) -> Miss:
+        """Whether the store has the program for these arguments; if not, what differs from the nearest; print it."""
+        try:
+            store = default_store()
+            if store is None:
+                raise NoStoreError(
+                    "there is no store of compiled programs", found="TRIPTYCH_CACHE=0", instead="TRIPTYCH_CACHE=1"
+                )
+            return explain(store, self.explain_key(*args, **kwargs), self._name, self._target({}).name)
         except Exception as error:
             for_user(error)
             raise

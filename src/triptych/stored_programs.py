@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, TypeAlias
 
+from triptych.artifact_store.entry import Entry
 from triptych.fingerprint.cache_key import Key
 from triptych.metastage.results import Rebuild, rebuild_from, recipe_of
 from triptych.objectstage.target import Target
 from triptych.stages import Leaf, Loaded, Lowered, Memory, Traced, Unknown
-from triptych.store.entry import Entry
 from triptych.support.kept_text import KeptText
 from triptych.support.source import Span
 

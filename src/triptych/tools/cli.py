@@ -19,6 +19,7 @@ from triptych.metastage import places
 from triptych.support.config import has_colours
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import caller, user_traceback
+from triptych.tools.cache import cache_command
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
 from triptych.tools.layouts import LayoutRequest, show_layout
@@ -82,6 +83,8 @@ def _run(arguments: argparse.Namespace) -> str:
         case "layout":
             chosen = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(LayoutRequest)}
             return show_layout(LayoutRequest(**chosen), as_json=arguments.json)
+        case "cache":
+            return cache_command(arguments.action, vars(arguments), as_json=arguments.json)
         case _:
             return environment(as_json=arguments.json)
 
@@ -112,8 +115,26 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_layout(commands.add_parser("layout", parents=[listing], help="show a layout, as '(8,8):(8,1)'"))
 
+    _add_cache(commands.add_parser("cache", help="list, explain, check and move compiled programs"), listing)
+
     commands.add_parser("env", parents=[listing], help="list every setting and its current value")
     return parser
+
+
+def _add_cache(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("ls", parents=[listing], help="list what is kept, the latest used first")
+    why = actions.add_parser("why", parents=[listing], help="say whether a program is kept, or what has changed")
+    why.add_argument("place", metavar="FILE:FUNCTION", help="as 'kernels.py:saxpy'")
+    why.add_argument("--args", default="", metavar="LITERALS", help="example arguments, as '100, limit=0.5'")
+    why.add_argument("--target", default="", metavar="NAME", help="as 'nvptx:sm_80' (default: the setting `target`)")
+    actions.add_parser("verify", parents=[listing], help="read everything, and discard what is damaged")
+    prune = actions.add_parser("prune", parents=[listing], help="evict what was not used for the longest")
+    prune.add_argument("--to", default="0", metavar="SIZE", help="leave at most so much, as 200M (default: nothing)")
+    export = actions.add_parser("export", parents=[listing], help="write all of it to an archive")
+    export.add_argument("file", help="as kernels.tar")
+    taken = actions.add_parser("import", parents=[listing], help="take in an archive; everything in it is checked")
+    taken.add_argument("file", help="an archive that `export` wrote")
 
 
 def _add_layout(command: argparse.ArgumentParser) -> None:

@@ -6,9 +6,9 @@ import hashlib
 import json
 from dataclasses import asdict
 
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.entry import Entry
 from triptych.ir.worker import Request, shared_pool
-from triptych.store.configured import default_store
-from triptych.store.entry import Entry
 from triptych.targets.cpu.host import host_info
 
 _OBJECT = "object"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.store.directory import Part
+from triptych.artifact_store.directory import Part
 from triptych.support.forking import import_late
 
 PACKAGES: tuple[str, ...] = ("redis", "redis.retry", "redis.backoff")

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.stores import entry_of, files_of, key_of, store_in
-from triptych.store.directory import Part
-from triptych.store.loading import load
-from triptych.store.record import NotAnEntry, digest_of, read_record, write_record
+from triptych.artifact_store.directory import Part
+from triptych.artifact_store.loading import load
+from triptych.artifact_store.record import NotAnEntry, digest_of, read_record, write_record
 
 
 class Memory:

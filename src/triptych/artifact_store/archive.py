@@ -7,7 +7,7 @@ import tarfile
 from collections.abc import Iterator
 from io import BytesIO
 
-from triptych.store.directory import LIMITS, SUFFIXES, Part
+from triptych.artifact_store.directory import LIMITS, SUFFIXES, Part
 
 _PARTS: dict[str, Part] = {"ac": "ac", "cas": "cas"}
 

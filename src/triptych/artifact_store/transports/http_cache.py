@@ -10,7 +10,7 @@ from base64 import b64encode
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from urllib.parse import unquote, urlsplit
 
-from triptych.store.directory import LIMITS, Part
+from triptych.artifact_store.directory import LIMITS, Part
 
 PACKAGES: tuple[str, ...] = ()
 

@@ -13,13 +13,13 @@ import pytest
 
 from tests.support.http_store import Server, http_store
 from tests.support.stores import entry_of, events, files_of, key_of, kinds, store_in
-from triptych.store import background
-from triptych.store import events as events_module
-from triptych.store import remote as remote_module
-from triptych.store.configured import default_store
-from triptych.store.events import StoreWarning
-from triptych.store.remote import Remote
-from triptych.store.store import Store
+from triptych.artifact_store import background
+from triptych.artifact_store import events as events_module
+from triptych.artifact_store import remote as remote_module
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.events import StoreWarning
+from triptych.artifact_store.remote import Remote
+from triptych.artifact_store.store import Store
 from triptych.support.config import override
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
@@ -242,7 +242,7 @@ def test_package_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_remote_of_the_settings(tmp_path: Path, server: Server) -> None:
-    with override(cache_dir=str(tmp_path / "s"), cache_remote=server.url, cache_remote_write=True):
+    with override(cache=True, cache_dir=str(tmp_path / "s"), cache_remote=server.url, cache_remote_write=True):
         store = default_store()
         assert store is not None
         store.publish(key_of(1), entry_of(1))

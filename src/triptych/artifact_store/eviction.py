@@ -14,9 +14,9 @@ import os
 import time
 from contextlib import suppress
 
-from triptych.store.directory import Directory, StoredFile
-from triptych.store.entry import Pruned
-from triptych.store.events import report
+from triptych.artifact_store.directory import Directory, StoredFile
+from triptych.artifact_store.entry import Pruned
+from triptych.artifact_store.events import report
 
 _KIB = 1024
 _SHARE = 16

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import entry_of, key_of, store_in
-from triptych.store.entry import Entry
-from triptych.store.signatures import SharedKey
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.signatures import SharedKey
 
 
 def test_what_goes_out_comes_in(tmp_path: Path) -> None:

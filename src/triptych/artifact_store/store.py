@@ -12,13 +12,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
-from triptych.store.claims import flight, remove_abandoned
-from triptych.store.directory import Directory, Part, Refused
-from triptych.store.entry import Checked, Entry, Listed, Pruned
-from triptych.store.events import report, warn_once
-from triptych.store.eviction import account, evict
-from triptych.store.loading import load
-from triptych.store.record import (
+from triptych.artifact_store.claims import flight, remove_abandoned
+from triptych.artifact_store.directory import Directory, Part, Refused
+from triptych.artifact_store.entry import Checked, Entry, Listed, Pruned
+from triptych.artifact_store.events import report, warn_once
+from triptych.artifact_store.eviction import account, evict
+from triptych.artifact_store.loading import load
+from triptych.artifact_store.record import (
     CannotSign,
     Evicted,
     NotAnEntry,
@@ -31,7 +31,7 @@ from triptych.store.record import (
 from triptych.support.forking import import_late
 
 if TYPE_CHECKING:
-    from triptych.store.remote import Remote
+    from triptych.artifact_store.remote import Remote
 
 
 class Store:
@@ -60,6 +60,11 @@ class Store:
 
     def __repr__(self) -> str:
         return f"Store({self._local.root!r})"
+
+    @property
+    def root(self) -> str:
+        """The local directory."""
+        return self._local.root
 
     def find(self, key: str) -> Entry | None:
         """The entry of a key from the first tier that has it, verified to the last byte; None: make it."""
@@ -138,13 +143,13 @@ class Store:
         """Write entries, all or those of `keys`, to an archive; how many it has. Raises OSError where it cannot."""
         wanted = sorted(keys) if keys is not None else [one.key for one in self.entries()]
         written: list[str] = []
-        import_late("triptych.store.archive").write_archive(path, self._exported(wanted, written))
+        import_late("triptych.artifact_store.archive").write_archive(path, self._exported(wanted, written))
         return len(written)
 
     def import_(self, path: str) -> Checked:
         """Take in the entries of an archive, verified as everything is. Raises OSError where it cannot be read."""
         good, discarded = 0, []
-        for part, name, data in import_late("triptych.store.archive").read_archive(path):
+        for part, name, data in import_late("triptych.artifact_store.archive").read_archive(path):
             fits = self._is_record(name, data) if part == "ac" else digest_of(data) == name
             if fits:
                 self._local.write(part, name, data)

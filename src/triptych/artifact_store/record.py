@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Protocol
 
-from triptych.store.entry import JSON
+from triptych.artifact_store.entry import JSON
 
 FORMAT = 1
 LARGEST_RECORD = 16 << 20
