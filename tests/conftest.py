@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import settings
 
 from tests.golden import Golden
+
+# Tests see compilations; those of the store switch it on, each with a directory of its own.
+os.environ["TRIPTYCH_CACHE"] = "0"
 
 pytest_plugins = ("tests.support.machines",)
 

@@ -6,11 +6,15 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from types import FunctionType
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.store import Store
 from triptych.boundary import for_user
 from triptych.dsl import DSL
+from triptych.fingerprint.cache_key import Key
 from triptych.metastage import places
 from triptych.metastage.arguments import Shape, defaults_of
 from triptych.metastage.promotion import PYTHON_NUMBERS
@@ -26,6 +30,8 @@ from triptych.objectstage.target import CompileOptions, Target
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
+from triptych.stored_programs import entry_of, program_of
+from triptych.support.config import config
 from triptych.support.errors import TriptychError
 from triptych.support.interrupts import arrive, interruptible
 from triptych.support.recorded_calls import RECORDERS
@@ -56,7 +62,7 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
     job.target.start()
     job.language.load()
     arrive()
-    rewritten = rewrite(job.function) if job.preprocessor else None  # pre-stage:    Python AST -> Python AST
+    rewritten = _rewritten(job)  #                                      pre-stage:    Python AST -> Python AST
     traced, rebuild = trace(  #                                         meta-stage:   run it once -> MLIR
         rewritten or job.function,
         job.specialization,
@@ -83,6 +89,47 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
 def _is_like(one: Traced, other: Traced) -> bool:
     """Whether two traces gave the same program, to be called in the same way."""
     return replace(one, module=None) == replace(other, module=None) and one.module.is_like(other.module)
+
+
+def kept_program(job: Job, key: Key) -> Program:
+    """From the store if it has it; else compiled, by one process only, and kept there.
+
+    What tracing an unrewritten function calls is not seen, so it may depend on anything.
+    """
+    can_be_kept = key.portable and job.preprocessor and job.target.freeze is not None
+    store = default_store() if can_be_kept and not _is_watched() else None
+    if store is None:
+        return compiled_program(job)
+    found = _from_store(store, job, key)
+    if found is not None:
+        return found
+    with store.flight(key.digest):
+        found = _from_store(store, job, key)
+        if found is not None:
+            return found
+        made = compiled_program(job)
+        entry = entry_of(made.loaded, made.rebuild, job.target, key)
+        if entry is not None:
+            store.publish(key.digest, entry)
+        return made
+
+
+def _is_watched() -> bool:
+    """Whether the settings ask to see every compilation."""
+    return config().print_ir or bool(config().keep)
+
+
+def _from_store(store: Store, job: Job, key: Key) -> Program | None:
+    entry = store.find(key.digest)
+    if entry is None:
+        return None
+    again = cache(lambda: compiled_program(job))
+    found = program_of(entry, job.target, lambda: again().loaded)
+    return None if found is None else Program(cache(lambda: _rewritten(job)), *found)
+
+
+def _rewritten(job: Job) -> Rewritten | None:
+    return rewrite(job.function) if job.preprocessor else None
 
 
 T = TypeVar("T")
@@ -124,7 +171,7 @@ class CompiledFunction:
 
     def __init__(
         self,
-        rewritten: Rewritten | None,
+        rewritten: Callable[[], Rewritten | None],
         loaded: Loaded,
         rebuild: Rebuild,
         shapes: Mapping[str, Shape],
@@ -179,12 +226,14 @@ class CompiledFunction:
     @property
     def source(self) -> str:
         """The Python source."""
-        return self._rewritten.source.text if self._rewritten is not None else ""
+        rewritten = self._rewritten()
+        return rewritten.source.text if rewritten is not None else ""
 
     @property
     def rewritten(self) -> str:
         """The Python that the pre-stage made of it."""
-        return self._rewritten.text if self._rewritten is not None else ""
+        rewritten = self._rewritten()
+        return rewritten.text if rewritten is not None else ""
 
     @property
     def mlir(self) -> str:
@@ -258,16 +307,38 @@ class CompiledFunction:
         return self._rebuild(iter(returned) if len(results) > 1 else iter([returned]))
 
 
-def compiled_function(job: Job, likely: CompiledFunction | None = None) -> CompiledFunction:
-    """Compile and wrap. A function over numbers and tensors gets a class of its own, whose `__call__` is the entry."""
+class Program(NamedTuple):
+    """A program that can be called, and where its readable forms come from."""
+
+    rewritten: Callable[[], Rewritten | None]
+    loaded: Loaded
+    rebuild: Rebuild
+
+
+def compiled_program(job: Job, likely: Loaded | None = None) -> Program:
+    """Compile, with words of our own for a program that is nested too deeply."""
     try:
-        rewritten, loaded, rebuild = compile_stages(job, None if likely is None else likely._loaded)
+        rewritten, loaded, rebuild = compile_stages(job, likely)
+        return Program(lambda: rewritten, loaded, rebuild)
     except RecursionError as error:
         if isinstance(error, TriptychError):
             raise
         found = f"Python's stack, which takes {sys.getrecursionlimit()} calls, is full"
         span = places.innermost(error.__traceback__)
         raise too_deep(span, found, "a program that it has room for") from None
+
+
+def compiled_function(job: Job, key: Key, likely: CompiledFunction | None = None) -> CompiledFunction:
+    """Compile, or take from the store, and wrap.
+
+    A function over numbers and tensors gets a class of its own, whose `__call__` is the entry.
+    """
+    return wrapped(job, kept_program(job, key) if likely is None else compiled_program(job, likely._loaded))
+
+
+def wrapped(job: Job, program: Program) -> CompiledFunction:
+    """A program as what the user calls and looks at."""
+    rewritten, loaded, rebuild = program
     shapes = job.specialization.shapes
     defaults = {name: value for name, value in defaults_of(job.function).items() if name in shapes}
     has_tensors = any(leaf.memory is not None for leaf in loaded.compiled.lowered.traced.parameters)

@@ -9,11 +9,13 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
+from triptych.artifact_store.configured import default_store
 from triptych.boundary import for_user
 from triptych.compiling import CompiledFunction, Job, compiled_function
 from triptych.dsl import BASE, DSL
 from triptych.fingerprint.cache_key import Key, cache_key
 from triptych.fingerprint.guards import Guard, guards, without
+from triptych.fingerprint.toolchain import own_source
 from triptych.ir import bindings
 from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_of
 from triptych.metastage.call_errors import DecorationError, KernelCallError
@@ -22,6 +24,7 @@ from triptych.metastage.kernels import KernelLaunch, kernel_call
 from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active, place
+from triptych.misses import Miss, NoStoreError, explain
 from triptych.objectstage.compile_flags import CompileFlag, flags_in, flags_of, options_of
 from triptych.objectstage.target import CompileOptions, Target, find_target
 from triptych.support.articles import with_article
@@ -133,8 +136,20 @@ class JitFunction:
             called_from = caller()
             specialization = self._specialize(bind(self.function, args, kwargs, called_from), called_from)
             target = self._target({})
-            toolchain = {"triptych": _version(), **bindings.versions(), **target.info()}
-            return self._key(specialization, self._compile_options({}), target, toolchain)
+            return self._key(specialization, self._compile_options({}), target, _toolchain(target))
+        except Exception as error:
+            for_user(error)
+            raise
+
+    def explain_miss(self, *args: object, **kwargs: object) -> Miss:
+        """Whether the store has the program for these arguments; if not, what differs from the nearest; print it."""
+        try:
+            store = default_store()
+            if store is None:
+                raise NoStoreError(
+                    "there is no store of compiled programs", found="TRIPTYCH_CACHE=0", instead="TRIPTYCH_CACHE=1"
+                )
+            return explain(store, self.explain_key(*args, **kwargs), self._name, self._target({}).name)
         except Exception as error:
             for_user(error)
             raise
@@ -194,7 +209,7 @@ class JitFunction:
         self, specialization: Specialization, options: CompileOptions, target: Target, before: Entry | None
     ) -> Entry:
         guard = guards(self.function, *specialization.static.values(), specialization.signature())
-        key = self._key(specialization, options, target, {})
+        key = self._key(specialization, options, target, {} if default_store() is None else _toolchain(target))
         compiled = self._compiled.get(key.digest)
         if compiled is None or compiled.assigns:
             job = Job(
@@ -210,7 +225,7 @@ class JitFunction:
             # What tracing changed may make no difference to the program: then the same code serves.
             before = None if before is None or before.is_settled else before
             likely = compiled or (before and before.compiled)
-            compiled = self._compiled.put(key.digest, compiled_function(job, likely))
+            compiled = self._compiled.put(key.digest, compiled_function(job, key, likely))
         guard = without(guard, compiled.overwritten)
         return Entry(compiled, guard, tuple(specialization.static.values()), guard())
 
@@ -223,6 +238,8 @@ class JitFunction:
             signature=specialization.signature(),
             options={
                 **dataclasses.asdict(options),
+                "device model": dataclasses.asdict(target.device_model),
+                "name": self._name,
                 "own contract": self._contract,
                 "debug": config().debug,
                 "preprocessor": self._preprocessor,
@@ -464,5 +481,8 @@ def _look_up(module: str, qualname: str) -> Any:
     return found
 
 
-def _version() -> str:
-    return str(importlib.import_module("triptych").__version__)
+@functools.cache
+def _toolchain(target: Target) -> dict[str, str]:
+    """The tools that make code for a target, as of the first question: they do not change while a process runs."""
+    version = str(importlib.import_module("triptych").__version__)
+    return {"triptych": version, "triptych source": own_source(), **bindings.versions(), **target.info()}

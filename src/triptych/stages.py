@@ -128,6 +128,8 @@ class Traced:
     """Attributes of objects from outside that the function assigned before it read them, as (object, name)."""
     assigns: bool = False
     """True when tracing assigned any attribute of such an object: another object wants a trace of its own."""
+    unrepeatable: str = ""
+    """A call made while tracing that may answer otherwise in another process, as of a file: not for the store."""
 
     @property
     def signature(self) -> str:

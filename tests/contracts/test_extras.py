@@ -15,6 +15,9 @@ NAMED_IN_THE_SOURCE = {
     "nvidia-cuda-nvcc": '"ptxas"',
     "nvidia-cuda-nvdisasm": '"nvdisasm"',
     "torch": "import torch\n",
+    "redis": '"redis"',
+    "fsspec": '"fsspec.core"',
+    "cryptography": '"cryptography.',
 }
 """Of each package, the text by which the source uses it."""
 

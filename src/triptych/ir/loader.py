@@ -1,6 +1,7 @@
-"""Object code into this process: LLVM's JIT linker maps it, binds its imports and gives the address of its entry.
+"""Object code into this process: it is mapped, its imports are bound, and the address of its entry is found.
 
 Input: the bytes a worker emitted and the symbols they may import. Output: a `LoadedObject` that keeps the code mapped.
+ELF object files are linked here (`linking`), which needs no LLVM; others by LLVM's JIT linker.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.errors import CodegenError
+from triptych.ir.linking import NotLinkableError, can_link, link
 from triptych.ir.object_file import undefined_symbols
 from triptych.support.forking import Brief
 
@@ -31,8 +33,8 @@ class LoadedObject:
     address: int
     library: Any
     """Addresses by symbol."""
-    linker: Any
-    """Lives as long as its libraries."""
+    linker: Any = None
+    """LLVM's, where it was needed; lives as long as its libraries."""
 
 
 def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others: str) -> LoadedObject:
@@ -40,6 +42,14 @@ def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others
 
     `others` are further symbols to find in the library.
     """
+    try:
+        image = link(artifact, symbols)
+        return LoadedObject(image[entry], image)
+    except NotLinkableError:
+        return _load_by_llvm(artifact, entry, symbols, *others)
+
+
+def _load_by_llvm(artifact: bytes, entry: str, symbols: Mapping[str, int], *others: str) -> LoadedObject:
     builder = bindings.llvm().JITLibraryBuilder().add_object_img(artifact).add_current_process()
     for name in (entry, *others):
         builder.export_symbol(name)
@@ -50,8 +60,8 @@ def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others
     with _LINKING:
         number = next(_NUMBERS)
         if number % LOADS_OF_A_LINKER == 0:
-            prepare.cache_clear()
-        linker = prepare()
+            _jit_linker.cache_clear()
+        linker = _jit_linker()
         try:
             library = builder.link(linker, f"triptych-{number}")
         except RuntimeError as error:
@@ -59,9 +69,15 @@ def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others
     return LoadedObject(library[entry], library, linker)
 
 
+def prepare() -> None:
+    """Do what takes long before there is an object file: it can pass while a worker is busy."""
+    if not can_link():
+        _jit_linker()
+
+
 @cache
-def prepare() -> Any:
-    """The process's JIT linker. Making it early hides the 70 ms import of llvmlite behind a running worker."""
+def _jit_linker() -> Any:
+    """The process's JIT linker. Making it takes the 70 ms import of llvmlite."""
     llvm = bindings.llvm()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

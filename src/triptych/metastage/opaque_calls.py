@@ -34,6 +34,8 @@ ONCE = "`tt.at_trace_time({name}, ...)` if it is meant once, while tracing"
 
 def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call it now, and refuse what would be lost by having happened only once."""
+    if not effects.answers_alike(function) or is_meant_once(function):
+        trace.unrepeatable = trace.unrepeatable or _name(function)
     if is_own(function) or is_own(type(function)) or is_meant_once(function):
         result = function(*args, **kwargs)
     else:

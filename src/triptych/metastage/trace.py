@@ -106,6 +106,7 @@ def trace(
         span=span,
         overwritten=overwritten(current),
         assigns=bool(current.assigned),
+        unrepeatable=current.unrepeatable,
     )
     return traced, next if returned is None else rebuild  # None is what a native call without results gives
 

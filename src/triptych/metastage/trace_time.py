@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
+from triptych.metastage.tracing import active
+
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
 Marked = TypeVar("Marked", bound=Callable[..., Any])
@@ -17,8 +19,12 @@ def at_trace_time(
 ) -> Result:
     """`function(*args, **kwargs)`, once, now: also where a run-time condition decides whether the program gets here.
 
-    In plain Python it is the call itself.
+    In plain Python it is the call itself. What it reads is nobody else's to know, so the program is compiled by each
+    process that needs it.
     """
+    trace = active()
+    if trace is not None:
+        trace.unrepeatable = trace.unrepeatable or getattr(function, "__name__", "at_trace_time")
     return function(*args, **kwargs)
 
 

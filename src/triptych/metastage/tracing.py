@@ -132,6 +132,8 @@ class Trace:
         self.region: Region = Region(self, None, "function", None)
         self.prints = False
         self.loops = False
+        self.unrepeatable = ""
+        """A call that Python made while tracing whose answer another process might not get, by name."""
         self.module: Any = None
         self.device: DeviceModule | None = None
         """Where kernels go, once there is one."""

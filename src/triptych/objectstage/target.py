@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
 from triptych.stages import Compiled, Loaded, Lowered, PassSpec
@@ -54,13 +54,26 @@ class CompileOptions:
         return cls(**options)
 
 
+class Thaw(Protocol):
+    """Makes compiled code of what `Target.freeze` gave; `again` compiles, for forms that were not kept."""
+
+    def __call__(
+        self,
+        lowered: Lowered,
+        artifacts: Mapping[str, bytes],
+        options: Mapping[str, Any],
+        again: Callable[[], Compiled],
+    ) -> Compiled: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Target:
     """A machine to compile for."""
 
     name: str
-    pipeline: tuple[PassSpec, ...]
-    """From the traced module to the LLVM dialect with a packed entry point."""
+    pipeline: Callable[[], tuple[PassSpec, ...]]
+    """From the traced module to the LLVM dialect with a packed entry point. Asked for when something is compiled: a
+    process that finds its programs in the store never imports the passes."""
     entry_symbol: Callable[[str], str]
     """The symbol that the last pass exports for a function of that name."""
     codegen: Callable[[Lowered, CompileOptions], Compiled]
@@ -69,6 +82,10 @@ class Target:
     """Begin, without waiting, what can run while Python still traces."""
     info: Callable[[], Mapping[str, str]]
     """What else decides the generated code: the machine and the versions of the tools."""
+    freeze: Callable[[Compiled], Mapping[str, bytes]] | None = None
+    """What of compiled code is kept, by name, for other processes; None for a target whose code is not kept."""
+    thaw: Thaw | None = None
+    """Compiled code from what was kept of it."""
     before_split: tuple[PassSpec, ...] | None = None
     """What runs before the pipeline on launches and kernels together, for a target that runs kernels only: its pipeline
     sees no host function, which `HOST` compiles. None for a target that runs both."""

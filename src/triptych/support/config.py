@@ -47,6 +47,20 @@ def _console_log(switch: str, environment: Environment) -> str:
     return environment.get("CUTE_DSL_LOG_LEVEL", "debug") if BOOLEANS.get(switch.lower(), True) else ""
 
 
+def _cache_switch(disabled: str, _: Environment) -> str:
+    return "0" if BOOLEANS.get(disabled.lower(), True) else "1"
+
+
+def _cache_directory(shared: str, _: Environment) -> str:
+    """A directory of our own in one that may be open to others."""
+    return os.path.join(shared, "triptych")
+
+
+def _cache_home(home: str, _: Environment) -> str:
+    """A relative path means nothing there, as that standard says."""
+    return os.path.join(home, "triptych") if os.path.isabs(home) else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Config:
     """The settings in force. A field `opt_level` is the variable `TRIPTYCH_OPT_LEVEL`."""
@@ -86,6 +100,33 @@ class Config:
     )
     specializations: int = _setting(
         1024, "compiled versions kept of one function; the one that was not used for the longest leaves", low=1
+    )
+    cache: bool = _setting(
+        True,
+        "keep what is compiled, and use what other processes have compiled",
+        aliases=(Alias("CUTE_DSL_DISABLE_FILE_CACHING", _cache_switch),),
+    )
+    cache_dir: str = _setting(
+        "",
+        "private directory of compiled code; empty: 'triptych' in the cache directory of the user",
+        aliases=(Alias("CUTE_DSL_CACHE_DIR", _cache_directory), Alias("XDG_CACHE_HOME", _cache_home)),
+    )
+    cache_budget: int = _setting(
+        4096, "MiB that the directory may have; what was not used for the longest leaves", low=1
+    )
+    cache_wait: float = _setting(
+        60.0, "seconds to wait for another thread or process that compiles the same; then compile it too", low=0
+    )
+    cache_shared: str = _setting("", "directory of compiled code that is read and never written; empty: none")
+    cache_remote: str = _setting(
+        "", "where compiled code is shared: file://, redis://, http(s)://, or a URL that fsspec knows; empty: nowhere"
+    )
+    cache_remote_write: bool = _setting(False, "give what is compiled here to the remote store, in the background")
+    cache_remote_timeout: float = _setting(
+        2.0, "seconds that a look-up may wait for the remote store, and the end of the process for writes", low=0.001
+    )
+    cache_key_file: str = _setting(
+        "", "file with the key that signs compiled code; with one, what is not signed by it is not used; empty: none"
     )
     log: str = _setting(
         "",

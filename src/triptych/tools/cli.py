@@ -20,6 +20,7 @@ from triptych.metastage import places
 from triptych.support.config import has_colours
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import caller, user_traceback
+from triptych.tools.cache import cache_command
 from triptych.tools.coverage import coverage
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
@@ -88,6 +89,8 @@ def _run(arguments: argparse.Namespace) -> str:
             return coverage(arguments.paths, as_json=arguments.json)
         case "layout":
             return show_layout(LayoutRequest(**_chosen(arguments, LayoutRequest)), as_json=arguments.json)
+        case "cache":
+            return cache_command(arguments.action, vars(arguments), as_json=arguments.json)
         case _:
             return environment(as_json=arguments.json)
 
@@ -130,6 +133,8 @@ def _parser() -> argparse.ArgumentParser:
 
     _add_layout(commands.add_parser("layout", parents=[listing], help="show a layout, as '(8,8):(8,1)'"))
 
+    _add_cache(commands.add_parser("cache", help="list, explain, check and move compiled programs"), listing)
+
     commands.add_parser("env", parents=[listing], help="list every setting and its current value")
     return parser
 
@@ -146,6 +151,22 @@ def _add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module, as for `python -m`")
     command.add_argument("program", metavar="SCRIPT", help="a Python file or a notebook (.ipynb)")
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="as the program takes them")
+
+
+def _add_cache(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:
+    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions.add_parser("ls", parents=[listing], help="list what is kept, the latest used first")
+    why = actions.add_parser("why", parents=[listing], help="say whether a program is kept, or what has changed")
+    why.add_argument("place", metavar="FILE:FUNCTION", help="as 'kernels.py:saxpy'")
+    why.add_argument("--args", default="", metavar="LITERALS", help="example arguments, as '100, limit=0.5'")
+    why.add_argument("--target", default="", metavar="NAME", help="as 'nvptx:sm_80' (default: the setting `target`)")
+    actions.add_parser("verify", parents=[listing], help="read everything, and discard what is damaged")
+    prune = actions.add_parser("prune", parents=[listing], help="evict what was not used for the longest")
+    prune.add_argument("--to", default="0", metavar="SIZE", help="leave at most so much, as 200M (default: nothing)")
+    export = actions.add_parser("export", parents=[listing], help="write all of it to an archive")
+    export.add_argument("file", help="as kernels.tar")
+    taken = actions.add_parser("import", parents=[listing], help="take in an archive; everything in it is checked")
+    taken.add_argument("file", help="an archive that `export` wrote")
 
 
 def _add_layout(command: argparse.ArgumentParser) -> None:

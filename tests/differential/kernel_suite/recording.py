@@ -7,7 +7,8 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from triptych import jitting
-from triptych.compiling import CompiledFunction, Job, compiled_function
+from triptych.compiling import CompiledFunction, Job, compiled_function, compiled_program, wrapped
+from triptych.fingerprint.cache_key import Key
 from triptych.objectstage.target import find_target
 
 
@@ -15,9 +16,9 @@ def compilations(run: Callable[[], None]) -> list[Job]:
     """Run a case; everything that it compiled, in order. What was compiled before it is not compiled again."""
     jobs: list[Job] = []
 
-    def compile_and_keep(job: Job, likely: CompiledFunction | None = None) -> CompiledFunction:
+    def compile_and_keep(job: Job, key: Key, likely: CompiledFunction | None = None) -> CompiledFunction:
         jobs.append(job)
-        return compiled_function(job, likely)
+        return compiled_function(job, key, likely)
 
     with patch.object(jitting, "compiled_function", compile_and_keep):
         run()
@@ -26,4 +27,5 @@ def compilations(run: Callable[[], None]) -> list[Job]:
 
 def compiled_for(job: Job, target: str) -> CompiledFunction:
     """The same for another target, by its name."""
-    return compiled_function(replace(job, target=find_target(target)))
+    job = replace(job, target=find_target(target))
+    return wrapped(job, compiled_program(job))

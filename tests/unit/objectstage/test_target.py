@@ -14,7 +14,7 @@ def test_the_cpu_target_is_found_by_name() -> None:
 
 
 def test_every_pass_says_why_it_is_there() -> None:
-    assert all(spec.why.endswith(".") for spec in find_target("cpu").pipeline)
+    assert all(spec.why.endswith(".") for spec in find_target("cpu").pipeline())
 
 
 def test_an_unknown_target_is_refused_with_a_suggestion() -> None:

@@ -12,8 +12,8 @@ from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions
 
-_FROM_HERE = [spec.name for spec in CPU.pipeline].index("lower-launch")
-FROM_BLOCKS = replace(CPU, pipeline=CPU.pipeline[_FROM_HERE:])
+_FROM_HERE = [spec.name for spec in CPU.pipeline()].index("lower-launch")
+FROM_BLOCKS = replace(CPU, pipeline=lambda: CPU.pipeline()[_FROM_HERE:])
 """The CPU target from where kernels are functions that run blocks."""
 
 DESCRIPTION = ", ".join(f"%{name}: i32" for name in ("gx", "gy", "gz", "bx", "by", "bz", "shared"))

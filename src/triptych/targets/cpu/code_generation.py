@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import platform
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from functools import cache
+from typing import Any
 
-from triptych.ir import bindings
 from triptych.ir.worker import Request, shared_pool
 from triptych.objectstage.target import CompileOptions
 from triptych.stages import Compiled, Lowered
@@ -16,6 +14,8 @@ from triptych.targets.cpu.calling.loader import prepare
 from triptych.targets.cpu.calling.python_call import with_python_call
 from triptych.targets.cpu.runtime.float16 import with_float_helpers
 from triptych.targets.cpu.runtime.int128 import with_division_helpers
+
+OBJECT = "object"
 
 
 def start() -> None:
@@ -39,11 +39,21 @@ def codegen(lowered: Lowered, options: CompileOptions) -> Compiled:
     return Compiled(lowered, pending.result().object, emit_assembly, asdict(options))
 
 
+def freeze(compiled: Compiled) -> Mapping[str, bytes]:
+    """The object file is all that loading needs."""
+    return {OBJECT: compiled.artifact}
+
+
+def thaw(
+    lowered: Lowered,
+    artifacts: Mapping[str, bytes],
+    options: Mapping[str, Any],
+    again: Callable[[], Compiled],
+) -> Compiled:
+    """Compiled code of a kept object file."""
+    return Compiled(lowered, artifacts[OBJECT], lambda: again().assembly, options)
+
+
 def _whole_text(lowered: Lowered) -> str:
     """The program with what it needs of our own."""
     return with_python_call(with_division_helpers(with_float_helpers(lowered.llvm)), lowered)
-
-
-def host_info() -> Mapping[str, str]:
-    """The machine and the tools, as far as they are known without asking LLVM."""
-    return {"machine": platform.machine(), "system": sys.platform, **bindings.versions()}

@@ -17,7 +17,7 @@ def _for(name: str) -> Target:
     architecture = ARCHITECTURES[name]
     return Target(
         name=f"nvptx:{name}",
-        pipeline=pipeline(architecture),
+        pipeline=lambda: pipeline(architecture),
         before_split=before_split(architecture),
         entry_symbol=lambda function: function,
         codegen=lambda lowered, options: codegen(lowered, options, architecture),

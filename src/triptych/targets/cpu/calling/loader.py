@@ -9,7 +9,7 @@ from typing import Any
 
 from triptych.boundary import for_user
 from triptych.ir import bindings, loader
-from triptych.stages import Compiled, Loaded, Lowered, Traced
+from triptych.stages import Compiled, Loaded, Traced
 from triptych.targets.cpu.calling.abi import LAUNCH
 from triptych.targets.cpu.calling.calling_python import CALLING_FUNCTIONS, PYTHON_WRITER
 from triptych.targets.cpu.calling.entry_results import PYTHON_FUNCTIONS
@@ -38,14 +38,14 @@ def load(compiled: Compiled) -> Loaded:
     prepare(traced)
     has_tensors = any(leaf.memory is not None for leaf in traced.parameters)
     if not has_python_call(traced):
-        symbols = {**_imports(compiled.lowered), **_call_path_symbols()}
+        symbols = {**_imports(compiled.artifact), **_call_path_symbols()}
         code = loader.load_object(compiled.artifact, entry, symbols)
         call = _through_call_path(code, entry, traced)
         if not has_tensors:
             return Loaded(compiled, call)
         call = calling_with_tensors(traced.parameters, call)
         return Loaded(compiled, call, attempting(call), is_read_natively)
-    code = loader.load_object(compiled.artifact, PYTHON_CALL, _imports(compiled.lowered), entry)
+    code = loader.load_object(compiled.artifact, PYTHON_CALL, _imports(compiled.artifact), entry)
     elsewhere = _through_call_path(code, entry, traced)
     if not has_tensors:
         return Loaded(compiled, python_function(traced.name, code.address, elsewhere, code))
@@ -81,9 +81,9 @@ def prepare(traced: Traced) -> None:
         bindings.tvm_ffi()
 
 
-def _imports(lowered: Lowered) -> dict[str, int]:
+def _imports(artifact: bytes) -> dict[str, int]:
     """The pool of threads is made only for code that launches."""
-    return {**python_symbols(), **(pool_symbols() if LAUNCH in lowered.llvm else {})}
+    return {**python_symbols(), **(pool_symbols() if LAUNCH.encode() in artifact else {})}
 
 
 @cache

@@ -17,12 +17,13 @@ from collections.abc import Mapping
 from functools import cache
 
 from triptych.ir.loader import LoadedObject, load_object
-from triptych.ir.worker import Request, shared_pool
+from triptych.ir.worker import Request
 from triptych.support.config import config
 from triptych.support.stacks import start_thread
 from triptych.targets.cpu.calling.abi import BLOCK_MEMORY, KERNEL_FAULT, KERNEL_WRITE, LAUNCH, POLL
 from triptych.targets.cpu.calling.calling_python import PYTHON_WRITER
 from triptych.targets.cpu.calling.writing import write_text
+from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.launch_errors import stop_cause
 from triptych.targets.cpu.runtime.pool_code import (
     CONFIGURE,
@@ -132,7 +133,7 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def _pool_object() -> bytes:
-    return shared_pool().compile(Request(opt_level=0, emit=("object",)), pool_code()).object
+    return kept_object("pool of threads", Request(opt_level=0, emit=("object",)), pool_code())
 
 
 def _cores() -> int:

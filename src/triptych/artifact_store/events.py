@@ -1,0 +1,63 @@
+"""What happens in the store, for whoever watches: log lines of `triptych.cache`, hooks, and one warning per cause."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from triptych.support.warnings import TriptychWarning
+
+Kind = Literal["hit", "miss", "publish", "evict", "discard", "wait", "trouble"]
+
+LOGGER = logging.getLogger("triptych.cache")
+_LEVELS = {"hit": logging.INFO, "miss": logging.INFO, "publish": logging.INFO, "wait": logging.INFO}
+_LEVELS |= {"evict": logging.DEBUG, "discard": logging.WARNING, "trouble": logging.WARNING}
+
+
+@dataclass(frozen=True, slots=True)
+class StoreEvent:
+    """One thing that happened."""
+
+    kind: Kind
+    key: str
+    """Of the entry, or the name of the file; empty where it is about none in particular."""
+    tier: str
+    """`local`, `shared`, or the URL of the remote without its password."""
+    detail: str = ""
+
+
+Hook = Callable[[StoreEvent], object]
+_HOOKS: list[Hook] = []
+_WARNED: set[str] = set()
+
+
+class StoreWarning(TriptychWarning):
+    """The store cannot do its work, so something is compiled that would not have to be. Results are the same."""
+
+
+def add_hook(hook: Hook) -> Callable[[], None]:
+    """Have a callable told of every event, in the thread where it happens. What is returned takes it away again."""
+    _HOOKS.append(hook)
+    return lambda: _HOOKS.remove(hook)
+
+
+def report(kind: Kind, key: str = "", tier: str = "local", detail: str = "") -> None:
+    """Tell the log and the hooks. A hook that raises is logged: watching must not change what is compiled."""
+    event = StoreEvent(kind, key, tier, detail)
+    LOGGER.log(_LEVELS[kind], "%s %s (%s)%s", kind, key[:16] or "-", tier, f": {detail}" if detail else "")
+    for hook in tuple(_HOOKS):
+        try:
+            hook(event)
+        except Exception:
+            LOGGER.exception("a hook of the store failed")
+
+
+def warn_once(cause: str, text: str, tier: str = "local") -> None:
+    """One warning per cause and process; the log has every case."""
+    report("trouble", tier=tier, detail=text)
+    if cause not in _WARNED:
+        _WARNED.add(cause)
+        warnings.warn(text, StoreWarning, stacklevel=3)

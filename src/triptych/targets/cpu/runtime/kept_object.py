@@ -1,0 +1,35 @@
+"""Our own native code (the pool of threads) as an object file: compiled once for all processes that share a store."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict
+
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.entry import Entry
+from triptych.ir.worker import Request, shared_pool
+from triptych.targets.cpu.host import host_info
+
+_OBJECT = "object"
+
+
+def kept_object(name: str, request: Request, text: str) -> bytes:
+    """The object file of a module of LLVM IR that a request of this machine gives."""
+    store = default_store()
+    if store is None:
+        return _compiled(request, text)
+    made_of = json.dumps([name, asdict(request), text, dict(host_info())])
+    key = hashlib.sha256(made_of.encode()).hexdigest()
+    found = store.find(key)
+    if found is None:
+        with store.flight(key):
+            found = store.find(key)
+            if found is None:
+                found = Entry({"function": name, "target": "cpu"}, {_OBJECT: _compiled(request, text)})
+                store.publish(key, found)
+    return found.artifacts[_OBJECT]
+
+
+def _compiled(request: Request, text: str) -> bytes:
+    return shared_pool().compile(request, text).object
