@@ -199,7 +199,7 @@ def test_the_end_waits_no_longer_than_the_bound(tmp_path: Path, server: Server) 
 
 def test_what_waits_is_bounded(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_MOST", 2_000)
-    server.delay = 0.2
+    server.delay = 0.05
     store = node(tmp_path / "s", server.url)
     with events() as seen:
         for number in range(20):
