@@ -8,6 +8,7 @@ costs time and nothing else.
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 import time
@@ -16,7 +17,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from triptych.artifact_store.events import report
-from triptych.support.forking import Brief, import_late
+from triptych.support.forking import Brief
 from triptych.support.interrupts import interruptible
 
 _SHORTEST, _LONGEST = 0.001, 0.05
@@ -24,6 +25,7 @@ _SHORTEST, _LONGEST = 0.001, 0.05
 _MANY = 64
 """Files of claims from which on those of killed owners are looked for."""
 
+_FILE_LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 _TABLE = Brief()
 _HELD: dict[str, Claim] = {}
 """The claims of this process by path. A forked child has none: they are its parent's."""
@@ -50,7 +52,7 @@ class Claim:
             try:
                 if self._is_file and not self._lock():
                     return False
-            except (OSError, ImportError):
+            except OSError:
                 self._close()
             _HELD[self._path] = self
             return True
@@ -67,11 +69,10 @@ class Claim:
 
     def _lock(self) -> bool:
         """Lock the file of this path: the one that lies there when it is locked."""
-        locks: Any = import_late("fcntl")
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         self._descriptor = os.open(self._path, flags, 0o600)
         try:
-            locks.flock(self._descriptor, locks.LOCK_EX | locks.LOCK_NB)
+            _FILE_LOCKS.flock(self._descriptor, _FILE_LOCKS.LOCK_EX | _FILE_LOCKS.LOCK_NB)
             if os.path.samestat(os.fstat(self._descriptor), os.stat(self._path)):
                 return True
         except (BlockingIOError, FileNotFoundError):
@@ -98,6 +99,8 @@ def flight(folder: str, key: str, patience: float, make_root: Callable[[], None]
 
 def _make(folder: str, make_root: Callable[[], None]) -> bool:
     """Whether there is a folder for claims, and it can be written to: else they hold in this process only."""
+    if _FILE_LOCKS is None:
+        return False
     try:
         make_root()
         os.makedirs(folder, 0o700, exist_ok=True)

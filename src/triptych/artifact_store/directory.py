@@ -145,7 +145,7 @@ class Directory:
         """Asked at each reading, for a microsecond: the first writer, perhaps of another process, makes it."""
         try:
             status = os.stat(self.root)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
         self._check(status)
         return True

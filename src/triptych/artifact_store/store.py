@@ -47,6 +47,7 @@ class Store:
         remote: Remote | None = None,
         signer: Signer | None = None,
     ) -> None:
+        self.directory = directory
         self.budget = budget
         """Bytes that the local directory may have."""
         self.patience = patience
@@ -59,7 +60,7 @@ class Store:
         self._remote = remote
 
     def __repr__(self) -> str:
-        return f"Store({self._local.root!r})"
+        return f"Store({self.directory!r})"
 
     @property
     def root(self) -> str:

@@ -187,24 +187,24 @@ def test_writes_that_fail_are_said_once_by_who_comes_next(tmp_path: Path, server
 
 
 def test_the_end_waits_no_longer_than_the_bound(tmp_path: Path, server: Server) -> None:
-    server.delay = 1.0
-    store = node(tmp_path / "s", server.url, timeout=10.0)
+    server.delay = 5.0
+    store = node(tmp_path / "s", server.url, timeout=2.0)
     began = time.monotonic()
     for number in range(3):
         store.publish(key_of(number), entry_of(number))
-    assert time.monotonic() - began < 0.9
+    assert time.monotonic() - began < 1.5
     assert not store.flush(0.2)
     assert time.monotonic() - began < 1.9
 
 
 def test_what_waits_is_bounded(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "_MOST", 2_000)
-    server.delay = 0.2
+    server.delay = 0.05
     store = node(tmp_path / "s", server.url)
     with events() as seen:
         for number in range(20):
             store.publish(key_of(number), entry_of(number))
-    assert kinds(seen).count("publish") == 20
+    assert [event.tier for event in seen if event.kind == "publish"].count("local") == 20
     assert "trouble" in kinds(seen)
     store.flush(30)
 
@@ -247,7 +247,7 @@ def test_remote_of_the_settings(tmp_path: Path, server: Server) -> None:
         assert store is not None
         store.publish(key_of(1), entry_of(1))
         assert store.flush(30)
-    with override(cache_dir=str(tmp_path / "other"), cache_remote=server.url):
+    with override(cache=True, cache_dir=str(tmp_path / "other"), cache_remote=server.url):
         store = default_store()
         assert store is not None
         assert store.find(key_of(1)) == entry_of(1)

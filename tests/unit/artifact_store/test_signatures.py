@@ -106,7 +106,7 @@ def test_without_its_key_there_is_no_store(tmp_path: Path, content: bytes | None
     """The other way round, whoever can hide the key could have anything loaded."""
     if content is not None:
         (tmp_path / "key").write_bytes(content)
-    with override(cache_dir=str(tmp_path / "s"), cache_key_file=str(tmp_path / "key")):
+    with override(cache=True, cache_dir=str(tmp_path / "s"), cache_key_file=str(tmp_path / "key")):
         with pytest.warns(StoreWarning, match=f"is off: .*{expected}"):
             assert default_store() is None
         assert default_store() is None
@@ -114,7 +114,7 @@ def test_without_its_key_there_is_no_store(tmp_path: Path, content: bytes | None
 
 def test_key_of_the_settings(tmp_path: Path) -> None:
     (tmp_path / "key").write_bytes(KEY + b"\n")
-    with override(cache_dir=str(tmp_path / "s"), cache_key_file=str(tmp_path / "key")):
+    with override(cache=True, cache_dir=str(tmp_path / "s"), cache_key_file=str(tmp_path / "key")):
         store = default_store()
         assert store is not None
         store.publish(key_of(1), entry_of(1))

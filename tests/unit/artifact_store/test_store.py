@@ -252,7 +252,7 @@ def test_events_are_log_lines(tmp_path: Path, caplog: pytest.LogCaptureFixture) 
 def test_store_of_the_settings(tmp_path: Path) -> None:
     with override(cache=False):
         assert default_store() is None
-    with override(cache_dir=str(tmp_path / "a"), cache_budget=3, cache_wait=0.5):
+    with override(cache=True, cache_dir=str(tmp_path / "a"), cache_budget=3, cache_wait=0.5):
         store = default_store()
         assert store is not None
         assert store is default_store()
