@@ -26,7 +26,7 @@ def main(folder: str, entries: int = 40, size: int = 20_000) -> None:
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
     found, slowest = 0, 0.0
-    with warnings.catch_warnings(record=True) as caught, override(cache_dir=folder):
+    with warnings.catch_warnings(record=True) as caught, override(cache=True, cache_dir=folder):
         warnings.simplefilter("always")
         store = default_store()
         assert store is not None
