@@ -11,6 +11,7 @@ ROOT = "cutlass"
 
 HOMES = {
     "cutlass": "triptych",
+    "cutlass.base_dsl.runtime.cuda": "triptych.compat.cuda_checks",
     "cutlass.base_dsl.typing": "triptych.cute.typing",
     "cutlass.cuda": "triptych.cuda",
     "cutlass.cute": "triptych.cute",
@@ -52,7 +53,6 @@ NOT_HERE_YET = frozenset(
         "cutlass.base_dsl",
         "cutlass.base_dsl.arch",
         "cutlass.base_dsl.runtime",
-        "cutlass.base_dsl.runtime.cuda",
         "cutlass.cute.nvgpu.tcgen05",
         "cutlass.cute.nvgpu.warpgroup",
         "cutlass.utils.blackwell_helpers",

@@ -1,0 +1,29 @@
+"""What calls of CUDA's bindings give, taken apart: the status is looked at, the rest is the result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.compat.cuda_errors import CudaStatusError
+from triptych.cute.eager import eager
+from triptych.support.kernel_errors import DSLCudaRuntimeError
+
+__all__ = ["DSLCudaRuntimeError", "checkCudaErrors"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+@eager
+def checkCudaErrors(result: tuple[Any, ...]) -> Any:
+    """The results behind the status of a call: None, one, or a tuple of several; a status that is no success raises."""
+    status, *results = result
+    if int(status):
+        raise CudaStatusError(
+            "a call of CUDA has failed",
+            found=f"the status {getattr(status, 'name', int(status))}",
+            expected="0, which is success",
+            error_code=int(status),
+        )
+    return tuple(results) if len(results) > 1 else results[0] if results else None
