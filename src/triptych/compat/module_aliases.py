@@ -33,7 +33,9 @@ HOMES = {
     "cutlass.testing": "triptych.testing",
     "cutlass.torch": "triptych.torch",
     "cutlass.utils": "triptych.utils",
+    "cutlass.utils.hardware_info": "triptych.utils",
     "cutlass.utils.layout": "triptych.utils",
+    "cutlass.utils.static_persistent_tile_scheduler": "triptych.utils",
     "cutlass.utils.tensor_helpers": "triptych.utils.tensor_helpers",
 }
 
@@ -59,10 +61,8 @@ NOT_HERE_YET = frozenset(
         "cutlass.utils.distributed",
         "cutlass.utils.gemm",
         "cutlass.utils.gemm.sm100",
-        "cutlass.utils.hardware_info",
         "cutlass.utils.hopper_helpers",
         "cutlass.utils.mixed_input_helpers",
-        "cutlass.utils.static_persistent_tile_scheduler",
     }
 )
 

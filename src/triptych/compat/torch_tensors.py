@@ -117,7 +117,7 @@ def matrix(
 
 
 def _is_unsigned(dtype: type[Numeric]) -> bool:
-    return dtype.info.is_integer and not dtype.info.signed
+    return dtype.is_integer and not dtype.signed
 
 
 def _stored_as(dtype: type[Numeric]) -> Any:
