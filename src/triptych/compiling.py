@@ -77,8 +77,7 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
     loaded = load(compiled, job.target)
     traced.module.store()
     lowered.text.store()
-    observe(rewritten, loaded, time.perf_counter() - started)
-    return rewritten, loaded, rebuild
+    return rewritten, observe(rewritten, loaded, time.perf_counter() - started), rebuild
 
 
 def _is_like(one: Traced, other: Traced) -> bool:

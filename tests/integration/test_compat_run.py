@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import site
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -10,8 +11,9 @@ from subprocess import CompletedProcess
 import pytest
 
 from tests.integration.subprograms import ROOT, run
+from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import compat
-from triptych.tools.run import RunError
+from triptych.tools.run import RunError, RunRequest
 from triptych.tools.run import run as run_program
 
 START_FILE = ROOT / "src" / "triptych_compat.pth"
@@ -92,7 +94,7 @@ def test_module_is_run_as_python_does(tmp_path: Path) -> None:
 
 def test_script_that_is_not_there() -> None:
     with pytest.raises(RunError, match="there is no script"):
-        run_program("no_such_script.py", [])
+        run_program(RunRequest("no_such_script.py"))
     assert not compat.is_active()
 
 
@@ -141,3 +143,53 @@ def test_plug_in_imports_nothing_before_its_option(tmp_path: Path) -> None:
     )
     done = run("-m", "pytest", *LOADS_PLUGIN, "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path))
     assert "1 passed" in done.stdout, done.stdout
+
+
+def test_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    failing = {"cell_type": "code", "source": "1 / 0", "metadata": {"tags": ["raises-exception"]}}
+    cells = [{"cell_type": "code", "source": KERNEL}, failing, {"cell_type": "code", "source": "%time\nprint(x[1])"}]
+    notebook = tmp_path / "notebook.ipynb"
+    notebook.write_text(json.dumps({"cells": cells}))
+    done = run("-m", "triptych", "run", str(notebook))
+    assert done.stdout.splitlines() == ["[0.0, 2.0, 4.0, 6.0] __main__ []", "2.0"]
+    assert f'File "{notebook}[2]", line 1' in done.stderr
+    assert done.returncode == 0
+
+
+@needs_assembler
+def test_compile_only_shows_what_kernels_take(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(KERNEL + "\nassert x[1] == 2.0\n")
+    command = ("-m", "triptych", "run", "--target", "nvptx:sm_80", "--compile-only")
+    done = run(*command, str(program))
+    heads, row, calls, end = done.stdout.splitlines()
+    assert heads.split()[:4] == ["kernel", "line", "arch", "registers"]
+    assert row.split()[0] == "scale"
+    assert row.split()[2] == "sm_80"
+    assert calls == "not run: 1 calls of compiled functions"
+    assert end == f"then the program ended with AssertionError at {program}:25"
+    assert "[0.0, 1.0, 2.0, 3.0]" in done.stderr, "what the program prints"
+    assert done.returncode == 0
+    facts = json.loads(run(*command, "--json", str(program)).stdout)
+    assert facts["kernels"][0]["kernel"] == "scale"
+    assert facts["kernels"][0]["threads"] == 4
+    assert facts["kernels"][0]["spilled"] == 0
+    assert 4 < facts["kernels"][0]["instructions"] < 40
+
+
+@needs_assembler
+def test_compile_only_fails_with_the_compilation(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(KERNEL.replace("* factor", "* factor.nothing"))
+    done = run("-m", "triptych", "run", "--target", "nvptx:sm_80", "--compile-only", str(program))
+    assert "the program compiled no kernel" in done.stdout
+    assert "[TT0310]" in done.stderr
+    assert done.returncode == 1
+
+
+def test_compile_only_needs_a_gpu_s_name(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("")
+    with pytest.raises(RunError, match="only code for a GPU"):
+        run_program(RunRequest(str(program), compile_only=True))
+    assert not compat.is_active()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,8 +41,7 @@ def activate() -> None:
     _UNDO.extend((finder.forget, lambda: sys.meta_path.remove(finder)))
     try:
         for part in _PARTS:
-            if importlib.util.find_spec(part) is not None:
-                _UNDO.append(import_late(part).install())
+            _UNDO.append(import_late(part).install())
     except BaseException:
         deactivate()
         raise

@@ -12,7 +12,7 @@ from types import ModuleType
 from triptych.compat.aliased_modules import alias, not_here, restore, without_a_home
 from triptych.compat.errors import NotImportableYetError
 from triptych.compat.module_aliases import BESIDE, HOMES, LATE, NOT_HERE_YET, ROOT
-from triptych.compat.public_names import public_names, tier_of_module
+from triptych.compat.public_names import tier_of_module
 
 _LATE_HOMES = frozenset(HOMES[public] for public in LATE)
 
@@ -106,7 +106,7 @@ class _LateLoader(Loader):
 
 def _refusal(name: str) -> ImportError:
     package = next((package for package in BESIDE if name == package or name.startswith(f"{package}.")), name)
-    tier = public_names().get(name) or tier_of_module(package)
+    tier = tier_of_module(package)
     if tier is None:
         return ModuleNotFoundError(f"No module named {name!r}", name=name)
     return not_here(name, tier, NotImportableYetError)

@@ -11,6 +11,7 @@ ROOT = "cutlass"
 
 HOMES = {
     "cutlass": "triptych",
+    "cutlass.base_dsl.runtime.cuda": "triptych.compat.cuda_checks",
     "cutlass.base_dsl.typing": "triptych.cute.typing",
     "cutlass.cuda": "triptych.cuda",
     "cutlass.cute": "triptych.cute",
@@ -53,7 +54,6 @@ NOT_HERE_YET = frozenset(
         "cutlass.base_dsl",
         "cutlass.base_dsl.arch",
         "cutlass.base_dsl.runtime",
-        "cutlass.base_dsl.runtime.cuda",
         "cutlass.cute.nvgpu.tcgen05",
         "cutlass.cute.nvgpu.warpgroup",
         "cutlass.utils.blackwell_helpers",
@@ -63,6 +63,7 @@ NOT_HERE_YET = frozenset(
         "cutlass.utils.gemm.sm100",
         "cutlass.utils.hopper_helpers",
         "cutlass.utils.mixed_input_helpers",
+        "cutlass.utils.sm100",
     }
 )
 

@@ -328,6 +328,19 @@ def tier_of_module(module: str) -> str | None:
     return next((tier for name, tier in public_names().items() if name.startswith(f"{module}.")), None)
 
 
+@cache
+def tier_of(name: str) -> str | None:
+    """The tier of a public name, also of a module, and of a name under another module than the one that has it."""
+    exact = public_names().get(name) or tier_of_module(name)
+    return exact or _by_last_word().get(name.rpartition(".")[2])
+
+
+@cache
+def _by_last_word() -> dict[str, str]:
+    """The first tier of each name without its module: modules share names, `cutlass.cutlass_dsl.Int32`."""
+    return {name.rpartition(".")[2]: tier for name, tier in reversed(public_names().items())}
+
+
 def when(name: str, tier: str) -> str:
     """When a public name of a tier that is not here yet comes."""
     apart = (text for start, text in _APART.items() if name == start or name.startswith(f"{start}."))

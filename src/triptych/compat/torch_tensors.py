@@ -54,7 +54,7 @@ class GaussianInitConfig:
 
 
 InitConfig = ScalarInitConfig | RandomInitConfig | GaussianInitConfig
-_CONFIGS = {
+_CONFIGS: dict[TensorInitType, type[InitConfig]] = {
     TensorInitType.SCALAR: ScalarInitConfig,
     TensorInitType.RANDOM: RandomInitConfig,
     TensorInitType.GAUSSIAN: GaussianInitConfig,

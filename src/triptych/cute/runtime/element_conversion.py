@@ -23,8 +23,8 @@ def convert(src: Tensor, dst: Tensor) -> None:
     packed = src if src.element_type.width < dst.element_type.width else dst
     together = 8 // math.gcd(packed.element_type.width, 8)
     """So many elements end where a byte ends: one thread takes them, since a byte has one writer."""
-    mode = leading_dim(packed.layout.shape, packed.layout.stride) if together > 1 else 0
-    mode = 0 if mode is None else mode
+    leading = leading_dim(packed.layout.shape, packed.layout.stride) if together > 1 else 0
+    mode = leading if isinstance(leading, int) else 0
     threads = 1
     for extent in _counts(dst, mode, together):
         threads = threads * extent
