@@ -163,7 +163,9 @@ def _visit_groups(
 
 
 @cute.jit
-def visit_groups(sizes: cute.Tensor, seen: cute.Tensor, total: tt.Int32, most: tt.Int32, count: tt.Constexpr[int]) -> None:
+def visit_groups(
+    sizes: cute.Tensor, seen: cute.Tensor, total: tt.Int32, most: tt.Int32, count: tt.Constexpr[int]
+) -> None:
     params = PersistentTileSchedulerParams((2, 1, total), (2, 1, 1))
     grid = StaticPersistentGroupTileScheduler.get_grid_shape(params, most)
     _visit_groups(params, sizes, seen, count).launch(grid=grid, block=1)
