@@ -11,6 +11,7 @@ ROOT = "cutlass"
 
 HOMES = {
     "cutlass": "triptych",
+    "cutlass.base_dsl.runtime.cuda": "triptych.compat.cuda_checks",
     "cutlass.base_dsl.typing": "triptych.cute.typing",
     "cutlass.cuda": "triptych.cuda",
     "cutlass.cute": "triptych.cute",
@@ -35,6 +36,7 @@ HOMES = {
     "cutlass.utils": "triptych.utils",
     "cutlass.utils.hardware_info": "triptych.utils",
     "cutlass.utils.layout": "triptych.utils",
+    "cutlass.utils.static_persistent_tile_scheduler": "triptych.utils",
     "cutlass.utils.tensor_helpers": "triptych.utils.tensor_helpers",
 }
 
@@ -52,7 +54,6 @@ NOT_HERE_YET = frozenset(
         "cutlass.base_dsl",
         "cutlass.base_dsl.arch",
         "cutlass.base_dsl.runtime",
-        "cutlass.base_dsl.runtime.cuda",
         "cutlass.cute.nvgpu.tcgen05",
         "cutlass.cute.nvgpu.warpgroup",
         "cutlass.utils.blackwell_helpers",
@@ -63,7 +64,6 @@ NOT_HERE_YET = frozenset(
         "cutlass.utils.hopper_helpers",
         "cutlass.utils.mixed_input_helpers",
         "cutlass.utils.sm100",
-        "cutlass.utils.static_persistent_tile_scheduler",
     }
 )
 

@@ -139,8 +139,8 @@ class StaticPersistentRuntimeTileScheduler(StaticPersistentTileScheduler):
 
     def _tile_at(self, number: Number) -> Three:
         inner = self.params.clusters_mnl[self.inner_mode]
-        place = (number % inner, number // inner)
-        return (*(place if self.inner_mode == 0 else reversed(place)), Int32(0))  # type: ignore[return-value]
+        within, outer = number % inner, number // inner
+        return (within, outer, Int32(0)) if self.inner_mode == 0 else (outer, within, Int32(0))
 
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> Self:
         made = super().__new_from_mlir_values__(values)
