@@ -67,8 +67,8 @@ NOT_HERE_YET = frozenset(
     }
 )
 
-BESIDE = frozenset({"cutlass.cute.experimental", "cutlass.experimental", "cutlass.jax"})
-"""Packages beside the language that programs import only where they are installed; with all that is in them."""
+BESIDE = {"cutlass.cute.experimental": "experimental", "cutlass.experimental": "experimental", "cutlass.jax": "T0"}
+"""Packages beside the language, with all that is in them, and their tiers: programs import them only where they are."""
 
 LATE = frozenset({"cutlass.torch"})
 """Not loaded with `cutlass`, because they load libraries that not every program uses."""
