@@ -35,6 +35,8 @@ from triptych.support.torch_tracers import opaque, tell_torch
 from triptych.support.tracebacks import caller
 from triptych.warm import warm_call
 
+_NO_CACHE = "no_cache"
+"""The keyword of a call that is to be compiled anew: `f(x, no_cache=True)`."""
 MOST_WARM = 8
 """Warm calls that are tried one after the other before the table is asked and the row starts anew."""
 
@@ -159,23 +161,30 @@ class JitFunction:
         trace = active()
         if trace is not None:
             return self.__traced_call__(trace, args, kwargs)
+        is_fresh = self._takes_no_cache(kwargs) and bool(kwargs.pop(_NO_CACHE))
         bound = bind(self.function, args, kwargs, called_from)
-        entry = self._find(bound, called_from, {})
+        entry = self._find(bound, called_from, {}, is_fresh)
         if not kwargs:
             self._remember(args, entry)
         return entry.compiled.call_packed(*(bound[p.name] for p in self._parameters if not p.static))
 
-    def _find(self, bound: dict[str, Any], called_from: Span | None, options: dict[str, Any]) -> Entry:
+    def _takes_no_cache(self, kwargs: dict[str, Any]) -> bool:
+        """Whether a call says `no_cache`, and means the compiler by it."""
+        return _NO_CACHE in kwargs and all(parameter.name != _NO_CACHE for parameter in self._parameters)
+
+    def _find(
+        self, bound: dict[str, Any], called_from: Span | None, options: dict[str, Any], is_fresh: bool = False
+    ) -> Entry:
         """The table entry for bound arguments, compiled first if there is none or something it read has changed."""
         chosen, target = self._compile_options(options), self._target(options)
         specialization = self._specialize(bound, called_from)
         entry = self._entries.get(_place(specialization, chosen, target))
-        if entry is not None and entry.guard():
+        if entry is not None and not is_fresh and entry.guard():
             return entry
         if self._parameters != self._parameters_now():  # annotations have changed
             specialization = self._specialize(bound, called_from)
         with self._lock.here():
-            made = held(lambda: self._entry(specialization, chosen, target, entry))
+            made = held(lambda: self._entry(specialization, chosen, target, entry, is_fresh))
             return self._entries.put(_place(specialization, chosen, target), made)
 
     def _remember(self, args: tuple[Any, ...], entry: Entry) -> None:
@@ -191,12 +200,17 @@ class JitFunction:
             self._warm_calls += 1
 
     def _entry(
-        self, specialization: Specialization, options: CompileOptions, target: Target, before: Entry | None
+        self,
+        specialization: Specialization,
+        options: CompileOptions,
+        target: Target,
+        before: Entry | None,
+        is_fresh: bool = False,
     ) -> Entry:
         guard = guards(self.function, *specialization.static.values(), specialization.signature())
         key = self._key(specialization, options, target, {})
         compiled = self._compiled.get(key.digest)
-        if compiled is None or compiled.assigns:
+        if compiled is None or compiled.assigns or is_fresh:
             job = Job(
                 self.function,
                 specialization,
@@ -209,7 +223,7 @@ class JitFunction:
             )
             # What tracing changed may make no difference to the program: then the same code serves.
             before = None if before is None or before.is_settled else before
-            likely = compiled or (before and before.compiled)
+            likely = None if is_fresh else compiled or (before and before.compiled)
             compiled = self._compiled.put(key.digest, compiled_function(job, likely))
         guard = without(guard, compiled.overwritten)
         return Entry(compiled, guard, tuple(specialization.static.values()), guard())
