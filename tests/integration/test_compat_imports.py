@@ -144,6 +144,7 @@ def test_missing_attribute_is_an_error_at_its_line() -> None:
         "from cutlass.cute.nvgpu.tcgen05 import CtaGroup",
         "from cutlass.cute import jit, TiledMmaOfTomorrow",
         "import cutlass.jax",
+        "from cutlass.cute import experimental",
         "from cutlass.experimental.task_scheduling.task import Task",
         "import cutlass.jitting",
         "import cutlass.cute.copies",

@@ -13,7 +13,7 @@ from types import FrameType, ModuleType
 from typing import Any, TypeVar
 
 from triptych.compat.errors import NotHereYetError, NotImportableYetError
-from triptych.compat.module_aliases import HOMES, NOT_HERE_YET
+from triptych.compat.module_aliases import BESIDE, HOMES, NOT_HERE_YET
 from triptych.compat.public_names import TIERS, public_names, tier_of, tier_of_module, when
 from triptych.support.likely_mistakes import missing_name
 from triptych.support.tracebacks import caller
@@ -66,7 +66,7 @@ def _absent(module: AliasedModule, name: str, frame: FrameType) -> Any:
     child = f"{public}.{name}"
     if child in HOMES or child in NOT_HERE_YET:
         return importlib.import_module(child)
-    tier = public_names().get(child) or tier_of_module(child)
+    tier = BESIDE.get(child) or public_names().get(child) or tier_of_module(child)
     if tier is None and public in NOT_HERE_YET:
         tier = tier_of(child) or tier_of_module(public)
     if tier is None:

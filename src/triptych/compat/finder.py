@@ -105,8 +105,8 @@ class _LateLoader(Loader):
 
 
 def _refusal(name: str) -> ImportError:
-    package = next((package for package in BESIDE if name == package or name.startswith(f"{package}.")), name)
-    tier = tier_of_module(package)
+    beside = (tier for package, tier in BESIDE.items() if name == package or name.startswith(f"{package}."))
+    tier = next(beside, None) or tier_of_module(name)
     if tier is None:
         return ModuleNotFoundError(f"No module named {name!r}", name=name)
     return not_here(name, tier, NotImportableYetError)

@@ -36,6 +36,7 @@ HOMES = {
     "cutlass.utils": "triptych.utils",
     "cutlass.utils.hardware_info": "triptych.utils",
     "cutlass.utils.layout": "triptych.utils",
+    "cutlass.utils.static_persistent_tile_scheduler": "triptych.utils",
     "cutlass.utils.tensor_helpers": "triptych.utils.tensor_helpers",
 }
 
@@ -63,12 +64,11 @@ NOT_HERE_YET = frozenset(
         "cutlass.utils.hopper_helpers",
         "cutlass.utils.mixed_input_helpers",
         "cutlass.utils.sm100",
-        "cutlass.utils.static_persistent_tile_scheduler",
     }
 )
 
-BESIDE = frozenset({"cutlass.cute.experimental", "cutlass.experimental", "cutlass.jax"})
-"""Packages beside the language that programs import only where they are installed; with all that is in them."""
+BESIDE = {"cutlass.cute.experimental": "experimental", "cutlass.experimental": "experimental", "cutlass.jax": "T0"}
+"""Packages beside the language, with all that is in them, and their tiers: programs import them only where they are."""
 
 LATE = frozenset({"cutlass.torch"})
 """Not loaded with `cutlass`, because they load libraries that not every program uses."""

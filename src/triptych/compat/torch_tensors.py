@@ -54,7 +54,7 @@ class GaussianInitConfig:
 
 
 InitConfig = ScalarInitConfig | RandomInitConfig | GaussianInitConfig
-_CONFIGS = {
+_CONFIGS: dict[TensorInitType, type[InitConfig]] = {
     TensorInitType.SCALAR: ScalarInitConfig,
     TensorInitType.RANDOM: RandomInitConfig,
     TensorInitType.GAUSSIAN: GaussianInitConfig,
@@ -117,7 +117,7 @@ def matrix(
 
 
 def _is_unsigned(dtype: type[Numeric]) -> bool:
-    return dtype.info.is_integer and not dtype.info.signed
+    return dtype.is_integer and not dtype.signed
 
 
 def _stored_as(dtype: type[Numeric]) -> Any:

@@ -38,6 +38,8 @@ class Numeric(ForeignOperand, Operators):
     info: ClassVar[TypeInfo]
     width: ClassVar[int]
     is_integer: ClassVar[bool]
+    signed: ClassVar[bool]
+    """Whether it has numbers below zero."""
     is_float: ClassVar[bool]
     zero: ClassVar[int | float]
     inf: ClassVar[float]

@@ -176,6 +176,7 @@ for _name, _class in NUMERIC_CLASSES.items():
     _class.info = TYPES[_name]
     _class.width = TYPES[_name].width
     _class.is_float = TYPES[_name].kind == "float"
+    _class.signed = TYPES[_name].kind in ("int", "float") and _name != "Float8E8M0FNU"
     _class.is_integer = not _class.is_float  # as in Python, a truth value is an integer
     _class.zero = 0.0 if _class.is_float else 0
     _format = FLOAT_FORMATS.get(_class.info.mlir)

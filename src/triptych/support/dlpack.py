@@ -30,6 +30,7 @@ ELEMENT_CODES = {
     "Float8E5M2": (12, 8),
     "Float8E8M0FNU": (14, 8),
     "Float4E2M1FN": (17, 4),
+    "Int4": (0, 4),
 }
 """DSL types of tensor elements: DLPack's type code and the bits of one element."""
 

@@ -11,6 +11,7 @@ import pytest
 
 from triptych.compat import cuda_bindings
 from triptych.compat.cuda_bindings import driver, nvrtc, runtime
+from triptych.compat.cuda_checks import DSLCudaRuntimeError, checkCudaErrors
 from triptych.compat.cuda_errors import CudaCallError
 from triptych.support.config import override
 
@@ -80,3 +81,12 @@ def test_what_has_no_meaning_is_refused_when_it_is_called() -> None:
     with pytest.raises(AttributeError):
         _ = runtime.something
     assert nvrtc.nvrtcVersion()[1:] == (13, 0)
+
+
+def test_result_codes_become_exceptions() -> None:
+    assert checkCudaErrors(driver.cuInit(0)) is None
+    assert checkCudaErrors(runtime.cudaGetDeviceCount()) == 1
+    assert len(checkCudaErrors(driver.cuMemGetInfo())) == 2
+    with pytest.raises(DSLCudaRuntimeError, match="failed") as raised:
+        checkCudaErrors(runtime.cudaSetDevice(5))
+    assert raised.value.error_code == 101

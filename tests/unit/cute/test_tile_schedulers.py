@@ -80,9 +80,9 @@ def visit(
     n: tt.Int32,
     layers: tt.Int32,
     most: tt.Int32,
-    cluster: tt.Constexpr,
-    swizzle: tt.Constexpr,
-    along_m: tt.Constexpr,
+    cluster: tt.Constexpr[tuple[int, int, int]],
+    swizzle: tt.Constexpr[int],
+    along_m: tt.Constexpr[bool],
 ) -> None:
     params = PersistentTileSchedulerParams((m, n, layers), cluster, swizzle, along_m)
     grid = StaticPersistentTileScheduler.get_grid_shape(params, most)
@@ -110,7 +110,7 @@ def test_blocks_visit_each_tile_once(cluster: tuple[int, int, int], swizzle: int
 
 
 @cute.kernel
-def _walk(params: PersistentTileSchedulerParams, places: cute.Tensor, inner_mode: tt.Constexpr) -> None:
+def _walk(params: PersistentTileSchedulerParams, places: cute.Tensor, inner_mode: tt.Constexpr[int]) -> None:
     _, _, block = cute.arch.block_idx()
     scheduler = StaticPersistentRuntimeTileScheduler.create(
         params, cute.arch.block_idx(), cute.arch.grid_dim(), inner_mode=inner_mode
@@ -123,7 +123,7 @@ def _walk(params: PersistentTileSchedulerParams, places: cute.Tensor, inner_mode
 
 
 @cute.jit
-def walk(places: cute.Tensor, m: tt.Int32, n: tt.Int32, inner_mode: tt.Constexpr) -> None:
+def walk(places: cute.Tensor, m: tt.Int32, n: tt.Int32, inner_mode: tt.Constexpr[int]) -> None:
     params = PersistentTileSchedulerParams((m, n, 1), (2, 1, 1))
     _walk(params, places, inner_mode).launch(grid=(2, 1, places.shape[0]), block=1)
 
@@ -142,7 +142,7 @@ def test_the_outer_mode_of_a_run_time_scheduler_has_no_end(inner_mode: int) -> N
 
 @cute.kernel
 def _visit_groups(
-    params: PersistentTileSchedulerParams, sizes: cute.Tensor, seen: cute.Tensor, count: tt.Constexpr
+    params: PersistentTileSchedulerParams, sizes: cute.Tensor, seen: cute.Tensor, count: tt.Constexpr[int]
 ) -> None:
     scheduler = StaticPersistentGroupTileScheduler.create(
         params,
@@ -163,7 +163,9 @@ def _visit_groups(
 
 
 @cute.jit
-def visit_groups(sizes: cute.Tensor, seen: cute.Tensor, total: tt.Int32, most: tt.Int32, count: tt.Constexpr) -> None:
+def visit_groups(
+    sizes: cute.Tensor, seen: cute.Tensor, total: tt.Int32, most: tt.Int32, count: tt.Constexpr[int]
+) -> None:
     params = PersistentTileSchedulerParams((2, 1, total), (2, 1, 1))
     grid = StaticPersistentGroupTileScheduler.get_grid_shape(params, most)
     _visit_groups(params, sizes, seen, count).launch(grid=grid, block=1)

@@ -28,7 +28,7 @@ from triptych.cute.runtime.tensor_kinds import (
 from triptych.layout import Int, Layout
 from triptych.layout.tuples import flat
 from triptych.metastage.scalars import Numeric, numeric_class
-from triptych.support.dlpack import ELEMENT_CODES, DLTensor, TensorView, tensor_view, view_of_fake
+from triptych.support.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, DLTensor, TensorView, tensor_view, view_of_fake
 from triptych.support.tensor_errors import ArgumentTensorError, UnsupportedTensorError
 
 _MOST_32 = (1 << 31) - 1
@@ -70,11 +70,13 @@ class RuntimeTensor(DescribedTensor, TensorView):
     def _reinterpret(self, element: str) -> None:
         """The same bytes as elements of another type, for libraries that know fewer types than the language."""
         kind = self.__argument_kind__
-        if ELEMENT_CODES.get(element, (0, 0))[1] != ELEMENT_CODES[kind.element][1]:
+        bits, before = ELEMENT_CODES.get(element, (0, 0))[1], ELEMENT_CODES[kind.element][1]
+        # Bytes may hold one narrow element each until a kernel packs them: as many, at the same places.
+        if bits != before and not (before == 8 and element in PACKED_ELEMENTS):
             raise UnsupportedTensorError(
                 f"elements of type {kind.element} cannot be taken for elements of type {element}",
                 found=element,
-                expected=f"a type of tensor elements with {ELEMENT_CODES[kind.element][1]} bits",
+                expected=f"a type of tensor elements with {before} bits",
             )
         self._described.code, self._described.bits = ELEMENT_CODES[element]
         self.__argument_kind__ = tensor_kind(element, kind.layout, kind.alignment, kind.space)

@@ -9,6 +9,7 @@ from typing import Any
 from triptych.cute.arch.indices import block_idx, thread_idx
 from triptych.cute.current_trace import tracing
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tensors.views import local_tile
 from triptych.jitting import jit, kernel
 from triptych.layout import leading_dim
 from triptych.metastage.binding_time import Constexpr
@@ -19,11 +20,11 @@ _THREADS = 128
 @jit
 def convert(src: Tensor, dst: Tensor) -> None:
     """Write the elements of one tensor into another of the same shape, as elements of its type."""
-    bits = dst.element_type.width
-    together = 8 // math.gcd(bits, 8)
-    """So many elements end where a byte ends: one thread writes all of them."""
-    mode = leading_dim(dst.layout.shape, dst.layout.stride) if together > 1 else None
-    mode = 0 if mode is None else mode
+    packed = src if src.element_type.width < dst.element_type.width else dst
+    together = 8 // math.gcd(packed.element_type.width, 8)
+    """So many elements end where a byte ends: one thread takes them, since a byte has one writer."""
+    leading = leading_dim(packed.layout.shape, packed.layout.stride) if together > 1 else 0
+    mode = leading if isinstance(leading, int) else 0
     threads = 1
     for extent in _counts(dst, mode, together):
         threads = threads * extent
@@ -37,11 +38,8 @@ def _convert(src: Tensor, dst: Tensor, mode: Constexpr[int], together: Constexpr
     for count in _counts(dst, mode, together):
         places.append(rest % count)
         rest = rest // count
-    hooks = tracing().hooks
-    for i in range(together):
-        place = tuple(at * together + i if which == mode else at for which, at in enumerate(places))
-        is_inside = (rest == 0) & (place[mode] < dst.shape[mode])
-        hooks.if_(is_inside, partial(_assign, dst, src, place), _nothing)
+    tiler = tuple(together if which == mode else 1 for which in range(len(places)))
+    tracing().hooks.if_(rest == 0, partial(_assign, dst, src, tiler, tuple(places)), _nothing)
 
 
 # Any: extents are ints or numbers of the program.
@@ -50,8 +48,9 @@ def _counts(tensor: Tensor, mode: int, together: int) -> list[Any]:
     return [-(-extent // together) if i == mode else extent for i, extent in enumerate(tensor.shape)]
 
 
-def _assign(dst: Tensor, src: Tensor, place: tuple[Any, ...]) -> None:
-    dst[place] = dst.element_type(src[place])
+def _assign(dst: Tensor, src: Tensor, tiler: tuple[int, ...], place: tuple[Any, ...]) -> None:
+    target, source = local_tile(dst, tiler, place), local_tile(src, tiler, place)
+    target.store(source.load().to(dst.element_type))
 
 
 def _nothing() -> None:

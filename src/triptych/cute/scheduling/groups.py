@@ -67,7 +67,7 @@ class GroupedGemmTileSchedulerHelper:
 
     def delinearize_z(self, cta_tile_coord: Three, problem_shape_mnkl: Tensor, **_: object) -> GroupSearchResult:
         """The tile of a block that is at (m, n) of its cluster, which has the number l."""
-        rows, _, depth = self.cluster_tile_shape_mnk
+        rows, depth = self.cluster_tile_shape_mnk[0], self.cluster_tile_shape_mnk[2]
         in_m, in_n, number = cta_tile_coord
         self._search(number, problem_shape_mnkl)
         group, before = self._first.get(), self._before.get()

@@ -64,7 +64,7 @@ class StaticPersistentTileScheduler:
         return f"{type(self).__name__}({self.params})"
 
     @classmethod
-    def create(cls, params: PersistentTileSchedulerParams, block_idx: Three, grid_dim: Three, **_: object) -> Self:
+    def create(cls, params: PersistentTileSchedulerParams, block_idx: Three, grid_dim: Three, **_: Any) -> Self:
         """The scheduler of a block, from its place in the grid."""
         rows, columns = params.cluster_shape_mn
         clusters = grid_dim[0] * grid_dim[1] * grid_dim[2] // (rows * columns)
@@ -124,7 +124,7 @@ class StaticPersistentRuntimeTileScheduler(StaticPersistentTileScheduler):
         block_idx: Three,
         grid_dim: Three,
         inner_mode: int = 1,
-        **_: object,
+        **_: Any,
     ) -> Self:
         """The scheduler of a block; `inner_mode` is 0 for m or 1 for n, the mode whose tiles follow each other."""
         made = super().create(params, block_idx, grid_dim)
@@ -139,8 +139,8 @@ class StaticPersistentRuntimeTileScheduler(StaticPersistentTileScheduler):
 
     def _tile_at(self, number: Number) -> Three:
         inner = self.params.clusters_mnl[self.inner_mode]
-        place = (number % inner, number // inner)
-        return (*(place if self.inner_mode == 0 else reversed(place)), Int32(0))  # type: ignore[return-value]
+        within, outer = number % inner, number // inner
+        return (within, outer, Int32(0)) if self.inner_mode == 0 else (outer, within, Int32(0))
 
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> Self:
         made = super().__new_from_mlir_values__(values)

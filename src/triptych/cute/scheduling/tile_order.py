@@ -92,7 +92,7 @@ class PersistentTileSchedulerParams:
 
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> PersistentTileSchedulerParams:
         rest = iter(values)
-        counts = tuple(count if isinstance(count, int) else next(rest) for count in self.problem_shape_ntile_mnl)
+        counts: Any = tuple(count if isinstance(count, int) else next(rest) for count in self.problem_shape_ntile_mnl)
         return replace(self, problem_shape_ntile_mnl=counts)
 
     def __static_part__(self) -> object:
