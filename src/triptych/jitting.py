@@ -18,6 +18,7 @@ from triptych.ir import bindings
 from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_of
 from triptych.metastage.call_errors import DecorationError, KernelCallError
 from triptych.metastage.calls import inline_call
+from triptych.metastage.instruction_meanings import MEANINGS
 from triptych.metastage.kernels import KernelLaunch, kernel_call
 from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
@@ -193,7 +194,7 @@ class JitFunction:
     def _entry(
         self, specialization: Specialization, options: CompileOptions, target: Target, before: Entry | None
     ) -> Entry:
-        guard = guards(self.function, *specialization.static.values(), specialization.signature())
+        guard = guards(self.function, *specialization.static.values(), specialization.signature(), MEANINGS)
         key = self._key(specialization, options, target, {})
         compiled = self._compiled.get(key.digest)
         if compiled is None or compiled.assigns:
@@ -227,6 +228,7 @@ class JitFunction:
                 "debug": config().debug,
                 "preprocessor": self._preprocessor,
                 "language": self.language,
+                **({"instruction meanings": MEANINGS} if MEANINGS else {}),
             },
             toolchain=toolchain,
             target=target.name,
