@@ -28,6 +28,7 @@ from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
 from triptych.support.errors import TriptychError
 from triptych.support.interrupts import arrive, interruptible
+from triptych.support.recorded_calls import RECORDERS
 from triptych.support.streams import is_stream_class, stream_handle
 from triptych.support.torch_tracers import opaque
 
@@ -76,8 +77,7 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
     loaded = load(compiled, job.target)
     traced.module.store()
     lowered.text.store()
-    observe(rewritten, loaded, time.perf_counter() - started)
-    return rewritten, loaded, rebuild
+    return rewritten, observe(rewritten, loaded, time.perf_counter() - started), rebuild
 
 
 def _is_like(one: Traced, other: Traced) -> bool:
@@ -160,6 +160,11 @@ class CompiledFunction:
         """Whether tracing it assigned attributes of objects from outside."""
         return self._loaded.compiled.lowered.traced.assigns
 
+    @property
+    def has_results(self) -> bool:
+        """Whether a call gives anything back."""
+        return bool(self._loaded.compiled.lowered.traced.results)
+
     def takes(self, kind: type) -> bool:
         """Whether `direct` takes arguments of a Python type: numbers, tensors that compiled code reads, streams."""
         if kind in PYTHON_NUMBERS or (self._loaded.reads is not None and self._loaded.reads(kind)):
@@ -220,6 +225,8 @@ class CompiledFunction:
     def call_packed(self, *args: object, **keywords: object) -> Any:
         """Flatten aggregates to numbers, call, rebuild the result. Keywords of the target, `stream`, are passed on."""
         try:
+            if RECORDERS:
+                return RECORDERS[-1].put_off(self.call_packed, args, keywords)
             values = self._flattened(args, keywords)
             return self._result(self._loaded.call(*values, **keywords))
         except Exception as error:
@@ -271,7 +278,7 @@ def compiled_function(job: Job, likely: CompiledFunction | None = None) -> Compi
         if direct is not None and all(shape.is_direct or shape.kind is STREAM for shape in shapes.values()):
             packed.direct = _rebuilding(_taking_streams(direct, shapes), packed._result)
         return packed
-    if rebuild is not next or defaults:
+    if rebuild is not next or defaults or RECORDERS:  # what is recorded must not be called past the recorder
         several = CompiledFunction(*made)
         several.direct = None if direct is None else _rebuilding(direct, several._result)
         return several

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -14,8 +15,12 @@ LOGGER = logging.getLogger("triptych")
 LOGGER.addHandler(logging.NullHandler())
 
 
-def observe(rewritten: Rewritten | None, loaded: Loaded, seconds: float) -> None:
-    """Report one finished compilation."""
+WATCHERS: list[Callable[[Loaded], Loaded]] = []
+"""What sees every compilation before its first call, and may put another entry point in the place of its own."""
+
+
+def observe(rewritten: Rewritten | None, loaded: Loaded, seconds: float) -> Loaded:
+    """Report one finished compilation; what is called is what the watchers make of it."""
     settings = config()
     lowered = loaded.compiled.lowered
     traced = lowered.traced
@@ -31,6 +36,9 @@ def observe(rewritten: Rewritten | None, loaded: Loaded, seconds: float) -> None
         folder.mkdir(parents=True, exist_ok=True)
         for suffix, text in texts.items():
             (folder / f"{traced.name}.{suffix}").write_text(text)
+    for watcher in WATCHERS:
+        loaded = watcher(loaded)
+    return loaded
 
 
 @cache

@@ -2,9 +2,41 @@
 
 from __future__ import annotations
 
-from triptych.compat.torch import create_cute_tensor_for_fp8, current_stream, default_stream, dtype
+from triptych.compat.torch import (
+    GaussianInitConfig,
+    RandomInitConfig,
+    ScalarInitConfig,
+    TensorInitType,
+    as_tensor,
+    convert_cute_tensor,
+    create_and_permute_torch_tensor,
+    create_cute_tensor_for_fp8,
+    current_stream,
+    cute_tensor_like,
+    default_stream,
+    dtype,
+    from_dlpack,
+    get_leading_dim,
+    matrix,
+)
 
-__all__ = ["create_cute_tensor_for_fp8", "current_stream", "default_stream", "dtype"]
+__all__ = [
+    "GaussianInitConfig",
+    "RandomInitConfig",
+    "ScalarInitConfig",
+    "TensorInitType",
+    "as_tensor",
+    "convert_cute_tensor",
+    "create_and_permute_torch_tensor",
+    "create_cute_tensor_for_fp8",
+    "current_stream",
+    "cute_tensor_like",
+    "default_stream",
+    "dtype",
+    "from_dlpack",
+    "get_leading_dim",
+    "matrix",
+]
 
 
 def __dir__() -> list[str]:

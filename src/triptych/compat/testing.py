@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from triptych.cute.testing import (
     AutotunedFunction,
+    CantImplementError,
     JitArguments,
+    add_tensor_init_args,
     autotune_jit,
     benchmark,
+    convert,
     get_workspace_count,
     tune,
+    validate_tensor_init_args,
 )
 
-__all__ = ["AutotunedFunction", "JitArguments", "autotune_jit", "benchmark", "get_workspace_count", "tune"]
+__all__ = [
+    "AutotunedFunction",
+    "CantImplementError",
+    "JitArguments",
+    "add_tensor_init_args",
+    "autotune_jit",
+    "benchmark",
+    "convert",
+    "get_workspace_count",
+    "tune",
+    "validate_tensor_init_args",
+]
 
 
 def __dir__() -> list[str]:

@@ -29,7 +29,7 @@ _NAMES = LazyNames(
         "triptych.cute.memory.pointers": "Pointer make_ptr recast_ptr",
         "triptych.cute.copies.prefetch": "prefetch",
         "triptych.cute.tensors.printf": "printf",
-        "triptych.cute.dynamic.program_integers": "Coord Int IntTuple Shape Stride",
+        "triptych.cute.dynamic.program_integers": "Coord Int IntTuple Shape Stride Tile",
         "triptych.cute.runtime.fake_tensors": "sym_int sym_int32 sym_int64",
         "triptych.cute.memory.shared_memory": "SmemAllocator",
         "triptych.cute.memory.structs": "struct",
@@ -57,7 +57,7 @@ _NAMES = LazyNames(
         "triptych.cute.dynamic.traced_integers": "checked_layouts realize traced_int trusted_int",
         "triptych.jitting": "compile jit kernel",
         "triptych.layout": """
-            ComposedLayout E Layout Swizzle SymInt Tile is_static left_inverse make_layout_image_mask
+            ComposedLayout E Layout Swizzle SymInt is_static left_inverse make_layout_image_mask
             make_layout_like make_layout_tv make_swizzle max_common_layout max_common_vector nullspace
             recast_layout repeat right_inverse transform_leaf tuple_add tuple_mul tuple_sub
         """,

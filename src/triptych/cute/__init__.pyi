@@ -62,7 +62,7 @@ from triptych.cute.tensors.tensor import Tensor as Tensor
 from triptych.cute.tensor_ssa.value import TensorSSA as TensorSSA
 from triptych.cute.copies.tiled import ThrCopy as ThrCopy
 from triptych.cute.mma.tiled import ThrMma as ThrMma
-from triptych.layout import Tile as Tile
+from triptych.cute.dynamic.program_integers import Tile as Tile
 from triptych.cute.copies.tiled import TiledCopy as TiledCopy
 from triptych.cute.mma.tiled import TiledMma as TiledMma
 from triptych.metastage.scalars import Uint8 as Uint8

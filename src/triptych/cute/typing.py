@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from triptych.cute.dynamic.program_integers import Coord, Int, IntTuple, Shape, Stride
+from triptych.cute.dynamic.program_integers import Coord, Int, IntTuple, Shape, Stride, Tile
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor
-from triptych.layout import ComposedLayout, Layout, SymInt, Tile
+from triptych.layout import ComposedLayout, Layout, SymInt
 from triptych.metastage.scalars import (
     BFloat16,
     Boolean,

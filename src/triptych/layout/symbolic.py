@@ -28,6 +28,11 @@ class Symbol:
     width: int = 32
     lower: int | None = 1
 
+    def __post_init__(self) -> None:
+        if self.width not in (32, 64) or self.divisor < 1:
+            found = f"width={self.width}, divisibility={self.divisor}"
+            raise DeclarationError("a symbolic integer has 32 or 64 bits and a positive divisibility", found=found)
+
     def promise(self, requirement: Requirement) -> bool:
         """Have a requirement checked when the program runs; False for an unknown that is no number then."""
         return False
@@ -100,14 +105,24 @@ _EVALUATE: dict[str, Callable[[int, int], int]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+FRESH = itertools.count(1)
+"""Of unknowns without a name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class SymInt(NumberOperators):
     """A polynomial in unknowns with integer coefficients, in one normal form: equal values have equal terms.
 
     What the polynomial does not decide is decided when the program runs, if its unknowns are numbers then.
+    `SymInt()` is a new unknown of 32 bits, `SymInt(64, divisibility=8)` one of 64 that is a multiple of 8.
     """
 
     terms: Terms
+
+    def __init__(self, terms: Terms | int = 32, *, divisibility: int = 1) -> None:
+        if isinstance(terms, int):
+            terms = (((Symbol(f"_{next(FRESH)}", divisibility, terms, 0),), divisibility),)
+        object.__setattr__(self, "terms", terms)
 
     @property
     def divisibility(self) -> int:

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-
 from triptych.layout.errors import DeclarationError
 from triptych.layout.integers import Int
-from triptych.layout.symbolic import Symbol, SymInt
-
-_fresh = itertools.count(1)
+from triptych.layout.symbolic import FRESH, Symbol, SymInt
 
 
 def sym_int(width: int = 32, divisibility: int = 1, *, symbol: str | None = None, lower: int | None = 1) -> SymInt:
     """A new unknown (or the one called `symbol`), a multiple of `divisibility` and at least `lower`."""
-    if width not in (32, 64) or divisibility < 1:
-        raise DeclarationError(
-            "a symbolic integer has 32 or 64 bits and a positive divisibility",
-            found=f"width={width}, divisibility={divisibility}",
-        )
-    name = symbol if symbol is not None else f"_{next(_fresh)}"
+    name = symbol if symbol is not None else f"_{next(FRESH)}"
     return SymInt((((Symbol(name, divisibility, width, lower),), divisibility),))
 
 

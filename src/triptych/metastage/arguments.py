@@ -1,8 +1,9 @@
 """Arguments of a compiled function: what each one is at run time, decided from its annotation and its value.
 
-A parameter annotated `Constexpr` or `type[...]` (and an unannotated `self` or `cls`) is part of the program; every
-other argument becomes run-time values: a number, something of a language's own kind (`argument_kinds`), or a tuple,
-NamedTuple, dataclass or adapted object made of them.
+A parameter annotated `Constexpr` or `type[...]` (and an unannotated `self` or `cls`) is part of the program, and so are
+the Python ints in one whose annotation has the mark `STATIC_INTEGERS`. Every other argument becomes run-time values: a
+number, something of a language's own kind (`argument_kinds`), or a tuple, NamedTuple, dataclass or adapted object made
+of them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from weakref import WeakKeyDictionary
 
 from triptych.metastage.aggregates import Parts, list_parts, take_apart
 from triptych.metastage.argument_kinds import ArgumentKind, Received, kind_of
-from triptych.metastage.binding_time import Constexpr
+from triptych.metastage.binding_time import STATIC_INTEGERS, Constexpr, keeps_integers
 from triptych.metastage.call_errors import ArgumentBindingError, ArgumentKindError
 from triptych.metastage.part_annotations import is_annotation_of_parts, part_annotations
 from triptych.metastage.promotion import PYTHON_NUMBERS
@@ -76,7 +77,8 @@ def register_jit_arg_adapter(kind: type) -> Callable[[T], T]:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter as declared: static, or dynamic and annotated as a numeric class, items of such, or a stream."""
+    """A parameter as declared: static, or dynamic and annotated as a numeric class, items of such, a stream, or
+    something whose Python ints are static."""
 
     name: str
     static: bool
@@ -142,12 +144,12 @@ class Shape:
                 )
             for shape, part in zip(self.shapes, parts.values, strict=True):
                 yield from shape.flatten(part)
-        elif value is not None:
+        elif type(value) is not type(self.static) or value != self.static:
             raise ArgumentTypeError(
-                f"argument {self.path!r} was None when the function was compiled",
+                f"argument {self.path!r} was {self.static!r} when the function was compiled",
                 span=tracebacks.caller(),
-                found=with_article(type(value).__name__),
-                expected="None",
+                found=repr(value) if type(value) is int else with_article(type(value).__name__),
+                expected=repr(self.static),
                 instead="a compilation of its own for other values",
             )
 
@@ -197,6 +199,8 @@ def _parameter(name: str, annotation: object, first: bool) -> Parameter:
     static = any(declared is kind for declared in (annotation, origin) for kind in (Constexpr, type))
     if annotation is None and first and name in ("self", "cls"):
         static = True
+    if keeps_integers(annotation):
+        return Parameter(name, static, STATIC_INTEGERS)
     if not isinstance(annotation, type):
         return Parameter(name, static, annotation if is_annotation_of_parts(annotation) else None)
     numeric = issubclass(annotation, Numeric) or annotation in PYTHON_NUMBERS
@@ -289,6 +293,8 @@ def shape_of(value: object, declared: object, path: str, caller: Span | None) ->
     kind = kind_of(value, path, caller)
     if kind is not None:
         return Shape(path, kind=kind)
+    if declared is STATIC_INTEGERS and type(value) is int:
+        return Shape(path, static=value)
     value = typed_number(value)
     if isinstance(value, Numeric):
         return Shape(path, type(value).__name__)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Generic, SupportsIndex, TypeVar
+from types import UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Generic, SupportsIndex, TypeVar, Union, get_args, get_origin
 
 from triptych.metastage.errors import StaticRequiredError
 from triptych.metastage.scalars import Boolean, Numeric, as_number
@@ -22,6 +23,26 @@ else:
         """Annotation of arguments and variables that are part of the program: `n: Constexpr`, `Constexpr[int]`."""
 
         __module__ = "triptych"
+
+
+class StaticIntegers:
+    """Mark in an annotation, `Annotated[..., STATIC_INTEGERS]`: Python ints in the argument are part of the program.
+
+    What is no Python int, such as an Int32 or a tensor, is what it would be without the mark.
+    """
+
+    def __repr__(self) -> str:
+        return "STATIC_INTEGERS"
+
+
+STATIC_INTEGERS = StaticIntegers()
+
+
+def keeps_integers(annotation: object) -> bool:
+    """Whether an annotation, or one alternative of it (`Shape | None`), has the mark."""
+    if any(mark is STATIC_INTEGERS for mark in getattr(annotation, "__metadata__", ())):
+        return True
+    return get_origin(annotation) in (Union, UnionType) and any(map(keeps_integers, get_args(annotation)))
 
 
 def const_expr(value: object) -> Any:

@@ -13,6 +13,7 @@ from triptych.metastage.builtin_functions import answer_to
 from triptych.metastage.errors import EndlessInliningError, StaticRequiredError
 from triptych.metastage.explaining import not_callable
 from triptych.metastage.identity import check_shown
+from triptych.metastage.numeric import numeric_class
 from triptych.metastage.opaque_calls import HIGHER_ORDER, native_operation, opaque_call
 from triptych.metastage.special_methods import ABSENT, SpecialMethods
 from triptych.metastage.trace_time import is_meant_once
@@ -213,5 +214,5 @@ def declared_arguments(
         if parameter.static:
             require_static(value, f"the Constexpr argument `{parameter.name}`", "the parameter without Constexpr")
         elif isinstance(parameter.declared, type) and isinstance(value, bool | int | float):
-            bound[parameter.name] = parameter.declared(value)
+            bound[parameter.name] = numeric_class(parameter.declared).fitting(value)
     return bound

@@ -24,6 +24,7 @@ _TF32_BITS = -(1 << 13)
 """The bits of a Float32 that TF32 has too."""
 _UNORDERED_NOT_EQUAL, _ORDERED_NOT_EQUAL, _ORDERED_GREATER = 13, 6, 2
 _INT_EQUAL, _INT_NOT_EQUAL = 0, 1
+BITWISE = ("&", "|", "^")
 
 
 def fit(value: bool | int | float, info: TypeInfo, explicit: bool) -> bool | int | float:
@@ -48,6 +49,22 @@ def fit(value: bool | int | float, info: TypeInfo, explicit: bool) -> bool | int
     return number
 
 
+# Any: whatever a constructor or an operator is given comes back as it is, unless it is such an int.
+def signed_bits(value: Any, info: TypeInfo) -> Any:
+    """A bit pattern that a signed type is given as an unsigned number, `Int32(0xFFFFFFFF)`: the number that has it."""
+    high = 1 << (info.width - 1)
+    return value - 2 * high if type(value) is int and info.kind == "int" and high <= value < 2 * high else value
+
+
+def operand_bits(op: str, value: Any, info: TypeInfo) -> Any:
+    """The complement of a literal beside an unsigned number, `u & ~(1 << 31)`: the bits that the type has of it.
+
+    Only in operators of bits, in which no bit depends on those beyond the width.
+    """
+    is_complement = op in BITWISE and info.kind == "uint" and type(value) is int and value < 0 and info.holds(~value)
+    return value & info.bounds[1] if is_complement else value
+
+
 def _fit_float(value: bool | int | float, info: TypeInfo) -> float:
     try:
         number = float(value)
@@ -67,15 +84,14 @@ def _round_to_float32(number: float) -> float:
 
 
 def _does_not_fit(value: int | float, info: TypeInfo) -> LiteralRangeError:
-    bounds = ""
-    if info.is_integer:
-        bounds = " ({} to {})".format(*info.bounds)
+    bounds = " ({} to {})".format(*info.bounds) if info.is_integer else ""
+    bits = f", or {info.name}({value:#x}) for these bits" if signed_bits(value, info) != value else ""
     return LiteralRangeError(
         f"{value!r} does not fit {info.name}",
         span=place(),
         found=f"the Python number {value!r}",
         expected=f"a number within {info.name}{bounds}",
-        instead=f"a wider type, for example {_wider_for(value, info)}",
+        instead=f"a wider type, for example {_wider_for(value, info)}{bits}",
     )
 
 

@@ -107,18 +107,21 @@ def _wide(bound: object) -> Any:
     return bound.to(Int64) if isinstance(bound, Numeric) else bound
 
 
+_int64 = Int64.fitting
+
+
 def _count(start: Numeric | int, stop: Numeric | int, step: Numeric | int, trace: Trace) -> Any:
     """How many items a range has whose counter could wrap around; the distance is right as an unsigned number."""
     if isinstance(step, int):
-        low, high, size = (start, stop, Int64(step)) if step > 0 else (stop, start, Int64(-step))
-        low, high = Int64(low), Int64(high)
+        low, high, size = (start, stop, _int64(step)) if step > 0 else (stop, start, _int64(-step))
+        low, high = _int64(low), _int64(high)
     else:
         nonzero = (step != 0).ir_value()
         facts = {"expected": "a step above or below 0", "instead": "`if step != 0:` around the loop"}
         check(trace, nonzero, "ZeroStepError", "the step of the range is 0", **facts)
         backward = (step < 0).ir_value()
-        low, high = (_select(trace, backward, Int64(a), Int64(b)) for a, b in ((stop, start), (start, stop)))
-        size = _select(trace, backward, Int64(-step), Int64(step))
+        low, high = (_select(trace, backward, _int64(a), _int64(b)) for a, b in ((stop, start), (start, stop)))
+        size = _select(trace, backward, _int64(-step), _int64(step))
         size = _select(trace, (size == 0).ir_value(), Int64(1), size)
     further = high - low - 1
     count = Int64.of(trace.value("arith.divui", (further.ir_value(), size.ir_value()), "i64"), trace.region) + 1

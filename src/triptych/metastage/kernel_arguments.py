@@ -1,7 +1,8 @@
 """Arguments of a kernel: host values go in as the MLIR values they are made of and are rebuilt in the kernel.
 
 What has no run-time part (a layout, a function, None) is the same Python object on both sides. So are Python ints in
-tuples and lists, which are shapes, tiles and coordinates; a Python number by itself becomes a run-time number.
+tuples and lists, which are shapes, tiles and coordinates; a Python number by itself becomes a run-time number, unless
+its parameter is annotated as one of these.
 """
 
 from __future__ import annotations
@@ -9,10 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.metastage.aggregates import Parts, is_dynamic_expression, list_parts, take_apart
+from triptych.metastage.binding_time import STATIC_INTEGERS
 from triptych.metastage.plans import Aggregate, Plan, Static, carry
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES
 from triptych.metastage.tracing import Trace
+
+
+def kernel_argument(value: object, declared: object, trace: Trace) -> tuple[list[Any], Plan]:
+    """As `flatten`, for a parameter with an annotation."""
+    return ([], Static(value)) if declared is STATIC_INTEGERS and type(value) is int else flatten(value, trace)
 
 
 def flatten(value: object, trace: Trace) -> tuple[list[Any], Plan]:
@@ -20,7 +27,7 @@ def flatten(value: object, trace: Trace) -> tuple[list[Any], Plan]:
     parts = None if is_dynamic_expression(value) else _list_parts(value) or take_apart(value)
     if parts is None:
         if type(value) in PYTHON_NUMBERS:
-            value = NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]](value)
+            value = NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]].fitting(value)
         plan = carry(value)
         return plan.lower(value, trace), plan
     extents = type(value) in (tuple, list)

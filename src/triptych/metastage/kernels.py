@@ -22,7 +22,7 @@ from triptych.metastage.arguments import Parameter, arrange
 from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
 from triptych.metastage.calls import declared_arguments
 from triptych.metastage.errors import LeakedValueError
-from triptych.metastage.kernel_arguments import flatten
+from triptych.metastage.kernel_arguments import kernel_argument
 from triptych.metastage.launch_options import LaunchKeywords, LaunchOptions
 from triptych.metastage.launch_shape import LaunchShape, static_dimensions
 from triptych.metastage.plans import Plan, describe
@@ -76,7 +76,11 @@ class KernelLaunch:
         launched = LaunchShape.of(trace, *_required(name, grid=grid, block=block))
         if self._call in trace.unlaunched:
             trace.unlaunched.remove(self._call)
-        flattened = {p.name: flatten(self._arguments[p.name], trace) for p in self._parameters if not p.static}
+        flattened = {
+            p.name: kernel_argument(self._arguments[p.name], p.declared, trace)
+            for p in self._parameters
+            if not p.static
+        }
         values = [value for values, _ in flattened.values() for value in values]
         kernel = self._traced(launched, options, values, {name: plan for name, (_, plan) in flattened.items()})
         trace.loops = True  # the call then releases the interpreter lock: a grid may run long

@@ -62,10 +62,15 @@ class Numeric(ForeignOperand, Operators):
                 found=type(value).__name__,
                 expected="a number",
             )
-        number = conversion.fit(value, self.info, explicit=True)
+        number = conversion.fit(conversion.signed_bits(value, self.info), self.info, explicit=True)
         self._value, self._region = number, None
         if trace is not None:
             self._value, self._region = conversion.constant(trace, number, self.info), trace.region
+
+    @classmethod
+    def fitting(cls, value: object) -> Self:
+        """As the constructor, where the program has not called it: a literal beyond the range is refused."""
+        return cls(conversion.fit(value, cls.info, explicit=True) if isinstance(value, int) else value)
 
     @classmethod
     def of(cls, value: Value, region: Region) -> Self:
@@ -331,6 +336,7 @@ def _binary(op: str, left: Number, right: Number) -> Any:
     divisor = right if op in ("//", "%") and not isinstance(right, Numeric) else None
     if divisor is not None and info.kind != "float" and divisor == 0:
         raise ZeroDivisionError("integer division or modulo by zero")
+    left, right = conversion.operand_bits(op, left, info), conversion.operand_bits(op, right, info)
     value = arithmetic.binary(trace, op, info, lift(left, info, trace), lift(right, info, trace), divisor)
     return NUMERIC_CLASSES[info.name].of(value, trace.region)
 

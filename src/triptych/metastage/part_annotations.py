@@ -5,24 +5,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from types import GenericAlias
-from typing import Any, ForwardRef, TypeGuard
+from typing import Any, ForwardRef, TypeGuard, get_origin
 from weakref import WeakKeyDictionary
 
-from triptych.metastage.binding_time import Constexpr
+from triptych.metastage.binding_time import STATIC_INTEGERS, Constexpr, keeps_integers
 from triptych.metastage.numeric import Numeric
 
 _OF_CLASSES: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
 
 
 def is_annotation_of_parts(annotation: object) -> TypeGuard[GenericAlias]:
-    """Whether an annotation says what the items of a tuple or list are."""
-    return isinstance(annotation, GenericAlias) and annotation.__origin__ in (tuple, list)
+    """Whether an annotation says what the items of a tuple or list are; `typing.Tuple[...]` is a class of its own."""
+    return get_origin(annotation) in (tuple, list)
 
 
 def part_annotations(value: object, annotation: object, labels: Sequence[str]) -> list[Any]:
-    """For each part of a value, by its label, what is said of it: a number type, `Constexpr`, an annotation of
-    its own parts, or None."""
+    """For each part of a value, by its label, what is said of it: a number type, `Constexpr`, `STATIC_INTEGERS`, an
+    annotation of its own parts, or None."""
     if isinstance(value, tuple | list) and not hasattr(type(value), "_fields"):
+        if annotation is STATIC_INTEGERS:
+            return [annotation] * len(labels)
         said = _of_items(annotation, len(labels)) if is_annotation_of_parts(annotation) else []
         found = said if len(said) == len(labels) else [None] * len(labels)
     else:
@@ -34,6 +36,8 @@ def part_annotations(value: object, annotation: object, labels: Sequence[str]) -
 def _meaning(annotation: object) -> Any:
     if annotation is Constexpr or getattr(annotation, "__origin__", None) is Constexpr:
         return Constexpr
+    if keeps_integers(annotation):
+        return STATIC_INTEGERS
     is_number_type = isinstance(annotation, type) and issubclass(annotation, Numeric)
     return annotation if is_number_type or is_annotation_of_parts(annotation) else None
 

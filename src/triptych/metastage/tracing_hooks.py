@@ -389,7 +389,7 @@ class TracingHooks(PythonHooks):
             return require_static(value, f"the Constexpr variable `{name}`", "the variable without the annotation")
         number = isinstance(value, Numeric | bool | int | float)
         if number and isinstance(declared, type) and issubclass(declared, Numeric):
-            return declared(value)
+            return declared.fitting(value)
         return value
 
     # mutation ---------------------------------------------------------------------------------------------------

@@ -23,6 +23,8 @@ from triptych.support.warnings import TriptychWarning
 T = TypeVar("T", bool, int, float, str)
 
 
+GPUS = ("a100", "a10", "l40s", "h100", "b200", "b300", "rtx5090")
+"""Those that `compat.modelled_gpu` describes."""
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 _LEVEL = rf"({'|'.join(_LEVELS)}|\d+)"
 
@@ -53,6 +55,9 @@ class Config:
         "",
         "target when the call names none, as 'cpu' or 'nvptx:sm_90a'; empty: chosen by what the machine has",
         aliases=(Alias("CUTE_DSL_ARCH", _nvptx_target),),
+    )
+    compat: bool = _setting(
+        False, "let programs that import `cutlass` run on Triptych, in every process that starts with this variable"
     )
     opt_level: int = _setting(3, "optimisation level of the code generator, 0 to 3", low=0, high=3)
     workers: int = _setting(2, "number of code generation processes", low=1)
@@ -94,6 +99,13 @@ class Config:
     )
     full_traceback: bool = _setting(
         False, "show the frames of Triptych itself in tracebacks", aliases=(Alias("CUTE_DSL_SHOW_STACKTRACE"),)
+    )
+    gpu: str = _setting(
+        "b200",
+        "GPU that host code of public programs is told of where there is none, as 'h100' or, with 8 multiprocessors, "
+        "'h100:8'",
+        words=GPUS,
+        form=rf"({'|'.join(GPUS)})(:[1-9]\d{{0,3}})?",
     )
     debug: str = _setting(
         "", "checks compiled into kernels, as 'bounds': every access to memory; empty: none", words=("bounds",)

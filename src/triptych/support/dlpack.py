@@ -28,8 +28,12 @@ ELEMENT_CODES = {
     "Float8E4M3FN": (10, 8),
     "Float8E5M2": (12, 8),
     "Float8E8M0FNU": (14, 8),
+    "Float4E2M1FN": (17, 4),
 }
 """DSL types of tensor elements: DLPack's type code and the bits of one element."""
+
+PACKED_ELEMENTS = frozenset(element for element, (_, bits) in ELEMENT_CODES.items() if bits < 8)
+"""Several in one byte. Libraries count bytes, `float4_e2m1fn_x2`; the language counts elements."""
 
 _ARRAY_TYPES = {
     "Boolean": "bool",
@@ -128,8 +132,11 @@ class TensorView:
         rank = described.rank
         shape = described.shape[:rank] if rank else []
         stride = described.stride[:rank] if rank and described.stride else _row_major(shape)
-        self._parts = ((ctypes.c_int64 * rank)(*shape), (ctypes.c_int64 * rank)(*stride))
         self._described = DLTensor.from_buffer_copy(described)
+        if described.lanes > 1 and described.bits * described.lanes == 8:
+            shape, stride = _unpacked(described, shape, stride)
+            self._described.lanes = 1
+        self._parts = ((ctypes.c_int64 * rank)(*shape), (ctypes.c_int64 * rank)(*stride))
         self._described.shape, self._described.stride = (
             ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in self._parts
         )
@@ -416,6 +423,22 @@ def _view_of_array(array: Array) -> TensorView:
     pointers = (ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in parts)
     described = DLTensor(array.ctypes.data, CPU, 0, rank, code, bits, 1, *pointers, 0)
     return TensorView(described, array, read_only=not array.flags.writeable)
+
+
+def _unpacked(described: DLTensor, shape: list[int], stride: list[int]) -> tuple[list[int], list[int]]:
+    """Extents and strides in elements of a tensor that counts bytes: those in a byte follow each other in its last
+    mode of stride 1."""
+    count = described.lanes
+    leading = max((mode for mode, step in enumerate(stride) if step == 1), default=None)
+    if leading is None:
+        raise UnsupportedTensorError(
+            f"{count} elements are packed in one byte, and no mode of this tensor has them next to each other",
+            found=f"{element_text(described)}, strides {tuple(stride)}",
+            expected="a mode of stride 1",
+            instead="`.contiguous()`, or a view of the whole tensor",
+        )
+    extents = [extent * count if mode == leading else extent for mode, extent in enumerate(shape)]
+    return extents, [1 if mode == leading else step * count for mode, step in enumerate(stride)]
 
 
 def _row_major(shape: list[int]) -> list[int]:

@@ -9,8 +9,14 @@ from types import CodeType, FrameType, TracebackType
 
 from triptych.support.source import Span
 
-_FRAMEWORK = frozenset({"triptych", "tvm_ffi", "torch_mlir", "llvmlite", "ast", "concurrent"})
-"""Packages whose frames say nothing about the user's program; the last two are how it is walked and compiled."""
+_FRAMEWORK = frozenset(
+    {
+        *("triptych", "tvm_ffi", "torch_mlir", "llvmlite"),
+        *("ast", "concurrent"),  # how a program is walked and compiled
+        *("importlib", "_frozen_importlib", "_frozen_importlib_external", "runpy"),  # how it is started
+    }
+)
+"""Packages whose frames say nothing about the user's program."""
 
 
 def is_framework(frame: FrameType) -> bool:

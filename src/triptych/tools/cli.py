@@ -13,15 +13,18 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import triptych
 from triptych.metastage import places
 from triptych.support.config import has_colours
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import caller, user_traceback
+from triptych.tools.coverage import coverage
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
 from triptych.tools.layouts import LayoutRequest, show_layout
+from triptych.tools.run import RunRequest, run
 from triptych.tools.show import ALL, RESOURCES, STAGES, show
 
 
@@ -29,6 +32,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
     arguments = _parser().parse_args(argv)
     try:
+        if arguments.command == "run":
+            return run(RunRequest(**_chosen(arguments, RunRequest)))
         print(_run(arguments))
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (`| head`) has left: what is still buffered goes nowhere
@@ -79,11 +84,17 @@ def _run(arguments: argparse.Namespace) -> str:
             return write_page(arguments.page)
         case "errors":
             return catalogue(arguments.code, as_json=arguments.json)
+        case "coverage":
+            return coverage(arguments.paths, as_json=arguments.json)
         case "layout":
-            chosen = {field.name: getattr(arguments, field.name) for field in dataclasses.fields(LayoutRequest)}
-            return show_layout(LayoutRequest(**chosen), as_json=arguments.json)
+            return show_layout(LayoutRequest(**_chosen(arguments, LayoutRequest)), as_json=arguments.json)
         case _:
             return environment(as_json=arguments.json)
+
+
+def _chosen(arguments: argparse.Namespace, request: type[LayoutRequest | RunRequest]) -> dict[str, Any]:
+    """The fields of a request as the command line gives them."""
+    return {field.name: getattr(arguments, field.name) for field in dataclasses.fields(request)}
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -110,10 +121,31 @@ def _parser() -> argparse.ArgumentParser:
         "--page", nargs="?", const=PAGE, type=Path, metavar="FILE", help=f"write the catalogue to {PAGE}"
     )
 
+    _add_run(commands.add_parser("run", help="run a program that is written for the public CuTe DSL, unchanged"))
+
+    command = commands.add_parser(
+        "coverage", parents=[listing], help="list the public names that programs use, and which of them are here"
+    )
+    command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a Python file, a notebook or a folder")
+
     _add_layout(commands.add_parser("layout", parents=[listing], help="show a layout, as '(8,8):(8,1)'"))
 
     commands.add_parser("env", parents=[listing], help="list every setting and its current value")
     return parser
+
+
+def _add_run(command: argparse.ArgumentParser) -> None:
+    command.usage = "triptych run [-h] [--target NAME [--compile-only [--json]]] [-m] SCRIPT [ARGUMENT ...]"
+    command.add_argument(
+        "--target", default="", metavar="NAME", help="as 'nvptx:sm_80' (default: the setting `target`)"
+    )
+    command.add_argument(
+        "--compile-only", action="store_true", help="run no kernel, and show what each takes of the target's GPU"
+    )
+    command.add_argument("--json", action="store_true", help="show that as JSON")
+    command.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module, as for `python -m`")
+    command.add_argument("program", metavar="SCRIPT", help="a Python file or a notebook (.ipynb)")
+    command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="as the program takes them")
 
 
 def _add_layout(command: argparse.ArgumentParser) -> None:

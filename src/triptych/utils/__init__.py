@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from triptych.compat.utils import (
+    GroupedGemmGroupSearchState,
+    GroupedGemmTileSchedulerHelper,
+    GroupSearchResult,
+    HardwareInfo,
     LayoutEnum,
+    PersistentTileSchedulerParams,
     SmemAllocator,
+    StaticPersistentGroupTileScheduler,
+    StaticPersistentRuntimeTileScheduler,
+    StaticPersistentTileScheduler,
+    WorkTileInfo,
     create_cute_tensor_for_fp8,
+    create_initial_search_state,
     get_smem_capacity_in_bytes,
     is_fp8_dtype,
     print_latex,
@@ -13,9 +23,19 @@ from triptych.compat.utils import (
 )
 
 __all__ = [
+    "GroupSearchResult",
+    "GroupedGemmGroupSearchState",
+    "GroupedGemmTileSchedulerHelper",
+    "HardwareInfo",
     "LayoutEnum",
+    "PersistentTileSchedulerParams",
     "SmemAllocator",
+    "StaticPersistentGroupTileScheduler",
+    "StaticPersistentRuntimeTileScheduler",
+    "StaticPersistentTileScheduler",
+    "WorkTileInfo",
     "create_cute_tensor_for_fp8",
+    "create_initial_search_state",
     "get_smem_capacity_in_bytes",
     "is_fp8_dtype",
     "print_latex",

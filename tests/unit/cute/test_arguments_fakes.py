@@ -29,8 +29,9 @@ def aligned(extent: int, by: int = 0) -> Any:
     return raw[start : start + 4 * extent].view(np.float32)
 
 
-def test_one_unknown_is_one_number_in_all_tensors() -> None:
-    n = cute.sym_int(divisibility=16)
+@pytest.mark.parametrize("declare", [cute.sym_int, cute.sym_int32, cute.sym_int64, cute.SymInt])
+def test_one_unknown_is_one_number_in_all_tensors(declare: Any) -> None:
+    n = declare(divisibility=16)
     fakes = [make_fake_compact_tensor(tt.Float32, (n,), assumed_align=16) for _ in range(2)]
     compiled = tt.compile(add_one, *fakes)
     a, b = aligned(128), aligned(128)
@@ -43,9 +44,19 @@ def test_one_unknown_is_one_number_in_all_tensors() -> None:
     assert caught.value.expected == "shape (128,), because b.shape[0] is a.shape[0]"
     with pytest.raises(ArgumentTensorError) as caught:
         compiled(a[:126], b[:126])
-    assert caught.value.expected == "a multiple of 16 from 0 to 2147483647"
+    assert caught.value.expected == f"a multiple of 16 from 0 to {2 ** (n.width - 1) - 1}"
     with pytest.raises(ArgumentTensorError, match="argument 'a' is not aligned"):
         compiled(aligned(128, by=4), b)
+
+
+def test_every_unknown_without_a_name_is_another() -> None:
+    for declare in (cute.sym_int, cute.SymInt):
+        assert not declare().known_equal(declare())
+    assert (cute.SymInt().width, cute.SymInt(64).width, cute.SymInt(divisibility=8).divisibility) == (32, 64, 8)
+    with pytest.raises(ValueError, match="32 or 64 bits"):
+        cute.SymInt(16)
+    with pytest.raises(ValueError, match="positive divisibility"):
+        cute.SymInt(divisibility=0)
 
 
 def test_the_program_knows_what_is_declared() -> None:
@@ -155,6 +166,29 @@ def test_a_pointer_is_an_argument() -> None:
         assert row.tolist() == list(range(6))
     assert (pointer.dtype, pointer.memspace) == (tt.Int32, cute.AddressSpace.gmem)
     assert nullptr(tt.Float32).address == 0
+
+
+def test_pointers_are_compiled_for_by_kind_and_followed_by_address() -> None:
+    """One compilation for all addresses, each call with its own; a kind of its own for what the program may assume."""
+    rows = np.zeros((3, 6), np.int32)
+    pointers = [make_ptr(tt.Int32, row.ctypes.data, cute.AddressSpace.gmem, assumed_align=4) for row in rows]
+    for n, pointer in enumerate([*pointers, *pointers[::-1]]):
+        rows[:] = -1
+        count(pointer, 6)
+        written = n if n < 3 else 5 - n
+        assert [row.tolist() for row in rows] == [[*range(6)] if i == written else [-1] * 6 for i in range(3)]
+    assert len({count.explain_key(pointer, 6).digest for pointer in pointers}) == 1
+    address = pointers[0].address
+    others = [
+        make_ptr(tt.Int32, address, cute.AddressSpace.gmem, assumed_align=8),
+        make_ptr(tt.Float32, address, cute.AddressSpace.gmem, assumed_align=4),
+        make_ptr(tt.Int32, address, assumed_align=4),
+    ]
+    assert len({count.explain_key(pointer, 6).digest for pointer in [pointers[0], *others[::2]]}) == 3
+    again = make_ptr(tt.Int32, address, cute.AddressSpace.gmem, assumed_align=4)
+    assert again == pointers[0]
+    assert {again, *pointers} == set(pointers)
+    assert all(other != pointers[0] for other in [*others, pointers[1], address])
 
 
 def test_a_pointer_that_is_another_one_is_refused() -> None:

@@ -1,7 +1,21 @@
-"""`triptych.cute.utils` under the name that public programs import."""
+"""`triptych.cute.utils` under the name that public programs import, with what only host programs ask for."""
 
 from __future__ import annotations
 
+from triptych.compat.utils.hardware_info import HardwareInfo
+from triptych.cute.scheduling.groups import (
+    GroupedGemmGroupSearchState,
+    GroupedGemmTileSchedulerHelper,
+    GroupSearchResult,
+    StaticPersistentGroupTileScheduler,
+    create_initial_search_state,
+)
+from triptych.cute.scheduling.persistent import (
+    StaticPersistentRuntimeTileScheduler,
+    StaticPersistentTileScheduler,
+    WorkTileInfo,
+)
+from triptych.cute.scheduling.tile_order import PersistentTileSchedulerParams
 from triptych.cute.utils import (
     LayoutEnum,
     SmemAllocator,
@@ -13,9 +27,19 @@ from triptych.cute.utils import (
 )
 
 __all__ = [
+    "GroupSearchResult",
+    "GroupedGemmGroupSearchState",
+    "GroupedGemmTileSchedulerHelper",
+    "HardwareInfo",
     "LayoutEnum",
+    "PersistentTileSchedulerParams",
     "SmemAllocator",
+    "StaticPersistentGroupTileScheduler",
+    "StaticPersistentRuntimeTileScheduler",
+    "StaticPersistentTileScheduler",
+    "WorkTileInfo",
     "create_cute_tensor_for_fp8",
+    "create_initial_search_state",
     "get_smem_capacity_in_bytes",
     "is_fp8_dtype",
     "print_latex",

@@ -77,7 +77,7 @@ def number(value: object) -> Numeric:
     if isinstance(value, Numeric):
         return value
     if type(value) in PYTHON_NUMBERS:
-        return NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]](value)
+        return NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]].fitting(value)
     raise OperandTypeError(
         f"{with_article(type(value).__name__)} is not a number",
         span=place(),

@@ -2,22 +2,28 @@
 
 The functions of `cute` take these and give the algebra its own kinds (`ints`); what they answer is an int where it is
 known while tracing and a number otherwise, which no type says without a lie, so it is `Any` to a type checker.
+
+As annotations of parameters, the names for tuples of integers say that Python ints in an argument are part of the
+program (decision 0009).
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import AnyLayout, ComposedLayout, DynamicInt, Layout
 from triptych.layout.basis import Step
+from triptych.metastage.binding_time import STATIC_INTEGERS
 from triptych.metastage.scalars import Numeric
 
 Int: TypeAlias = int | DynamicInt | Numeric
-IntTuple: TypeAlias = "Int | tuple[IntTuple, ...]"
+IntTuple: TypeAlias = Annotated["Int | tuple[IntTuple, ...]", STATIC_INTEGERS]
 Shape: TypeAlias = IntTuple
-Stride: TypeAlias = "Step | Numeric | tuple[Stride, ...]"
-Coord: TypeAlias = "Int | tuple[Coord, ...] | None"
+Stride: TypeAlias = Annotated["Step | Numeric | tuple[Stride, ...]", STATIC_INTEGERS]
+Coord: TypeAlias = Annotated["Int | tuple[Coord, ...] | None", STATIC_INTEGERS]
+Tile: TypeAlias = Annotated[Any, STATIC_INTEGERS]
+"""A shape, or layouts and shapes, one for each mode."""
 Mode: TypeAlias = "int | list[int] | tuple[int, ...] | None"
 
 Number: TypeAlias = Any

@@ -174,7 +174,7 @@ def ipowi(base: Any, exponent: Any) -> Any:
     if not is_traced(base, exponent):
         return base**exponent if exponent >= 0 else _inverse_power(base, exponent)
     _require_integers("ipowi", base, exponent)
-    base = base if is_traced(base) else Int32(base)
+    base = base if is_traced(base) else Int32.fitting(base)
     if isinstance(exponent, int):
         return repeated_product(base, exponent) if exponent >= 0 else _traced_inverse_power(base, exponent)
     info = typed(exponent).info

@@ -18,7 +18,13 @@ from triptych.cute.runtime.markings import (
     extent_unknown,
     given_leading_mode,
 )
-from triptych.cute.runtime.tensor_kinds import TensorKind, element_of_view, natural_alignment, tensor_kind
+from triptych.cute.runtime.tensor_kinds import (
+    TensorKind,
+    element_of_view,
+    elements_in_a_byte,
+    natural_alignment,
+    tensor_kind,
+)
 from triptych.layout import Int, Layout
 from triptych.layout.tuples import flat
 from triptych.metastage.scalars import Numeric, numeric_class
@@ -81,7 +87,8 @@ class RuntimeTensor(DescribedTensor, TensorView):
             leading = deduced_leading_mode(shape, stride)
         else:
             leading = given_leading_mode(shape, stride, leading_dim)
-        layout = all_dynamic(shape, stride, leading, wide=not self._narrow)
+        packed = elements_in_a_byte(self.__argument_kind__.element)
+        layout = all_dynamic(shape, stride, leading, wide=not self._narrow, in_a_byte=packed)
         self._extents = flat(layout.shape)
         return self._marked(layout)
 

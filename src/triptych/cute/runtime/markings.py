@@ -14,14 +14,19 @@ EXTENT, STRIDE = ".shape[{}]", ".stride[{}]"
 """Names of a tensor's own unknowns; the path of the argument goes before the point."""
 
 
-def all_dynamic(shape: Sequence[int], stride: Sequence[int], leading: int | None, wide: bool = True) -> Layout:
-    """Every integer unknown but the stride of the leading mode, which is 1, and strides of 0, which repeat elements."""
+def all_dynamic(
+    shape: Sequence[int], stride: Sequence[int], leading: int | None, wide: bool = True, in_a_byte: int = 1
+) -> Layout:
+    """Every integer unknown but the stride of the leading mode, which is 1, and strides of 0, which repeat elements.
+
+    Where several elements are `in_a_byte`, the leading mode has whole bytes, and the others step over whole bytes.
+    """
     width = 64 if wide else 32
     strides = [
-        1 if i == leading else 0 if step == 0 else sym_int(width, symbol=STRIDE.format(i), lower=0)
+        1 if i == leading else 0 if step == 0 else sym_int(width, in_a_byte, symbol=STRIDE.format(i), lower=0)
         for i, step in enumerate(stride)
     ]
-    return Layout(tuple(extent_unknown(i) for i in range(len(shape))), tuple(strides))
+    return Layout(tuple(extent_unknown(i, in_a_byte if i == leading else 1) for i in range(len(shape))), tuple(strides))
 
 
 def extent_unknown(mode: int, divisibility: int = 1) -> Int:

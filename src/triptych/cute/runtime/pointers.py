@@ -84,6 +84,15 @@ class RuntimePointer(PublicArgument):
         aligned: RuntimePointer = make_ptr(self.dtype, self.address, self.memspace, assumed_align=min_align)
         return aligned
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both are one address of one kind: elements, memory, alignment."""
+        if not isinstance(other, RuntimePointer):
+            return NotImplemented
+        return (self.address, self.__argument_kind__) == (other.address, other.__argument_kind__)
+
+    def __hash__(self) -> int:
+        return hash((self.address, self.__argument_kind__))
+
     def __str__(self) -> str:
         return f"{self.__argument_kind__} at {self.address:#018x}"
 

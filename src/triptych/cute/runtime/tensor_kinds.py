@@ -27,7 +27,7 @@ from triptych.metastage.argument_kinds import Received
 from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Int64
 from triptych.metastage.tracing import Trace
 from triptych.stages import Leaf, Memory, Unknown
-from triptych.support.dlpack import ELEMENT_CODES, TensorView, array_facts, is_array, passing_view
+from triptych.support.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, TensorView, array_facts, is_array, passing_view
 from triptych.support.source import Span
 from triptych.support.tensor_errors import UnsupportedTensorError
 
@@ -45,7 +45,7 @@ class TensorKind:
 
     @property
     def is_direct(self) -> bool:
-        return True
+        return self.element not in PACKED_ELEMENTS
 
     def key(self, names: dict[str, int]) -> tuple[Any, ...]:
         if self._own_key:
@@ -76,7 +76,7 @@ class TensorKind:
         return Leaf(path, self.element, Memory(self.space.value, self.alignment, shape, stride, new))
 
     def passed(self, value: object) -> Any:
-        return value
+        return value if self.is_direct else passing_view(value)
 
     def build(self, path: str, values: Received, trace: Trace) -> Tensor:
         rename = _qualified(path)
@@ -124,7 +124,7 @@ def kind_of_tensor(value: object, path: str, caller: Span | None) -> TensorKind:
 @cache
 def _implicit_kind(element: str, rank: int, leading: int | None) -> TensorKind:
     # A stride of 0 stays unknown too, unlike where a layout is marked: tensors of all strides share the code.
-    layout = all_dynamic([2] * rank, [2] * rank, leading)
+    layout = all_dynamic([2] * rank, [2] * rank, leading, in_a_byte=elements_in_a_byte(element))
     return tensor_kind(element, layout, natural_alignment(element))
 
 
@@ -139,9 +139,14 @@ def element_of_view(view: TensorView) -> str:
     return view.element
 
 
+def elements_in_a_byte(element: str) -> int:
+    """How many elements are packed in one byte; 1 for those that fill bytes."""
+    return max(1, 8 // ELEMENT_CODES[element][1])
+
+
 def natural_alignment(element: str) -> int:
     """The alignment in bytes that elements have by themselves."""
-    return ELEMENT_CODES[element][1] // 8
+    return max(1, ELEMENT_CODES[element][1] // 8)
 
 
 def _is_own(name: str) -> bool:

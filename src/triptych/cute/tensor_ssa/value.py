@@ -231,7 +231,7 @@ class TensorSSA(ForeignOperand, Operators):
             lambda count, left, right: op.combine(lanes(trace, count), info, left, right),
         )
         folded = TensorSSA(vector, plan.kept or (1,), NUMERIC_CLASSES[info.name])
-        first = folded.dtype(init_val)
+        first = folded.dtype.fitting(init_val)
         if plan.kept == ():
             value = op.combine(trace, info, first.ir_value(), folded[0].ir_value())
             return folded.dtype.of(value, trace.region)
@@ -376,6 +376,7 @@ def _binary(op: str, left: object, right: object) -> Any:
     info, each = operator_type(op, typed(left), typed(right)), Elementwise(left, right)
     if op in ("<<", ">>"):
         return each.wrap(_shift(each, op, info, left, right), info)
+    left, right = conversion.operand_bits(op, left, info), conversion.operand_bits(op, right, info)
     values = each.lower(left, info), each.lower(right, info)
     if op in _COMPARISONS:
         return each.wrap(arithmetic.comparison(each.emitter, op, info, *values), TYPES["Boolean"])

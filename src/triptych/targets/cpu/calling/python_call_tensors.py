@@ -20,7 +20,7 @@ TRUE, READ_NAME, WRITE_NAME, TYPES, ELEMENTS = 3, 6, 7, 8, 9
 
 def tensor_argument(i: int, leaf: Leaf, memory: Memory) -> str:
     """The block `argument<i>` for a tensor."""
-    rank, size = len(memory.shape), ELEMENT_CODES[leaf.dtype][1] // 8
+    rank, size = len(memory.shape), max(1, ELEMENT_CODES[leaf.dtype][1] // 8)
     return f"""
 argument{i}:
   %place{i} = getelementptr ptr, ptr %arguments, i64 {i}

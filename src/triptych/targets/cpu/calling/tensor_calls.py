@@ -11,7 +11,7 @@ from typing import Any
 
 from triptych.boundary import for_user
 from triptych.stages import Leaf
-from triptych.support.dlpack import TensorView, check_settled, is_array, is_masked, passing_view
+from triptych.support.dlpack import PACKED_ELEMENTS, TensorView, check_settled, is_array, is_masked, passing_view
 from triptych.support.errors import TriptychError
 from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.tensor_errors import (
@@ -95,11 +95,15 @@ def _refusal(args: Sequence[Any], leaves: Sequence[Leaf], error: Exception) -> E
         return refusal
     if not isinstance(error, BufferError):
         return error
+    return _with_several_results(f"{type(error).__name__}: {error}")
+
+
+def _with_several_results(found: str) -> UnsupportedTensorError:
     return UnsupportedTensorError(
         "a tensor cannot be passed to a function with several results",
         span=caller(),
-        found=f"{type(error).__name__}: {error}",
-        expected="tensors that export themselves: not read-only ones, and no narrow floats of NumPy",
+        found=found,
+        expected="tensors that export themselves: not read-only or packed ones, and no narrow floats of NumPy",
         instead="a copy, or a tensor argument in the place of the results",
     )
 
@@ -107,6 +111,8 @@ def _refusal(args: Sequence[Any], leaves: Sequence[Leaf], error: Exception) -> E
 def _check(value: object, leaf: Leaf) -> None:
     """Refuse what compiled code refuses by itself where it reads tensors; of known libraries, only ask what matters."""
     kind = type(value)
+    if leaf.dtype in PACKED_ELEMENTS:
+        raise _with_several_results(f"argument {leaf.path!r}, a tensor of {leaf.dtype}")
     if is_torch(kind):
         with _naming(leaf):
             check_settled(value)

@@ -1,0 +1,112 @@
+"""What CUDA hands out by number: streams are in `compat.cuda`; events, contexts and devices are here."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from triptych.compat.cuda_errors import CudaCallError
+from triptych.compat.modelled_gpu import ModelledGpu, modelled_gpu
+from triptych.cute.eager import eager
+
+_NUMBERS = itertools.count(0x2000, 16)
+_MOMENTS: dict[int, float] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A number that stands for something of CUDA's."""
+
+    value: int = 0
+
+    def __int__(self) -> int:
+        return self.value
+
+    def getPtr(self) -> int:
+        """The number, as the bindings call it."""
+        return self.value
+
+
+class CUevent(Handle):
+    """A moment that is recorded, by its handle."""
+
+    __slots__ = ()
+
+
+class CUcontext(Handle):
+    """The state of a GPU in this process."""
+
+    __slots__ = ()
+
+
+class CUdevice(Handle):
+    """A GPU by its number."""
+
+    __slots__ = ()
+
+
+class CUdeviceptr(Handle):
+    """An address in the GPU's memory."""
+
+    __slots__ = ()
+
+
+def new_number() -> int:
+    """A handle that nothing else has."""
+    return next(_NUMBERS)
+
+
+def record(event: Any) -> None:
+    """Remember this moment for an event."""
+    _MOMENTS[int(event)] = time.perf_counter()
+
+
+def elapsed(start: Any, end: Any) -> float | None:
+    """Milliseconds between two events; None if one was not recorded."""
+    if int(start) not in _MOMENTS or int(end) not in _MOMENTS:
+        return None
+    return (_MOMENTS[int(end)] - _MOMENTS[int(start)]) * 1e3
+
+
+_ATTRIBUTES: dict[str, Callable[[ModelledGpu], int]] = {
+    "MULTIPROCESSOR_COUNT": lambda gpu: gpu.multiprocessors,
+    "COMPUTE_CAPABILITY_MAJOR": lambda gpu: gpu.capability[0],
+    "COMPUTE_CAPABILITY_MINOR": lambda gpu: gpu.capability[1],
+    "MAX_THREADS_PER_BLOCK": lambda gpu: 1024,
+    "MAX_THREADS_PER_MULTIPROCESSOR": lambda gpu: gpu.threads,
+    "MAX_SHARED_MEMORY_PER_BLOCK": lambda gpu: 48 << 10,
+    "MAX_SHARED_MEMORY_PER_BLOCK_OPTIN": lambda gpu: gpu.shared - 1024,
+    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": lambda gpu: gpu.shared,
+    "L2_CACHE_SIZE": lambda gpu: gpu.cache,
+    "WARP_SIZE": lambda gpu: 32,
+    "COOPERATIVE_LAUNCH": lambda gpu: 1,
+    "CLUSTER_LAUNCH": lambda gpu: int(gpu.has_clusters),
+}
+ATTRIBUTES = tuple(_ATTRIBUTES)
+"""Those that the modelled GPU has an answer to, without the words that CUDA puts before them."""
+
+
+def attribute(name: str) -> int:
+    """An attribute of the modelled GPU."""
+    return _ATTRIBUTES[name](modelled_gpu())
+
+
+def refusing(module: str, name: str) -> Any:
+    """The stand-in for a function of CUDA's that has none here: it refuses its call, not its import."""
+    if not re.match(r"(cu|cuda|nvrtc)[A-Z]", name):
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    @eager
+    def call(*_: object, **__: object) -> NoReturn:
+        raise CudaCallError(
+            f"`{name}` has no meaning where kernels run on the CPU",
+            found=f"a call of {module}.{name}",
+            expected="calls about memory, streams, events and the device",
+            instead="a machine with a GPU for this program, or the call left out",
+        )
+
+    return call

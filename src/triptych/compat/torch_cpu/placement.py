@@ -1,0 +1,76 @@
+"""Which tensors a program has put on the GPU, as far as it can tell. They are in the CPU's memory like all others.
+
+A tensor carries a mark; what is computed from marked tensors is marked. So `tensor.device` and `tensor.is_cuda` answer
+as on a machine with a GPU, and a copy between the two devices is a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from triptych.compat.modelled_gpu import check_device_number
+
+GPU, CPU = torch.device("cuda", 0), torch.device("cpu")
+_MARK = "_triptych_placed_on_gpu"
+
+
+def is_placed(value: object) -> bool:
+    """Whether it is a tensor that the program takes to be on the GPU."""
+    return isinstance(value, torch.Tensor) and _MARK in value.__dict__
+
+
+# Any: tensors of torch, which has no types here; so in all files of this room.
+def place(tensor: Any, on_gpu: bool) -> Any:
+    """Mark a tensor, or take the mark away."""
+    if on_gpu:
+        tensor.__dict__[_MARK] = True
+    else:
+        tensor.__dict__.pop(_MARK, None)
+    return tensor
+
+
+def tensors_in(value: object) -> Iterator[Any]:
+    """The tensors among arguments or results, in lists, tuples and dicts too."""
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, tuple | list):
+        for part in value:
+            yield from tensors_in(part)
+    elif isinstance(value, dict):
+        yield from tensors_in(list(value.values()))
+
+
+def map_tensors(value: Any, change: Any) -> Any:
+    """The same arguments or results with each tensor changed."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, list):
+        return [map_tensors(part, change) for part in value]
+    if type(value) is tuple:
+        return tuple(map_tensors(part, change) for part in value)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(map_tensors(part, change) for part in value))
+    if isinstance(value, dict):
+        return {name: map_tensors(part, change) for name, part in value.items()}
+    return value
+
+
+def means_gpu(device: object) -> bool | None:
+    """Whether a word, a number or a device means the GPU; None for what names neither it nor the CPU."""
+    if isinstance(device, bool):
+        return None
+    if isinstance(device, int):
+        return check_device_number(device) == 0
+    if isinstance(device, str):
+        kind, _, number = device.partition(":")
+        if kind not in ("cuda", "cpu") or (number and not number.isdigit()):
+            return None
+        device = torch.device(device)
+    if not isinstance(device, torch.device) or device.type not in ("cuda", "cpu"):
+        return None
+    if device.type == "cuda":
+        check_device_number(device.index or 0)
+    return bool(device.type == "cuda")

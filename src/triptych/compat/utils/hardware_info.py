@@ -1,0 +1,29 @@
+"""What host code asks of the GPU before it launches: how many multiprocessors, how many clusters at a time."""
+
+from __future__ import annotations
+
+from triptych.compat.modelled_gpu import check_device_number, modelled_gpu
+from triptych.cute.eager import eager
+
+
+class HardwareInfo:
+    """The modelled GPU, as the setting `gpu` names it. Blocks that would run together there may run in turn here."""
+
+    @eager
+    def __init__(self, device_id: int = 0) -> None:
+        self.device = check_device_number(device_id)
+
+    @eager
+    def get_max_active_clusters(self, cluster_size: int, stream: object = None) -> int:
+        """How many clusters of so many blocks run at the same time."""
+        return modelled_gpu().active_clusters(cluster_size)
+
+    @eager
+    def get_device_multiprocessor_count(self) -> int:
+        """How many multiprocessors there are."""
+        return modelled_gpu().multiprocessors
+
+    @eager
+    def get_l2_cache_size_in_bytes(self) -> int:
+        """Bytes of the cache that all multiprocessors share."""
+        return modelled_gpu().cache

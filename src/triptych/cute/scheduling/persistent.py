@@ -1,0 +1,148 @@
+"""Meta-stage, persistent kernels: schedulers, which tell a block its next tile. Their numbers change at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from triptych.cute.pipeline.states import RunTimeInt
+from triptych.cute.scheduling.tile_order import Number, PersistentTileSchedulerParams, Three
+from triptych.metastage.scalars import Boolean, Int32
+
+
+class WorkTileInfo:
+    """A tile by its place (m, n, l), and whether there is one."""
+
+    __slots__ = ("_is_valid_tile", "_tile_idx")
+
+    def __init__(self, tile_idx: Three, is_valid_tile: Number) -> None:
+        m, n, layer = tile_idx
+        self._tile_idx = Int32(m), Int32(n), Int32(layer)
+        self._is_valid_tile = Boolean(is_valid_tile)
+
+    @property
+    def tile_idx(self) -> tuple[Int32, Int32, Int32]:
+        """Its place."""
+        return self._tile_idx
+
+    @property
+    def is_valid_tile(self) -> Boolean:
+        """Whether work is left."""
+        return self._is_valid_tile
+
+    def __extract_mlir_values__(self) -> list[Any]:
+        return [*self._tile_idx, self._is_valid_tile]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> WorkTileInfo:
+        return WorkTileInfo((values[0], values[1], values[2]), values[3])
+
+
+class StaticPersistentTileScheduler:
+    """Gives a cluster every n-th tile of the order, n being how many clusters were launched.
+
+    The grid is (blocks in m, blocks in n, clusters), as `get_grid_shape` gives it.
+    """
+
+    __slots__ = ("_clusters", "_executed", "_number", "block_in_cluster", "params")
+    __runtime_mutable__ = True
+
+    def __init__(
+        self,
+        params: PersistentTileSchedulerParams,
+        clusters: Number,
+        number: Number,
+        block_in_cluster: Three,
+        executed: Number,
+    ) -> None:
+        self.params = params
+        self._clusters = clusters
+        self._number = RunTimeInt(number)
+        self.block_in_cluster = block_in_cluster
+        self._executed = RunTimeInt(executed)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.params})"
+
+    @classmethod
+    def create(cls, params: PersistentTileSchedulerParams, block_idx: Three, grid_dim: Three, **_: object) -> Self:
+        """The scheduler of a block, from its place in the grid."""
+        rows, columns = params.cluster_shape_mn
+        clusters = grid_dim[0] * grid_dim[1] * grid_dim[2] // (rows * columns)
+        within = (block_idx[0] % rows, block_idx[1] % columns, Int32(0))
+        return cls(params, Int32(clusters), block_idx[2], within, 0)
+
+    @staticmethod
+    def get_grid_shape(params: PersistentTileSchedulerParams, max_active_clusters: Number, **_: object) -> Three:
+        """The grid to launch, where so many clusters run at the same time."""
+        return params.grid_shape(max_active_clusters)
+
+    def get_current_work(self, **_: object) -> WorkTileInfo:
+        """The tile that this block is at."""
+        number = self._number.get()
+        return WorkTileInfo(self._tile_at(number), number < self.params.clusters)
+
+    initial_work_tile_info = get_current_work
+    """The first one."""
+
+    def advance_to_next_work(self, *, advance_count: int = 1, **_: object) -> None:
+        """Go to the next tile, or further."""
+        self._number.set(self._number.get() + self._clusters * advance_count)
+        self._executed.set(self._executed.get() + 1)
+
+    @property
+    def num_tiles_executed(self) -> Any:
+        """How many tiles have been passed."""
+        return self._executed.get()
+
+    def _tile_at(self, number: Number) -> Three:
+        rows, columns = self.params.cluster_shape_mn
+        m, n, layer = self.params.cluster_at(number)
+        return m * rows + self.block_in_cluster[0], n * columns + self.block_in_cluster[1], layer
+
+    def __extract_mlir_values__(self) -> list[Any]:
+        return [self._clusters, self._number.get(), *self.block_in_cluster, self._executed.get()]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Self:
+        clusters, number, m, n, layer, executed = values
+        return type(self)(self.params, clusters, number, (m, n, layer), executed)
+
+
+class StaticPersistentRuntimeTileScheduler(StaticPersistentTileScheduler):
+    """The same where only one mode, `inner_mode`, has an end that is known before the kernel: the other goes on.
+
+    A tile is the place of its cluster, and always valid: the kernel finds out where the work ends.
+    """
+
+    __slots__ = ("inner_mode",)
+
+    inner_mode: int
+
+    @classmethod
+    def create(
+        cls,
+        params: PersistentTileSchedulerParams,
+        block_idx: Three,
+        grid_dim: Three,
+        inner_mode: int = 1,
+        **_: object,
+    ) -> Self:
+        """The scheduler of a block; `inner_mode` is 0 for m or 1 for n, the mode whose tiles follow each other."""
+        made = super().create(params, block_idx, grid_dim)
+        made.inner_mode = inner_mode
+        return made
+
+    def get_current_work(self, **_: object) -> WorkTileInfo:
+        """The place of the cluster that this block belongs to."""
+        return WorkTileInfo(self._tile_at(self._number.get()), True)
+
+    initial_work_tile_info = get_current_work
+
+    def _tile_at(self, number: Number) -> Three:
+        inner = self.params.clusters_mnl[self.inner_mode]
+        place = (number % inner, number // inner)
+        return (*(place if self.inner_mode == 0 else reversed(place)), Int32(0))  # type: ignore[return-value]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Self:
+        made = super().__new_from_mlir_values__(values)
+        made.inner_mode = self.inner_mode
+        return made

@@ -1,0 +1,6 @@
+from triptych import compat
+
+with compat.activated():
+    import cutlass.cute as cute
+
+    group = cute.nvgpu.tcgen05.CtaGroup  # error: TT0706 at "cute.nvgpu"

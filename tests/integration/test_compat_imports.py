@@ -1,0 +1,177 @@
+"""`import cutlass` while `triptych.compat` is active: the same modules, coded errors for what is absent, no traces."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Iterator
+from operator import attrgetter
+from types import ModuleType
+
+import pytest
+
+import triptych
+import triptych.cute
+from triptych import compat
+from triptych.compat.errors import NotHereYetError, OtherPackageError
+from triptych.compat.module_aliases import HOMES, LATE, NOT_HERE_YET
+from triptych.compat.public_names import TIERS, public_names
+from triptych.support.errors import TriptychError
+from triptych.support.likely_mistakes import MissingAttributeError
+
+EARLY = [name for name in HOMES if name not in LATE]
+
+
+@pytest.fixture
+def active() -> Iterator[None]:
+    with compat.activated():
+        yield
+
+
+def _ours() -> list[str]:
+    return [name for name in sys.modules if name.partition(".")[0] == "cutlass"]
+
+
+@pytest.mark.usefixtures("active")
+@pytest.mark.parametrize("name", EARLY)
+def test_module_is_the_one_of_triptych(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module is importlib.import_module(HOMES[name])
+    assert module.__name__ == HOMES[name]
+    assert module.__spec__ is not None
+    assert module.__spec__.name == HOMES[name]
+
+
+@pytest.mark.usefixtures("active")
+def test_module_beside_torch_is_the_one_of_triptych() -> None:
+    pytest.importorskip("torch")
+    assert importlib.import_module("cutlass.torch") is importlib.import_module("triptych.torch")
+
+
+@pytest.mark.usefixtures("active")
+def test_import_statements_of_programs() -> None:
+    names: dict[str, object] = {}
+    exec(
+        "import cutlass, cutlass.cute as cute, cutlass.utils as utils, cutlass.pipeline as pipeline\n"
+        "from cutlass import Float32, Constexpr\n"
+        "from cutlass.cute import nvgpu\n"
+        "from cutlass.cute.nvgpu import cpasync, warp, tcgen05, warpgroup\n"
+        "from cutlass.cute.runtime import from_dlpack\n"
+        "import cutlass.utils.blackwell_helpers as sm100_helpers\n"
+        "layout = cutlass.cute.make_layout((4, 8))\n",
+        names,
+    )
+    assert names["cutlass"] is triptych
+    assert names["cute"] is triptych.cute
+    assert names["Float32"] is triptych.Float32
+    assert isinstance(names["layout"], triptych.cute.Layout)
+
+
+def test_nothing_is_importable_when_inactive() -> None:
+    assert not compat.is_active()
+    for name in ("cutlass", "cutlass.cute", "cutlass.utils"):
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module(name)
+
+
+def test_no_trace_is_left() -> None:
+    with compat.activated():  # loads what the first import loads
+        importlib.import_module("cutlass")
+    finders = list(sys.meta_path)
+    before = {name: _facts(module) for name, module in sys.modules.items() if name.startswith("triptych")}
+    with compat.activated():
+        for name in (*EARLY, *sorted(NOT_HERE_YET)):
+            importlib.import_module(name)
+        assert _ours()
+    assert _ours() == []
+    assert sys.meta_path == finders
+    assert {name: _facts(sys.modules[name]) for name in before} == before
+
+
+def _facts(module: ModuleType) -> tuple[object, ...]:
+    return type(module), module.__spec__, {name for name in vars(module) if not name.startswith("__")}
+
+
+def test_activation_is_done_once_and_ends_with_the_outermost() -> None:
+    with compat.activated():
+        with compat.activated():
+            pass
+        assert compat.is_active()
+        compat.activate()
+    assert not compat.is_active()
+
+
+def test_other_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cutlass", ModuleType("cutlass"))
+    with pytest.raises(OtherPackageError, match=r"imported already"):
+        compat.activate()
+    assert not compat.is_active()
+
+
+@pytest.mark.usefixtures("active")
+def test_public_name_is_here_or_its_tier_is_told() -> None:
+    """Every name of the census, as a program reaches it from `cutlass`: a value, or the coded error."""
+    root = importlib.import_module("cutlass")
+    has_torch = importlib.util.find_spec("torch") is not None
+    told = [name for name in public_names() if has_torch or not name.startswith("cutlass.torch.")]
+    for name in told:
+        try:
+            attrgetter(name.removeprefix("cutlass."))(root)
+        except NotHereYetError as error:
+            told_tier = error.title.partition("tier ")[2].partition(",")[0]
+        else:
+            continue
+        assert told_tier in TIERS, name
+
+
+@pytest.mark.usefixtures("active")
+def test_missing_attribute_is_an_error_at_its_line() -> None:
+    cute = importlib.import_module("cutlass.cute")
+    with pytest.raises(NotHereYetError) as raised:
+        _ = cute.nvgpu.tcgen05.CtaGroup
+    assert raised.value.span is not None
+    assert raised.value.span.file == __file__
+    assert "tier T5" in raised.value.title
+    assert not hasattr(cute.nvgpu.tcgen05, "CtaGroup")
+    assert getattr(cute.nvgpu.tcgen05, "CtaGroup", 3) == 3
+
+
+@pytest.mark.usefixtures("active")
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from cutlass.cute.nvgpu.tcgen05 import CtaGroup",
+        "from cutlass.cute import jit, TiledMmaOfTomorrow",
+        "import cutlass.jax",
+        "from cutlass.cute import experimental",
+        "from cutlass.experimental.task_scheduling.task import Task",
+        "import cutlass.jitting",
+        "import cutlass.cute.copies",
+    ],
+)
+def test_missing_import_is_an_import_error_at_its_line(statement: str) -> None:
+    with pytest.raises(ImportError) as raised:
+        exec(compile(statement, "program.py", "exec"), {"__name__": "__main__"})
+    entry = raised.value.__traceback__
+    assert entry is not None
+    while entry.tb_next is not None:
+        entry = entry.tb_next
+    assert entry.tb_frame.f_code.co_filename == "program.py"
+    if isinstance(raised.value, TriptychError):
+        assert raised.value.span is not None
+        assert raised.value.span.file == "program.py"
+
+
+@pytest.mark.usefixtures("active")
+def test_misspelt_name_has_a_guess() -> None:
+    cute = importlib.import_module("cutlass.cute")
+    with pytest.raises(MissingAttributeError, match="did you mean `make_layout`"):
+        _ = cute.make_layuot
+
+
+@pytest.mark.usefixtures("active")
+def test_modules_of_triptych_that_are_not_public_are_not_found_twice() -> None:
+    importlib.import_module("cutlass")
+    with pytest.raises(ModuleNotFoundError):
+        importlib.util.find_spec("cutlass.jitting")

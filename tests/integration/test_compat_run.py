@@ -1,0 +1,195 @@
+"""Programs for the public CuTe DSL as processes: `triptych run`, `TRIPTYCH_COMPAT`, `pytest --triptych-cpu`."""
+
+from __future__ import annotations
+
+import json
+import site
+from importlib.metadata import entry_points
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.integration.subprograms import ROOT, run
+from tests.unit.targets.nvptx.tools import needs_assembler
+from triptych import compat
+from triptych.tools.run import RunError, RunRequest
+from triptych.tools.run import run as run_program
+
+START_FILE = ROOT / "src" / "triptych_compat.pth"
+IS_STARTED_BY_SITE = any(Path(folder, START_FILE.name).exists() for folder in site.getsitepackages())
+PLUGIN = "triptych.tools.pytest_plugin"
+LOADS_PLUGIN = () if PLUGIN in {entry.value for entry in entry_points(group="pytest11")} else ("-p", PLUGIN)
+"""A tree that is not installed as it is now announces no plug-in to pytest."""
+
+KERNEL = """
+import sys
+
+import numpy as np
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+
+
+@cute.kernel
+def scale(x: cute.Tensor, factor: cutlass.Float32):
+    thread, _, _ = cute.arch.thread_idx()
+    x[thread] = x[thread] * factor
+
+
+@cute.jit
+def launch(x: cute.Tensor, factor: cutlass.Float32):
+    scale(x, factor).launch(grid=[1, 1, 1], block=[4, 1, 1])
+
+
+x = np.arange(4, dtype=np.float32)
+launch(from_dlpack(x), 2.0)
+print(x.tolist(), __name__, sys.argv[1:])
+"""
+
+
+def triptych_run(text: str, folder: Path, *words: str) -> CompletedProcess[str]:
+    program = folder / "program.py"
+    program.write_text(text, encoding="utf-8")
+    return run("-m", "triptych", "run", str(program), *words)
+
+
+def test_program_runs_unchanged(tmp_path: Path) -> None:
+    done = triptych_run(KERNEL, tmp_path, "--size", "4", "-m")
+    assert done.stdout == "[0.0, 2.0, 4.0, 6.0] __main__ ['--size', '4', '-m']\n"
+    assert len(done.stderr.splitlines()) == 1, "the banner"
+    assert "`cutlass` is Triptych" in done.stderr
+    assert done.returncode == 0
+
+
+def test_program_finds_what_lies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("import cutlass.cute as cute\nWORD = 'found'\n")
+    done = triptych_run("import sys, beside\nprint(beside.WORD, sys.path[0])", tmp_path)
+    assert done.stdout == f"found {tmp_path.resolve()}\n"
+
+
+@pytest.mark.parametrize(("end", "code"), [("sys.exit(7)", 7), ("sys.exit()", 0), ("sys.exit('no')", 1), ("1 / 0", 1)])
+def test_exit_code_is_the_program_s(end: str, code: int, tmp_path: Path) -> None:
+    assert triptych_run(f"import sys\n{end}\n", tmp_path).returncode == code
+
+
+def test_traceback_has_the_program_s_frames_only(tmp_path: Path) -> None:
+    text = "import cutlass.cute as cute\n\n\ndef f():\n    return cute.nvgpu.tcgen05.CtaGroup\n\n\nf()\n"
+    done = triptych_run(text, tmp_path)
+    files = [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+    program = tmp_path / "program.py"
+    assert files == [f'  File "{program}", line 8, in <module>', f'  File "{program}", line 5, in f']
+    assert "[TT0706]" in done.stderr
+    assert done.returncode == 1
+
+
+def test_module_is_run_as_python_does(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    (package / "__main__.py").write_text("import sys, cutlass\nprint(__name__, sys.argv[1:], cutlass.__name__)\n")
+    start = f"import os, sys; os.chdir({str(tmp_path)!r}); from triptych.tools.cli import main; sys.exit(main())"
+    done = run("-c", start, "run", "-m", "package", "-x")
+    assert done.stdout == "__main__ ['-x'] triptych\n"
+
+
+def test_script_that_is_not_there() -> None:
+    with pytest.raises(RunError, match="there is no script"):
+        run_program(RunRequest("no_such_script.py"))
+    assert not compat.is_active()
+
+
+@pytest.mark.parametrize(("value", "is_found"), [("1", True), ("on", True), ("0", False), ("", False)])
+def test_line_for_the_start_of_processes(value: str, is_found: bool, tmp_path: Path) -> None:
+    """As `site` runs it, which reads such files only in the folders of installed packages."""
+    program = tmp_path / "program.py"
+    program.write_text(f"exec(open({str(START_FILE)!r}).read())\nimport cutlass\nprint(cutlass.__name__)\n")
+    done = run(str(program), TRIPTYCH_COMPAT=value)
+    assert (done.stdout == "triptych\n") == is_found
+    assert is_found or "No module named 'cutlass'" in done.stderr
+
+
+@pytest.mark.skipif(not IS_STARTED_BY_SITE, reason="needs an installation with triptych_compat.pth")
+def test_variable_decides_in_an_installation() -> None:
+    assert run("-c", "import cutlass; print(cutlass.__name__)", TRIPTYCH_COMPAT="1").stdout == "triptych\n"
+    idle = run("-c", "import sys; print([name for name in sys.modules if name.startswith('triptych')])")
+    assert idle.stdout == "[]\n"
+
+
+def run_pytest(folder: Path, *words: str) -> CompletedProcess[str]:
+    (folder / "conftest.py").write_text("import cutlass\n")
+    (folder / "test_kernels.py").write_text(
+        "import cutlass.cute as cute\n\n\ndef test_size():\n    assert cute.size((3, 4)) == 12\n"
+    )
+    return run("-m", "pytest", *LOADS_PLUGIN, "-p", "no:cacheprovider", "--rootdir", str(folder), str(folder), *words)
+
+
+def test_option_of_pytest(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path, "--triptych-cpu")
+    assert "`cutlass` is Triptych" in done.stdout
+    assert "1 passed" in done.stdout
+    assert done.returncode == 0
+
+
+def test_pytest_without_the_option_knows_no_cutlass(tmp_path: Path) -> None:
+    done = run_pytest(tmp_path)
+    assert "No module named 'cutlass'" in done.stdout + done.stderr
+    assert done.returncode != 0
+
+
+def test_plug_in_imports_nothing_before_its_option(tmp_path: Path) -> None:
+    (tmp_path / "test_loaded.py").write_text(
+        "import sys\n\n\ndef test_loaded():\n    assert 'triptych.compat' not in sys.modules\n"
+        "    assert 'triptych.support.config' not in sys.modules\n"
+    )
+    done = run("-m", "pytest", *LOADS_PLUGIN, "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path))
+    assert "1 passed" in done.stdout, done.stdout
+
+
+def test_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
+    failing = {"cell_type": "code", "source": "1 / 0", "metadata": {"tags": ["raises-exception"]}}
+    cells = [{"cell_type": "code", "source": KERNEL}, failing, {"cell_type": "code", "source": "%time\nprint(x[1])"}]
+    notebook = tmp_path / "notebook.ipynb"
+    notebook.write_text(json.dumps({"cells": cells}))
+    done = run("-m", "triptych", "run", str(notebook))
+    assert done.stdout.splitlines() == ["[0.0, 2.0, 4.0, 6.0] __main__ []", "2.0"]
+    assert f'File "{notebook}[2]", line 1' in done.stderr
+    assert done.returncode == 0
+
+
+@needs_assembler
+def test_compile_only_shows_what_kernels_take(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(KERNEL + "\nassert x[1] == 2.0\n")
+    command = ("-m", "triptych", "run", "--target", "nvptx:sm_80", "--compile-only")
+    done = run(*command, str(program))
+    heads, row, calls, end = done.stdout.splitlines()
+    assert heads.split()[:4] == ["kernel", "line", "arch", "registers"]
+    assert row.split()[0] == "scale"
+    assert row.split()[2] == "sm_80"
+    assert calls == "not run: 1 calls of compiled functions"
+    assert end == f"then the program ended with AssertionError at {program}:25"
+    assert "[0.0, 1.0, 2.0, 3.0]" in done.stderr, "what the program prints"
+    assert done.returncode == 0
+    facts = json.loads(run(*command, "--json", str(program)).stdout)
+    assert facts["kernels"][0]["kernel"] == "scale"
+    assert facts["kernels"][0]["threads"] == 4
+    assert facts["kernels"][0]["spilled"] == 0
+    assert 4 < facts["kernels"][0]["instructions"] < 40
+
+
+@needs_assembler
+def test_compile_only_fails_with_the_compilation(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(KERNEL.replace("* factor", "* factor.nothing"))
+    done = run("-m", "triptych", "run", "--target", "nvptx:sm_80", "--compile-only", str(program))
+    assert "the program compiled no kernel" in done.stdout
+    assert "[TT0310]" in done.stderr
+    assert done.returncode == 1
+
+
+def test_compile_only_needs_a_gpu_s_name(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("")
+    with pytest.raises(RunError, match="only code for a GPU"):
+        run_program(RunRequest(str(program), compile_only=True))
+    assert not compat.is_active()

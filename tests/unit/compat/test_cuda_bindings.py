@@ -1,0 +1,82 @@
+"""Host calls of CUDA without a driver: memory is the CPU's, time its clock, and the rest is refused by name."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from triptych.compat import cuda_bindings
+from triptych.compat.cuda_bindings import driver, nvrtc, runtime
+from triptych.compat.cuda_errors import CudaCallError
+from triptych.support.config import override
+
+OK = driver.CUresult.CUDA_SUCCESS
+
+
+@pytest.fixture
+def installed() -> Iterator[None]:
+    before = dict(sys.modules)
+    undo = cuda_bindings.install()
+    yield
+    undo()
+    assert {name for name in sys.modules if name.partition(".")[0] == "cuda"} == {
+        name for name in before if name.partition(".")[0] == "cuda"
+    }
+
+
+@pytest.mark.usefixtures("installed")
+def test_programs_import_the_stand_ins() -> None:
+    assert importlib.import_module("cuda.bindings.driver").cuInit(0) == (OK,)
+    assert importlib.import_module("cuda.bindings.runtime").cudaGetDeviceCount()[1] == 1
+    assert importlib.import_module("cuda.bindings").nvrtc is nvrtc
+
+
+def test_the_device_is_the_modelled_one() -> None:
+    with override(gpu="h100:7"):
+        _, device = driver.cuDeviceGet(0)
+        count = driver.CUdevice_attribute["CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT"]
+        assert driver.cuDeviceGetAttribute(count, device) == (OK, 7)
+        major = runtime.cudaDeviceAttr["cudaDevAttrComputeCapabilityMajor"]
+        assert runtime.cudaDeviceGetAttribute(major, 0)[1] == 9
+        assert driver.cuDeviceGetName(64, device) == (OK, b"NVIDIA H100")
+    assert driver.cuDeviceGet(1)[0] == driver.CUresult.CUDA_ERROR_INVALID_DEVICE
+
+
+def test_memory_is_the_cpus() -> None:
+    _, one = driver.cuMemAlloc(64)
+    _, other = runtime.cudaMalloc(64)
+    assert int(one) % 256 == 0 == other % 256
+    assert driver.cuMemsetD32(one, 0x01020304, 16) == (OK,)
+    assert driver.cuMemcpyDtoDAsync(other, one, 64, driver.CUstream(0)) == (OK,)
+    assert ctypes.string_at(other, 64) == b"\x04\x03\x02\x01" * 16
+    runtime.cudaMemset(other, -1, 8)
+    host = ctypes.create_string_buffer(10)
+    runtime.cudaMemcpy(ctypes.addressof(host), other, 10, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost)
+    assert host.raw == b"\xff" * 8 + b"\x04\x03"
+    assert runtime.cudaFree(other) == (runtime.cudaError_t.cudaSuccess,)
+    assert runtime.cudaFree(other) == (runtime.cudaError_t.cudaErrorInvalidValue,)
+    assert driver.cuMemFree(one) == (OK,)
+
+
+def test_events_are_moments() -> None:
+    _, start = driver.cuEventCreate(0)
+    _, end = runtime.cudaEventCreate()
+    assert driver.cuEventElapsedTime(start, end)[0] != OK
+    runtime.cudaEventRecord(start)
+    driver.cuEventRecord(end)
+    assert driver.cuEventElapsedTime(start, end)[1] >= 0
+    assert len({int(driver.cuStreamCreate(0)[1]) for _ in range(4)}) == 4
+
+
+def test_what_has_no_meaning_is_refused_when_it_is_called() -> None:
+    with pytest.raises(CudaCallError, match="cuModuleLoadData"):
+        driver.cuModuleLoadData(b"")
+    with pytest.raises(CudaCallError, match="nvrtcCreateProgram"):
+        nvrtc.nvrtcCreateProgram(b"", b"", 0, [], [])
+    with pytest.raises(AttributeError):
+        _ = runtime.something
+    assert nvrtc.nvrtcVersion()[1:] == (13, 0)

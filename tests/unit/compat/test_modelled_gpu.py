@@ -1,0 +1,53 @@
+"""The GPU that host programs are told of: a row of a table, chosen by a setting."""
+
+from __future__ import annotations
+
+import pytest
+
+from triptych.compat.modelled_gpu import _MODELS, ModelledGpuError, modelled_gpu
+from triptych.support.config import GPUS, override
+from triptych.support.setting import SettingError
+from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.utils import HardwareInfo
+
+
+def test_every_word_of_the_setting_is_a_model() -> None:
+    assert set(GPUS) == set(_MODELS)
+
+
+@pytest.mark.parametrize("name", GPUS)
+def test_models_agree_with_the_architectures_that_kernels_are_compiled_for(name: str) -> None:
+    with override(gpu=name):
+        gpu = modelled_gpu()
+        [architecture] = {a.shared: a for a in ARCHITECTURES.values() if a.generation == gpu.generation}.values()
+        assert (gpu.threads, gpu.shared) == (architecture.threads, architecture.shared)
+        assert gpu.capability[0] * 10 + gpu.capability[1] == gpu.generation
+
+
+def test_the_setting_chooses_model_and_size() -> None:
+    with override(gpu="h100"):
+        assert HardwareInfo().get_device_multiprocessor_count() == 132
+        assert HardwareInfo().get_max_active_clusters(2) == 66
+    with override(gpu="H100:8"):
+        assert HardwareInfo().get_max_active_clusters(1) == 8
+        assert HardwareInfo().get_max_active_clusters(cluster_size=4) == 2
+    with override(gpu=""):
+        assert modelled_gpu().generation == 100
+
+
+@pytest.mark.parametrize("wrong", ["h10000", "h100:0", "h100:", "tpu"])
+def test_an_unknown_model_is_refused(wrong: str) -> None:
+    with pytest.raises(SettingError), override(gpu=wrong):
+        pass
+
+
+@pytest.mark.parametrize(("gpu", "blocks"), [("h100", 0), ("h100", 17), ("a100", 2)])
+def test_clusters_that_no_gpu_has_are_refused(gpu: str, blocks: int) -> None:
+    with override(gpu=gpu), pytest.raises(ModelledGpuError, match="clusters"):
+        HardwareInfo().get_max_active_clusters(blocks)
+
+
+def test_there_is_one_gpu() -> None:
+    with pytest.raises(ModelledGpuError, match="no GPU number 1"):
+        HardwareInfo(1)
+    assert HardwareInfo().get_l2_cache_size_in_bytes() > 0

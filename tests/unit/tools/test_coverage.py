@@ -1,0 +1,107 @@
+"""Which public names programs use: read from their source, and sorted by what is here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from triptych import compat
+from triptych.compat.public_names import TIERS, public_names
+from triptych.tools.cli import main
+from triptych.tools.coverage import CoverageError, coverage
+from triptych.tools.used_names import canonical, uses
+
+PROGRAM = """
+import cutlass
+import cutlass.cute as cute
+import cutlass.utils.blackwell_helpers as sm100
+from cutlass import Float32 as F
+from cutlass.cute.nvgpu import cpasync, tcgen05
+from cutlass.cute.core import Layout
+import numpy as np
+
+fields = tcgen05
+
+@cute.jit
+def f(x: cute.Tensor, n: cutlass.Constexpr):
+    cute.copy(cpasync.LoadCacheMode.GLOBAL, np.zeros(3))
+    sm100.make_trivial_tiled_mma(cutlass.Float32.width)
+    return fields.CtaGroup.ONE, x.load().cute.nothing, cute.make_layuot((3,))
+"""
+
+
+def written(folder: Path, text: str = PROGRAM, name: str = "program.py") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_names_are_followed_through_aliases(tmp_path: Path) -> None:
+    found = {use.name: use.line for use in uses(written(tmp_path))}
+    assert found == {
+        "cutlass.Float32": 5,
+        "cutlass.cute.Layout": 7,
+        "cutlass.cute.jit": 12,
+        "cutlass.cute.Tensor": 13,
+        "cutlass.Constexpr": 13,
+        "cutlass.cute.copy": 14,
+        "cutlass.cute.nvgpu.cpasync.LoadCacheMode": 14,
+        "cutlass.utils.blackwell_helpers.make_trivial_tiled_mma": 15,
+        "cutlass.cute.nvgpu.tcgen05.CtaGroup": 16,
+        "cutlass.cute.make_layuot": 16,
+    }
+
+
+@pytest.mark.parametrize(
+    ("dotted", "name"),
+    [
+        ("cutlass", None),
+        ("cutlass.cute.nvgpu", None),
+        ("cutlass.cute.core.Layout", "cutlass.cute.Layout"),
+        ("cutlass.cute.arch.nvvm_wrappers.fmax", "cutlass.cute.arch.fmax"),
+        ("cutlass.experimental.cuda.anything.more", "cutlass.experimental.cuda.anything"),
+        ("numpy.zeros", None),
+    ],
+)
+def test_public_name_of_a_path(dotted: str, name: str | None) -> None:
+    assert canonical(dotted) == name
+
+
+def test_report_says_what_is_here(tmp_path: Path) -> None:
+    written(tmp_path)
+    written(tmp_path, "import cutlass.cute as cute\nprint(cute.size(3))\n", "complete.py")
+    written(tmp_path, "def f(:\n", "broken.py")
+    cells = [{"cell_type": "code", "source": ["%pip list\n", "from cutlass import Int32"]}, {"cell_type": "markdown"}]
+    written(tmp_path, json.dumps({"cells": cells}), "notebook.ipynb")
+    facts = json.loads(coverage([tmp_path], as_json=True))
+    names = {name["name"]: name for name in facts["names"]}
+    assert facts["files"] == 3
+    assert [Path(file).name for file in facts["complete_files"]] == ["complete.py", "notebook.ipynb"]
+    assert [Path(file).name for file in facts["unreadable"]] == ["broken.py"]
+    assert names["cutlass.Int32"]["is_here"]
+    assert names["cutlass.Int32"]["first"] == f"{tmp_path / 'notebook.ipynb'}:2"
+    group = names["cutlass.cute.nvgpu.tcgen05.CtaGroup"]
+    assert (group["is_here"], group["tier"], group["next"]) == (False, "T5", TIERS["T5"].when)
+    assert names["cutlass.cute.make_layuot"]["tier"] == "other"
+    assert not compat.is_active()
+
+
+def test_text_has_the_tiers_and_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["coverage", str(written(tmp_path))]) == 0
+    text = capsys.readouterr().out
+    assert "1 of 1 files use the language; 0 of them only names that are here" in text
+    assert "not here: T5, SM100: tcgen05, tensor memory" in text
+    assert "cutlass.cute.nvgpu.tcgen05.CtaGroup" in text
+    assert "cutlass.cute.copy" not in text
+
+
+def test_path_that_is_not_there() -> None:
+    with pytest.raises(CoverageError, match="there is no"):
+        coverage([Path("no_such_folder")])
+
+
+def test_public_names_belong_to_known_tiers() -> None:
+    assert len(public_names()) == 679
+    assert set(public_names().values()) == set(TIERS)
