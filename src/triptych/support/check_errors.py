@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triptych.support.kernel_errors import (
     BlockMemoryError,
+    CooperativeLaunchError,
     DeadlockError,
     DivergentBarrierError,
     LaunchShapeError,
@@ -41,6 +42,7 @@ CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
         DeadlockError,
         PartialWarpError,
         BlockMemoryError,
+        CooperativeLaunchError,
     )
 }
 """What a run-time check may raise, by the name it has in MLIR."""

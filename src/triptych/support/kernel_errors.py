@@ -193,3 +193,41 @@ def run(out: cute.Tensor):
 import numpy as np
 run(np.zeros(1024, np.float32))
 """
+
+
+class DSLCudaRuntimeError(RuntimeError):
+    """What public programs catch where CUDA refuses something; `error_code` is CUDA's number for the reason."""
+
+    __module__ = "triptych"
+    error_code: int = 999
+    """CUDA's `cudaErrorUnknown`."""
+
+
+class CooperativeLaunchError(CompiledCodeError, DSLCudaRuntimeError):
+    """A cooperative launch has more blocks than can run at the same time, so that some would wait for ever."""
+
+    code = "TT0625"
+    error_code = 720
+    """CUDA's `cudaErrorCooperativeLaunchTooLarge`."""
+    failing = """
+@tt.kernel
+def k():
+    pass
+
+@tt.jit
+def host(blocks: tt.Int32):
+    k().launch(grid=blocks, block=1024, cooperative=True)
+
+host(10_000)
+"""
+    fixed = """
+@tt.kernel
+def k():
+    pass
+
+@tt.jit
+def host(blocks: tt.Int32):
+    k().launch(grid=blocks, block=1024, cooperative=True)
+
+host(8)
+"""

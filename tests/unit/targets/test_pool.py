@@ -34,8 +34,9 @@ def ranges(total: int, **settings: Any) -> list[Range]:
     )
     pointers = [ctypes.c_void_p] * 2
     numbers = (ctypes.c_int64, ctypes.c_int32, ctypes.c_int32)
-    launch = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *numbers, ctypes.c_char_p)(address)
-    assert launch(ctypes.cast(chunk, ctypes.c_void_p), None, total, 1, 1, b"a test") == 0
+    asked = (ctypes.c_char_p, ctypes.c_int64, ctypes.c_int32)
+    launch = ctypes.CFUNCTYPE(ctypes.c_int32, *pointers, *numbers, *asked)(address)
+    assert launch(ctypes.cast(chunk, ctypes.c_void_p), None, total, 1, 1, b"a test", 0, 0) == 0
     return handed
 
 

@@ -44,9 +44,10 @@ KERNEL_FAULT_DECLARATION = f"llvm.func @{KERNEL_FAULT}(!llvm.ptr, !llvm.ptr, !ll
 """The launch, the name of an error class, its text, and where: four i32, block x, y, z and the thread; or null."""
 KERNEL_WRITE_DECLARATION = f"llvm.func @{KERNEL_WRITE}(!llvm.ptr, !llvm.ptr, i64) -> i32\n"
 """The launch, text and its length; gives whether the launch is being stopped."""
-LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32, !llvm.ptr, i64) -> i32\n"
+LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32, !llvm.ptr, i64, i32) -> i32\n"
 """What runs a chunk of blocks, its packed arguments, the number of blocks, the first two dimensions of a block,
-text that says which kernel this is and where it is launched, and the bytes of memory that a block needs."""
+text that says which kernel this is and where it is launched, the bytes of memory that a block needs, and 1 for a launch
+whose blocks all run at the same time."""
 NO_ROOM = 1
 """The status of a launch for whose blocks there is no memory."""
 BLOCK_MEMORY_DECLARATION = f"llvm.func @{BLOCK_MEMORY}(i64) -> (!llvm.ptr {{llvm.noalias}})\n"

@@ -17,7 +17,7 @@ from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
 from triptych.ir.types import type_text
-from triptych.support.kernel_errors import BlockMemoryError, LaunchShapeError
+from triptych.support.kernel_errors import BlockMemoryError, CooperativeLaunchError, LaunchShapeError
 from triptych.targets.cpu.calling.abi import LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
 from triptych.targets.cpu.kernel_functions import (
     BLOCKS,
@@ -37,6 +37,8 @@ _DESCRIPTION = 7
 """Numbers that follow the kernel's own arguments: six dimensions and the bytes of shared memory."""
 MOST_BYTES = 256 << 20
 """Memory of one block; every thread of the pool has as much."""
+MOST_TOGETHER = 1024
+"""Blocks of a cooperative launch: a GPU with 128 processors has room for as many of 256 threads."""
 
 
 def lower_launch(module: Module) -> None:
@@ -143,7 +145,10 @@ def _lower(module: Module, given: Launch) -> None:
     own = int(blocks.attributes[MEMORY_ATTRIBUTE].value) if MEMORY_ATTRIBUTE in blocks.attributes else 0
     facts = _memory_facts(launch, own)
     memory = _memory(code, own, numbers[-1], facts)
-    status = code.call(LAUNCH, (chunk, packed, total, *given.block[:2], identity, memory), ["i32"]).result
+    if given.cooperative:
+        _check_together(code, total, launch)
+    together = code.constant(int(given.cooperative), "i32")
+    status = code.call(LAUNCH, (chunk, packed, total, *given.block[:2], identity, memory, together), ["i32"]).result
     has_room = code.compare("ne", status, code.constant(NO_ROOM, "i32"))
     code.check(has_room, BlockMemoryError, "the system has no memory for a block of this kernel", **facts)
     code.check_zero(status)
@@ -186,6 +191,18 @@ def _total(code: _Code, grid: Sequence[Value], launch: Operation) -> Value:
     facts = {"span": place_of(launch), "expected": "fewer than 2**63 in all", "instead": "a smaller grid"}
     code.check(fits, LaunchShapeError, "a grid has too many blocks", **facts)
     return low
+
+
+def _check_together(code: _Code, total: Value, launch: Operation) -> None:
+    """Blocks that wait for each other need a thread each."""
+    fits = code.compare("sle", total, code.constant(MOST_TOGETHER, "i64"))
+    facts = {
+        "span": place_of(launch),
+        "found": f"more than {MOST_TOGETHER} blocks",
+        "expected": f"at most {MOST_TOGETHER} blocks, each of which has a thread of the CPU",
+        "instead": "a smaller grid whose blocks loop over the work, or no `cooperative=True`",
+    }
+    code.check(fits, CooperativeLaunchError, "a cooperative launch has more blocks than can run together", **facts)
 
 
 def _memory(code: _Code, own: int, shared: Value, facts: Mapping[str, Any]) -> Value:

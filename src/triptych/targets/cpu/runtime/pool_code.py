@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import platform
 
+from triptych.targets.cpu.runtime.pool_cooperative_code import COOPERATIVE_CODE
 from triptych.targets.cpu.runtime.pool_fault_code import THREAD_KEY, fault_code
 from triptych.targets.cpu.runtime.pool_launch_code import LAUNCH_CODE
 from triptych.targets.cpu.runtime.pool_memory_code import MEMORY_CODE
@@ -46,6 +47,7 @@ def pool_code() -> str:
         f"define internal void @relax() {{\n  {relax}\n  ret void\n}}\n"
         + _STATE
         + LAUNCH_CODE
+        + COOPERATIVE_CODE
         + MEMORY_CODE
         + STOP_CODE
         + WORKER_CODE
@@ -55,11 +57,12 @@ def pool_code() -> str:
 
 
 _STATE = """
-%launch = type { ptr, ptr, i64, i64, i64, ptr, ptr, ptr, [4 x i32], i32, i32, i32, [64 x i8], i64, ptr, i64, [40 x i8] }
+%launch = type { ptr, ptr, i64, i64, i64, ptr, ptr, ptr, [4 x i32], i32, i32, i32, [64 x i8], i64, ptr, i64, i32, i32,
+                 i32, i32, [24 x i8] }
 ; 0 chunk function, 1 packed arguments, 2 number of blocks, 3 calling thread, 4 time of the next look at signals,
 ; 5 Python exception, 6 name of the error, 7 its text, 8 where it was, 9 and 10 block dimensions, 11 stopped,
 ; 13 next block (the padding keeps it apart from what every thread reads), 14 which kernel, launched where,
-; 15 bytes of memory that a block needs
+; 15 bytes of memory that a block needs, 16 to 19 of cooperative launches (`pool_cooperative_code`)
 
 declare i64 @pthread_self()
 declare i32 @pthread_mutex_init(ptr, ptr)

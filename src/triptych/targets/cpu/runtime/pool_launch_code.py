@@ -5,7 +5,7 @@ from __future__ import annotations
 LAUNCH_CODE = """
 ; Gives 0; 1 when there is no memory for a block; -1 when something ended the launch early and is raised.
 define i32 @triptych_launch(ptr %chunk, ptr %packed, i64 %total, i32 %block_x, i32 %block_y, ptr %identity,
-                            i64 %bytes) {
+                            i64 %bytes, i32 %cooperative) {
 entry:
   %launch = alloca %launch, align 64
   %nothing = icmp slt i64 %total, 1
@@ -35,6 +35,7 @@ fill:
   store ptr %identity, ptr %identity_place
   %bytes_place = getelementptr %launch, ptr %launch, i64 0, i32 15
   store i64 %bytes, ptr %bytes_place
+  call void @prepare_cooperation(ptr %launch, i32 %cooperative)
   %key = load %thread_key, ptr @launch_key
   %outer = call ptr @pthread_getspecific(%thread_key %key) ; not null when a kernel here has called Python code
   %aside = call ptr @set_memory_aside(ptr %outer)
@@ -51,6 +52,17 @@ one:
   call void %chunk(ptr %packed, i64 0, i64 1, ptr %launch)
   br label %finish
 several:
+  %as_one = icmp ne i32 %cooperative, 0
+  br i1 %as_one, label %cooperate, label %independent
+cooperate:
+  %began = call i1 @run_cooperatively(ptr %launch)
+  br i1 %began, label %finish, label %not_begun
+not_begun:
+  call void @release_memory(ptr %launch)
+  call void @take_memory_back(ptr %outer, ptr %aside)
+  %forgotten = call i32 @pthread_setspecific(%thread_key %key, ptr %outer)
+  ret i32 1
+independent:
   %threads = load i64, ptr @threads
   %alone = icmp eq i64 %threads, 1
   br i1 %alone, label %inline, label %reserve

@@ -1,0 +1,168 @@
+"""LLVM IR of cooperative launches: all blocks run at the same time, each on a thread of its own. Part of `pool_code`.
+
+Blocks of such a launch wait for each other, so none may wait for a thread. All threads are made, and each has the
+memory of a block, before the first block begins: a launch that the system has no room for has done nothing. The threads
+end with the launch; a block that waits asks for a poll now and then, and gives way there.
+"""
+
+from __future__ import annotations
+
+from triptych.targets.cpu.runtime.system import ALLOCATE
+
+_STACK = 1 << 20
+"""Bytes of a thread's stack, as of the pool's workers."""
+
+COOPERATIVE_CODE = f"""
+; Of the launch record: 16 state (0 not cooperative, 1 threads gather, 2 blocks run, 3 given up), 17 threads that are
+; ready, 18 threads without memory, 19 threads that have not ended.
+declare i32 @pthread_attr_init(ptr)
+declare i32 @pthread_attr_setstacksize(ptr, i64)
+declare i32 @pthread_attr_destroy(ptr)
+declare i32 @pthread_create(ptr, ptr, ptr, ptr)
+declare i32 @pthread_join(i64, ptr)
+declare i32 @sched_yield()
+
+define internal void @prepare_cooperation(ptr %launch, i32 %cooperative) {{
+  %state = getelementptr %launch, ptr %launch, i64 0, i32 16
+  store i32 %cooperative, ptr %state
+  %ready = getelementptr %launch, ptr %launch, i64 0, i32 17
+  store i32 0, ptr %ready
+  %failed = getelementptr %launch, ptr %launch, i64 0, i32 18
+  store i32 0, ptr %failed
+  %left = getelementptr %launch, ptr %launch, i64 0, i32 19
+  store i32 0, ptr %left
+  ret void
+}}
+
+; At a poll: what a block waits for may need this core.
+define internal void @give_way(ptr %launch) {{
+entry:
+  %state_place = getelementptr %launch, ptr %launch, i64 0, i32 16
+  %state = load atomic i32, ptr %state_place monotonic, align 4
+  %alone = icmp eq i32 %state, 0
+  br i1 %alone, label %leave, label %yield
+yield:
+  %yielded = call i32 @sched_yield()
+  br label %leave
+leave:
+  ret void
+}}
+
+; The next block of the launch, in the order that is set.
+define internal void @run_next(ptr %launch) {{
+  %next_place = getelementptr %launch, ptr %launch, i64 0, i32 13
+  %begin = atomicrmw add ptr %next_place, i64 1 monotonic
+  %end = add i64 %begin, 1
+  call void @run_blocks(ptr %launch, i64 %begin, i64 %end)
+  ret void
+}}
+
+; The life of a thread that has one block.
+define internal ptr @cooperate(ptr %launch) {{
+entry:
+  %key = load %thread_key, ptr @launch_key
+  %known = call i32 @pthread_setspecific(%thread_key %key, ptr %launch)
+  %state = getelementptr %launch, ptr %launch, i64 0, i32 16
+  %room = call i1 @reserve_memory(ptr %launch)
+  %ready = getelementptr %launch, ptr %launch, i64 0, i32 17
+  %failed = getelementptr %launch, ptr %launch, i64 0, i32 18
+  %count = select i1 %room, ptr %ready, ptr %failed
+  %told = atomicrmw add ptr %count, i32 1 seq_cst
+  br label %wait
+wait:
+  %now = load atomic i32, ptr %state seq_cst, align 4
+  %gathering = icmp eq i32 %now, 1
+  br i1 %gathering, label %again, label %begin
+again:
+  %yielded = call i32 @sched_yield()
+  br label %wait
+begin:
+  %runs = icmp eq i32 %now, 2
+  br i1 %runs, label %run, label %leave
+run:
+  call void @run_next(ptr %launch)
+  br label %leave
+leave:
+  %forgotten = call i32 @pthread_setspecific(%thread_key %key, ptr null)
+  %left = getelementptr %launch, ptr %launch, i64 0, i32 19
+  %ended = atomicrmw sub ptr %left, i32 1 seq_cst
+  ret ptr null
+}}
+
+; Gives false when the system has no threads or no memory for all blocks; then none has begun.
+define internal i1 @run_cooperatively(ptr %launch) {{
+entry:
+  %attributes = alloca [128 x i8], align 16
+  %initialized = call i32 @pthread_attr_init(ptr %attributes)
+  %sized = call i32 @pthread_attr_setstacksize(ptr %attributes, i64 {_STACK})
+  %total_place = getelementptr %launch, ptr %launch, i64 0, i32 2
+  %total = load i64, ptr %total_place
+  %wanted = sub i64 %total, 1 ; the calling thread runs one itself
+  %lines = lshr i64 %wanted, 3
+  %rounded = add i64 %lines, 1
+  %bytes = shl i64 %rounded, 6
+  %threads = call ptr @{ALLOCATE}(i64 64, i64 %bytes)
+  %state = getelementptr %launch, ptr %launch, i64 0, i32 16
+  %ready_place = getelementptr %launch, ptr %launch, i64 0, i32 17
+  %failed_place = getelementptr %launch, ptr %launch, i64 0, i32 18
+  %left_place = getelementptr %launch, ptr %launch, i64 0, i32 19
+  %listed = icmp ne ptr %threads, null
+  br i1 %listed, label %make, label %gather
+make:
+  %made = phi i64 [ 0, %entry ], [ %more, %started ]
+  %enough = icmp eq i64 %made, %wanted
+  br i1 %enough, label %gather, label %start
+start:
+  %place = getelementptr i64, ptr %threads, i64 %made
+  %status = call i32 @pthread_create(ptr %place, ptr %attributes, ptr @cooperate, ptr %launch)
+  %created = icmp eq i32 %status, 0
+  br i1 %created, label %started, label %gather
+started:
+  %counted = atomicrmw add ptr %left_place, i32 1 seq_cst
+  %more = add i64 %made, 1
+  br label %make
+gather:
+  %there = phi i64 [ 0, %entry ], [ %made, %make ], [ %made, %start ]
+  br label %gathering
+gathering:
+  %ready = load atomic i32, ptr %ready_place seq_cst, align 4
+  %failed = load atomic i32, ptr %failed_place seq_cst, align 4
+  %known = add i32 %ready, %failed
+  %known_wide = zext i32 %known to i64
+  %all = icmp eq i64 %known_wide, %there
+  br i1 %all, label %decide, label %again
+again:
+  %yielded = call i32 @sched_yield()
+  br label %gathering
+decide:
+  %ready_wide = zext i32 %ready to i64
+  %complete = icmp eq i64 %ready_wide, %wanted
+  %decision = select i1 %complete, i32 2, i32 3
+  store atomic i32 %decision, ptr %state seq_cst, align 4
+  br i1 %complete, label %own, label %wait
+own:
+  call void @run_next(ptr %launch)
+  br label %wait
+wait:
+  %left = load atomic i32, ptr %left_place seq_cst, align 4
+  %over = icmp eq i32 %left, 0
+  br i1 %over, label %join, label %look
+look:
+  %polled = call i32 @triptych_poll(ptr %launch)
+  br label %wait
+join:
+  %number = phi i64 [ 0, %wait ], [ %next, %joined ]
+  %none = icmp eq i64 %number, %there
+  br i1 %none, label %leave, label %joined
+joined:
+  %thread_place = getelementptr i64, ptr %threads, i64 %number
+  %thread = load i64, ptr %thread_place
+  %ended = call i32 @pthread_join(i64 %thread, ptr null)
+  %next = add i64 %number, 1
+  br label %join
+leave:
+  %destroyed = call i32 @pthread_attr_destroy(ptr %attributes)
+  call void @free(ptr %threads)
+  ret i1 %complete
+}}
+"""
