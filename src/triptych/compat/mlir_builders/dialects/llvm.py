@@ -72,6 +72,8 @@ def inline_asm(
     has_side_effects: bool = False,
     is_align_stack: bool = False,
     asm_dialect: int | None = None,
+    loc: object = None,
+    ip: object = None,
 ) -> Any:
     """Inline PTX; several results come as a struct, which `extractvalue` takes apart."""
     if asm_dialect not in (None, AsmDialect.AD_ATT) or is_align_stack:
