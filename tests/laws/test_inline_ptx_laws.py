@@ -186,7 +186,8 @@ def test_approximations_are_near(seed: int) -> None:
 
 
 def test_signs_of_zeros_and_of_results_agree() -> None:
-    cases = [case for case in EXACT["floats"] if case.results[0] in ("f32", "f64")]
+    """What sign a saturated zero has PTX leaves open."""
+    cases = [case for case in EXACT["floats"] if case.results[0] in ("f32", "f64") and ".sat" not in case.text]
     for case, _, found, expected in both(cases, 7):
         there = ~np.isnan(expected)
         np.testing.assert_array_equal(np.signbit(found)[there], np.signbit(expected)[there], case.text)

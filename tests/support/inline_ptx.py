@@ -115,8 +115,9 @@ def run(cases: tuple[Case, ...], inputs: Array) -> Array:
     return out
 
 
+@np.errstate(invalid="ignore")
 def numbers(words: Array, kind: str) -> Array:
-    """Words of results as numbers: floats as float64, in rows for pairs."""
+    """Words of results as numbers: floats as float64, in rows for pairs. NaN that signal are numbers as well."""
     if kind in ("f16x2", "bf16x2", "f32x2"):
         half = np.uint64(WIDTHS[kind] // 2)
         return np.stack(
