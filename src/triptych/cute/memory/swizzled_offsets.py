@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from triptych.cute.current_trace import tracing
 from triptych.layout import Int, Swizzle, SymInt
+from triptych.layout.stretches import Parts
 from triptych.layout.symbolic import constant_and_rest
 
 _PARTS, _PERMUTED = "parts of offsets", "permuted offsets"
@@ -17,10 +18,11 @@ def permuted(swizzle: Swizzle, offset: Int) -> Int:
     if not isinstance(offset, SymInt):
         return swizzle(offset)
     constant, computed = constant_and_rest(offset)
-    parts = tracing().tables[_PARTS]
-    if (swizzle, computed) not in parts:
-        parts[swizzle, computed] = swizzle.parts(computed)
-    rest, added = parts[swizzle, computed].moved(constant)
+    table = tracing().tables[_PARTS]
+    parts: Parts | None = table.get((swizzle, computed))
+    if parts is None:
+        parts = table[swizzle, computed] = swizzle.parts(computed)
+    rest, added = parts.moved(constant)
     if isinstance(rest, int):
         return swizzle(rest) + added
     table = tracing().tables[_PERMUTED]
