@@ -8,19 +8,29 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 from types import FunctionType
 
 from triptych.fingerprint.bytecode_names import Chain
-from triptych.fingerprint.function_source import definition
+from triptych.fingerprint.function_source import definition, text_of
 from triptych.support.parsing import parse_expression
+
+_REMEMBERED = 256
+"""Functions whose annotations are not looked for again."""
 
 
 def annotation_names(function: FunctionType) -> frozenset[Chain]:
     """Dotted names in the annotations of `function` and of everything written in its body."""
-    expressions = [ast.Constant(text) for text in _unevaluated(function)]
-    tree = definition(function)
-    inside = _inside(tree) if tree is not None else ()
-    return frozenset(chain for expression in (*expressions, *inside) for chain in _dotted_names(expression))
+    own = frozenset(chain for text in _unevaluated(function) for chain in _dotted_names_of_text(text))
+    return own | _names_inside(text_of(function), function.__code__.co_name)
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _names_inside(text: str, name: str) -> frozenset[Chain]:
+    tree = definition(text, name)
+    if tree is None:
+        return frozenset()
+    return frozenset(chain for annotation in _inside(tree) for chain in _dotted_names(annotation))
 
 
 def _unevaluated(function: FunctionType) -> list[str]:

@@ -20,6 +20,8 @@ from triptych.support.parsing import parse_module
 from triptych.support.source_texts import lines_of
 
 CO_HAS_DOCSTRING = 0x4000000
+_REMEMBERED = 256
+"""Functions whose tree is not made again."""
 
 
 def source_token(function: FunctionType, value: Callable[[object, str], Token]) -> Token:
@@ -28,20 +30,15 @@ def source_token(function: FunctionType, value: Callable[[object, str], Token]) 
     The tree has what the compiler drops (annotations of local variables); the code tells apart two lambdas on one line
     and a function whose file was edited after it was loaded.
     """
-    tree = definition(function)
-    text = "" if tree is None else tree_text(tree)
-    return (text, code_token(function.__code__, value))
-
-
-def definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    """A fresh syntax tree of the function's `def`; None for lambdas and when there is no source."""
     name = function.__code__.co_name
-    text = "" if name.startswith("<") else _text(function)
-    return _parse(text, name) if text else None
+    return (_tree_text(text_of(function), name), code_token(function.__code__, value))
 
 
-def _text(function: FunctionType) -> str:
+def text_of(function: FunctionType) -> str:
+    """The function's `def` as it is written; nothing for lambdas and when there is no source."""
     code = function.__code__
+    if code.co_name.startswith("<"):
+        return ""
     lines = lines_of(code, function.__globals__) or []
     first, name = code.co_firstlineno, code.co_name
     last = _last_lines("".join(lines)).get((first, name))
@@ -70,7 +67,15 @@ def _last_lines(source: str) -> Mapping[tuple[int, str], int]:
     return ends
 
 
-def _parse(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+@lru_cache(maxsize=_REMEMBERED)
+def _tree_text(text: str, name: str) -> str:
+    """A key and its guards ask for the same functions, and a module that is loaded again has them again."""
+    tree = definition(text, name)
+    return "" if tree is None else tree_text(tree)
+
+
+def definition(text: str, name: str) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
+    """A fresh syntax tree of a `def`."""
     # Dedenting would also shift the lines of multi-line strings, so an indented block gets a parent instead.
     whole = "if True:\n" + text if text[:1].isspace() else text
     try:

@@ -44,7 +44,8 @@ def run_passes(
                 present = operation_names(module)
             if not step[0].looks_for or not step[0].looks_for.isdisjoint(present or ()):
                 _run_step(module, step)
-                present = None
+                added = step[0].adds
+                present = None if present is None or added is None else present | added
             arrive()
             if observe is not None:
                 names = tuple(spec.name for spec in step)

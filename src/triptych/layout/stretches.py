@@ -7,27 +7,51 @@ leaves the first and the last part alone, so that indices which differ in those 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from triptych.layout.digits import digits, sum_of
 from triptych.layout.integers import Int
 from triptych.layout.symbolic import Monomial, Operation, SymInt
 
 
-def parted(index: SymInt, unit: int, stretch: int) -> tuple[Int, Int]:
-    """(between, rest): `between` is a multiple of what `rest` is below, apart from the stretches that `rest` has, too.
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What an index is made of; constants that are added to it are only looked at when they are known."""
 
-    The digits of a coordinate are looked at, each small and never negative, and not the quotients they are made from.
-    """
-    terms = dict(digits(index))
-    constant = terms.pop((), 0)
-    whole = sum_of(tuple(term for term in terms.items() if term[1] % stretch == 0))
-    small = tuple(term for term in terms.items() if term[1] % unit)
-    if constant % unit + sum(_largest(*term, unit) for term in small) < unit:
-        inside = constant % unit + sum_of(small)
-    else:  # what is a multiple of a smaller unit together leaves only its constant inside
-        inside = constant % math.gcd(unit, *(times for _, times in small))
-    rest = whole + constant // stretch * stretch + inside
-    return index - rest, rest
+    index: Int
+    whole: Int
+    """Stretches of it."""
+    small: Int
+    """The digits that may lie below a unit."""
+    reach: int
+    """The most that they are together; a unit or more where nothing bounds them."""
+    step: int
+    """What all of the index is a multiple of, at most a unit."""
+    unit: int
+    stretch: int
+
+    def moved(self, constant: int) -> tuple[Int, Int]:
+        """(between, rest) of the index and a constant, whose sum it is: `rest` leaves what `between` becomes alone."""
+        inside: Int = constant % self.step
+        if constant % self.unit + self.reach < self.unit:
+            inside = constant % self.unit + self.small
+        rest = self.whole + constant // self.stretch * self.stretch + inside
+        return self.index + constant - rest, rest
+
+
+def parted(index: SymInt, unit: int, stretch: int) -> Parts:
+    """The digits of a coordinate are looked at, each small and never negative, and not the quotients they come from."""
+    terms = digits(index)
+    small = tuple(term for term in terms if term[1] % unit)
+    return Parts(
+        index,
+        whole=sum_of(tuple(term for term in terms if term[1] % stretch == 0)),
+        small=sum_of(small),
+        reach=sum(_largest(*term, unit) for term in small),
+        step=math.gcd(unit, *(times for _, times in small)),
+        unit=unit,
+        stretch=stretch,
+    )
 
 
 def _largest(monomial: Monomial, times: int, unit: int) -> int:

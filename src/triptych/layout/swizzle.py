@@ -12,8 +12,8 @@ from typing import overload
 from triptych.layout.errors import SwizzleError
 from triptych.layout.integers import Int
 from triptych.layout.program_numbers import answer_in_numbers
-from triptych.layout.stretches import parted
-from triptych.layout.symbolic import SymInt
+from triptych.layout.stretches import Parts, parted
+from triptych.layout.symbolic import SymInt, constant_and_rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +55,11 @@ class Swizzle:
         """A symbolic index as what is permuted and what is only added: whole stretches, and places inside a unit."""
         if not isinstance(index, SymInt):
             return index, 0
+        constant, computed = constant_and_rest(index)
+        return self.parts(computed).moved(constant)
+
+    def parts(self, index: SymInt) -> Parts:
+        """What the parts of all indices are made of that differ by a constant from this one, which has none."""
         return parted(index, 1 << self.base, 1 << (self.base + abs(self.shift) + self.bits))
 
     def __str__(self) -> str:

@@ -350,6 +350,12 @@ def terms_of(value: Int) -> Terms:
     return value.terms if isinstance(value, SymInt) else (((_CONSTANT, value),) if isinstance(value, int) else ())
 
 
+def constant_and_rest(value: SymInt) -> tuple[int, SymInt]:
+    """The constant term, which comes first, and the others."""
+    (first, constant), *others = value.terms
+    return (constant, SymInt(tuple(others))) if first == _CONSTANT else (0, value)
+
+
 def multiples_in(value: Int, factor: int) -> Int:
     """The part of a value that is seen to be multiples of a factor; the rest is what is left."""
     constant = dict(terms_of(value)).get(_CONSTANT, 0)

@@ -6,6 +6,7 @@ One table for each thing that a program can be mistaken about. A test runs what 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import nearest
@@ -208,7 +209,7 @@ def missing_attribute(
     owner: str, name: str, table: dict[str, str], known: Sequence[str], span: Span | None
 ) -> MissingAttributeError:
     """The error for an attribute that `owner` does not have: what it is called here, or the known name most like it."""
-    guess = nearest(name, [other for other in known if not other.startswith("_")])
+    guess = _nearest_public(name, tuple(known))
     instead = table.get(name) or (f"did you mean `{guess}`?" if guess else "")
     return MissingAttributeError(
         f"{owner} has no attribute {name!r}",
@@ -217,6 +218,12 @@ def missing_attribute(
         instead=instead,
         span=span,
     )
+
+
+@lru_cache(maxsize=256)
+def _nearest_public(name: str, known: tuple[str, ...]) -> str | None:
+    """Who asks whether there is such a name, to be told that there is not, asks often."""
+    return nearest(name, [other for other in known if not other.startswith("_")])
 
 
 def missing_name(module: str, name: str, known: Sequence[str]) -> AttributeError:

@@ -315,10 +315,12 @@ def test_sides_of_32_bits_are_compared_in_32_bits() -> None:
     """The difference of two needs 33 bits; the two do not."""
 
     def inside(i: tt.Int32, n: tt.Int32) -> Any:
-        return traced_int(i, lower=0, upper=999) % 16 * 4 + 3 < traced_int(n)
+        digit: Any = traced_int(i, lower=0, upper=999) % 16 * 4
+        return digit + 3 < traced_int(n)
 
     def beyond(i: tt.Int32, n: tt.Int32) -> Any:
-        return traced_int(i) * 128 + 3 < traced_int(n)
+        row: Any = traced_int(i) * 128
+        return row + 3 < traced_int(n)
 
     assert "arith.extsi" not in operations(inside, 1, 1)
     assert "arith.extsi" in operations(beyond, 1, 1)
@@ -328,7 +330,8 @@ def test_sides_of_32_bits_are_compared_in_32_bits() -> None:
 @pytest.mark.parametrize("i", [0, 1, 15, 17])
 def test_comparisons_are_exact_where_differences_would_wrap(i: int, n: int) -> None:
     def answers(i: tt.Int32, n: tt.Int32) -> Any:
-        digit, bound = traced_int(i, lower=0, upper=999) % 16 * 4, traced_int(n)
+        digit: Any = traced_int(i, lower=0, upper=999) % 16 * 4
+        bound: Any = traced_int(n)
         return (
             digit + 3 < bound,
             digit - 7 < bound,

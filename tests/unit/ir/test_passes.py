@@ -128,3 +128,31 @@ def test_text_constants_keep_every_byte(text: str) -> None:
     module = parse(text_constant("t", text))
     value = symbols(module)["t"].attributes["value"].value_bytes
     assert value == text.encode() + b"\0"
+
+
+def test_callables_that_say_what_they_add_leave_no_doubt_about_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operations of a module are looked at once, not again after each of them."""
+    looked: list[str] = []
+    called: list[str] = []
+
+    def names(module: Any) -> frozenset[str]:
+        looked.append("all")
+        return frozenset({"scf.for"})
+
+    def call(name: str) -> Any:
+        return lambda module: called.append(name)
+
+    monkeypatch.setattr("triptych.ir.passes.operation_names", names)
+    loops, added, other = (frozenset({name}) for name in ("scf.for", "arith.addi", "arith.muli"))
+    run_passes(
+        parse(LOOP),
+        (
+            PassSpec("first", "", call("first"), loops, added),
+            PassSpec("of what was added", "", call("of what was added"), added, frozenset()),
+            PassSpec("of nothing", "", call("of nothing"), other),
+            PassSpec("may add anything", "", call("may add anything"), loops),
+            PassSpec("last", "", call("last"), loops),
+        ),
+    )
+    assert called == ["first", "of what was added", "may add anything", "last"]
+    assert len(looked) == 2

@@ -6,17 +6,26 @@ A kernel permutes the same part of an offset hundreds of times, beside different
 from __future__ import annotations
 
 from triptych.cute.current_trace import tracing
-from triptych.layout import Int, Swizzle
+from triptych.layout import Int, Swizzle, SymInt
+from triptych.layout.stretches import Parts
+from triptych.layout.symbolic import constant_and_rest
 
-_TABLE = "permuted offsets"
+_PARTS, _PERMUTED = "parts of offsets", "permuted offsets"
 
 
 def permuted(swizzle: Swizzle, offset: Int) -> Int:
     """swizzle(offset)."""
-    rest, added = swizzle.parted(offset)
+    if not isinstance(offset, SymInt):
+        return swizzle(offset)
+    constant, computed = constant_and_rest(offset)
+    table = tracing().tables[_PARTS]
+    parts: Parts | None = table.get((swizzle, computed))
+    if parts is None:
+        parts = table[swizzle, computed] = swizzle.parts(computed)
+    rest, added = parts.moved(constant)
     if isinstance(rest, int):
         return swizzle(rest) + added
-    table = tracing().tables[_TABLE]
+    table = tracing().tables[_PERMUTED]
     known: Int | None = table.get((swizzle, rest))
     if known is None:
         known = table[swizzle, rest] = swizzle(rest)

@@ -40,6 +40,7 @@ def codegen(lowered: Lowered, options: CompileOptions, architecture: Architectur
         cpu=architecture.name,
         features=f"+ptx{ptx_version(assembler, architecture)}",
         opt_level=options.opt_level,
+        vectorize=False,  # threads are the lanes
         strength_reduction=False,  # for addresses of two registers; a GPU's have one, or 32 bits more
         emit=("assembly",),
         libraries=(libdevice(),) if _LIBDEVICE_CALL in lowered.llvm else (),

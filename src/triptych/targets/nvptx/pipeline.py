@@ -31,6 +31,9 @@ from triptych.targets.nvptx.passes.unroll_array_loops import ARRAYS, unroll_arra
 from triptych.targets.nvptx.passes.vectorize_hinted_accesses import joining
 from triptych.targets.nvptx.passes.widen_bfloats import WIDENINGS, widen_bfloats
 
+_NOTHING: frozenset[str] = frozenset()
+"""What passes add that only remove operations, mark them, or make some that no other looks for."""
+
 
 def before_split(architecture: Architecture) -> tuple[PassSpec, ...]:
     """The passes for one architecture that see launches and kernels together."""
@@ -72,11 +75,15 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
             "mark-uniform-branches", "Warps that stay together need no second way.", mark_uniform_branches, TOGETHER
         ),
         PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt),
-        PassSpec("magic-division", "A division takes as long as ten multiplications.", magic_division, DIVISIONS),
-        PassSpec("select-math", "What has an instruction needs no function of libdevice.", select_math, SELECTED),
-        PassSpec("widen-bfloats", "A pair in a register need not be taken apart.", widen_bfloats, WIDENINGS),
-        PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED),
-        PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS),
+        PassSpec(
+            "magic-division", "A division takes as long as ten multiplications.", magic_division, DIVISIONS, _NOTHING
+        ),
+        PassSpec(
+            "select-math", "What has an instruction needs no function of libdevice.", select_math, SELECTED, WIDENINGS
+        ),
+        PassSpec("widen-bfloats", "A pair in a register need not be taken apart.", widen_bfloats, WIDENINGS, _NOTHING),
+        PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED, _NOTHING),
+        PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS, _NOTHING),
         PassSpec("split-private-accesses", "A large vector takes LLVM long.", split_private_accesses, ARRAYS),
         PassSpec("gpu.module(arith-expand)", "Floor and ceiling division have no LLVM instruction."),
         PassSpec("gpu.module(convert-scf-to-cf)", "PTX has branches only."),
@@ -88,7 +95,7 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec("gpu.module(convert-nvvm-to-llvm)", "Some instructions exist only as inline PTX."),
         PassSpec("gpu.module(reconcile-unrealized-casts)", "Indices are integers on both sides of the passes above."),
         PassSpec("size-inline-addresses", "Addresses of shared memory have 32 bits.", size_inline_addresses, INLINE),
-        PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops),
+        PassSpec("annotate-loops", "Hints must be where LLVM looks for them.", annotate_loops, adds=_NOTHING),
         PassSpec("merge-traps", "Calls of `__assertfail` are long.", merge_traps, CALLS),
         PassSpec("hoist-allocas", "Memory that a loop reserves grows in every turn.", hoist_allocas),
         PassSpec("assume-nonnegative", "Divisions by what is never negative need no corrections.", assume_nonnegative),
