@@ -18,6 +18,7 @@ from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_
 from triptych.targets.cpu.passes.lower_launch import lower_launch
 from triptych.targets.cpu.passes.lower_memory_order import ACCESSES, lower_memory_order
 from triptych.targets.cpu.passes.lower_print import lower_print
+from triptych.targets.cpu.passes.move_bfloat16_as_bits import move_bfloat16_as_bits
 from triptych.targets.cpu.passes.outline_warps import outline_warps
 from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
 from triptych.targets.cpu.passes.poll_loops import poll_loops
@@ -30,6 +31,7 @@ PIPELINE = (
     PassSpec(
         "expand-narrow-floats", "The machine computes in 32 bits and more, and rounds here.", expand_narrow_floats
     ),
+    PassSpec("move-bfloat16-as-bits", "LLVM takes vectors of BFloat16 apart.", move_bfloat16_as_bits),
     PassSpec(
         "convert-wide-integers",
         "LLVM would call functions that C programs link.",
