@@ -63,3 +63,45 @@ def work(sums: cute.Tensor, steps: tt.Int32) -> None:
 @tt.jit
 def blocks_of_work(sums: cute.Tensor, steps: tt.Int32, blocks: tt.Int32) -> None:
     work(sums, steps).launch(grid=blocks, block=THREADS)
+
+
+@tt.kernel
+def step_along(x: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    """Every lane has a row of its own: no access of the warp is one stretch of memory."""
+    thread, _, _ = cute.arch.thread_idx()
+    for i in tt.range_constexpr(count // 2):
+        x[thread * 7 + i] = x[thread * 5 + i] + 1.0
+
+
+@tt.jit
+def strided_accesses(x: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    step_along(x, count).launch(grid=1, block=THREADS)
+
+
+@tt.kernel
+def part_ways(x: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    value = x[thread]
+    for i in tt.range_constexpr(count):
+        if value > 1.0 * i:
+            x[thread] = value
+            value = value * 0.5
+    x[thread] = value
+
+
+@tt.jit
+def branches(x: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    part_ways(x, count).launch(grid=1, block=THREADS)
+
+
+@tt.kernel
+def meet(x: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    for i in tt.range_constexpr(count):
+        x[thread] = x[(thread + i) % THREADS] + 1.0
+        cute.arch.sync_threads()
+
+
+@tt.jit
+def barriers(x: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    meet(x, count).launch(grid=1, block=THREADS)

@@ -102,6 +102,17 @@ def operations_named(root: HasOperation, *names: str) -> list[Operation]:
     return found
 
 
+def kernels(module: Module) -> list[Operation]:
+    """Every `gpu.func` of the module: they stand in its `gpu.module`s, and nobody has to look inside them."""
+    return [
+        function.operation
+        for outer in module.body.operations
+        if outer.operation.name == "gpu.module"
+        for function in outer.operation.regions[0].blocks[0].operations
+        if function.operation.name == "gpu.func"
+    ]
+
+
 def operation_names(root: HasOperation) -> frozenset[str]:
     """The name of everything inside `root`."""
     advance = bindings.mlir().WalkResult.ADVANCE

@@ -23,6 +23,14 @@ from typing import Any, BinaryIO, Protocol
 Settings = dict[str, Any]
 PARENT_PERIOD = 0.5
 """Seconds between two looks at whether the parent is still there."""
+_BOUNDS = {
+    "dag-maps-huge-region": (200, 1000),
+    "dag-maps-reduction-size": (100, 0),
+    "grow-region-complexity-budget": (500, 10_000),
+}
+"""How much LLVM compares exactly, here and by its own default: memory accesses of one block when it orders them (the
+second: how many are dropped at once), blocks that one value lives in when it splits its register. Both are quadratic;
+kernels have blocks of thousands of accesses, and constants that live in thousands of blocks."""
 
 
 def read_message(stream: BinaryIO) -> bytes | None:
@@ -132,7 +140,7 @@ class Compiler:
     def compile(self, settings: Settings, text: str) -> list[bytes]:
         """Optimise once, then emit each part that `settings["emit"]` names."""
         machine = self._machine(settings)
-        self._llvm.set_option("llvm", f"-disable-lsr={'false' if settings['strength_reduction'] else 'true'}")
+        self._set_options(settings)
         module: LlvmModule = self._llvm.parse_assembly(text)
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
@@ -143,6 +151,12 @@ class Compiler:
         *first, last = settings["emit"]
         # Emission rewrites the module it is given, so all but the last part are emitted from copies.
         return [self._emit(machine, module.clone(), part) for part in first] + [self._emit(machine, module, last)]
+
+    def _set_options(self, settings: Settings) -> None:
+        """Options hold for the whole process: each request says all of them."""
+        self._llvm.set_option("llvm", f"-disable-lsr={'false' if settings['strength_reduction'] else 'true'}")
+        for name, (bounded, default) in _BOUNDS.items():
+            self._llvm.set_option("llvm", f"-{name}={bounded if settings['triple'] == 'host' else default}")
 
     def _library(self, path: str) -> Library:
         if path not in self._libraries:

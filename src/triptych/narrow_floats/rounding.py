@@ -26,6 +26,11 @@ def widen(value: Expression, form: FloatFormat) -> Expression:
     return _widen_small(value, form) if form.signed else _widen_power(value)
 
 
+def widen_bits(bits: Expression) -> Expression:
+    """The bits of a BFloat16, which are the upper half of a Float32, as that Float32."""
+    return (bits.convert("extui", "i32") << 16).bits_as("f32")
+
+
 def _widen_small(value: Expression, form: FloatFormat) -> Expression:
     """Move the fields to their places in a Float16, whose conversion is one instruction, and mend the exponent.
 

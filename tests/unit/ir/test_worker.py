@@ -6,11 +6,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from triptych.ir import worker_process
 from triptych.ir.errors import CodegenError, WorkerDiedError
 from triptych.ir.worker import Request, WorkerPool
 
@@ -264,3 +266,24 @@ def _runs(process: Path) -> bool:
         return (process / "stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_options_of_one_machine_do_not_stay_for_another() -> None:
+    class Recorder:
+        def __init__(self) -> None:
+            self.options: list[str] = []
+
+        def set_option(self, _: str, option: str) -> None:
+            self.options.append(option)
+
+        def __getattr__(self, name: str) -> Callable[[], None]:
+            return lambda: None
+
+    llvm = Recorder()
+    compiler = worker_process.Compiler(llvm)
+    for request in (Request(), Request("nvptx64-nvidia-cuda")):
+        compiler._set_options(asdict(request))
+    host, other = llvm.options[: len(llvm.options) // 2], llvm.options[len(llvm.options) // 2 :]
+    assert [option.partition("=")[0] for option in host] == [option.partition("=")[0] for option in other]
+    assert "-dag-maps-huge-region=200" in host
+    assert "-dag-maps-huge-region=1000" in other

@@ -19,7 +19,7 @@ from triptych.layout import Layout, size
 
 CHUNK = 16
 """Lanes that are computed together."""
-_STORED = {"tf32": "f32", "e4m3": "i8", "e5m2": "i8", "s8": "i8", "u8": "i8", "s32": "i32"}
+_STORED = {"bf16": "i16", "tf32": "f32", "e4m3": "i8", "e5m2": "i8", "s8": "i8", "u8": "i8", "s32": "i32"}
 """Elements whose type in memory has another name."""
 
 
@@ -314,8 +314,13 @@ def _converted(result: str, value: str, kind: str) -> Iterator[str]:
     """Elements as f32 or i32, exactly."""
     f32, i32 = (f"vector<{WARP_THREADS}x{name}>" for name in ("f32", "i32"))
     i8, i16, f16 = (f"vector<{WARP_THREADS}x{name}>" for name in ("i8", "i16", "f16"))
-    if kind in ("f16", "bf16"):
-        yield f"{result} = arith.extf {value} : vector<{WARP_THREADS}x{kind}> to {f32}"
+    if kind == "f16":
+        yield f"{result} = arith.extf {value} : {f16} to {f32}"
+    elif kind == "bf16":  # the upper half of an f32
+        yield f"{result}w = arith.extui {value} : {i16} to {i32}"
+        yield f"{result}n = arith.constant dense<16> : {i32}"
+        yield f"{result}s = arith.shli {result}w, {result}n : {i32}"
+        yield f"{result} = arith.bitcast {result}s : {i32} to {f32}"
     elif kind == "tf32":
         yield f"{result}i = arith.bitcast {value} : {f32} to {i32}"
         yield f"{result}m = arith.constant dense<-8192> : {i32}"

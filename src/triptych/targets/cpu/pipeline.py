@@ -17,7 +17,8 @@ from triptych.targets.cpu.passes.lower_assert import lower_assert
 from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_presplit
 from triptych.targets.cpu.passes.lower_launch import lower_launch
 from triptych.targets.cpu.passes.lower_memory_order import ACCESSES, lower_memory_order
-from triptych.targets.cpu.passes.lower_print import lower_print
+from triptych.targets.cpu.passes.lower_print import PRINTS, lower_print
+from triptych.targets.cpu.passes.move_bfloat16_as_bits import move_bfloat16_as_bits
 from triptych.targets.cpu.passes.outline_warps import outline_warps
 from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
 from triptych.targets.cpu.passes.poll_loops import poll_loops
@@ -30,6 +31,7 @@ PIPELINE = (
     PassSpec(
         "expand-narrow-floats", "The machine computes in 32 bits and more, and rounds here.", expand_narrow_floats
     ),
+    PassSpec("move-bfloat16-as-bits", "LLVM takes vectors of BFloat16 apart.", move_bfloat16_as_bits),
     PassSpec(
         "convert-wide-integers",
         "LLVM would call functions that C programs link.",
@@ -57,7 +59,7 @@ PIPELINE = (
     PassSpec("vectorise-math", "A call of the C library for each lane takes 14 times as long.", vectorise_math),
     PassSpec("allocate-host-arrays", "The stack of whoever calls may be small.", allocate_host_arrays, ARRAYS),
     PassSpec("lower-launch", "A launch is a call of the pool of threads, which runs the blocks.", lower_launch),
-    PassSpec("lower-print", "Printing goes through Python's own standard output.", lower_print),
+    PassSpec("lower-print", "Printing goes through Python's own standard output.", lower_print, PRINTS),
     PassSpec("poll-loops", "Ctrl-C ends a host function that would not end by itself.", poll_loops, LOOPS_OF_HOSTS),
     PassSpec("outline-warps", "LLVM takes quadratic time for a function of many loops.", outline_warps),
     PassSpec("arith-expand", "Floor and ceiling division have no LLVM instruction."),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Module, Operation, Value
-from triptych.ir.modules import callee, graft, operations_named, symbols
+from triptych.ir.modules import callee, graft, symbols
 from triptych.targets.cpu.kernel_functions import (
     COROUTINE_ATTRIBUTE,
     FRAME_ALIGNMENT,
@@ -134,7 +134,7 @@ def mark_presplit(module: Module) -> None:
     """After the conversion to the LLVM dialect: tell LLVM which functions are coroutines."""
     ir = bindings.mlir()
     with module.context:
-        for function in operations_named(module, "llvm.func"):
+        for function in symbols(module).values():
             if "llvm.presplit" in function.attributes or "presplit" in function.attributes:
                 for name in ("llvm.presplit", "presplit"):
                     if name in function.attributes:

@@ -94,17 +94,15 @@ class _BlocksFunction:
             ir.FunctionType.get([*kind.inputs, pointer], kind.results)
         )
         self._operation.attributes[KERNEL_ATTRIBUTE] = ir.UnitAttr.get()
-        for request in self._requests(LAUNCH_REQUEST):
+        calls = operations_named(self._operation, "func.call")
+        polls = [call for call in calls if callee(call) == POLL_REQUEST]
+        for request in (call for call in calls if callee(call) == LAUNCH_REQUEST):
             request.results[0].replace_all_uses_with(launch)
             request.erase()
-        requests = self._requests(POLL_REQUEST)
-        if requests:
+        if polls:
             counter = self._counter()
-            for request in requests:
+            for request in polls:
                 _poll(request, counter, launch)
-
-    def _requests(self, name: str) -> list[Operation]:
-        return [call for call in operations_named(self._operation, "func.call") if callee(call) == name]
 
     def _counter(self) -> Value:
         code = _Code(self._operation.context, self._operation.location, _start(self._entry))

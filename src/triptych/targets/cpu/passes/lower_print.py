@@ -19,6 +19,7 @@ from triptych.targets.cpu.calling.calling_python import WRITE, WRITE_TEXT
 from triptych.targets.cpu.kernel_functions import launch_of
 from triptych.targets.cpu.plain_code import PlainCode
 
+PRINTS = frozenset({"gpu.printf"})
 _BUFFER = 4096
 _VARIADIC_TYPES = ("i32", "i64", "f64", "!llvm.ptr")
 """C promotes narrower variadic arguments and MLIR does not, so the front end widens them, knowing their sign."""
@@ -34,7 +35,7 @@ llvm.func @free(!llvm.ptr)
 def lower_print(module: Module) -> None:
     """Replace every `gpu.printf` of the module."""
     printers: list[str] = []
-    for number, operation in enumerate(operations_named(module, "gpu.printf")):
+    for number, operation in enumerate(operations_named(module, *PRINTS)):
         name = f"triptych.print{number}"
         _check_types(operation)
         launch = launch_of(operation)

@@ -10,9 +10,11 @@ to the user's operations runs before this one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
+from triptych.ir.builder import Builder
 from triptych.ir.enumerations import may_approximate
 from triptych.ir.expressions import Expression, Place, element_and_lanes
 from triptych.ir.handles import Module, Operation, Value
@@ -73,11 +75,13 @@ FORMULAS = {
     "math.tanh": Formula(hyperbolics.tanh, 1.5),
 }
 
+_MANY = 8
+"""Operations from which on a function for all takes less time to compile than it costs to call."""
 _COMPUTED = frozenset({"f32", "f16", "bf16"})
 
 
 def vectorise_math(module: Module) -> None:
-    """Replace every operation that has a formula."""
+    """Replace every operation that has a formula; one that many others are like becomes a function for all."""
 
     def rule(op: Replacement) -> list[Value] | None:
         element, lanes = element_and_lanes(op.operation.results[0].type)
@@ -86,7 +90,41 @@ def vectorise_math(module: Module) -> None:
         place = Place(op.builder, op.operation.location, module)
         return _computed(op, place, element, lanes)
 
-    replace_each(operations_named(module, *FORMULAS), rule)
+    found = [op for op in operations_named(module, *FORMULAS) if element_and_lanes(op.results[0].type)[1] is not None]
+    alike: defaultdict[Hashable, list[Operation]] = defaultdict(list)
+    for operation in found:
+        alike[_key(operation)].append(operation)
+    for number, operations in enumerate(alike.values()):
+        many = len(operations) >= _MANY
+        replace_each([_shared(module, operations, number)] if many else operations, rule)
+
+
+def _key(operation: Operation) -> Hashable:
+    """Equal for operations that compute the same of their operands."""
+    attributes = tuple((name, operation.attributes[name]) for name in operation.attributes)
+    return (operation.name, operation.operands[0].type, attributes)
+
+
+def _shared(module: Module, operations: Sequence[Operation], number: int) -> Operation:
+    """Calls in the place of operations; gives the one operation in the function that they call."""
+    first, builder = operations[0], Builder(module.context)
+    arguments, results = [v.type for v in first.operands], [v.type for v in first.results]
+    name = f"{first.name}.shared{number}"
+    function, entry = builder.function(module, name, arguments, first.location)
+    builder.finish_function(function, arguments, results)
+    function.attributes["sym_visibility"] = builder.string("private")
+    function.attributes["llvm.passthrough"] = builder.attribute('["noinline", "nounwind"]')
+    builder.insertion = builder.at_end(entry)
+    attributes = {name: first.attributes[name] for name in first.attributes}
+    made = builder.operation(first.name, list(entry.arguments), results, first.location, attributes)
+    builder.operation("func.return", list(made.results), (), first.location)
+    callee = {"callee": builder.attribute(f'@"{name}"')}
+
+    def call(op: Replacement) -> list[Value]:
+        return list(op.builder.operation("func.call", op.operands, results, op.operation.location, callee).results)
+
+    replace_each(operations, call)
+    return made
 
 
 def _computed(op: Replacement, place: Place, element: str, lanes: int) -> list[Value]:

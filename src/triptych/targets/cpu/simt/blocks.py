@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
 
+from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, Module, Operation, Type, Value
 from triptych.ir.types import byte_size, element_type, is_index, is_integer, is_vector, lanes
@@ -53,6 +54,8 @@ class BlockFunction(Arrays):
         self._free: defaultdict[Type, list[Value]] = defaultdict(list)
         """Homes that nobody lives in any more, by what they hold."""
         self._array_memory: dict[Value, tuple[Value, bool]] = {}
+        self._bases: dict[Value, Value] = {}
+        """Where the arrays of the warp begin whose code is written."""
         self._array_segments = self._segments_of_arrays()
 
     def build(self) -> Operation:
@@ -90,8 +93,19 @@ class BlockFunction(Arrays):
         memory, once = self._array_memory[root]
         if once or self._frame.most_warps == 1:
             return array, memory
+        if root not in self._bases:
+            self._bases[root] = self._base(warp, memory, kind, count)
+        return array, self._bases[root]
+
+    def _base(self, warp: Warp, memory: Value, kind: Type, count: int) -> Value:
+        """The address of this warp's part of an array, computed where its code begins: all of it may use it."""
+        code, start = self._code, warp.number.owner
+        assert isinstance(start, bindings.mlir().Block)
+        before, code.builder.insertion = code.builder.insertion, code.builder.at_start(start)
         place = code.value("arith.muli", (warp.number, code.constant(count, "i32")), "i32")
-        return array, code.offset(memory, code.value("arith.extui", (place,), "i64"), kind)
+        made = code.offset(memory, code.value("arith.extui", (place,), "i64"), kind)
+        code.builder.insertion = before
+        return made
 
     def _segments_of_arrays(self) -> dict[Value, set[Segment]]:
         found: dict[Value, set[Segment]] = {root: set() for root in self._private}
@@ -143,6 +157,7 @@ class BlockFunction(Arrays):
 
     def _run_warp(self, segment: Segment, number: Value) -> None:
         warp = Warp(convert, self._code, self._analysis, self._position, self, dict(self._values), number, None)
+        self._bases = {}
         warp.mask = self._existing(warp)
         for value in self._crossings.needs(segment):
             if self._crossings.remade(value):

@@ -20,7 +20,8 @@ from triptych.targets.cpu.simt import (
     collectives,
     intrinsics,
     looping,
-    matrices,
+    matrix_moves,
+    matrix_products,
     memory,
     thread_vectors,
 )
@@ -33,7 +34,8 @@ _HANDLERS = {
     **memory.HANDLERS,
     **atomics.HANDLERS,
     **collectives.HANDLERS,
-    **matrices.HANDLERS,
+    **matrix_moves.HANDLERS,
+    **matrix_products.HANDLERS,
     **intrinsics.HANDLERS,
     **thread_vectors.HANDLERS,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triptych.ir.handles import Module, Operation
-from triptych.ir.modules import graft, operations_named
+from triptych.ir.modules import graft, kernels, symbols
 from triptych.simt.device_attribute import device_of
 from triptych.simt.operations import walk
 from triptych.simt.traits import traits
@@ -27,11 +27,13 @@ func.func private @{CLOCK}(i32, !llvm.ptr) -> i32
 
 def vectorise_kernels(module: Module) -> None:
     """Replace the kernels; launches still name them."""
-    for kernels in operations_named(module, "gpu.module"):
+    found = kernels(module)
+    if found:
         graft(module, _REQUESTS)
-        for kernel in operations_named(kernels, "gpu.func"):
-            _convert(kernel, module)
-        kernels.erase()
+    for kernel in found:
+        _convert(kernel, module)
+    for outer in [symbol for symbol in symbols(module).values() if symbol.name == "gpu.module"]:
+        outer.erase()
 
 
 def _convert(kernel: Operation, module: Module) -> None:

@@ -14,7 +14,7 @@ from triptych.targets.cpu.simt.serialized_lanes import load_in_turn, store_in_tu
 from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, plain_pointer
 
 if TYPE_CHECKING:
-    from triptych.targets.cpu.simt.code import Order
+    from triptych.targets.cpu.simt.code import Code, Order
 from triptych.targets.cpu.simt.warp import Warp
 
 _MOST_RUNS = 8
@@ -110,7 +110,7 @@ def _load_lanes(warp: Warp, pointer: Value, element: Type, alignment: int, shift
         return code.value("llvm.inttoptr", (words,), code.wide("!llvm.ptr"))
     if _in_runs(known, size):
         parts = [_load_run(warp, pointer, run, element, alignment, shift) for run in _runs(known, size)]
-        return joined(warp, parts, element)
+        return joined(warp.code, parts, element)
     addresses = warp.vector(pointer)
     if shift:
         addresses = code.offset(addresses, code.constants([shift] * code.width, "i64"), "i8")
@@ -166,19 +166,15 @@ def _load_if_any(warp: Warp, mask: Value, address: Value, element: Type, alignme
     return made.results[0]
 
 
-def joined(warp: Warp, parts: list[tuple[Value, int]], element: Type) -> Value:
+def joined(code: Code, parts: list[tuple[Value, int]], element: Type) -> Value:
     """One vector of vectors and their lengths, pair by pair: a shuffle takes two."""
     while len(parts) > 1:
         pairs = []
         for i in range(0, len(parts) - 1, 2):
             (left, n), (right, m) = parts[i], parts[i + 1]
-            pairs.append((_concatenated(warp, left, n, right, m, element), n + m))
+            pairs.append((code.shuffle(left, right, range(n + m), element), n + m))
         parts = pairs + parts[len(parts) - len(parts) % 2 :]
     return parts[0][0]
-
-
-def _concatenated(warp: Warp, left: Value, n: int, right: Value, m: int, element: Type) -> Value:
-    return warp.code.shuffle(left, right, range(n + m), element)
 
 
 def gather(warp: Warp, addresses: Value, element: Type, alignment: int) -> Value:
@@ -194,18 +190,18 @@ def gather(warp: Warp, addresses: Value, element: Type, alignment: int) -> Value
 def load_each(warp: Warp, pointer: Value, kind: Type, alignment: int) -> Value:
     """A vector from every lane's own address, lane after lane."""
     code = warp.code
-    if warp.mask is not None:
+    if warp.mask is not None or not warp.analysis.at(pointer).known:
         return load_in_turn(warp, warp.vector(pointer), kind, alignment)
     count, element = count_and_element(kind) or (1, kind)
     parts = [code.load(lane_address(warp, pointer, lane), kind, alignment) for lane in range(code.width)]
-    return joined(warp, [(part, count) for part in parts], element)
+    return joined(warp.code, [(part, count) for part in parts], element)
 
 
 def store_each(warp: Warp, packed: Value, pointer: Value, kind: Type, alignment: int) -> None:
     """A vector to every lane's own address."""
     code = warp.code
     count, element = count_and_element(kind) or (1, kind)
-    if warp.mask is not None:
+    if warp.mask is not None or not warp.analysis.at(pointer).known:
         store_in_turn(warp, packed, warp.vector(pointer), kind, alignment)
         return
     for lane in range(code.width):
@@ -214,7 +210,7 @@ def store_each(warp: Warp, packed: Value, pointer: Value, kind: Type, alignment:
 
 
 # arrays of threads ------------------------------------------------------------------------------------------------
-def _row(warp: Warp, found: Private, index: int) -> Value:
+def row_address(warp: Warp, found: Private, index: int) -> Value:
     """The address of a row of a private array: one element of all lanes."""
     array, base = warp.arrays.private(warp, found.root)
     kind = warp.code.wide(array.element)
@@ -252,7 +248,7 @@ def _load_element(warp: Warp, found: Private, index: int, element: Type) -> Valu
         return _joined_words(warp, found, index * together, together, element)
     if isinstance(found.dynamic, Wide):
         return gather(warp, _elements(warp, found, index), element, size)
-    return warp.code.load(_row(warp, found, index), warp.code.wide(element), size * warp.code.width)
+    return warp.code.load(row_address(warp, found, index), warp.code.wide(element), size * warp.code.width)
 
 
 # stores ---------------------------------------------------------------------------------------------------------
@@ -357,7 +353,7 @@ def packed_value(warp: Warp, value: Value, count: int, element: Type) -> Value:
     if isinstance(found, Scalar):
         return code.shuffle(found.value, found.value, list(range(count)) * code.width, element)
     assert isinstance(found, Rows)
-    every = joined(warp, [(row, code.width) for row in found.rows], element)
+    every = joined(warp.code, [(row, code.width) for row in found.rows], element)
     places = [i * code.width + lane for lane in range(code.width) for i in range(count)]
     return code.shuffle(every, every, places, element) if count > 1 else every
 
@@ -415,7 +411,7 @@ def _joined_words(warp: Warp, found: Private, index: int, together: int, element
     code, part = warp.code, warp.code.builder.type(f"i{8 * found.size}")
     rows = [(_load_element(warp, found, index + i, part), code.width) for i in range(together)]
     places = [i * code.width + lane for lane in range(code.width) for i in range(together)]
-    every = joined(warp, rows, part)
+    every = joined(warp.code, rows, part)
     return code.value("vector.bitcast", (code.shuffle(every, every, places, part),), code.wide(element))
 
 
@@ -437,7 +433,7 @@ def _store_element(warp: Warp, found: Private, index: int, row: Value, element: 
     if isinstance(found.dynamic, Wide):
         scatter(warp, row, _elements(warp, found, index), size)
         return
-    address, alignment = _row(warp, found, index), size * warp.code.width
+    address, alignment = row_address(warp, found, index), size * warp.code.width
     if warp.mask is not None:
         kept = code.load(address, code.wide(element), alignment)
         row = code.select(warp.mask, row, kept, code.wide(element))

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from triptych.ir.handles import Type, Value
-from triptych.ir.types import byte_size, count_and_element, element_type
+from triptych.ir.types import bit_width, byte_size, count_and_element, element_type, is_float, is_integer
+from triptych.targets.cpu.memory_sizes import ALIGNMENT
+from triptych.targets.cpu.simt.lane_functions import LaneAccess, lane_function
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.code import Order
@@ -49,6 +51,10 @@ def load_in_turn(warp: Warp, addresses: Value, kind: Type, alignment: int, order
     code = warp.code
     count, element = count_and_element(kind) or (1, kind)
     every = code.builder.vector(count * code.width, element)
+    if not order and _is_bytes(element):
+        access = LaneAccess(True, 8 * byte_size(element), count, alignment, code.width, warp.mask is not None)
+        home = _call(warp, access, addresses, None)
+        return code.value("vector.bitcast", (code.load(home, access.every, ALIGNMENT),), every)
     home = warp.arrays.scratch(every)
     code.store(code.zero(every), home, byte_size(kind))
     sources = _kept_addresses(warp, addresses)
@@ -66,6 +72,11 @@ def store_in_turn(
 ) -> None:
     """What every active lane writes, by a loop."""
     code, element = warp.code, element_type(kind)
+    if not order and _is_bytes(element):
+        count, _ = count_and_element(kind) or (1, kind)
+        access = LaneAccess(False, 8 * byte_size(element), count, alignment, code.width, warp.mask is not None)
+        _call(warp, access, addresses, code.value("vector.bitcast", (packed,), access.every))
+        return
     home = warp.arrays.scratch(packed.type)
     code.store(packed, home, byte_size(element))
     targets = _kept_addresses(warp, addresses)
@@ -75,6 +86,23 @@ def store_in_turn(
         code.store(value, _kept_address(warp, targets, lane), alignment, order)
 
     each_active(warp, write)
+
+
+def _is_bytes(element: Type) -> bool:
+    """Whether a vector of elements lies in memory as they do one by one: not bits, addresses or indices."""
+    return (is_integer(element) or is_float(element)) and 8 * byte_size(element) == bit_width(element)
+
+
+def _call(warp: Warp, access: LaneAccess, addresses: Value, stored: Value | None) -> Value:
+    """Call the function of an access, with what is stored if it stores; gives the memory of the lanes' values."""
+    code = warp.code
+    warp.arrays.define(lane_function(access))
+    home = warp.arrays.scratch(code.builder.type(access.every))
+    if stored is not None:
+        code.store(stored, home, ALIGNMENT)
+    given = [home, addresses] if warp.mask is None else [home, addresses, code.bits(warp.mask)]
+    code.operation("func.call", given, attributes={"callee": code.attribute(f'@"{access.name}"')})
+    return home
 
 
 def _side_by_side(kind: Type) -> str:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from triptych.ir.handles import Block, InsertionPoint, Module, Operation, Type, Value
-from triptych.ir.modules import graft
+from triptych.ir.modules import graft, symbols
 from triptych.ir.types import count_and_element, is_pointer
 from triptych.simt.uniformity import UniformityAnalysis
 from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.fragment_stores import FragmentStores
 from triptych.targets.cpu.simt.private_arrays import PrivateArray
 from triptych.targets.cpu.simt.values import Emitted, Packed, Rows, Scalar, Wide, plain_pointer
 
@@ -37,6 +38,7 @@ class Arrays:
     def __init__(self, module: Module) -> None:
         self._module = module
         self._defined: set[str] = set()
+        self.fragment_stores = FragmentStores()
 
     def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
         """A private array and the address of this warp's part of it."""
@@ -47,6 +49,24 @@ class Arrays:
         if text not in self._defined:
             self._defined.add(text)
             graft(self._module, text)
+
+    def call(self, code: Code, name: str, given: Sequence[Value], write: Callable[[Sequence[Value]], None]) -> None:
+        """Call a function beside the function; `write` writes it, with its arguments, when it is first called."""
+        if name not in self._defined:
+            self._defined.add(name)
+            if name not in symbols(self._module):
+                self._write(code, name, [value.type for value in given], write)
+        code.operation("func.call", given, attributes={"callee": code.attribute(f'@"{name}"')})
+
+    def _write(self, code: Code, name: str, kinds: Sequence[Type], write: Callable[[Sequence[Value]], None]) -> None:
+        before = code.builder.insertion
+        function, entry = code.builder.function(self._module, name, kinds, code.location)
+        function.attributes["sym_visibility"] = code.builder.string("private")
+        function.attributes["llvm.passthrough"] = code.attribute('["noinline", "nounwind"]')
+        code.enter(entry)
+        write(list(entry.arguments))
+        code.operation("func.return")
+        code.leave(before)
 
     def scratch(self, kind: Type, role: str = "") -> Value:
         """Memory for one value of all lanes, used at once; the same one for every value of a type and a role."""
@@ -92,6 +112,8 @@ class Warp:
         """The warp's number (i32); None for code of the block."""
         self.mask = mask
         """Which lanes are active; None when all are."""
+        self.done: set[Operation] = set()
+        """Operations whose work others before them have done."""
         self._vectors: list[dict[Value, Value]] = [{}]
         """Vector forms of scalars, by the region that computed them."""
 
@@ -187,6 +209,8 @@ class Warp:
 
     def convert(self, operation: Operation) -> None:
         """Convert one operation; its results get their values."""
+        if operation in self.done:
+            return
         self.code.location = operation.location
         self._convert(self, operation)
 

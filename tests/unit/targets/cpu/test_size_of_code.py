@@ -1,0 +1,116 @@
+"""Compile time by what it depends on: how much LLVM is given, and how much of it in one block. Counts, not seconds."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import triptych as tt
+from tests.ir.traced import traced
+from triptych import cute
+from triptych.objectstage.lower import lower
+from triptych.objectstage.target import find_target
+
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples" / "kernels"
+_LABEL = re.compile(r"[\w.$\"-]+:")
+
+
+@pytest.fixture(autouse=True)
+def examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples are found by their folder."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+
+
+def llvm_of(function: Any, *arguments: Any) -> str:
+    return lower(traced(function, *arguments), find_target("cpu"), function.language.passes).llvm
+
+
+def blocks(llvm: str) -> Iterator[int]:
+    """The instructions of each block."""
+    count = 0
+    for line in llvm.splitlines():
+        if line.startswith("  ") and not line.startswith(("    ", "  ]")):
+            count += 1
+        elif count and (_LABEL.match(line) or line == "}"):
+            yield count
+            count = 0
+
+
+def require_at_most(llvm: str, whole: int, block: int) -> None:
+    sizes = list(blocks(llvm))
+    assert sum(sizes) <= whole
+    assert max(sizes) <= block
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_a_product_by_matrix_instructions(dtype: Any) -> None:
+    example = importlib.import_module("tensor_core_gemm")
+    x, y = example.operand_of(np.zeros((128, 128), dtype)), np.zeros((128, 128), np.float32)
+    require_at_most(llvm_of(example.gemm, x, x, y), 5_500, 500)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(causal: bool) -> None:
+    example = importlib.import_module("flash_attention")
+    q, k, v = (example.tensor_of(array) for array in example.sample((1, 64, 1, 64), 64, ml_dtypes.bfloat16))
+    llvm = llvm_of(example.attention, q, k, v, q, causal)
+    require_at_most(llvm, 8_500, 1_800)
+    assert "bfloat" not in llvm
+
+
+# what grows with the program: a few instructions for each access ------------------------------------------------------
+@tt.kernel
+def scatter(x: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    """Every lane's element lies where only a run tells, in steps that no vector instruction has."""
+    thread, _, _ = cute.arch.thread_idx()
+    for i in tt.range_constexpr(count):
+        x[(thread * 7 ^ i) + i] = x[(thread * 5 ^ i) + i]
+
+
+@tt.jit
+def scattered(x: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    scatter(x, count).launch(grid=1, block=64)
+
+
+@tt.kernel
+def raise_two(x: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    value = x[thread].to(tt.Float32)
+    for _ in tt.range_constexpr(count):
+        value = cute.math.exp2(value)
+    x[thread] = value.to(x.element_type)
+
+
+@tt.jit
+def exponentials(x: cute.Tensor, count: tt.Constexpr[int]) -> None:
+    raise_two(x, count).launch(grid=1, block=64)
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "most"),
+    [(scattered, np.float16, 15), (scattered, ml_dtypes.bfloat16, 15), (exponentials, np.float16, 2)],
+)
+def test_each_operation_more_is_a_few_instructions(function: Any, dtype: Any, most: int) -> None:
+    x = np.zeros(4096, dtype)
+    fewer, more = (sum(blocks(llvm_of(function, x, count))) for count in (16, 48))
+    assert (more - fewer) / 32 <= most
+
+
+def test_bfloat16_calls_nothing_to_be_moved() -> None:
+    x = np.arange(4096).astype(ml_dtypes.bfloat16)
+    expected = x.copy()
+    compiled = tt.compile(scattered, x, 8)
+    assert "__truncsfbf2" not in compiled.asm
+    compiled(x)
+    lanes = np.arange(64)
+    for i in range(8):
+        for warp in (lanes[:32], lanes[32:]):
+            expected[(warp * 7 ^ i) + i] = expected[(warp * 5 ^ i) + i]
+    assert np.array_equal(x[512:], expected[512:])
