@@ -170,7 +170,7 @@ _OF_CUDA: dict[str, Any] = {
     "Stream": streams.Stream,
     "ExternalStream": streams.ExternalStream,
     "StreamContext": streams.StreamContext,
-    "Event": streams.Event,
+    "Event": streams.CudaEvent,
     "stream": streams.stream,
     "set_stream": streams.set_stream,
     "current_stream": streams.current_stream,

@@ -48,15 +48,15 @@ class Stream:
     def synchronize(self) -> None:
         """Wait for its work."""
 
-    def wait_event(self, event: Event) -> None:
+    def wait_event(self, event: CudaEvent) -> None:
         """Let its work wait for an event."""
 
     def wait_stream(self, stream: Stream) -> None:
         """Let its work wait for another stream's."""
 
-    def record_event(self, event: Event | None = None) -> Event:
+    def record_event(self, event: CudaEvent | None = None) -> CudaEvent:
         """An event that comes when the work asked for so far is done."""
-        event = event or Event()
+        event = event or CudaEvent()
         event.record(self)
         return event
 
@@ -83,7 +83,7 @@ class StreamContext:
             _ENTERED.remove(self.stream)
 
 
-class Event:
+class CudaEvent:
     """A moment, by the clock of the CPU: launches have ended when their call returns."""
 
     def __init__(
@@ -101,7 +101,7 @@ class Event:
         """Remember this moment."""
         self._moment = time.perf_counter()
 
-    def elapsed_time(self, end_event: Event) -> float:
+    def elapsed_time(self, end_event: CudaEvent) -> float:
         """Milliseconds between two moments."""
         if not (self.enable_timing and end_event.enable_timing):
             raise ValueError("both events need `enable_timing=True` to be compared")

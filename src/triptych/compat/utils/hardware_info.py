@@ -13,6 +13,9 @@ class HardwareInfo:
     def __init__(self, device_id: int = 0) -> None:
         self.device = check_device_number(device_id)
 
+    def __repr__(self) -> str:
+        return f"HardwareInfo({modelled_gpu().name})"
+
     @eager
     def get_max_active_clusters(self, cluster_size: int, stream: object = None) -> int:
         """How many clusters of so many blocks run at the same time."""

@@ -33,6 +33,9 @@ class ClcDynamicPersistentTileSchedulerParams(PersistentTileSchedulerParams):
 class ClcDynamicPersistentTileScheduler:
     """Asks the GPU for the next cluster, by an instruction of Blackwell."""
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
     @staticmethod
     def get_grid_shape(params: ClcDynamicPersistentTileSchedulerParams, **_: object) -> Three:
         """The grid to launch."""

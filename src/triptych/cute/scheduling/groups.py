@@ -65,6 +65,9 @@ class GroupedGemmTileSchedulerHelper:
         self._first = RunTimeInt(search_state.start_group_idx)
         self._before = RunTimeInt(search_state.tile_count_prev_group)
 
+    def __repr__(self) -> str:
+        return f"GroupedGemmTileSchedulerHelper({self.group_count} problems, {self.params})"
+
     def delinearize_z(self, cta_tile_coord: Three, problem_shape_mnkl: Tensor, **_: object) -> GroupSearchResult:
         """The tile of a block that is at (m, n) of its cluster, which has the number l."""
         rows, depth = self.cluster_tile_shape_mnk[0], self.cluster_tile_shape_mnk[2]
@@ -132,6 +135,9 @@ class StaticPersistentGroupTileScheduler:
         self._tiles = tiles
         self._helper = helper
         self._sizes = sizes
+
+    def __repr__(self) -> str:
+        return f"StaticPersistentGroupTileScheduler({self._helper})"
 
     @classmethod
     def create(

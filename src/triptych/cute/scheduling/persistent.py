@@ -20,6 +20,9 @@ class WorkTileInfo:
         self._tile_idx = Int32(m), Int32(n), Int32(layer)
         self._is_valid_tile = Boolean(is_valid_tile)
 
+    def __repr__(self) -> str:
+        return f"WorkTileInfo({self._tile_idx}, {self._is_valid_tile})"
+
     @property
     def tile_idx(self) -> tuple[Int32, Int32, Int32]:
         """Its place."""
