@@ -30,6 +30,7 @@ _NAMES = LazyNames(
         """,
         "triptych.metastage.trace_time": "at_trace_time trace_time",
         "triptych.support.errors": "TriptychError",
+        "triptych.support.kernel_errors": "DSLCudaRuntimeError",
     },
     modules=("cuda", "cute", "cutlass_dsl", "layout", "pipeline", "testing", "torch", "utils"),
 )

@@ -15,6 +15,7 @@ from triptych.metastage.scalars import BFloat16 as BFloat16
 from triptych.metastage.scalars import Boolean as Boolean
 from triptych.metastage.binding_time import Constexpr as Constexpr
 from triptych.dsl import DSL as DSL
+from triptych.support.kernel_errors import DSLCudaRuntimeError as DSLCudaRuntimeError
 from triptych.metastage.scalars import Float as Float
 from triptych.metastage.scalars import Float4E2M1FN as Float4E2M1FN
 from triptych.metastage.scalars import Float6E2M3FN as Float6E2M3FN
@@ -70,6 +71,7 @@ __all__ = [
     "Boolean",
     "Constexpr",
     "DSL",
+    "DSLCudaRuntimeError",
     "Float",
     "Float4E2M1FN",
     "Float6E2M3FN",

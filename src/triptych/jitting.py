@@ -35,8 +35,8 @@ from triptych.support.torch_tracers import opaque, tell_torch
 from triptych.support.tracebacks import caller
 from triptych.warm import warm_call
 
-_NO_CACHE = "no_cache"
-"""The keyword of a call that is to be compiled anew: `f(x, no_cache=True)`."""
+NO_CACHE = "no_cache"
+"""A keyword of calls and of `compile`: whether to compile anew, as public programs write."""
 MOST_WARM = 8
 """Warm calls that are tried one after the other before the table is asked and the row starts anew."""
 
@@ -120,7 +120,7 @@ class JitFunction:
         """Compile for these arguments without running; the result takes only the dynamic ones."""
         try:
             called_from = caller()
-            return self._find(bind(self.function, args, kwargs, called_from), called_from, {}).compiled
+            return self._find(*self._bind(args, kwargs, called_from), called_from, {}).compiled
         except Exception as error:
             for_user(error)
             raise
@@ -161,30 +161,32 @@ class JitFunction:
         trace = active()
         if trace is not None:
             return self.__traced_call__(trace, args, kwargs)
-        is_fresh = self._takes_no_cache(kwargs) and bool(kwargs.pop(_NO_CACHE))
-        bound = bind(self.function, args, kwargs, called_from)
-        entry = self._find(bound, called_from, {}, is_fresh)
+        bound, anew = self._bind(args, kwargs, called_from)
+        entry = self._find(bound, anew, called_from, {})
         if not kwargs:
             self._remember(args, entry)
         return entry.compiled.call_packed(*(bound[p.name] for p in self._parameters if not p.static))
 
-    def _takes_no_cache(self, kwargs: dict[str, Any]) -> bool:
-        """Whether a call says `no_cache`, and means the compiler by it."""
-        return _NO_CACHE in kwargs and all(parameter.name != _NO_CACHE for parameter in self._parameters)
+    def _bind(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None
+    ) -> tuple[dict[str, Any], bool]:
+        """The arguments by name, and whether the call says `no_cache=True`, which is no argument."""
+        anew = NO_CACHE in kwargs and all(parameter.name != NO_CACHE for parameter in self._parameters)
+        given = {name: value for name, value in kwargs.items() if name != NO_CACHE} if anew else kwargs
+        return bind(self.function, args, given, called_from), anew and bool(kwargs[NO_CACHE])
 
-    def _find(
-        self, bound: dict[str, Any], called_from: Span | None, options: dict[str, Any], is_fresh: bool = False
-    ) -> Entry:
-        """The table entry for bound arguments, compiled first if there is none or something it read has changed."""
+    def _find(self, bound: dict[str, Any], anew: bool, called_from: Span | None, options: dict[str, Any]) -> Entry:
+        """The table entry for bound arguments, compiled first if there is none, something it read has changed, or a
+        call wants it `anew`."""
         chosen, target = self._compile_options(options), self._target(options)
         specialization = self._specialize(bound, called_from)
-        entry = self._entries.get(_place(specialization, chosen, target))
-        if entry is not None and not is_fresh and entry.guard():
+        entry = None if anew else self._entries.get(_place(specialization, chosen, target))
+        if entry is not None and entry.guard():
             return entry
         if self._parameters != self._parameters_now():  # annotations have changed
             specialization = self._specialize(bound, called_from)
         with self._lock.here():
-            made = held(lambda: self._entry(specialization, chosen, target, entry, is_fresh))
+            made = held(lambda: self._entry(specialization, chosen, target, entry, anew))
             return self._entries.put(_place(specialization, chosen, target), made)
 
     def _remember(self, args: tuple[Any, ...], entry: Entry) -> None:
@@ -205,12 +207,12 @@ class JitFunction:
         options: CompileOptions,
         target: Target,
         before: Entry | None,
-        is_fresh: bool = False,
+        anew: bool,
     ) -> Entry:
         guard = guards(self.function, *specialization.static.values(), specialization.signature())
         key = self._key(specialization, options, target, {})
-        compiled = self._compiled.get(key.digest)
-        if compiled is None or compiled.assigns or is_fresh:
+        compiled = None if anew else self._compiled.get(key.digest)
+        if compiled is None or compiled.assigns:
             job = Job(
                 self.function,
                 specialization,
@@ -223,7 +225,7 @@ class JitFunction:
             )
             # What tracing changed may make no difference to the program: then the same code serves.
             before = None if before is None or before.is_settled else before
-            likely = None if is_fresh else compiled or (before and before.compiled)
+            likely = compiled or (before and before.compiled)
             compiled = self._compiled.put(key.digest, compiled_function(job, likely))
         guard = without(guard, compiled.overwritten)
         return Entry(compiled, guard, tuple(specialization.static.values()), guard())
@@ -354,7 +356,8 @@ class Compiler:
         """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function.
 
         `target` is "cpu" or an architecture such as "nvptx:sm_90a", `opt_level` is 0 to 3, `options` a command line.
-        The result is called with the arguments that are no `Constexpr`, and shows every stage as text.
+        The result is called with the arguments that are no `Constexpr`, and shows every stage as text. With
+        `no_cache=True`, here and in calls of a `@jit` function, it is compiled anew.
         """
         try:
             chosen = options_of((*self._flags, *flags_in(options)))
@@ -362,7 +365,7 @@ class Compiler:
             chosen |= {"target": target} if target else {}
             jitted, args = _unbound(function, args)
             called_from = caller()
-            return jitted._find(bind(jitted.function, args, kwargs, called_from), called_from, chosen).compiled
+            return jitted._find(*jitted._bind(args, kwargs, called_from), called_from, chosen).compiled
         except Exception as error:
             for_user(error)
             raise

@@ -463,25 +463,3 @@ def test_a_compiled_function_keeps_defaults_that_it_receives_nothing_for() -> No
 
     compiled = tt.compile(apply, 3)
     assert [compiled(3), compiled(3, AddOne()), compiled(3, change=AddOne())] == [4, 4, 4]
-
-
-def test_no_cache_compiles_anew(capsys: pytest.CaptureFixture[str]) -> None:
-    @tt.jit
-    def f(x: tt.Int32) -> tt.Int32:
-        print("traced")
-        return x + 1
-
-    def traced() -> int:
-        return capsys.readouterr().out.count("traced")
-
-    assert (f(1), f(2), traced()) == (2, 3, 1)
-    assert (f(3, no_cache=True), traced()) == (4, 1)
-    assert (f(4, no_cache=False), f(5), traced()) == (5, 6, 0)
-
-
-def test_a_parameter_may_be_called_no_cache() -> None:
-    @tt.jit
-    def f(x: tt.Int32, no_cache: tt.Int32) -> tt.Int32:
-        return x + no_cache
-
-    assert f(1, no_cache=5) == 6

@@ -22,7 +22,7 @@ def leaky(x: Any, slope: float, *, loc: Any = None, ip: Any = None) -> Any:
 def test_places_are_passed_along_and_dropped() -> None:
     @tt.jit
     def apply(x: tt.Float32) -> Any:
-        x.ir_value(loc=None, ip=None)  # type: ignore[call-arg]
+        x.ir_value(loc=None, ip=None)
         return leaky(x, 0.5, loc=None, ip=None)
 
     assert apply(-4.0) == -2.0

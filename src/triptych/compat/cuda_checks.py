@@ -1,19 +1,29 @@
-"""The result codes that calls of CUDA begin their answers with, as exceptions."""
+"""What calls of CUDA's bindings give, taken apart: the status is looked at, the rest is the result."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from triptych.compat.cuda_errors import CudaStatusError
+from triptych.cute.eager import eager
 from triptych.support.kernel_errors import DSLCudaRuntimeError
 
 __all__ = ["DSLCudaRuntimeError", "checkCudaErrors"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
+@eager
 def checkCudaErrors(result: tuple[Any, ...]) -> Any:
-    """What a call of CUDA gives beside its result code: nothing, one thing, or several; raises if it failed."""
-    code, *rest = result
-    if int(code) != 0:
-        failed = DSLCudaRuntimeError(f"a call of CUDA failed: {getattr(code, 'name', code)} ({int(code)})")
-        failed.error_code = int(code)
-        raise failed
-    return rest[0] if len(rest) == 1 else tuple(rest) or None
+    """The results behind the status of a call: None, one, or a tuple of several; a status that is no success raises."""
+    status, *results = result
+    if int(status):
+        raise CudaStatusError(
+            "a call of CUDA has failed",
+            found=f"the status {getattr(status, 'name', int(status))}",
+            expected="0, which is success",
+            error_code=int(status),
+        )
+    return tuple(results) if len(results) > 1 else results[0] if results else None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from triptych.support.errors import TriptychError
+from triptych.support.kernel_errors import DSLCudaRuntimeError
 
 
 class CudaCallError(TriptychError, RuntimeError):
@@ -19,3 +22,25 @@ from triptych.compat.cuda_bindings import driver
 
 driver.cuInit(0)
 """
+
+
+class CudaStatusError(TriptychError, DSLCudaRuntimeError):
+    """A call of CUDA gave another status than success; `error_code` is the status."""
+
+    code = "TT0715"
+    failing = """
+from triptych.compat.cuda_bindings import runtime
+from triptych.compat.cuda_checks import checkCudaErrors
+
+checkCudaErrors((runtime.cudaError_t.cudaErrorInvalidValue,))
+"""
+    fixed = """
+from triptych.compat.cuda_bindings import runtime
+from triptych.compat.cuda_checks import checkCudaErrors
+
+checkCudaErrors((runtime.cudaError_t.cudaSuccess,))
+"""
+
+    def __init__(self, title: str, *, error_code: int, **facts: Any) -> None:
+        super().__init__(title, **facts)
+        self.error_code = error_code

@@ -8,19 +8,59 @@ from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
 from triptych.cute.current_trace import tracing
+from triptych.cute.mathematics.arithmetic import max_of as max
+from triptych.cute.mathematics.arithmetic import min_of as min
 from triptych.cute.tensor_ssa.vectors import vector_type
+from triptych.metastage.binding_time import const_expr
 from triptych.metastage.kernel_arguments import flatten
-from triptych.metastage.scalars import Numeric
+from triptych.metastage.scalars import (
+    BFloat16,
+    Boolean,
+    Float16,
+    Float32,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    Integer,
+    Numeric,
+    Uint8,
+    Uint16,
+    Uint32,
+    Uint64,
+)
 from triptych.metastage.tracing import place
 from triptych.prestage.errors import UnsupportedSyntaxError
+from triptych.support.kernel_errors import DSLCudaRuntimeError
 
 __all__ = [
+    "BFloat16",
+    "Boolean",
+    "DSLCudaRuntimeError",
+    "Float16",
+    "Float32",
+    "Float64",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "Integer",
+    "Numeric",
     "T",
+    "Uint8",
+    "Uint16",
+    "Uint32",
+    "Uint64",
+    "const_expr",
     "dsl_user_op",
     "extract_mlir_values",
     "for_generate",
     "if_generate",
+    "max",
+    "min",
     "new_from_mlir_values",
+    "not_",
     "while_generate",
     "yield_out",
 ]
@@ -47,6 +87,11 @@ def new_from_mlir_values(obj: object, values: Sequence[Any]) -> Any:
     trace = tracing()
     given = (value.ir_value() if isinstance(value, Numeric) else value for value in values)
     return flatten(obj, trace)[1].build(given, trace)
+
+
+def not_(value: object, *, loc: object = None, ip: object = None) -> Any:
+    """`not value`, also of a run-time number."""
+    return value == 0 if isinstance(value, Numeric) else not value
 
 
 def _type(text: str) -> Any:

@@ -20,6 +20,7 @@ from triptych.metastage.aggregates import Parts, list_parts, take_apart
 from triptych.metastage.argument_kinds import ArgumentKind, Received, kind_of
 from triptych.metastage.binding_time import STATIC_INTEGERS, Constexpr, keeps_integers
 from triptych.metastage.call_errors import ArgumentBindingError, ArgumentKindError
+from triptych.metastage.events import EVENT, is_event_class
 from triptych.metastage.part_annotations import is_annotation_of_parts, part_annotations
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric, numeric_class
@@ -290,7 +291,7 @@ def shape_of(value: object, declared: object, path: str, caller: Span | None) ->
         return Shape(path, kind=STREAM)
     if isinstance(declared, type):
         return _declared(value, declared, path, caller)
-    kind = kind_of(value, path, caller)
+    kind = EVENT if is_event_class(type(value)) else kind_of(value, path, caller)
     if kind is not None:
         return Shape(path, kind=kind)
     if declared is STATIC_INTEGERS and type(value) is int:

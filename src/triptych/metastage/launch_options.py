@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from triptych.metastage.call_errors import ArgumentBindingError
+from triptych.metastage.events import is_event
 from triptych.metastage.launch_shape import dimensions_of, static_dimensions
 from triptych.metastage.plans import describe
 from triptych.metastage.tracing import place
@@ -62,6 +63,8 @@ class LaunchOptions:
         for keyword in keywords:
             if keyword not in _KNOWN:
                 raise _unknown(name, keyword)
+        for event in _EVENTS:
+            _check_event(event, keywords.get(event))
         hints = {hint: _hint(hint, keywords[hint]) for hint in _HINTS if keywords.get(hint)}
         return cls(
             cluster=_cluster(keywords.get("cluster")),
@@ -71,6 +74,16 @@ class LaunchOptions:
             use_pdl=bool(keywords.get("use_pdl", False)),
             event=any(keywords.get(event) is not None for event in _EVENTS),
             hints=hints,
+        )
+
+
+def _check_event(keyword: str, event: object) -> None:
+    if event is not None and not is_event(event):
+        raise ArgumentBindingError(
+            f"{keyword} is not an event",
+            span=place(),
+            found=describe(event),
+            expected="None, an event of CUDA's bindings or of torch, or its handle",
         )
 
 

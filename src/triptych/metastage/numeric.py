@@ -94,12 +94,17 @@ class Numeric(ForeignOperand, Operators):
         """Whether the number is known only at run time."""
         return self._region is not None
 
+    @classmethod
+    def is_same_kind(cls, other: type[Numeric]) -> bool:
+        """Whether both types are integers, or both floats."""
+        return cls.is_float == other.is_float
+
     @property
     def dtype(self) -> type[Self]:
         """Its type, which is its class."""
         return type(self)
 
-    def ir_value(self) -> Value:
+    def ir_value(self, *, loc: object = None, ip: object = None) -> Value:
         """The MLIR value of a run-time number; a typed constant becomes one where it is used."""
         region = self._region
         if region is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeGuard
 
 from triptych.support.articles import with_article
@@ -197,6 +198,22 @@ def tensor_view(value: Any) -> TensorView:
     described, read_only = _described(value, capsule)
     # The capsule stays as it was made: when the view goes, the capsule goes, and gives the memory back.
     return TensorView(described, _Owner(value, capsule), read_only=read_only or _is_immutable(type(value)))
+
+
+def view_of_fake(value: Any) -> TensorView | None:
+    """A view without memory for a tensor of torch's `FakeTensorMode`, which has type, extents and strides only."""
+    fakes: Any = sys.modules.get("torch._subclasses.fake_tensor")
+    if fakes is None or not isinstance(value, fakes.FakeTensor):
+        return None
+    name = str(value.dtype).rpartition(".")[2]
+    element = next((element for element in ELEMENT_CODES if array_type(element) == name), None)
+    if element is None:
+        raise UnsupportedTensorError(
+            f"elements of type {name} cannot be elements of a tensor",
+            found=name,
+            expected=f"one of {', '.join(ELEMENT_CODES)}",
+        )
+    return _view(value, element, tuple(map(int, value.shape)), tuple(map(int, value.stride())), None)
 
 
 def passing_view(value: Any) -> TensorView:
@@ -417,13 +434,22 @@ def array_facts(array: Array) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
 
 
 def _view_of_array(array: Array) -> TensorView:
-    element, extents, strides = array_facts(array)
-    rank = array.ndim
-    code, bits = ELEMENT_CODES[element]
+    return _view(array, *array_facts(array), array.ctypes.data, read_only=not array.flags.writeable)
+
+
+def _view(
+    owner: GivesTensor,
+    element: str,
+    extents: Sequence[int],
+    strides: Sequence[int],
+    address: int | None,
+    *,
+    read_only: bool = False,
+) -> TensorView:
+    rank, (code, bits) = len(extents), ELEMENT_CODES[element]
     parts = [(ctypes.c_int64 * rank)(*part) for part in (extents, strides)]
     pointers = (ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in parts)
-    described = DLTensor(array.ctypes.data, CPU, 0, rank, code, bits, 1, *pointers, 0)
-    return TensorView(described, array, read_only=not array.flags.writeable)
+    return TensorView(DLTensor(address, CPU, 0, rank, code, bits, 1, *pointers, 0), owner, read_only=read_only)
 
 
 def _unpacked(described: DLTensor, shape: list[int], stride: list[int]) -> tuple[list[int], list[int]]:

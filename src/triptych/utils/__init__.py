@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from triptych.compat.utils import (
+    ClcDynamicPersistentTileScheduler,
+    ClcDynamicPersistentTileSchedulerParams,
     GroupedGemmGroupSearchState,
     GroupedGemmTileSchedulerHelper,
     GroupSearchResult,
@@ -13,6 +15,7 @@ from triptych.compat.utils import (
     StaticPersistentGroupTileScheduler,
     StaticPersistentRuntimeTileScheduler,
     StaticPersistentTileScheduler,
+    TensorMapUpdateMode,
     WorkTileInfo,
     create_cute_tensor_for_fp8,
     create_initial_search_state,
@@ -23,6 +26,8 @@ from triptych.compat.utils import (
 )
 
 __all__ = [
+    "ClcDynamicPersistentTileScheduler",
+    "ClcDynamicPersistentTileSchedulerParams",
     "GroupSearchResult",
     "GroupedGemmGroupSearchState",
     "GroupedGemmTileSchedulerHelper",
@@ -33,6 +38,7 @@ __all__ = [
     "StaticPersistentGroupTileScheduler",
     "StaticPersistentRuntimeTileScheduler",
     "StaticPersistentTileScheduler",
+    "TensorMapUpdateMode",
     "WorkTileInfo",
     "create_cute_tensor_for_fp8",
     "create_initial_search_state",

@@ -87,6 +87,6 @@ def test_result_codes_become_exceptions() -> None:
     assert checkCudaErrors(driver.cuInit(0)) is None
     assert checkCudaErrors(runtime.cudaGetDeviceCount()) == 1
     assert len(checkCudaErrors(driver.cuMemGetInfo())) == 2
-    with pytest.raises(DSLCudaRuntimeError, match="cudaErrorInvalidDevice") as raised:
+    with pytest.raises(DSLCudaRuntimeError, match="failed") as raised:
         checkCudaErrors(runtime.cudaSetDevice(5))
     assert raised.value.error_code == 101

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from triptych.compat.utils.hardware_info import HardwareInfo
+from triptych.compat.utils.launch_control import (
+    ClcDynamicPersistentTileScheduler,
+    ClcDynamicPersistentTileSchedulerParams,
+    TensorMapUpdateMode,
+)
 from triptych.cute.scheduling.groups import (
     GroupedGemmGroupSearchState,
     GroupedGemmTileSchedulerHelper,
@@ -27,6 +32,8 @@ from triptych.cute.utils import (
 )
 
 __all__ = [
+    "ClcDynamicPersistentTileScheduler",
+    "ClcDynamicPersistentTileSchedulerParams",
     "GroupSearchResult",
     "GroupedGemmGroupSearchState",
     "GroupedGemmTileSchedulerHelper",
@@ -37,6 +44,7 @@ __all__ = [
     "StaticPersistentGroupTileScheduler",
     "StaticPersistentRuntimeTileScheduler",
     "StaticPersistentTileScheduler",
+    "TensorMapUpdateMode",
     "WorkTileInfo",
     "create_cute_tensor_for_fp8",
     "create_initial_search_state",

@@ -62,7 +62,7 @@ class Pointer:
 
     element_type = value_type
 
-    def ir_value(self) -> Any:
+    def ir_value(self, *, loc: object = None, ip: object = None) -> Any:
         """The MLIR pointer; of swizzled memory, to where it would be without the swizzle."""
         value = self._checked()
         if not self._postpones or self.origin is None:
@@ -129,7 +129,7 @@ class Pointer:
         """Write the element it points to."""
         write(self, 0, element_value(value, self.dtype, self), self)
 
-    def toint(self) -> Int64:
+    def toint(self, *, loc: object = None, ip: object = None) -> Int64:
         """The address in bytes."""
         trace = tracing()
         return Int64.of(trace.value("llvm.ptrtoint", (self.ir_value(),), "i64"), trace.region)

@@ -14,6 +14,7 @@ from triptych.cute.nvgpu.copy_operations import (
     MemoryScope,
 )
 from triptych.cute.nvgpu.universal_mma import MmaUniversalOp
+from triptych.cute.tensors.layout_orders import OperandMajorMode
 
 __all__ = [
     "CacheEvictionPriority",
@@ -24,6 +25,7 @@ __all__ = [
     "MemoryOrder",
     "MemoryScope",
     "MmaUniversalOp",
+    "OperandMajorMode",
     "common",
     "cpasync",
     "warp",

@@ -25,11 +25,10 @@ from triptych.cute.runtime.tensor_kinds import (
     natural_alignment,
     tensor_kind,
 )
-from triptych.cute.runtime.torch_fakes import is_fake, view_of_fake
 from triptych.layout import Int, Layout
 from triptych.layout.tuples import flat
 from triptych.metastage.scalars import Numeric, numeric_class
-from triptych.support.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, DLTensor, TensorView, tensor_view
+from triptych.support.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, DLTensor, TensorView, tensor_view, view_of_fake
 from triptych.support.tensor_errors import ArgumentTensorError, UnsupportedTensorError
 
 _MOST_32 = (1 << 31) - 1
@@ -150,9 +149,10 @@ def from_dlpack(
     """A tensor whose layout is part of the program: calls with another layout compile anew, or are errors.
 
     `assumed_align` in bytes; by default the alignment of an element. With `use_32bit_stride` dynamic strides have 32
-    bits. `enable_tvm_ffi` and `force_tf32` of other implementations change nothing here.
+    bits. A tensor of torch's `FakeTensorMode` has no memory: functions are compiled for it, and called with real ones.
+    `enable_tvm_ffi` and `force_tf32` of other implementations change nothing here.
     """
-    view = view_of_fake(tensor) if is_fake(tensor) else tensor_view(tensor)
+    view = view_of_fake(tensor) or tensor_view(tensor)
     element = element_of_view(view)
     alignment = assumed_align or natural_alignment(element)
     if alignment < 1 or alignment & (alignment - 1) or view.address % alignment:

@@ -75,6 +75,11 @@ class RuntimePointer(PublicArgument):
     value_type = dtype
 
     @property
+    def _pointer(self) -> int:
+        """The address, under the name by which public programs give memory back."""
+        return self.address
+
+    @property
     def memspace(self) -> AddressSpace:
         """Which memory it points into."""
         return self.__argument_kind__.space

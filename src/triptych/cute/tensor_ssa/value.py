@@ -78,7 +78,7 @@ class TensorSSA(ForeignOperand, Operators):
         """The number of elements."""
         return element_count(self.shape)
 
-    def ir_value(self) -> Any:
+    def ir_value(self, *, loc: object = None, ip: object = None) -> Any:
         """The MLIR value, a `vector<NxT>`."""
         region = self._region
         if not region.open or region.trace is not active():

@@ -17,6 +17,13 @@ class HasLayout(Protocol):
     def layout(self) -> Any: ...
 
 
+class OperandMajorMode(enum.Enum):
+    """Which mode of an operand of a product is contiguous: the one that the product sums over, or the other one."""
+
+    MN = "mn"
+    K = "k"
+
+
 class LayoutEnum(enum.Enum):
     """The order of a matrix (rows, columns, ...): neighbours in a row, or in a column, are neighbours in memory."""
 
@@ -39,6 +46,12 @@ class LayoutEnum(enum.Enum):
             expected="a step of 1, known while tracing, in the first or the second mode",
             instead="`from_dlpack(x).mark_layout_dynamic(leading_dim=...)` for a tensor with an extent of 1",
         )
+
+    def mma_major_mode(self) -> OperandMajorMode:
+        """Of A as (m, k), or of B as (n, k)."""
+        return OperandMajorMode.K if self is LayoutEnum.ROW_MAJOR else OperandMajorMode.MN
+
+    sm90_mma_major_mode = mma_major_mode
 
     def is_k_major_a(self) -> bool:
         """Of A as (m, k)."""
