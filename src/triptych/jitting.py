@@ -18,6 +18,7 @@ from triptych.ir import bindings
 from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_of
 from triptych.metastage.call_errors import DecorationError, KernelCallError
 from triptych.metastage.calls import inline_call
+from triptych.metastage.instruction_meanings import MEANINGS
 from triptych.metastage.kernels import KernelLaunch, kernel_call
 from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
@@ -209,7 +210,7 @@ class JitFunction:
         before: Entry | None,
         anew: bool,
     ) -> Entry:
-        guard = guards(self.function, *specialization.static.values(), specialization.signature())
+        guard = guards(self.function, *specialization.static.values(), specialization.signature(), MEANINGS)
         key = self._key(specialization, options, target, {})
         compiled = None if anew else self._compiled.get(key.digest)
         if compiled is None or compiled.assigns:
@@ -243,6 +244,7 @@ class JitFunction:
                 "debug": config().debug,
                 "preprocessor": self._preprocessor,
                 "language": self.language,
+                **({"instruction meanings": MEANINGS} if MEANINGS else {}),
             },
             toolchain=toolchain,
             target=target.name,

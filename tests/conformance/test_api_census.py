@@ -14,22 +14,12 @@ CENSUS = Path(__file__).with_name("api_census.json")
 NAMES: list[str] = [row["name"] for row in json.loads(CENSUS.read_text(encoding="utf-8"))["names"]]
 
 DRIVER = "errors of another implementation's driver calls; those of launches here are DriverError"
-MLIR = "another implementation's bindings of MLIR; operations of a program's own are functions of the language here"
 JAX = "calls from JAX need the adapter package of JAX"
 EXPORT = "ahead-of-time export of compiled functions to files"
 
 LEFT_OUT = {
     "cutlass.DSLCudaRuntimeError": DRIVER,
     "cutlass.base_dsl.runtime.cuda.checkCudaErrors": DRIVER,
-    "cutlass._mlir.dialects.llvm": MLIR,
-    "cutlass._mlir.dialects.llvm.AsmDialect": MLIR,
-    "cutlass._mlir.dialects.llvm.PointerType": MLIR,
-    "cutlass._mlir.dialects.llvm.StructType": MLIR,
-    "cutlass._mlir.dialects.llvm.extractvalue": MLIR,
-    "cutlass._mlir.dialects.llvm.inline_asm": MLIR,
-    "cutlass._mlir.dialects.vector.bitcast": MLIR,
-    "cutlass._mlir.ir.IntegerType.get_signless": MLIR,
-    "cutlass._mlir.ir.Value": MLIR,
     "cutlass.jax.TensorSpec": JAX,
     "cutlass.jax.cutlass_call": JAX,
     "cutlass.jax.cutlass_to_jax_dtype": JAX,
@@ -42,6 +32,8 @@ LEFT_OUT = {
 
 def spelling(name: str) -> str:
     """How a public name is spelt here."""
+    if name.startswith("cutlass._mlir."):
+        return name.replace("cutlass._mlir", "triptych.compat.mlir_builders")
     root, _, rest = name.partition(".")
     homes = {"cutlass": "triptych", "cute": "triptych.cute", "utils": "triptych.cute.utils"}
     return homes.get(root, f"triptych.{root}") + "." + rest

@@ -45,16 +45,16 @@ def places(out: cute.Pointer, swizzle: tt.Constexpr[Any], whole: tt.Constexpr[in
     plain = cute.make_tensor(room, cute.make_layout(1)).iterator
     pointer = cute.recast_ptr(plain, swizzle)
     stage = x % STAGES
-    found[x, 0] = place(pointer + x) - start.toint()
-    found[x, 1] = place(pointer + (x + 7)) - start.toint()
-    found[x, 2] = place((pointer + 7) + x, whole) - start.toint()
-    found[x, 3] = place((pointer + stage * whole) + x, 3) - start.toint()
-    found[x, 4] = place(cute.recast_ptr(plain + (stage * whole + x), swizzle)) - start.toint()
+    found[x, 0] = place(pointer + x) - start.byte_address()
+    found[x, 1] = place(pointer + (x + 7)) - start.byte_address()
+    found[x, 2] = place((pointer + 7) + x, whole) - start.byte_address()
+    found[x, 3] = place((pointer + stage * whole) + x, 3) - start.byte_address()
+    found[x, 4] = place(cute.recast_ptr(plain + (stage * whole + x), swizzle)) - start.byte_address()
     moving = pointer + x
     for _ in range(stage):
         moving = moving + whole
-    found[x, 5] = place(moving, 2 * whole + 1) - start.toint()
-    found[x, 6] = (pointer + (x + whole)).toint() - start.toint()
+    found[x, 5] = place(moving, 2 * whole + 1) - start.byte_address()
+    found[x, 6] = (pointer + (x + whole)).byte_address() - start.byte_address()
 
 
 @pytest.mark.parametrize("swizzle", SWIZZLES, ids=str)

@@ -11,6 +11,11 @@ ROOT = "cutlass"
 
 HOMES = {
     "cutlass": "triptych",
+    "cutlass._mlir": "triptych.compat.mlir_builders",
+    "cutlass._mlir.dialects": "triptych.compat.mlir_builders.dialects",
+    "cutlass._mlir.dialects.llvm": "triptych.compat.mlir_builders.dialects.llvm",
+    "cutlass._mlir.dialects.vector": "triptych.compat.mlir_builders.dialects.vector",
+    "cutlass._mlir.ir": "triptych.compat.mlir_builders.ir",
     "cutlass.base_dsl.runtime.cuda": "triptych.compat.cuda_checks",
     "cutlass.base_dsl.typing": "triptych.cute.typing",
     "cutlass.cuda": "triptych.cuda",
@@ -42,15 +47,10 @@ HOMES = {
 
 NOT_HERE_YET = frozenset(
     {
-        "cutlass._mlir",
-        "cutlass._mlir.dialects",
         "cutlass._mlir.dialects.cute",
         "cutlass._mlir.dialects.cute_nvgpu",
-        "cutlass._mlir.dialects.llvm",
         "cutlass._mlir.dialects.math",
         "cutlass._mlir.dialects.nvvm",
-        "cutlass._mlir.dialects.vector",
-        "cutlass._mlir.ir",
         "cutlass.base_dsl",
         "cutlass.base_dsl.arch",
         "cutlass.base_dsl.runtime",

@@ -14,6 +14,7 @@ from triptych.ir.handles import Value
 from triptych.metastage import arithmetic, conversion, promotion
 from triptych.metastage.errors import LeakedValueError, OperandTypeError, StaticRequiredError
 from triptych.metastage.foreign_functions import ForeignOperand
+from triptych.metastage.mlir_types import MlirTypeOf
 from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.tracing import Region, Trace, active, place
@@ -41,6 +42,7 @@ class Numeric(ForeignOperand, Operators):
     signed: ClassVar[bool]
     """Whether it has numbers below zero."""
     is_float: ClassVar[bool]
+    mlir_type = MlirTypeOf()
     zero: ClassVar[int | float]
     inf: ClassVar[float]
     """As Python writes it; only floats that have infinities have it, and `neg_inf`."""

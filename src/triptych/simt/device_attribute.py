@@ -14,7 +14,7 @@ DEVICE = "triptych.device"
 
 def device_attributes(model: DeviceModel) -> dict[str, str]:
     """What a `gpu.module` says of its machine, as MLIR text by name."""
-    if model == COMMON:
+    if (model.lanes, model.threads) == (COMMON.lanes, COMMON.threads):
         return {}
     return {DEVICE: f"{{lanes = {model.lanes} : i32, threads = {model.threads} : i32}}"}
 

@@ -26,6 +26,8 @@ class DeviceModel:
     blocks_by_dimension: Three = (2**31 - 1, 2**31 - 1, 2**31 - 1)
     shared_bytes: int = 227 * 1024
     """Shared memory that a block may ask for: what the largest GPUs give."""
+    assembly: str = ""
+    """The assembly language that kernels may have text of: `ptx`, or none."""
 
     def __post_init__(self) -> None:
         if self.lanes not in (1 << n for n in range(1, _MOST_LANES.bit_length())) or self.threads % self.lanes:

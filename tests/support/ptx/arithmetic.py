@@ -102,6 +102,8 @@ def meaning(instruction: Instruction) -> Meaning:
             return kind, [kind, kind, "pred"], lambda yes, no, choice: np.where(choice, yes, no)
         case "setp" if kind in PAIRS:
             return "pred", [kind, kind], partial(_compared_pairs, _comparison(marks[0], PAIRS[kind]), PAIRS[kind])
+        case "setp" if marks[1] in _COMBINED:
+            return "pred", [kind, kind, "pred"], partial(_combined, _comparison(marks[0], kind), _COMBINED[marks[1]])
         case "setp":
             return "pred", [kind, kind], _comparison(marks[0], kind)
         case "set":
@@ -302,6 +304,15 @@ def _comparison(test: str, kind: str) -> Callable[..., Any]:
         return compare  # type: ignore[no-any-return]
     unordered = len(test) == 3
     return lambda a, b: np.where(np.isnan(a) | np.isnan(b), unordered, compare(a, b))
+
+
+_COMBINED: dict[str, Callable[..., Any]] = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}
+
+
+def _combined(test: Callable[..., Any], combine: Callable[..., Any], a: Any, b: Any, other: Any) -> tuple[Any, Any]:
+    """For `setp d|e`: a comparison and its opposite, each combined with a predicate."""
+    found = test(a, b)
+    return combine(found, other), combine(~found, other)
 
 
 def _set(test: Callable[..., Any], kind: str, a: Any, b: Any) -> Any:

@@ -23,14 +23,16 @@ class Narrow:
     kind: Any
     most: float
     width: int = 8
+    of_nan: float = np.nan
+    """What NaN becomes: of the narrowest types, which have none, the largest number."""
 
 
 NARROW_PAIRS = {
     "e4m3x2": Narrow(ml_dtypes.float8_e4m3fn, 448),
     "e5m2x2": Narrow(ml_dtypes.float8_e5m2, 57344),
-    "e3m2x2": Narrow(ml_dtypes.float6_e3m2fn, 28),
-    "e2m3x2": Narrow(ml_dtypes.float6_e2m3fn, 7.5),
-    "e2m1x2": Narrow(ml_dtypes.float4_e2m1fn, 6, 4),
+    "e3m2x2": Narrow(ml_dtypes.float6_e3m2fn, 28, of_nan=28),
+    "e2m3x2": Narrow(ml_dtypes.float6_e2m3fn, 7.5, of_nan=7.5),
+    "e2m1x2": Narrow(ml_dtypes.float4_e2m1fn, 6, 4, of_nan=6),
     "ue8m0x2": Narrow(ml_dtypes.float8_e8m0fnu, 2.0**127),
 }
 _TO_INTEGER = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
@@ -78,7 +80,8 @@ def _narrow_pair(narrow: Narrow, source: str, *numbers: Any) -> Any:
     else:
         halves = [(numbers[0] >> np.uint32(shift)).astype(np.uint16) for shift in (0, 16)]
         lower, upper = (half.view(np.float16).astype(np.float32) for half in halves)
-    limited = (np.clip(each, -narrow.most, narrow.most) for each in (lower, upper))
+    numbers = tuple(np.where(np.isnan(each), np.float32(narrow.of_nan), each) for each in (lower, upper))
+    limited = (np.clip(each, -narrow.most, narrow.most) for each in numbers)
     low, high = (each.astype(narrow.kind).view(np.uint8).astype(f"u{narrow.width // 4}") for each in limited)
     return low | (high << low.dtype.type(narrow.width))
 
@@ -98,11 +101,11 @@ def _to_tf32(number: Any) -> Any:
 
 def _between_floats(source: str, to: str, options: frozenset[str], number: Any) -> Any:
     value = from_bfloat(number) if source == "bf16" else number
+    if "ftz" in options and source == "f32":
+        value = flushed(value)
     for mode, function in _TO_INTEGER.items():
         if mode in options:
             value = function(value)
-    if "ftz" in options and source == "f32":
-        value = flushed(value)
     if "sat" in options:
         value = np.where(np.isnan(value), value.dtype.type(0), np.clip(value, 0, 1))
     if "satfinite" in options:

@@ -226,9 +226,9 @@ class Block:
 
         def run(mask: Any) -> None:
             found = function(*(read() for read in readers))
-            if second and not isinstance(found, tuple):
-                found = found, ~found
-            for write, values in zip(writers, found if second else (found,), strict=True):
+            if not isinstance(found, tuple):
+                found = found, ~found if second else found
+            for write, values in zip(writers, found, strict=False):
                 write(values, mask)
 
         return run

@@ -75,6 +75,7 @@ from triptych.cute.arch.votes import (
     vote_ballot_sync,
     vote_uni_sync,
 )
+from triptych.cute.inline_ptx.inline import inline_ptx
 from triptych.support.likely_mistakes import missing_name
 
 WARP_SIZE: int
@@ -132,6 +133,7 @@ __all__ = [
     "grid_dim",
     "griddepcontrol_launch_dependents",
     "griddepcontrol_wait",
+    "inline_ptx",
     "lane_idx",
     "make_warp_uniform",
     "match_all_sync",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from triptych.cute.arch.device import device_function, device_trace, kernel_body
 from triptych.cute.errors import PointerError, StaticTensorError
 from triptych.cute.memory.address_spaces import AddressSpace
@@ -12,7 +10,8 @@ from triptych.cute.memory.allocations import Allocation
 from triptych.cute.memory.bounds_checks import checks_bounds
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer
-from triptych.ir.device_module import SHARED, SHARED_ALIGNMENT
+from triptych.cute.memory.shared_window import shared_start
+from triptych.ir.device_module import SHARED_ALIGNMENT
 from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8, numeric_class
 from triptych.metastage.tracing import KernelBody, place
 
@@ -31,12 +30,12 @@ def get_dyn_smem(element_type: type[Numeric], alignment: int | None = None) -> P
     kernel = kernel_body()
     kernel.divides_itself = True
     _check_one_way(kernel)
-    start = _start()
+    start = shared_start(device_trace())
     origin = Origin(start, SHARED_ALIGNMENT, 0)
     pointer = Pointer(start, numeric_class(element_type), AddressSpace.smem, alignment, origin=origin)
     if not checks_bounds():
         return pointer
-    return pointer.inside(Allocation(pointer.toint(), dynamic_smem_size().to(Int64)))
+    return pointer.inside(Allocation(pointer.byte_address(), dynamic_smem_size().to(Int64)))
 
 
 @device_function
@@ -72,11 +71,11 @@ def shared_bytes(what: str, dtype: type[Numeric], size: int, alignment: int) -> 
     kernel = kernel_body()
     offset = kernel.share(what, size, alignment, place())
     _check_one_way(kernel)
-    start = _start()
+    start = shared_start(device_trace())
     address = advance(device_trace(), start, offset, Uint8, AddressSpace.smem)
     origin = Origin(start, SHARED_ALIGNMENT, offset)
     pointer = Pointer(address, dtype, AddressSpace.smem, alignment, origin=origin)
-    return pointer.inside(Allocation(pointer.toint(), size)) if checks_bounds() else pointer
+    return pointer.inside(Allocation(pointer.byte_address(), size)) if checks_bounds() else pointer
 
 
 def _check_one_way(kernel: KernelBody) -> None:
@@ -88,14 +87,6 @@ def _check_one_way(kernel: KernelBody) -> None:
             expected="one of the two",
             instead="allocations for all parts",
         )
-
-
-def _start() -> Any:
-    trace = device_trace()
-    assert trace.device is not None
-    trace.device.declare_shared(trace.location())
-    attributes = {"global_name": trace.builder.attribute(f"@{SHARED}")}
-    return trace.value("llvm.mlir.addressof", (), AddressSpace.smem.pointer_type, attributes)
 
 
 def known_count(what: str, count: object) -> int:

@@ -19,6 +19,7 @@ from triptych.cute.memory.addresses import Origin, advance, in_bytes, stretch
 from triptych.cute.memory.allocations import Allocation
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.element_values import element_value
+from triptych.cute.memory.shared_window import shared_address, shared_pointer
 from triptych.layout import Int, Swizzle, divisibility
 from triptych.layout.symbolic import multiples_in
 from triptych.metastage.numeric import leaked
@@ -129,8 +130,15 @@ class Pointer:
         """Write the element it points to."""
         write(self, 0, element_value(value, self.dtype, self), self)
 
-    def toint(self, *, loc: object = None, ip: object = None) -> Int64:
-        """The address in bytes."""
+    def toint(self, *, loc: object = None, ip: object = None) -> Int32 | Int64:
+        """The address in bytes; one in shared memory counts from where that of the block starts, in 32 bits."""
+        if self.memspace is not AddressSpace.smem:
+            return self.byte_address()
+        trace = tracing()
+        return Int32.of(shared_address(trace, self.ir_value()), trace.region)
+
+    def byte_address(self) -> Int64:
+        """The address as the machine has it."""
         trace = tracing()
         return Int64.of(trace.value("llvm.ptrtoint", (self.ir_value(),), "i64"), trace.region)
 
@@ -195,7 +203,10 @@ def make_ptr(
     """A pointer from an address in bytes."""
     trace = tracing()
     address = lift(value, Int64.info, trace)
-    pointer = trace.value("llvm.inttoptr", (address,), mem_space.pointer_type)
+    if mem_space is AddressSpace.smem and trace.kernel is not None:
+        pointer = shared_pointer(trace, address)
+    else:
+        pointer = trace.value("llvm.inttoptr", (address,), mem_space.pointer_type)
     return Pointer(pointer, numeric_class(dtype), mem_space, assumed_align)
 
 

@@ -55,7 +55,7 @@ class TensorSSA(ForeignOperand, Operators):
     _looked_for = TENSOR_VALUES
 
     def __init__(self, value: object, shape: Shape, dtype: type[Numeric]) -> None:
-        self._value = value
+        self._value = value.ir_value() if hasattr(value, "ir_value") else value
         self._region: Region = tracing().region
         self.shape = require_static(shape)
         self.dtype = dtype

@@ -132,7 +132,7 @@ def _memory(pointer: Pointer, layout: AnyLayout) -> Allocation:
     outer = layout.outer if isinstance(layout, ComposedLayout) else layout
     modes = zip(leaves(outer.shape), leaves(outer.stride), strict=True)
     before = sum((1 - extent) * step for extent, step in modes if isinstance(step, int) and step < 0)
-    start = pointer.advanced(-before).toint()
+    start = pointer.advanced(-before).byte_address()
     count, reach = realize(size(layout)), _extent(layout, pointer.dtype)
     if isinstance(count, int):
         return Allocation(start, reach if count else 0)

@@ -24,7 +24,7 @@ def _for(name: str) -> Target:
         load=load,
         start=start,
         info=toolchain,
-        device_model=DeviceModel(lanes=WARP),
+        device_model=DeviceModel(lanes=WARP, assembly="ptx"),
         line_tables=LINE_TABLES,
     )
 

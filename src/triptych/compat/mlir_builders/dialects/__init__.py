@@ -1,0 +1,11 @@
+"""Builder calls by dialect: `cutlass._mlir.dialects`."""
+
+from __future__ import annotations
+
+from triptych.compat.mlir_builders.dialects import llvm, vector
+
+__all__ = ["llvm", "vector"]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,45 @@
+"""Builder calls of vectors in registers: `cutlass._mlir.dialects.vector`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.compat.mlir_builders.values import raw, wrapped
+from triptych.cute.current_trace import tracing
+from triptych.cute.tensor_ssa.vectors import extract as element_at
+from triptych.ir.handles import Type
+from triptych.ir.types import element_type, type_text
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.tracing import place
+
+__all__ = ["bitcast", "extract", "from_elements"]
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+def bitcast(result: Type, source: Any, **_: object) -> Any:
+    """The same bits as a vector of other elements."""
+    return wrapped(tracing().value("vector.bitcast", (raw(source),), type_text(result)))
+
+
+def extract(source: Any, dynamic_position: Sequence[Any], static_position: Sequence[int], **_: object) -> Any:
+    """One element."""
+    if dynamic_position or len(static_position) != 1:
+        raise OperandTypeError(
+            "an element of a vector is taken by one number that is known now",
+            span=place(),
+            found=f"extract(..., {list(dynamic_position)}, {list(static_position)})",
+            expected="extract(vector, [], [number])",
+            instead="`tensor[i]` of a tensor value",
+        )
+    vector = raw(source)
+    element = type_text(element_type(vector.type))
+    return wrapped(element_at(tracing(), vector, static_position[0], element))
+
+
+def from_elements(dest: Type, elements: Sequence[Any], **_: object) -> Any:
+    """A vector of numbers."""
+    return wrapped(tracing().value("vector.from_elements", [raw(each) for each in elements], type_text(dest)))
