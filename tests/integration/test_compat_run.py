@@ -166,7 +166,7 @@ def test_compile_only_shows_what_kernels_take(tmp_path: Path) -> None:
     assert heads.split()[:4] == ["kernel", "line", "arch", "registers"]
     assert row.split()[0] == "scale"
     assert row.split()[2] == "sm_80"
-    assert calls == "not run: 1 calls of compiled functions"
+    assert calls == "calls of compiled functions that did nothing: 1"
     assert end == f"then the program ended with AssertionError at {program}:25"
     assert "[0.0, 1.0, 2.0, 3.0]" in done.stderr, "what the program prints"
     assert done.returncode == 0

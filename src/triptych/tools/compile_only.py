@@ -65,7 +65,7 @@ class CompileOnly:
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
         lines += [] if rows else ["the program compiled no kernel"]
-        lines += [f"not run: {self.calls} calls of compiled functions"] if self.calls else []
+        lines += [f"calls of compiled functions that did nothing: {self.calls}"] if self.calls else []
         lines += [f"then the program ended with {self.ended_by}"] if self.ended_by else []
         return "\n".join(lines)
 
