@@ -45,7 +45,7 @@ from triptych.metastage.scalars import Uint32 as Uint32
 from triptych.metastage.scalars import Uint64 as Uint64
 from triptych.metastage.scalars import Uint128 as Uint128
 from triptych.metastage.trace_time import at_trace_time as at_trace_time
-from triptych.jitting import compile as compile
+from triptych.compile_calls import compile as compile
 from triptych.metastage.binding_time import const_expr as const_expr
 from triptych.compat.cutlass_dsl import dsl_user_op as dsl_user_op
 from triptych.metastage.scalars import dtype_named as dtype

@@ -26,7 +26,6 @@ from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active, place
 from triptych.misses import Miss, NoStoreError, explain
-from triptych.objectstage.compile_flags import CompileFlag, flags_in, flags_of, options_of
 from triptych.objectstage.target import CompileOptions, Target, find_target
 from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config
@@ -124,7 +123,7 @@ class JitFunction:
         """Compile for these arguments without running; the result takes only the dynamic ones."""
         try:
             called_from = caller()
-            return self._find(*self._bind(args, kwargs, called_from), called_from, {}).compiled
+            return self.find(*self._bind(args, kwargs, called_from), called_from, {}).compiled
         except Exception as error:
             for_user(error)
             raise
@@ -178,7 +177,7 @@ class JitFunction:
         if trace is not None:
             return self.__traced_call__(trace, args, kwargs)
         bound, anew = self._bind(args, kwargs, called_from)
-        entry = self._find(bound, anew, called_from, {})
+        entry = self.find(bound, anew, called_from, {})
         if not kwargs:
             self._remember(args, entry)
         return entry.compiled.call_packed(*(bound[p.name] for p in self._parameters if not p.static))
@@ -191,7 +190,7 @@ class JitFunction:
         given = {name: value for name, value in kwargs.items() if name != NO_CACHE} if anew else kwargs
         return bind(self.function, args, given, called_from), anew and bool(kwargs[NO_CACHE])
 
-    def _find(self, bound: dict[str, Any], anew: bool, called_from: Span | None, options: dict[str, Any]) -> Entry:
+    def find(self, bound: dict[str, Any], anew: bool, called_from: Span | None, options: dict[str, Any]) -> Entry:
         """The table entry for bound arguments, compiled first if there is none, something it read has changed, or a
         call wants it `anew`."""
         chosen, target = self._compile_options(options), self._target(options)
@@ -344,73 +343,6 @@ class KernelFunction(JitFunction):
         return kernel_call(trace, self.function, self._name, self._parameters_now(), args, kwargs, self._contract)
 
 
-class Compiler:
-    """`compile(f, *args)` compiles without calling; `compile[OptLevel(1), KeepPTX](f, *args)` with options."""
-
-    __slots__ = ("_flags",)
-
-    def __init__(self, flags: tuple[CompileFlag, ...] = ()) -> None:
-        self._flags = flags
-
-    def __repr__(self) -> str:
-        return "compile" + (f"[{', '.join(map(repr, self._flags))}]" if self._flags else "")
-
-    def __getitem__(self, flags: object) -> Compiler:
-        """With options as objects, one or several: `compile[OptLevel(1), KeepPTX]`."""
-        try:
-            return Compiler((*self._flags, *flags_of(flags)))
-        except Exception as error:
-            for_user(error)
-            raise
-
-    @opaque
-    def __call__(
-        self,
-        function: Callable[..., Any],
-        /,
-        *args: object,
-        target: str = "",
-        opt_level: int | None = None,
-        options: str = "",
-        **kwargs: object,
-    ) -> CompiledFunction:
-        """Compile `function` for these arguments: a `@jit` function, a method of one, or a plain function.
-
-        `target` is "cpu" or an architecture such as "nvptx:sm_90a", `opt_level` is 0 to 3, `options` a command line.
-        The result is called with the arguments that are no `Constexpr`, and shows every stage as text. With
-        `no_cache=True`, here and in calls of a `@jit` function, it is compiled anew.
-        """
-        try:
-            chosen = options_of((*self._flags, *flags_in(options)))
-            chosen |= {} if opt_level is None else {"opt_level": opt_level}
-            chosen |= {"target": target} if target else {}
-            jitted, args = _unbound(function, args)
-            called_from = caller()
-            return jitted._find(*jitted._bind(args, kwargs, called_from), called_from, chosen).compiled
-        except Exception as error:
-            for_user(error)
-            raise
-
-
-compile = Compiler()
-
-
-# Any: a decorator of the program's may have hidden the function anywhere.
-def _unbound(function: Any, args: tuple[Any, ...]) -> tuple[JitFunction, tuple[Any, ...]]:
-    if isinstance(function, MethodType) and isinstance(function.__func__, JitFunction):
-        return function.__func__, (function.__self__, *args)
-    if isinstance(function, JitFunction):
-        return function, args
-    if isinstance(function, FunctionType):
-        return JitFunction(function, BASE, True, {}), args
-    if isinstance(getattr(function, "__wrapped__", None), JitFunction):
-        return function.__wrapped__, args
-    called = vars(type(function)).get("__call__")
-    if isinstance(called, JitFunction):
-        return called, (function, *args)
-    raise _cannot_decorate("jit", function)
-
-
 @overload
 def jit(function: Callable[..., Any], /) -> JitFunction: ...
 @overload
@@ -463,7 +395,7 @@ def _decorate(
     if isinstance(function, staticmethod | classmethod):
         return type(function)(_decorate(cls, function.__func__, language, preprocessor, options))
     if not isinstance(function, FunctionType):
-        raise _cannot_decorate(decorator.__name__, function)
+        raise cannot_decorate(decorator.__name__, function)
     tell_torch()
     return cls(function, language, preprocessor, options)
 
@@ -474,7 +406,8 @@ def _place(specialization: Specialization, options: CompileOptions, target: Targ
     return static, specialization.signature(), options, target.name, config().debug
 
 
-def _cannot_decorate(decorator: str, found: object) -> DecorationError:
+def cannot_decorate(decorator: str, found: object) -> DecorationError:
+    """The error for what is no function."""
     kind = type(found).__name__
     if isinstance(found, JitFunction):
         instead = f"one decorator: `@kernel` if it is launched, else `@jit`; {found.function.__name__} has one already"

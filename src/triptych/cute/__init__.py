@@ -55,7 +55,8 @@ _NAMES = LazyNames(
         """,
         "triptych.cute.mma.tiled": "ThrMma TiledMma make_tiled_mma",
         "triptych.cute.dynamic.traced_integers": "checked_layouts realize traced_int trusted_int",
-        "triptych.jitting": "compile jit kernel",
+        "triptych.compile_calls": "compile",
+        "triptych.jitting": "jit kernel",
         "triptych.layout": """
             ComposedLayout E Layout Swizzle SymInt is_static left_inverse make_layout_image_mask
             make_layout_like make_layout_tv make_swizzle max_common_layout max_common_vector nullspace

@@ -86,7 +86,7 @@ from triptych.cute.tensors.views import blocked_product as blocked_product
 from triptych.cute.tensors.layout_queries import ceil_div as ceil_div
 from triptych.cute.dynamic.traced_integers import checked_layouts as checked_layouts
 from triptych.cute.tensors.views import coalesce as coalesce
-from triptych.jitting import compile as compile
+from triptych.compile_calls import compile as compile
 from triptych.cute.tensors.views import complement as complement
 from triptych.cute.tensors.views import composition as composition
 from triptych.cute.copies.dispatch import copy as copy

@@ -9,7 +9,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 _ELF64_LITTLE = b"\x7fELF\x02\x01"
 _RELOCATABLE = 1
@@ -79,12 +78,10 @@ class ObjectFile:
             raise ValueError("no 64-bit little-endian ELF object file")
         self.data = data
         self.machine: int = struct.unpack_from("<H", data, 18)[0]
-
-    @cached_property
-    def sections(self) -> tuple[Section, ...]:
         (table,) = struct.unpack_from("<Q", self.data, 0x28)
         size, count = struct.unpack_from("<HH", self.data, 0x3A)
-        return tuple(self._section(start) for start in range(table, table + size * count, size))
+        self.sections = tuple(self._section(start) for start in range(table, table + size * count, size))
+        self.symbols = tuple(symbol for section in self._of_kind(_SYMBOL_TABLE) for symbol in self._symbols(section))
 
     def _section(self, start: int) -> Section:
         name, kind, flags, _, offset, size, link, info, alignment = struct.unpack_from("<IIQQQQIIQ", self.data, start)
@@ -99,10 +96,6 @@ class ObjectFile:
     def name_of(self, section: Section) -> str:
         (names,) = struct.unpack_from("<H", self.data, 0x3E)
         return self._text(self.sections[names], section.name)
-
-    @cached_property
-    def symbols(self) -> tuple[Symbol, ...]:
-        return tuple(symbol for table in self._of_kind(_SYMBOL_TABLE) for symbol in self._symbols(table))
 
     def _symbols(self, table: Section) -> Iterator[Symbol]:
         names = self.sections[table.link]

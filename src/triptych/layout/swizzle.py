@@ -13,7 +13,8 @@ from triptych.layout.errors import SwizzleError
 from triptych.layout.integers import Int
 from triptych.layout.program_numbers import answer_in_numbers
 from triptych.layout.stretches import Parts, parted
-from triptych.layout.symbolic import SymInt, constant_and_rest
+from triptych.layout.symbolic import SymInt
+from triptych.layout.term_parts import constant_and_rest
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,8 @@ class Symbol:
 
     def __post_init__(self) -> None:
         if self.width not in (32, 64) or self.divisor < 1:
-            found = f"width={self.width}, divisibility={self.divisor}"
-            raise DeclarationError("a symbolic integer has 32 or 64 bits and a positive divisibility", found=found)
+            title = "a symbolic integer has 32 or 64 bits and a positive divisibility"
+            raise DeclarationError(title, found=f"width={self.width}, divisibility={self.divisor}")
 
     def promise(self, requirement: Requirement) -> bool:
         """Have a requirement checked when the program runs; False for an unknown that is no number then."""
@@ -107,7 +107,6 @@ _EVALUATE: dict[str, Callable[[int, int], int]] = {
     "&": lambda a, b: a & b,
     "^": lambda a, b: a ^ b,
 }
-
 
 FRESH = itertools.count(1)
 """Of unknowns without a name."""
@@ -348,19 +347,6 @@ def _apply(name: str, left: Int, right: Int) -> Int:
 def terms_of(value: Int) -> Terms:
     """The terms of a symbolic integer; a number is a constant term."""
     return value.terms if isinstance(value, SymInt) else (((_CONSTANT, value),) if isinstance(value, int) else ())
-
-
-def constant_and_rest(value: SymInt) -> tuple[int, SymInt]:
-    """The constant term, which comes first, and the others."""
-    (first, constant), *others = value.terms
-    return (constant, SymInt(tuple(others))) if first == _CONSTANT else (0, value)
-
-
-def multiples_in(value: Int, factor: int) -> Int:
-    """The part of a value that is seen to be multiples of a factor; the rest is what is left."""
-    constant = dict(terms_of(value)).get(_CONSTANT, 0)
-    whole = tuple((monomial, number) for monomial, number in terms_of(value) if monomial and number % factor == 0)
-    return _sum(whole, terms_of(constant // factor * factor))
 
 
 def in_order(monomial: Iterable[Atom]) -> Monomial:

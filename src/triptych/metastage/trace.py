@@ -83,12 +83,7 @@ def trace(
         dynamic = {name: shape.build(values, current) for name, shape in specialization.shapes.items()}
         positional, keywords = arrange(function, {**specialization.static, **dynamic})
         try:
-            returned = function(*positional, **keywords)
-        except Exception as error:
-            better = explained(error)
-            if better is None:
-                raise
-            raise better.with_traceback(error.__traceback__) from None
+            returned = _explaining(function, positional, keywords)
         finally:
             end_of_call(current, code.co_name)
         check_launched(current)
@@ -109,6 +104,17 @@ def trace(
         unrepeatable=current.unrepeatable,
     )
     return traced, next if returned is None else rebuild  # None is what a native call without results gives
+
+
+def _explaining(function: Callable[..., Any], positional: list[Any], keywords: dict[str, Any]) -> Any:
+    """Call the program; an error that Python's words explain badly is replaced."""
+    try:
+        return function(*positional, **keywords)
+    except Exception as error:
+        better = explained(error)
+        if better is None:
+            raise
+        raise better.with_traceback(error.__traceback__) from None
 
 
 def _with_writing(leaves: list[Leaf], block: Block, module: Module) -> Iterator[Leaf]:

@@ -21,7 +21,7 @@ from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.element_values import element_value
 from triptych.cute.memory.shared_window import shared_address, shared_pointer
 from triptych.layout import Int, Swizzle, divisibility
-from triptych.layout.symbolic import multiples_in
+from triptych.layout.term_parts import multiples_in
 from triptych.metastage.numeric import leaked
 from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8, lift, numeric_class
 from triptych.metastage.tracing import Region, active, place

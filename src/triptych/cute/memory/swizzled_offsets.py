@@ -8,7 +8,7 @@ from __future__ import annotations
 from triptych.cute.current_trace import tracing
 from triptych.layout import Int, Swizzle, SymInt
 from triptych.layout.stretches import Parts
-from triptych.layout.symbolic import constant_and_rest
+from triptych.layout.term_parts import constant_and_rest
 
 _PARTS, _PERMUTED = "parts of offsets", "permuted offsets"
 

@@ -48,6 +48,11 @@ def before_split(architecture: Architecture) -> tuple[PassSpec, ...]:
 
 def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
     """The passes for the kernels of one architecture."""
+    return *_to_instructions(architecture), *_to_llvm(architecture)
+
+
+def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
+    """What a GPU has an instruction for becomes that instruction."""
     return (
         PassSpec("expand-narrow-floats", "GPUs convert them and compute in 16 bits or more.", expanding(architecture)),
         PassSpec(
@@ -82,6 +87,12 @@ def pipeline(architecture: Architecture) -> tuple[PassSpec, ...]:
             "select-math", "What has an instruction needs no function of libdevice.", select_math, SELECTED, WIDENINGS
         ),
         PassSpec("widen-bfloats", "A pair in a register need not be taken apart.", widen_bfloats, WIDENINGS, _NOTHING),
+    )
+
+
+def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
+    """Control flow, memory and the rest become the LLVM dialect."""
+    return (
         PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED, _NOTHING),
         PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS, _NOTHING),
         PassSpec("split-private-accesses", "A large vector takes LLVM long.", split_private_accesses, ARRAYS),
