@@ -42,6 +42,22 @@ def test_every_pair_of_a_vector() -> None:
     )
 
 
+def test_elements_that_were_put_together_are_taken_as_they_are() -> None:
+    checked(
+        kernel(
+            "%v = vector.from_elements %a, %b, %b, %a : vector<4xbf16>\n"
+            "%0 = arith.extf %v : vector<4xbf16> to vector<4xf32>",
+            "%a: bf16, %b: bf16",
+        ),
+        widen_bfloats,
+        """
+        # CHECK: vector.from_elements %arg0, %arg1 : vector<2xbf16>
+        # CHECK: vector.from_elements %arg1, %arg0 : vector<2xbf16>
+        # CHECK-NOT: vector.shuffle
+        """,
+    )
+
+
 @pytest.mark.parametrize(
     ("source", "result"),
     [

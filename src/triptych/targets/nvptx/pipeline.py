@@ -86,7 +86,6 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec(
             "select-math", "What has an instruction needs no function of libdevice.", select_math, SELECTED, WIDENINGS
         ),
-        PassSpec("widen-bfloats", "A pair in a register need not be taken apart.", widen_bfloats, WIDENINGS, _NOTHING),
     )
 
 
@@ -96,6 +95,7 @@ def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED, _NOTHING),
         PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS, _NOTHING),
         PassSpec("split-private-accesses", "A large vector takes LLVM long.", split_private_accesses, ARRAYS),
+        PassSpec("widen-bfloats", "A pair in a register need not be taken apart.", widen_bfloats, WIDENINGS, _NOTHING),
         PassSpec("gpu.module(arith-expand)", "Floor and ceiling division have no LLVM instruction."),
         PassSpec("gpu.module(convert-scf-to-cf)", "PTX has branches only."),
         PassSpec("gpu.module(convert-vector-to-llvm)", "Shuffles and reductions of elements have LLVM operations."),

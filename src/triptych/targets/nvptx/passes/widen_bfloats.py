@@ -10,6 +10,7 @@ from triptych.ir.handles import Module, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
 from triptych.ir.types import count_and_element
+from triptych.simt.operations import defining_op
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 WIDENINGS = frozenset({"arith.extf"})
@@ -33,11 +34,19 @@ def _by_pairs(op: Replacement) -> list[Value] | None:
 
 
 def _pair(op: Replacement, first: int) -> list[Value]:
-    vector = op.operands[0]
-    mask = {"mask": op.attribute(f"array<i64: {first}, {first + 1}>")}
-    both = op.value("llvm.bitcast", (op.value("vector.shuffle", (vector, vector), _PAIR, mask),), "i32")
+    both = op.value("llvm.bitcast", (_register(op, first),), "i32")
     halves = (
         op.value("arith.shli", (both, op.integer("i32", 16)), "i32"),
         op.value("arith.andi", (both, op.integer("i32", _UPPER_HALF)), "i32"),
     )
     return [op.value("arith.bitcast", (half,), "f32") for half in halves]
+
+
+def _register(op: Replacement, first: int) -> Value:
+    """Two neighbours of the vector; LLVM need not look for the elements of one that was made of them here."""
+    vector = op.operands[0]
+    made_by = defining_op(vector)
+    if made_by is not None and made_by.name == "vector.from_elements":
+        return op.value("vector.from_elements", tuple(made_by.operands)[first : first + 2], _PAIR)
+    mask = {"mask": op.attribute(f"array<i64: {first}, {first + 1}>")}
+    return op.value("vector.shuffle", (vector, vector), _PAIR, mask)
