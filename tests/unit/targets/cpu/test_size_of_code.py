@@ -61,7 +61,7 @@ def test_attention(causal: bool) -> None:
     example = importlib.import_module("flash_attention")
     q, k, v = (example.tensor_of(array) for array in example.sample((1, 64, 1, 64), 64, ml_dtypes.bfloat16))
     llvm = llvm_of(example.attention, q, k, v, q, causal)
-    require_at_most(llvm, 8_500, 1_800)
+    require_at_most(llvm, 8_500, 2_200)
     assert "bfloat" not in llvm
 
 
@@ -114,3 +114,34 @@ def test_bfloat16_calls_nothing_to_be_moved() -> None:
         for warp in (lanes[:32], lanes[32:]):
             expected[(warp * 7 ^ i) + i] = expected[(warp * 5 ^ i) + i]
     assert np.array_equal(x[512:], expected[512:])
+
+
+@tt.kernel
+def mask(x: cute.Tensor, y: cute.Tensor) -> None:
+    """Each thread clears some of the elements that it holds, and doubles the others."""
+    thread, _, _ = cute.arch.thread_idx()
+    held = cute.make_rmem_tensor(cute.make_layout(16), tt.Float32)
+    for i in tt.range_constexpr(16):
+        held[i] = x[thread + 64 * i]
+    for i in tt.range_constexpr(16):
+        if thread % 16 > i:
+            held[i] = -1.0
+        else:
+            held[i] = held[i] * 2.0
+    for i in tt.range_constexpr(16):
+        y[thread + 64 * i] = held[i]
+
+
+@tt.jit
+def masked(x: cute.Tensor, y: cute.Tensor) -> None:
+    mask(x, y).launch(grid=1, block=64)
+
+
+def test_elements_of_register_tensors_are_chosen_without_branches() -> None:
+    x = np.arange(1024, dtype=np.float32)
+    y = np.zeros_like(x)
+    assert llvm_of(masked, x, y).count("llvm.vector.reduce.or") == 0
+    masked(x, y)
+    threads, elements = np.arange(64), np.arange(16)[:, None]
+    expected = np.where(threads % 16 > elements, np.float32(-1), x.reshape(16, 64) * 2)
+    assert np.array_equal(y.reshape(16, 64), expected)

@@ -1,6 +1,7 @@
 """Branches of a warp: a choice that all lanes make alike, or both sides under masks.
 
-A side that no lane takes is skipped when it does more than compute.
+A side that no lane takes is skipped when it does more than compute, or than change elements of its thread's own arrays:
+these are vectors of lanes, in which the others' elements are kept, so that code without a branch is shorter.
 """
 
 from __future__ import annotations
@@ -8,12 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from triptych.ir.handles import Operation, Value
-from triptych.simt.operations import body, has_body, inner, is_pure, operations
+from triptych.ir.types import byte_size, count_and_element
+from triptych.simt.addresses import steps
+from triptych.simt.operations import array_size, body, has_body, inner, is_ordered, is_pure, operations, producer
+from triptych.targets.cpu.simt.values import Private
 from triptych.targets.cpu.simt.warp import Warp
 
 DIVISIONS = frozenset(
     {"arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.floordivsi", "arith.ceildivsi"}
 )
+_ACCESSES = {"llvm.load": 0, "llvm.store": 1}
+"""Which operand of an access is its address."""
 _CHEAP = 12
 """Operations of a side that is computed rather than skipped."""
 
@@ -62,7 +68,7 @@ def _side(warp: Warp, operation: Operation, side: int, mask: Value, results: Seq
     *found, end = operations(body(operation, side))
     as_vectors = [False] * len(results)
     kinds = warp.part_types(results, as_vectors)
-    if _only_computes(found):
+    if _may_run_for_nothing(warp, found):
         before, warp.mask = warp.mask, mask
         warp.open_region()
         warp.run(found)
@@ -81,9 +87,26 @@ def _side(warp: Warp, operation: Operation, side: int, mask: Value, results: Seq
     return list(made.results)
 
 
-def _only_computes(found: Sequence[Operation]) -> bool:
-    """Whether a side is a few operations without effects that may as well run for nothing."""
-    return len(found) <= _CHEAP and all(is_pure(o) and not inner(o) and o.name not in DIVISIONS for o in found)
+def _may_run_for_nothing(warp: Warp, found: Sequence[Operation]) -> bool:
+    """Whether a side is a few operations that others do not see, and that never fail."""
+    return len(found) <= _CHEAP and all(_only_computes(o) or _stays_in_registers(warp, o) for o in found)
+
+
+def _only_computes(operation: Operation) -> bool:
+    return is_pure(operation) and not inner(operation) and operation.name not in DIVISIONS
+
+
+def _stays_in_registers(warp: Warp, operation: Operation) -> bool:
+    """Whether it reads or writes one element, known now, of an array of the thread that is kept element by element."""
+    if operation.name not in _ACCESSES or is_ordered(operation):
+        return False
+    number = operation.results[0] if operation.name == "llvm.load" else operation.operands[0]
+    array, taken = steps(operation.operands[_ACCESSES[operation.name]])
+    if not isinstance(warp.values.get(array), Private) or count_and_element(number.type) is not None:
+        return False
+    places = [step.index * step.size for step in taken if isinstance(step.index, int)]
+    end = array_size(producer(array)) - byte_size(number.type)
+    return len(places) == len(taken) and 0 <= sum(places) <= end
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {"scf.if": _if}
