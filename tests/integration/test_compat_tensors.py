@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -59,6 +61,21 @@ def test_packed_elements_come_back(dtype: Any) -> None:
     back = torch.zeros(6, 8, 2)
     testing.convert(tensor, from_dlpack(back))
     assert torch.equal(back, data)
+
+
+def test_packed_elements_in_the_first_call_of_a_process() -> None:
+    program = """
+import torch, triptych as tt
+from triptych.cute.runtime import from_dlpack
+from triptych.cute.testing import convert
+
+bytes = torch.zeros(4, 4, dtype=torch.int8)
+packed = from_dlpack(bytes)
+packed.element_type = tt.Float4E2M1FN
+convert(from_dlpack(torch.ones(4, 4)), packed)
+assert bytes.view(-1)[:8].tolist() == [0x22] * 8, bytes
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_memory_at_an_address() -> None:

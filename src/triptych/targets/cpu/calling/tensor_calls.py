@@ -25,6 +25,9 @@ from triptych.support.tracebacks import caller
 from triptych.targets.cpu.calling.native_types import enter_elements, is_read_natively
 from triptych.targets.cpu.calling.torch_tensors import is_torch
 
+_ENTERED: set[type] = set()
+"""Types of views that have been looked at on the way."""
+
 
 def calling_with_views(
     leaves: Sequence[Leaf], native: Callable[[], Callable[..., Any]], otherwise: Callable[..., Any]
@@ -36,7 +39,10 @@ def calling_with_views(
             if len(args) != len(leaves):
                 return otherwise(*args)
             views = [_readable(arg, leaf) for arg, leaf in zip(args, leaves, strict=True)]
-            if all(view is arg for view, arg in zip(views, args, strict=True)):
+            # A type that has just been entered in the table is read by compiled code now.
+            entered = {type(view) for view in views if isinstance(view, TensorView)} - _ENTERED
+            _ENTERED.update(entered)
+            if not entered and all(view is arg for view, arg in zip(views, args, strict=True)):
                 return otherwise(*args)
             return native()(*views)
         except Exception as error:
