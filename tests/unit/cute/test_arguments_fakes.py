@@ -197,10 +197,12 @@ def test_a_pointer_that_is_another_one_is_refused() -> None:
     for other in (
         ctypes.c_void_p(row.ctypes.data + 1),
         make_ptr(tt.Float32, row.ctypes.data, cute.AddressSpace.gmem),
-        make_ptr(tt.Int32, row.ctypes.data),
+        make_ptr(tt.Int32, row.ctypes.data, cute.AddressSpace.smem),
         "row",
     ):
         with pytest.raises(PointerArgumentError):
             compiled(other, 5)
+    compiled(make_ptr(tt.Int32, row.ctypes.data), 5)  # the host's memory, by its other name
+    assert row.tolist() == [0, 1, 2, 3, 4, 0]
     with pytest.raises(PointerArgumentError, match="not aligned as assumed"):
         make_ptr(tt.Int32, row.ctypes.data + 2)

@@ -40,13 +40,18 @@ class PointerKind:
         """The address of a pointer of the same elements, of a C pointer, or an int."""
         other = value.__argument_kind__ if isinstance(value, RuntimePointer) else self
         address = value.address if isinstance(value, RuntimePointer) else _address(value)
-        if (other.element, other.space) != (self.element, self.space) or address % self.alignment:
+        if other.element != self.element or not self._reaches(other.space) or address % self.alignment:
             raise PointerArgumentError(
                 "this pointer is not what the function was compiled for",
                 found=f"{other} at {address:#x}",
                 expected=f"{self}, an address that is a multiple of {self.alignment}",
             )
         return address
+
+    def _reaches(self, space: AddressSpace) -> bool:
+        """Whether an address that the host knows in one memory is one in this: global memory needs no other name."""
+        from_host = (AddressSpace.generic, AddressSpace.gmem)
+        return space is self.space or (space in from_host and self.space in from_host)
 
     def build(self, path: str, values: Received, trace: Trace) -> pointers.Pointer:
         address = Int64.of(next(values), trace.region)
