@@ -260,6 +260,7 @@ class JitFunction:
                 "name": self._name,
                 "own contract": self._contract,
                 "debug": config().debug,
+                "gpu": config().gpu,
                 "preprocessor": self._preprocessor,
                 "language": self.language,
                 **({"instruction meanings": MEANINGS} if MEANINGS else {}),
@@ -403,7 +404,7 @@ def _decorate(
 def _place(specialization: Specialization, options: CompileOptions, target: Target) -> Any:
     """Where the table has the entry of a specialization."""
     static = tuple(identity(value) for value in specialization.static.values())
-    return static, specialization.signature(), options, target.name, config().debug
+    return static, specialization.signature(), options, target.name, config().debug, config().gpu
 
 
 def cannot_decorate(decorator: str, found: object) -> DecorationError:
