@@ -18,7 +18,6 @@ JAX = "calls from JAX need the adapter package of JAX"
 EXPORT = "ahead-of-time export of compiled functions to files"
 
 LEFT_OUT = {
-    "cutlass.DSLCudaRuntimeError": DRIVER,
     "cutlass.base_dsl.runtime.cuda.checkCudaErrors": DRIVER,
     "cutlass.jax.TensorSpec": JAX,
     "cutlass.jax.cutlass_call": JAX,
