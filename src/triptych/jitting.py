@@ -149,7 +149,10 @@ class JitFunction:
             store = default_store()
             if store is None:
                 raise NoStoreError(
-                    "there is no store of compiled programs", found="TRIPTYCH_CACHE=0", instead="TRIPTYCH_CACHE=1"
+                    "there is no store of compiled programs",
+                    span=caller(),
+                    found="TRIPTYCH_CACHE=0",
+                    instead="TRIPTYCH_CACHE=1",
                 )
             return explain(store, self.explain_key(*args, **kwargs), self._name, self._target({}).name)
         except Exception as error:

@@ -44,6 +44,7 @@ NOT_BY_A_PROGRAM = {
     "TT0705",
     "TT0708",
     "TT0709",
+    "TT0714",
     "TT0710",  # the other package: tests/integration/test_compat_imports.py
 }
 

@@ -8,4 +8,4 @@ def double(n: tt.Int32):
 
 
 with override(cache=False):
-    double.explain_miss(3)
+    double.explain_miss(3)  # error: TT0713 at "double.explain_miss"
