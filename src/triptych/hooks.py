@@ -324,10 +324,9 @@ class PythonHooks:
         """CPython raises; nothing to do before."""
 
     def assert_(self, test: object, message: Thunk | None = None) -> None:
-        if message is None:
-            assert test
-        else:
-            assert test, message()
+        # No `assert`: pytest writes words of its own into those of a package that has a plug-in for it.
+        if __debug__ and not test:
+            raise AssertionError if message is None else AssertionError(message())
 
     def match_subject(self, subject: object) -> Any:
         return subject

@@ -85,7 +85,11 @@ def _round_to_float32(number: float) -> float:
 
 def _does_not_fit(value: int | float, info: TypeInfo) -> LiteralRangeError:
     bounds = " ({} to {})".format(*info.bounds) if info.is_integer else ""
-    bits = f", or {info.name}({value:#x}) for these bits" if signed_bits(value, info) != value else ""
+    bits = (
+        f", or {info.name}({value:#x}) for these bits"
+        if type(value) is int and signed_bits(value, info) != value
+        else ""
+    )
     return LiteralRangeError(
         f"{value!r} does not fit {info.name}",
         span=place(),

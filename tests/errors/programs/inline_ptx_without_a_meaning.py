@@ -4,7 +4,7 @@ from triptych import cute
 
 @tt.kernel
 def k():
-    cute.arch.inline_ptx("{ .reg .b32 t; mov.b32 t, 1; brkpt; }", "", ())  # error: TT0518 at "cute.arch.inline_ptx"
+    cute.arch.inline_ptx("{ .reg .b32 t; mov.b32 t, 1; pmevent 1; }", "", ())  # error: TT0518 at "cute.arch.inline_ptx"
 
 
 @tt.jit

@@ -281,6 +281,7 @@ def test_options_of_one_machine_do_not_stay_for_another() -> None:
 
     llvm = Recorder()
     compiler = worker_process.Compiler(llvm)
+    llvm.options.clear()  # what holds for all of them
     for request in (Request(), Request("nvptx64-nvidia-cuda")):
         compiler._set_options(asdict(request))
     host, other = llvm.options[: len(llvm.options) // 2], llvm.options[len(llvm.options) // 2 :]

@@ -68,8 +68,8 @@ def test_errors_as_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_unknown_code_is_a_wrong_request_with_a_guess(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["errors", "TT07011"]) == 2
-    assert "did you mean 'TT0701'" in capsys.readouterr().err
+    assert main(["errors", "TT07044"]) == 2
+    assert "did you mean 'TT0704'" in capsys.readouterr().err
 
 
 def test_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -124,7 +124,7 @@ def triptych_command(*arguments: str, **variables: str) -> subprocess.CompletedP
         (["show", "{program}:duoble"], "did you mean 'double'?"),
         (["show", "{program}:double", "--args", "1, 2"], "too many positional arguments"),
         (["show", "{program}:double", "--args", "1", "--target", "cpo"], "there is no target 'cpo'"),
-        (["errors", "TT07011"], "did you mean 'TT0701'?"),
+        (["errors", "TT07044"], "did you mean 'TT0704'?"),
         (["layout", "(8,8:(8,1)"], "not in the layout notation"),
         (["layout", "(4,8):(8,1)", "--divide", "3"], "[TT08"),
     ],

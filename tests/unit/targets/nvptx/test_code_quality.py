@@ -74,7 +74,7 @@ def test_failing_checks_share_one_call() -> None:
     ptx = ptx_of(divisions, vector(tt.Int32), 1, 2)
     assert ptx.count("call.uni __assertfail") == 1
     assert len(re.findall(r"^\.global .* assert_message_\d+\[", ptx, re.MULTILINE)) == 2
-    assert len(re.findall(r"mov\.b64 .*assert_message_\d_address", ptx)) == 2
+    assert len(re.findall(r"mov\.b32 .*assert_message_\d_address", ptx)) == 2
     assert len(re.findall(r"ld\.const\.b64 .*assert_file_\d_address", ptx)) == 1
 
 
