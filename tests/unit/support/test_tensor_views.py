@@ -1,0 +1,110 @@
+"""Views of tensors by DLPack, where torch is not at hand: packed elements, tensors without memory, refused ones."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from triptych.support.dlpack import (
+    CPU,
+    ELEMENT_CODES,
+    DLTensor,
+    TensorView,
+    check_settled,
+    describing_function,
+    passing_view,
+    tensor_view,
+    view_of_fake,
+)
+from triptych.support.tensor_errors import UnsupportedTensorError
+
+
+def packed(extents: tuple[int, ...], strides: tuple[int, ...]) -> TensorView:
+    """Two numbers of 4 bits in each byte, counted in bytes as torch does."""
+    code, bits = ELEMENT_CODES["Float4E2M1FN"]
+    parts = [(ctypes.c_int64 * len(extents))(*part) for part in (extents, strides)]
+    pointers = [ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in parts]
+    owner: Any = parts
+    return TensorView(DLTensor(4096, CPU, 0, len(extents), code, bits, 2, *pointers, 0), owner)
+
+
+def test_packed_elements_are_counted_one_by_one() -> None:
+    view = packed((3, 8), (8, 1))
+    assert (view.extents, view.strides, view.element) == ((3, 16), (16, 1), "Float4E2M1FN")
+    view = packed((4, 5), (1, 4))
+    assert (view.extents, view.strides) == ((8, 5), (1, 8))
+    assert (view.address, view.on_cpu, view.read_only) == (4096, True, False)
+    with pytest.raises(UnsupportedTensorError, match="2 elements are packed"):
+        packed((3, 8), (16, 2))
+
+
+class Fake:
+    """As a tensor of torch's `FakeTensorMode`: it has no memory."""
+
+    def __init__(self, dtype: str) -> None:
+        self.dtype = f"torch.{dtype}"
+        self.shape = (3, 4)
+
+    def stride(self) -> tuple[int, ...]:
+        return (4, 1)
+
+
+def test_a_tensor_without_memory_has_a_type_and_extents(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert view_of_fake(Fake("float32")) is None
+    module = ModuleType("torch._subclasses.fake_tensor")
+    monkeypatch.setattr(module, "FakeTensor", Fake, raising=False)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    view = view_of_fake(Fake("float32"))
+    assert view is not None
+    assert (view.extents, view.strides, view.element) == ((3, 4), (4, 1), "Float32")
+    assert view_of_fake(np.zeros(3)) is None
+    with pytest.raises(UnsupportedTensorError, match="complex64"):
+        view_of_fake(Fake("complex64"))
+
+
+class Followed:
+    requires_grad = True
+
+
+class Negated:
+    requires_grad = False
+
+    def is_neg(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("value", "instead"), [(Followed(), "detach"), (Negated(), "resolve_neg")])
+def test_memory_that_is_not_what_it_stands_for_is_refused(value: object, instead: str) -> None:
+    with pytest.raises(UnsupportedTensorError, match=instead):
+        check_settled(value)
+
+
+def test_arrays_have_no_c_function_and_views_are_their_own() -> None:
+    array = np.arange(6.0).reshape(2, 3)
+    assert describing_function(np.ndarray) is None
+    view = passing_view(array)
+    assert (view.extents, view.element, view.element_text) == ((2, 3), "Float64", "Float64")
+    assert tensor_view(view) is view
+    assert view.__dlpack_device__() == array.__dlpack_device__()
+
+
+class WithTable:
+    """Offers a C function by a table that is none."""
+
+    __dlpack_c_exchange_api__ = "no capsule"
+
+    def __dlpack__(self, **options: object) -> Any:
+        return np.zeros(2, np.int16).__dlpack__()
+
+    def __dlpack_device__(self) -> Any:
+        return (CPU, 0)
+
+
+def test_a_table_that_is_none_is_not_called() -> None:
+    assert describing_function(WithTable) is None
+    assert passing_view(WithTable()).extents == (2,)
