@@ -14,9 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.report import Row, run
-
 import triptych as tt
+from benchmarks.report import Row, run
 from triptych.ir import bindings
 from triptych.ir.loader import load_object
 from triptych.targets.cpu.calling.loader import python_symbols

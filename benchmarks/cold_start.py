@@ -19,10 +19,10 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from benchmarks.kernel_programs import elementwise, gemm
-from benchmarks.report import Row, installed_environment, run
 
 import triptych as tt
+from benchmarks.kernel_programs import elementwise, gemm
+from benchmarks.report import Row, installed_environment, run
 
 FRESH, WARM = 10, 15
 SCRIPT = Path(__file__).parent / "kernel_programs" / "first_kernel.py"

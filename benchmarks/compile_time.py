@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+import triptych as tt
 from benchmarks.kernel_programs import growing
 from benchmarks.matrix_rounds import example
 from benchmarks.report import Row, run
-
-import triptych as tt
 from triptych.ir.worker import shared_pool
 
 EXAMPLE_SECONDS = 2.5

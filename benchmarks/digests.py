@@ -20,7 +20,6 @@ from io import StringIO
 from pathlib import Path
 
 from benchmarks.every_kernel import ROWS, Compilation
-
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.nvptx.errors import ArchitectureError
 

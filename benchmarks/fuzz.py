@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 
 from benchmarks.fuzzing import Fuzzer, run
-
 from tests.differential.generator import generate
 from tests.differential.judge import judge
 

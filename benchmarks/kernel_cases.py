@@ -8,10 +8,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from benchmarks.kernel_programs import elementwise, gemm, reductions, rows
-from benchmarks.opencl_peer import INDICES, OpenCL
 
 import triptych as tt
+from benchmarks.kernel_programs import elementwise, gemm, reductions, rows
+from benchmarks.opencl_peer import INDICES, OpenCL
 
 Array = np.ndarray[Any, np.dtype[np.float32]]
 Run = Callable[[], object]

@@ -18,11 +18,11 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+
+import triptych as tt
 from benchmarks.kernel_programs import growing
 from benchmarks.report import Row, run
 from benchmarks.trace_cost import operations_in
-
-import triptych as tt
 
 GRIDS = (10, 100, 1_000, 10_000, 100_000)
 STEPS = 20

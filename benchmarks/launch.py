@@ -17,9 +17,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from benchmarks.report import Row, run
 
 import triptych as tt
+from benchmarks.report import Row, run
 from triptych import cute
 
 TURNS = 30

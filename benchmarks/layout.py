@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Sequence
 
 from benchmarks.report import Row, run
-
 from triptych.layout import (
     Layout,
     coalesce,

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from benchmarks.kernel_cases import FULL, NUMPY, PEERS, SMALL, Run, Sizes, case, random, register_gemm, zeros
 from benchmarks.kernel_rounds import ROUNDS, THREADS, seconds
 from benchmarks.opencl_peer import opencl

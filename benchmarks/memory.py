@@ -13,9 +13,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.report import Row, run
-
 import triptych as tt
+from benchmarks.report import Row, run
 
 WARM_UP = 50
 COMPILES = 300

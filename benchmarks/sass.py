@@ -31,11 +31,10 @@ from dataclasses import asdict, dataclass
 from io import StringIO
 from typing import Any
 
+import triptych as tt
 from benchmarks import main_loops
 from benchmarks.sass_programs import elementwise, normalisation
 from benchmarks.sass_programs.arguments import PORTS
-
-import triptych as tt
 from tests.unit.targets.nvptx.programs import EXAMPLES, MATRICES, Program, example
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.targets.nvptx.errors import ArchitectureError

@@ -15,10 +15,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import triptych as tt
 from benchmarks.memory import kilobytes
 from benchmarks.report import Row, table
-
-import triptych as tt
 from triptych.support.config import config
 
 STEPS = 20

@@ -17,7 +17,6 @@ from hashlib import sha256
 from statistics import median
 
 from benchmarks.report import Row, run
-
 from triptych.artifact_store import Entry, Store
 
 FEW, MANY = 10, 10_000

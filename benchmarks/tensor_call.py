@@ -15,9 +15,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from benchmarks.report import Row, run
 
 import triptych as tt
+from benchmarks.report import Row, run
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
 

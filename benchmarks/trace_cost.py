@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
-from benchmarks.report import Row, run
-
 import triptych as tt
+from benchmarks.report import Row, run
 from triptych.dsl import BASE
 from triptych.ir import bindings
 from triptych.ir.builder import Builder

@@ -15,8 +15,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
-from benchmarks.report import Row, run
 
+from benchmarks.report import Row, run
 from tests.support.float_oracles import ORACLES, Array, errors, expected
 from tests.support.vector_kernels import ARITIES, Kernel, Operation, compiled
 from triptych.targets.cpu.passes.vectorise_math import FORMULAS
