@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
 from tests.golden import Golden
+from triptych.metastage.instruction_meanings import MEANINGS
 
 # Tests see compilations; those of the store switch it on, each with a directory of its own.
 os.environ["TRIPTYCH_CACHE"] = "0"
@@ -27,3 +29,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def golden(request: pytest.FixtureRequest) -> Golden:
     """Texts kept beside the tests."""
     return Golden(update=bool(request.config.getoption("--update-golden")))
+
+
+@pytest.fixture(autouse=True)
+def _own_meanings() -> Iterator[None]:
+    """What a program says that an instruction means is said to the process: no test says it to the next one."""
+    before = dict(MEANINGS)
+    yield
+    MEANINGS.clear()
+    MEANINGS.update(before)

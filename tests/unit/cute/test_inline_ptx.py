@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from triptych import cute
 from triptych.cute.arch import inline_ptx
 from triptych.cute.inline_ptx.meanings import known_instructions
 from triptych.cute.inline_ptx.statements import MalformedPtxError, statements
-from triptych.metastage.instruction_meanings import MEANINGS
 
 THREADS = 64
 Array = np.ndarray[Any, Any]
@@ -116,15 +114,6 @@ def test_every_family_of_the_table_is_in_a_test() -> None:
     assert [name for name in known_instructions() if name not in named] == []
 
 
-@pytest.fixture
-def meanings() -> Iterator[None]:
-    """What a test registers ends with it."""
-    before = dict(MEANINGS)
-    yield
-    MEANINGS.clear()
-    MEANINGS.update(before)
-
-
 @tt.kernel
 def own(x: cute.Tensor, out: cute.Tensor) -> None:
     thread, _, _ = cute.arch.thread_idx()
@@ -138,7 +127,7 @@ def own_host(x: cute.Tensor, out: cute.Tensor) -> None:
     own(x, out).launch(grid=1, block=32)
 
 
-def test_programs_give_instructions_a_meaning(meanings: None) -> None:
+def test_programs_give_instructions_a_meaning() -> None:
     x = np.arange(-16, 16, dtype=np.float32)
     out = np.zeros_like(x)
     with pytest.raises(NotImplementedError, match="TT0518"):
