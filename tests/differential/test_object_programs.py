@@ -35,7 +35,7 @@ def disagreement(seed: int) -> str | None:
 
 
 def test_attributes_change_as_in_python() -> None:
-    run_seeds(disagreement, range(40), seconds=15.0, fewest=5)
+    run_seeds(disagreement, range(40), seconds=6.0, fewest=3)
     assert not REFUSALS
 
 
