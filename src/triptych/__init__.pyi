@@ -47,10 +47,10 @@ from triptych.metastage.scalars import Uint128 as Uint128
 from triptych.metastage.trace_time import at_trace_time as at_trace_time
 from triptych.compile_calls import compile as compile
 from triptych.metastage.binding_time import const_expr as const_expr
-from triptych.compat.cutlass_dsl import dsl_user_op as dsl_user_op
+from triptych.cutlass_dsl import dsl_user_op as dsl_user_op
 from triptych.metastage.scalars import dtype_named as dtype
 from triptych.metastage.binding_time import dynamic_expr as dynamic_expr
-from triptych.compat.cutlass_dsl import for_generate as for_generate
+from triptych.cutlass_dsl import for_generate as for_generate
 from triptych.jitting import jit as jit
 from triptych.jitting import kernel as kernel
 from triptych.cute.mathematics.arithmetic import max_of as max
@@ -60,7 +60,7 @@ from triptych.metastage.binding_time import Range as range
 from triptych.metastage.binding_time import range_constexpr as range_constexpr
 from triptych.metastage.arguments import register_jit_arg_adapter as register_jit_arg_adapter
 from triptych.metastage.trace_time import trace_time as trace_time
-from triptych.compat.cutlass_dsl import yield_out as yield_out
+from triptych.cutlass_dsl import yield_out as yield_out
 
 
 __version__: str
