@@ -7,8 +7,8 @@ the stages are made when someone looks at them, by compiling once more.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any, TypeAlias
+from dataclasses import asdict, fields
+from typing import Any, TypeAlias, TypeVar
 
 from triptych.artifact_store.entry import Entry
 from triptych.fingerprint.cache_key import Key
@@ -55,6 +55,15 @@ def program_of(entry: Entry, target: Target, again: Again) -> tuple[Loaded, Rebu
     facts: Mapping[str, Any] = entry.facts
     if facts.get("program format") != FORMAT or target.thaw is None:
         return None
+    try:
+        lowered, rebuild = _lowered(facts, again), rebuild_from(facts["result"])
+        compiled = target.thaw(lowered, entry.artifacts, facts["options"], lambda: again().compiled)
+    except (KeyError, TypeError, ValueError):  # its digest is right: it was written without what is read here
+        return None
+    return target.load(compiled), rebuild
+
+
+def _lowered(facts: Mapping[str, Any], again: Again) -> Lowered:
     traced = Traced(
         facts["function"],
         _Module(again),
@@ -62,28 +71,36 @@ def program_of(entry: Entry, target: Target, again: Again) -> tuple[Loaded, Rebu
         tuple(map(_leaf, facts["results"])),
         facts["prints"],
         facts["loops"],
-        None if facts["span"] is None else Span(**facts["span"]),
+        None if facts["span"] is None else _made(Span, facts["span"]),
     )
-    lowered = Lowered(
+    return Lowered(
         traced,
         lambda: again().compiled.lowered.mlir,
         _LaterText(lambda: again().compiled.lowered.llvm),
         facts["entry"],
         kernels=tuple(facts["kernels"]),
     )
-    compiled = target.thaw(lowered, entry.artifacts, facts["options"], lambda: again().compiled)
-    return target.load(compiled), rebuild_from(facts["result"])
 
 
-def _leaf(fields: Mapping[str, Any]) -> Leaf:
-    memory = fields["memory"]
-    return Leaf(fields["path"], fields["dtype"], None if memory is None else _memory(memory))
+def _leaf(values: Mapping[str, Any]) -> Leaf:
+    memory = values["memory"]
+    return _made(Leaf, {**values, "memory": None if memory is None else _memory(memory)})
 
 
-def _memory(fields: Mapping[str, Any]) -> Memory:
-    unknowns = tuple(Unknown(**unknown) for unknown in fields["unknowns"])
-    lists = {name: tuple(fields[name]) for name in ("shape", "stride", "devices")}
-    return Memory(**{**fields, **lists, "unknowns": unknowns})
+def _memory(values: Mapping[str, Any]) -> Memory:
+    unknowns = tuple(_made(Unknown, unknown) for unknown in values["unknowns"])
+    lists = {name: tuple(values[name]) for name in ("shape", "stride", "devices")}
+    return _made(Memory, {**values, **lists, "unknowns": unknowns})
+
+
+T = TypeVar("T", Leaf, Memory, Span, Unknown)
+
+
+def _made(kind: type[T], values: Mapping[str, Any]) -> T:
+    """An object of all its fields: one that is not there must not become its default."""
+    if values.keys() != {field.name for field in fields(kind)}:
+        raise KeyError(f"fields of {kind.__name__}")
+    return kind(**values)
 
 
 class _Module:
