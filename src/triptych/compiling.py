@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
 from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.store import Store
+from triptych.artifact_store.entry import Entry
 from triptych.boundary import for_user
 from triptych.dsl import DSL
 from triptych.fingerprint.cache_key import Key
@@ -27,7 +27,7 @@ from triptych.objectstage.codegen import codegen
 from triptych.objectstage.errors import MissingViewError
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, Target
-from triptych.observing import observe
+from triptych.observing import WATCHERS, observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
 from triptych.stored_programs import entry_of, program_of
@@ -100,29 +100,20 @@ def kept_program(job: Job, key: Key) -> Program:
     store = default_store() if can_be_kept and not _is_watched() else None
     if store is None:
         return compiled_program(job)
-    found = _from_store(store, job, key)
-    if found is not None:
-        return found
-    with store.flight(key.digest):
-        found = _from_store(store, job, key)
-        if found is not None:
-            return found
+
+    def make() -> tuple[Program, Entry | None]:
         made = compiled_program(job)
-        entry = entry_of(made.loaded, made.rebuild, job.target, key)
-        if entry is not None:
-            store.publish(key.digest, entry)
-        return made
+        return made, entry_of(made.loaded, made.rebuild, job.target, key)
+
+    return store.find_or_make(key.digest, lambda entry: _thawed(entry, job), make)
 
 
 def _is_watched() -> bool:
-    """Whether the settings ask to see every compilation."""
-    return config().print_ir or bool(config().keep)
+    """Whether the settings, or a tool, ask to see every compilation."""
+    return config().print_ir or bool(config().keep or WATCHERS)
 
 
-def _from_store(store: Store, job: Job, key: Key) -> Program | None:
-    entry = store.find(key.digest)
-    if entry is None:
-        return None
+def _thawed(entry: Entry, job: Job) -> Program | None:
     again = cache(lambda: compiled_program(job))
     found = program_of(entry, job.target, lambda: again().loaded)
     return None if found is None else Program(cache(lambda: _rewritten(job)), *found)

@@ -26,7 +26,7 @@ from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active, place
 from triptych.misses import Miss, NoStoreError, explain
-from triptych.objectstage.target import CompileOptions, Target, find_target
+from triptych.objectstage.target import CompileOptions, Target, find_target, host_target
 from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config
 from triptych.support.forking import PerProcess
@@ -443,4 +443,5 @@ def _look_up(module: str, qualname: str) -> Any:
 def _toolchain(target: Target) -> dict[str, str]:
     """The tools that make code for a target, as of the first question: they do not change while a process runs."""
     version = str(importlib.import_module("triptych").__version__)
-    return {"triptych": version, "triptych source": own_source(), **bindings.versions(), **target.info()}
+    host = {} if target.before_split is None else host_target().info()
+    return {"triptych": version, "triptych source": own_source(), **bindings.versions(), **host, **target.info()}

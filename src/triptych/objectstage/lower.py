@@ -28,11 +28,11 @@ def lower(
     """
     if language_passes:
         verify(traced.module.read())  # a language emits operations of its own, and its passes may rely on their form
-    tables = target.line_tables if options is not None and options.line_info else ()
+    tables = target.line_tables() if options is not None and options.line_info else ()
     passes = (*target.pipeline(), *tables)
     if target.before_split is None:
         return _lower(traced, target, (*language_passes, *passes), observe)
-    parts = split(traced, (*language_passes, *target.before_split), observe)
+    parts = split(traced, (*language_passes, *target.before_split()), observe)
     return replace(_lower(parts.device, target, passes, observe), traced=traced, host=parts.host, kernels=parts.kernels)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 
 from triptych.objectstage.target import Target
 from triptych.stages import PassSpec
 from triptych.targets.cpu.calling.abi import entry_symbol
 from triptych.targets.cpu.calling.loader import load
-from triptych.targets.cpu.code_generation import codegen, freeze, start, thaw
-from triptych.targets.cpu.host import host_info
+from triptych.targets.cpu.code_generation import ANY_MACHINE, codegen, freeze, start, thaw
+from triptych.targets.cpu.host import host_info, kind_of_machine
 
 
 def _pipeline() -> tuple[PassSpec, ...]:
@@ -17,14 +18,16 @@ def _pipeline() -> tuple[PassSpec, ...]:
     return passes
 
 
-TARGET = Target(
+_PORTABLE = Target(
     name="cpu",
     pipeline=_pipeline,
     entry_symbol=entry_symbol,
-    codegen=codegen,
+    codegen=lambda lowered, options: codegen(lowered, options, ANY_MACHINE),
     load=load,
     start=start,
-    info=host_info,
+    info=kind_of_machine,
     freeze=freeze,
     thaw=thaw,
 )
+
+TARGET = replace(_PORTABLE, codegen=codegen, info=host_info, portable=_PORTABLE)

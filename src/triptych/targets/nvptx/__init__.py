@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 from functools import cache
+from types import ModuleType
 
+from triptych.ir.worker import shared_pool
 from triptych.objectstage.target import Target, TargetFamily
 from triptych.support.device_model import DeviceModel
+from triptych.support.forking import import_late
 from triptych.targets.nvptx.architectures import ARCHITECTURES, WARP
-from triptych.targets.nvptx.code_generation import codegen, start, toolchain
-from triptych.targets.nvptx.pipeline import LINE_TABLES, before_split, pipeline
+from triptych.targets.nvptx.kept_code import freeze, thaw
 from triptych.targets.nvptx.runtime.loader import load
+from triptych.targets.nvptx.toolchain.assembling import toolchain
+
+
+def _passes() -> ModuleType:
+    return import_late("triptych.targets.nvptx.pipeline")
+
+
+def _generator() -> ModuleType:
+    return import_late("triptych.targets.nvptx.code_generation")
 
 
 @cache
@@ -17,15 +28,17 @@ def _for(name: str) -> Target:
     architecture = ARCHITECTURES[name]
     return Target(
         name=f"nvptx:{name}",
-        pipeline=lambda: pipeline(architecture),
-        before_split=before_split(architecture),
+        pipeline=lambda: _passes().pipeline(architecture),
+        before_split=lambda: _passes().before_split(architecture),
         entry_symbol=lambda function: function,
-        codegen=lambda lowered, options: codegen(lowered, options, architecture),
+        codegen=lambda lowered, options: _generator().codegen(lowered, options, architecture),
         load=load,
-        start=start,
+        start=lambda: shared_pool().start(),
         info=toolchain,
+        freeze=freeze,
+        thaw=lambda lowered, frozen, options, again: thaw(lowered, frozen, options, architecture),
         device_model=DeviceModel(lanes=WARP, assembly="ptx"),
-        line_tables=LINE_TABLES,
+        line_tables=lambda: _passes().LINE_TABLES,
     )
 
 

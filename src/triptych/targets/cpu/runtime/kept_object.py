@@ -21,14 +21,12 @@ def kept_object(name: str, request: Request, text: str) -> bytes:
         return _compiled(request, text)
     made_of = json.dumps([name, asdict(request), text, dict(host_info())])
     key = hashlib.sha256(made_of.encode()).hexdigest()
-    found = store.find(key)
-    if found is None:
-        with store.flight(key):
-            found = store.find(key)
-            if found is None:
-                found = Entry({"function": name, "target": "cpu"}, {_OBJECT: _compiled(request, text)})
-                store.publish(key, found)
-    return found.artifacts[_OBJECT]
+
+    def make() -> tuple[bytes, Entry]:
+        made = _compiled(request, text)
+        return made, Entry({"function": name, "target": "cpu"}, {_OBJECT: made})
+
+    return store.find_or_make(key, lambda entry: entry.artifacts.get(_OBJECT), make)
 
 
 def _compiled(request: Request, text: str) -> bytes:
