@@ -169,11 +169,22 @@ class Trace:
         self._frame: FrameType | None = None
         self._frame_locations: dict[int, Any] = {}
         """Locations in the frame of the latest operation, by instruction."""
+        self.call_location: list[Location] | None = None
+        """Where the program called the library function that is running: all that it emits has this location, which is
+        found for the first operation. None while code of the program runs, which moves on."""
         self._locations_by_callers: dict[tuple[Any, ...], dict[int, Any]] = {}
 
     # operations -------------------------------------------------------------------------------------------------
     def location(self) -> Location:
         """The MLIR location of the user's current position with its chain of inlined calls."""
+        of_call = self.call_location
+        if of_call is None:
+            return self._current_location()
+        if not of_call:
+            of_call.append(self._current_location())
+        return of_call[0]
+
+    def _current_location(self) -> Location:
         frame = places.user_frame(sys._getframe(1))
         if frame is None:
             return self.builder.unknown
