@@ -12,7 +12,9 @@ import triptych as tt
 from triptych import cute
 from triptych.cute.errors import IncompleteOperationError
 from triptych.ir.errors import MissingPackageError
+from triptych.layout import LayoutError
 from triptych.objectstage.errors import MissingViewError
+from triptych.support.config import override
 from triptych.support.likely_mistakes import MissingAttributeError
 
 
@@ -47,3 +49,28 @@ def test_operation_of_ones_own_that_lacks_a_method_is_told_which() -> None:
         incomplete()
     assert isinstance(caught.value, TypeError)
     assert len(traceback.extract_tb(caught.value.__traceback__)) == 1
+
+
+def test_error_of_the_algebra_that_ends_a_program_shows_no_frames_of_the_framework(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    with pytest.raises(LayoutError) as caught:
+        cute.select(cute.make_layout((4, 8)), mode=[5])
+    sys.excepthook(type(caught.value), caught.value, caught.value.__traceback__)
+    shown = capsys.readouterr().err
+    assert shown.count("File ") == 1
+    assert "there is no such mode" in shown
+    with override(full_traceback=True):
+        sys.excepthook(type(caught.value), caught.value, caught.value.__traceback__)
+    assert capsys.readouterr().err.count("File ") > 1
+
+
+def test_errors_of_others_are_shown_as_ever(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "excepthook", sys.__excepthook__)
+    with pytest.raises(LayoutError):
+        cute.make_layout((4, 8), stride=(1,))
+    sys.excepthook(KeyError, KeyError("mine"), None)
+    assert capsys.readouterr().err == "KeyError: 'mine'\n"
