@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from types import FunctionType
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.entry import Entry
@@ -34,9 +34,11 @@ from triptych.stored_programs import entry_of, program_of
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
 from triptych.support.interrupts import arrive, interruptible
+from triptych.support.likely_mistakes import missing_attribute
 from triptych.support.recorded_calls import RECORDERS
 from triptych.support.streams import is_stream_class, stream_handle
 from triptych.support.torch_tracers import opaque
+from triptych.support.tracebacks import caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +189,17 @@ class CompiledFunction:
     def __repr__(self) -> str:
         signature = self._loaded.compiled.lowered.traced.signature
         return f"<CompiledFunction {signature}, {self.target}, opt_level {self.opt_level}>"
+
+    if not TYPE_CHECKING:  # to which attributes that are not there stay errors
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                if name.startswith("_") or hasattr(type(self), name):
+                    return object.__getattribute__(self, name)  # which says why there is none
+                raise missing_attribute("a compiled function", name, {}, dir(self), span=caller())
+            except AttributeError as error:
+                error.__traceback__ = None  # a bare `raise` adds no entry for this frame, which is none of the user's
+                raise
 
     @property
     def overwritten(self) -> tuple[tuple[Any, str], ...]:

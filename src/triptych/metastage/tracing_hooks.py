@@ -30,6 +30,7 @@ from triptych.metastage.call_local import holds_run_time_values, note_assignment
 from triptych.metastage.calls import Inlining
 from triptych.metastage.checks import check
 from triptych.metastage.contexts import TracedContext
+from triptych.metastage.division import evaluated
 from triptych.metastage.errors import DynamicRaiseError, MaybeUndefinedError, StaticRequiredError
 from triptych.metastage.exits import exhaustive, is_left
 from triptych.metastage.handed_attributes import Finding, HandedAttributes
@@ -299,7 +300,7 @@ class TracingHooks(PythonHooks):
             inside = self.membership.contains(right, left)
             return inside if op == "in" else self.not_(inside)
         if type(left) in _NUMBERS and type(right) in _NUMBERS and op not in _IDENTITY:
-            return OPERATORS[op](left, right)
+            return evaluated(self.trace, OPERATORS[op], op, left, right)
         check_operands(op, left, right)
         return self.inlining.special.operate(op, left, right)
 
@@ -394,7 +395,7 @@ class TracingHooks(PythonHooks):
     def augment(self, op: str, target: object, value: object) -> Any:
         cls = type(target)
         if cls in _NUMBERS:
-            return AUGMENTED[op](target, value)
+            return evaluated(self.trace, AUGMENTED[op], op, target, value)
         method = self.inlining.special.augmented(op, target)
         if method is not None:
             outcome = self.call(method, target, value)
