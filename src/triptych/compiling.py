@@ -5,30 +5,29 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.entry import Entry
 from triptych.boundary import for_user
-from triptych.dsl import DSL
+from triptych.compile_jobs import Job
 from triptych.fingerprint.cache_key import Key
 from triptych.metastage import places
 from triptych.metastage.arguments import Shape, defaults_of
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.results import Rebuild
 from triptych.metastage.streams import STREAM
-from triptych.metastage.trace import Specialization, trace
+from triptych.metastage.trace import trace
 from triptych.metastage.tracing import too_deep
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.errors import MissingViewError
 from triptych.objectstage.lower import lower
-from triptych.objectstage.target import CompileOptions, Target
 from triptych.observing import WATCHERS, observe
 from triptych.prestage.rewrite import rewrite
+from triptych.sealing import check_unsealed
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
 from triptych.stored_programs import entry_of, program_of
 from triptych.support.config import config
@@ -39,22 +38,6 @@ from triptych.support.recorded_calls import RECORDERS
 from triptych.support.streams import is_stream_class, stream_handle
 from triptych.support.torch_tracers import opaque
 from triptych.support.tracebacks import caller
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One compilation: which function, specialized to what, in which language, for which target."""
-
-    function: FunctionType
-    specialization: Specialization
-    language: DSL
-    target: Target
-    options: CompileOptions
-    preprocessor: bool = True
-    name: str = ""
-    """What the function is called in generated code, if not as in Python."""
-    contract: bool | None = None
-    """What the function itself says of contraction."""
 
 
 @interruptible
@@ -101,9 +84,11 @@ def kept_program(job: Job, key: Key) -> Program:
     can_be_kept = key.portable and job.preprocessor and job.target.freeze is not None
     store = default_store() if can_be_kept and not _is_watched() else None
     if store is None:
+        check_unsealed(job, key, None)
         return compiled_program(job)
 
     def make() -> tuple[Program, Entry | None]:
+        check_unsealed(job, key, store)
         made = compiled_program(job)
         return made, entry_of(made.loaded, made.rebuild, job.target, key)
 
@@ -337,7 +322,10 @@ def compiled_function(job: Job, key: Key, likely: CompiledFunction | None = None
 
     A function over numbers and tensors gets a class of its own, whose `__call__` is the entry.
     """
-    return wrapped(job, kept_program(job, key) if likely is None else compiled_program(job, likely._loaded))
+    if likely is None:
+        return wrapped(job, kept_program(job, key))
+    check_unsealed(job, key, None)
+    return wrapped(job, compiled_program(job, likely._loaded))
 
 
 def wrapped(job: Job, program: Program) -> CompiledFunction:

@@ -86,6 +86,12 @@ class Store:
             self._keep(key, written, entry.artifacts)
         return entry
 
+    def has(self, key: str) -> bool:
+        """Whether the local or the shared directory has a record of a key; whether it is good, `find` tells."""
+        _check_key(key)
+        directories = [self._local, *([self._shared] if self._shared is not None else [])]
+        return any(os.path.exists(directory.path("ac", key)) for directory in directories)
+
     def publish(self, key: str, entry: Entry) -> None:
         """Keep an entry, for this user's other processes at once. A store that cannot be written to warns, once."""
         _check_key(key)

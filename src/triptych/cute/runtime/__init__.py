@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
+from triptych.cute.runtime.examples import example
 from triptych.cute.runtime.fake_streams import FakeStream, make_fake_stream
 from triptych.cute.runtime.fake_tensors import FakeTensor, make_fake_compact_tensor, make_fake_tensor
 from triptych.cute.runtime.pointers import RuntimePointer, make_ptr, nullptr
@@ -16,6 +17,7 @@ __all__ = [
     "Pointer",
     "RuntimePointer",
     "RuntimeTensor",
+    "example",
     "from_dlpack",
     "make_fake_compact_tensor",
     "make_fake_stream",
