@@ -50,6 +50,28 @@ _STORE = Template("""
 _CLEAR = Template("""
 %nothing = llvm.mlir.zero : $every
 llvm.store %nothing, %home {alignment = 64 : i64} : $every, !llvm.ptr""")
+_COPY = Template("""
+  %from = llvm.getelementptr %kept[%lane] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %word = llvm.load %from {alignment = 8 : i64} : !llvm.ptr -> i64
+  %source = llvm.inttoptr %word : i64 to !llvm.ptr
+  %to = llvm.getelementptr %targets[%lane] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %other = llvm.load %to {alignment = 8 : i64} : !llvm.ptr -> i64
+  %target = llvm.inttoptr %other : i64 to !llvm.ptr
+  %value = llvm.load %source {alignment = $alignment : i64} : !llvm.ptr -> $kind
+  llvm.store %value, %target {alignment = $alignment : i64} : $kind, !llvm.ptr""")
+_COPY_FUNCTION = Template("""
+func.func private @"$name"(%addresses: vector<${width}x!llvm.ptr>, %others: vector<${width}x!llvm.ptr>, %mask: i$width)
+    attributes {llvm.passthrough = ["noinline", "nounwind"]} {
+  %once = arith.constant 1 : i64
+  %kept = llvm.alloca %once x vector<${width}xi64> {alignment = 64 : i64} : (i64) -> !llvm.ptr
+  %words = llvm.ptrtoint %addresses : vector<${width}x!llvm.ptr> to vector<${width}xi64>
+  llvm.store %words, %kept {alignment = 64 : i64} : vector<${width}xi64>, !llvm.ptr
+  %targets = llvm.alloca %once x vector<${width}xi64> {alignment = 64 : i64} : (i64) -> !llvm.ptr
+  %more_words = llvm.ptrtoint %others : vector<${width}x!llvm.ptr> to vector<${width}xi64>
+  llvm.store %more_words, %targets {alignment = 64 : i64} : vector<${width}xi64>, !llvm.ptr
+  $body
+  func.return
+}""")
 _FUNCTION = Template("""
 func.func private @"$name"(%home: !llvm.ptr, %addresses: vector<${width}x!llvm.ptr>$mask)
     attributes {llvm.passthrough = ["noinline", "nounwind"]} {
@@ -91,11 +113,38 @@ def lane_function(access: LaneAccess) -> str:
     action = _WHERE.substitute(count=access.count, bits=access.bits) + (_LOAD if access.loads else _STORE).substitute(
         kind=kind, alignment=access.alignment, size=access.bits // 8
     )
-    loop = _ACTIVE_LANES if access.masked else _EVERY_LANE
-    whole = access.width == _MASK_BITS
-    extended = "" if whole else f"%bits = arith.extui %mask : i{access.width} to i{_MASK_BITS}"
-    lines = loop.substitute(width=access.width, bits="%mask" if whole else "%bits", extended=extended, access=action)
+    if access.masked:
+        lines = _for_active_lanes(access.width, action)
+    else:
+        lines = _EVERY_LANE.substitute(width=access.width, access=action)
     if access.loads and access.masked:
         lines = _CLEAR.substitute(every=access.every) + lines
     mask = f", %mask: i{access.width}" if access.masked else ""
     return _FUNCTION.substitute(name=access.name, width=access.width, mask=mask, body=lines)
+
+
+def _for_active_lanes(width: int, action: str) -> str:
+    whole = width == _MASK_BITS
+    extended = "" if whole else f"%bits = arith.extui %mask : i{width} to i{_MASK_BITS}"
+    return _ACTIVE_LANES.substitute(bits="%mask" if whole else "%bits", extended=extended, access=action)
+
+
+@dataclass(frozen=True, slots=True)
+class LaneCopy:
+    """What every active lane copies from one address of its own to another: integers of `bits`."""
+
+    bits: int
+    count: int
+    alignment: int
+    width: int
+
+    @property
+    def name(self) -> str:
+        return f"lanes{self.width}.copy.{self.count}x{self.bits}.aligned{self.alignment}"
+
+
+@cache
+def copy_function(copy: LaneCopy) -> str:
+    """The function of that name."""
+    action = _COPY.substitute(kind=f"vector<{copy.count}xi{copy.bits}>", alignment=copy.alignment)
+    return _COPY_FUNCTION.substitute(name=copy.name, width=copy.width, body=_for_active_lanes(copy.width, action))

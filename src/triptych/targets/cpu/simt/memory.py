@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING
 
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, count_and_element, element_type, is_pointer
-from triptych.simt.lanes import Lanes
 from triptych.simt.operations import access_alignment, is_ordered, pointee
-from triptych.support.runs import Run, runs
+from triptych.support.runs import Run
 from triptych.targets.cpu.simt.bundles import load_from_bundle, store_to_bundle
-from triptych.targets.cpu.simt.serialized_lanes import load_in_turn, store_in_turn
+from triptych.targets.cpu.simt.lane_copies import copied_by
+from triptych.targets.cpu.simt.lane_runs import in_runs, is_packed, lane_runs
+from triptych.targets.cpu.simt.serialized_lanes import copy_in_turn, load_in_turn, store_in_turn
 from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, plain_pointer
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.code import Code, Order
 from triptych.targets.cpu.simt.warp import Warp
 
-_MOST_RUNS = 8
-"""Runs that are read one by one; more are gathered."""
 _LEAST_GATHERED = 4
 """Bytes of the smallest element that machines gather and scatter."""
 
@@ -29,11 +28,6 @@ def _order(operation: Operation) -> Order:
     if not is_ordered(operation):
         return {}
     return {name: operation.attributes[name] for name in ("ordering", "volatile_") if name in operation.attributes}
-
-
-def _runs(known: Lanes, size: int) -> list[Run]:
-    """Stretches of lanes: one after the other in memory, or all at one address."""
-    return list(runs(range(len(known.offsets or ())), known.distance, (0, size)))
 
 
 # loads ----------------------------------------------------------------------------------------------------------
@@ -50,6 +44,11 @@ def load(warp: Warp, operation: Operation) -> None:
         warp.set(result, Scalar(warp.code.load(warp.scalar(pointer), kind, alignment, order)))
     elif order:
         warp.set(result, Wide(load_in_turn(warp, warp.vector(pointer), kind, alignment, order)))
+    elif counted and (store := copied_by(warp, operation, counted)) is not None:
+        target = store.operands[1]
+        both = min(alignment, access_alignment(store, kind))
+        copy_in_turn(warp, warp.vector(pointer), warp.vector(target), kind, both)
+        warp.done.add(store)
     elif counted:
         warp.set(result, _load_vectors(warp, pointer, counted, alignment))
     else:
@@ -60,25 +59,15 @@ def _load_vectors(warp: Warp, pointer: Value, counted: tuple[int, Type], alignme
     count, element = counted
     size = byte_size(element)
     known = warp.analysis.at(pointer)
-    if _is_packed(known, count * size):
+    if is_packed(known, count * size):
         kind = warp.code.builder.vector(count * warp.code.width, element)
         address = warp.scalar(pointer)
         if warp.mask is None:
             return Packed(warp.code.load(address, kind, alignment), count)
         return Packed(masked_load(warp, address, _repeated(warp, warp.mask, count), kind, alignment), count)
-    if not _in_runs(known, size):
+    if not in_runs(known, size):
         return Packed(load_each(warp, pointer, warp.code.builder.vector(count, element), alignment), count)
     return Rows([_load_lanes(warp, pointer, element, size, i * size) for i in range(count)])
-
-
-def _in_runs(known: Lanes, size: int) -> bool:
-    """Whether elements of the lanes lie in a few runs, so that rows of lanes are read and written."""
-    return known.known and len(_runs(known, size)) <= _MOST_RUNS
-
-
-def _is_packed(known: Lanes, size: int) -> bool:
-    """Whether the lanes' parts of so many bytes lie one after the other."""
-    return known.has_stride(size)
 
 
 def _repeated(warp: Warp, mask: Value, count: int) -> Value:
@@ -103,8 +92,8 @@ def _load_lanes(warp: Warp, pointer: Value, element: Type, alignment: int, shift
     if is_pointer(element):
         words = _load_lanes(warp, pointer, code.builder.type("i64"), alignment, shift)
         return code.value("llvm.inttoptr", (words,), code.wide("!llvm.ptr"))
-    if _in_runs(known, size):
-        parts = [_load_run(warp, pointer, run, element, alignment, shift) for run in _runs(known, size)]
+    if in_runs(known, size):
+        parts = [_load_run(warp, pointer, run, element, alignment, shift) for run in lane_runs(known, size)]
         return joined(warp.code, parts, element)
     addresses = warp.vector(pointer)
     if shift:
@@ -325,7 +314,7 @@ def _value_in(warp: Warp, value: Value, lane: Value, kind: Type) -> Value:
 def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int, Type], alignment: int) -> None:
     count, element = counted
     code, size = warp.code, byte_size(element)
-    if _is_packed(warp.analysis.at(pointer), count * size):
+    if is_packed(warp.analysis.at(pointer), count * size):
         packed = packed_value(warp, value, count, element)
         if warp.mask is None:
             code.store(packed, warp.scalar(pointer), alignment)
@@ -333,7 +322,7 @@ def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int,
             masked_store(warp, packed, warp.scalar(pointer), _repeated(warp, warp.mask, count), alignment)
         return
     known = warp.analysis.at(pointer)
-    if not (_in_runs(known, size) and all(run.step != 0 for run in _runs(known, size))):
+    if not (in_runs(known, size) and all(run.step != 0 for run in lane_runs(known, size))):
         packed = packed_value(warp, value, count, element)
         store_each(warp, packed, pointer, code.builder.vector(count, element), alignment)
         return
@@ -361,7 +350,7 @@ def _store_lanes(warp: Warp, vector: Value, pointer: Value, element: Type, align
         words = code.value("llvm.ptrtoint", (vector,), code.wide("i64"))
         _store_lanes(warp, words, pointer, code.builder.type("i64"), alignment, shift)
         return
-    found = _runs(known, size) if _in_runs(known, size) else []
+    found = lane_runs(known, size) if in_runs(known, size) else []
     if found and all(run.step != 0 for run in found):
         for run in found:
             _store_run(warp, vector, pointer, run, element, alignment, shift)

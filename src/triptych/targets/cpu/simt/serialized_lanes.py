@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from triptych.ir.handles import Type, Value
 from triptych.ir.types import bit_width, byte_size, count_and_element, element_type, is_float, is_integer
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
-from triptych.targets.cpu.simt.lane_functions import LaneAccess, lane_function
+from triptych.targets.cpu.simt.lane_functions import LaneAccess, LaneCopy, copy_function, lane_function
 
 if TYPE_CHECKING:
     from triptych.targets.cpu.simt.code import Order
@@ -51,7 +51,7 @@ def load_in_turn(warp: Warp, addresses: Value, kind: Type, alignment: int, order
     code = warp.code
     count, element = count_and_element(kind) or (1, kind)
     every = code.builder.vector(count * code.width, element)
-    if not order and _is_bytes(element):
+    if not order and is_bytes(element):
         access = LaneAccess(True, 8 * byte_size(element), count, alignment, code.width, warp.mask is not None)
         home = _call(warp, access, addresses, None)
         return code.value("vector.bitcast", (code.load(home, access.every, ALIGNMENT),), every)
@@ -72,7 +72,7 @@ def store_in_turn(
 ) -> None:
     """What every active lane writes, by a loop."""
     code, element = warp.code, element_type(kind)
-    if not order and _is_bytes(element):
+    if not order and is_bytes(element):
         count, _ = count_and_element(kind) or (1, kind)
         access = LaneAccess(False, 8 * byte_size(element), count, alignment, code.width, warp.mask is not None)
         _call(warp, access, addresses, code.value("vector.bitcast", (packed,), access.every))
@@ -88,7 +88,17 @@ def store_in_turn(
     each_active(warp, write)
 
 
-def _is_bytes(element: Type) -> bool:
+def copy_in_turn(warp: Warp, sources: Value, targets: Value, kind: Type, alignment: int) -> None:
+    """What every active lane copies, by one loop: nothing waits in memory between reading and writing."""
+    code, (count, element) = warp.code, count_and_element(kind) or (1, kind)
+    assert warp.mask is not None
+    copy = LaneCopy(8 * byte_size(element), count, alignment, code.width)
+    warp.arrays.define(copy_function(copy))
+    given = (sources, targets, code.bits(warp.mask))
+    code.operation("func.call", given, attributes={"callee": code.attribute(f'@"{copy.name}"')})
+
+
+def is_bytes(element: Type) -> bool:
     """Whether a vector of elements lies in memory as they do one by one: not bits, addresses or indices."""
     return (is_integer(element) or is_float(element)) and 8 * byte_size(element) == bit_width(element)
 

@@ -1,0 +1,51 @@
+"""Predicated copies of vectors to shared memory are one loop over the lanes; within one memory they stay two."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import triptych as tt
+from tests.unit.cute.memory import aligned
+from triptych import cute
+
+THREADS, EACH, STEP = 64, 4, 12
+
+
+@tt.kernel
+def copied(x: cute.Tensor, y: cute.Tensor, count: tt.Int32, is_shared: tt.Constexpr[bool]) -> None:
+    """Threads below `count`, and no multiple of three, copy a vector to the place of another thread."""
+    thread, _, _ = cute.arch.thread_idx()
+    place = cute.make_layout(EACH)
+    shared = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(STEP * THREADS), byte_alignment=16)
+    shared.fill(-1.0)
+    cute.arch.sync_threads()
+    to = shared.iterator if tt.const_expr(is_shared) else x.iterator
+    if thread < count and thread % 3 != 0:
+        source = cute.make_tensor((x.iterator + STEP * thread).align(16), place)
+        target = cute.make_tensor((to + STEP * (thread ^ 1)).align(16), place)
+        cute.autovec_copy(source, target)
+    cute.arch.sync_threads()
+    for i in tt.range_constexpr(EACH):
+        y[thread, i] = (to + STEP * thread + i).load()
+
+
+@tt.jit
+def run(x: cute.Tensor, y: cute.Tensor, count: tt.Int32, is_shared: tt.Constexpr[bool]) -> None:
+    copied(x, y, count, is_shared).launch(grid=1, block=THREADS)
+
+
+@pytest.mark.parametrize("is_shared", [True, False])
+@pytest.mark.parametrize("count", [0, 1, 2, 31, 33, 63, 64])
+def test_active_lanes_copy(count: int, is_shared: bool) -> None:
+    x = aligned(STEP * THREADS, np.float32)
+    x[:] = np.arange(STEP * THREADS)
+    rows, y = x.reshape(THREADS, STEP)[:, :EACH].copy(), np.zeros((THREADS, EACH), np.float32)
+    expected = np.full_like(rows, -1) if is_shared else rows.copy()
+    for thread in range(count):
+        if thread % 3:
+            expected[thread ^ 1] = rows[thread]
+    compiled = tt.compile(run, x, y, tt.Int32(count), is_shared)
+    compiled(x, y, count)
+    np.testing.assert_array_equal(y, expected)
+    assert ("lanes32.copy" in compiled.llvm) is is_shared
