@@ -150,11 +150,13 @@ class Writer:
 
     def __init__(self, seed: int, meets: bool) -> None:
         self._random = random.Random(seed)
+        self._meets = meets
         self._changes = [*CHANGES, *MEETINGS, *MEETINGS] if meets else CHANGES
         self._number = 0
 
     def program(self) -> str:
-        body = [f"    {line}" for line in (*START, "i = 0", "w = p", "v = (p, 0)")]
+        met = "w = p if m % 2 == 1 else Point(7, 8)" if self._meets and self._random.random() < 0.5 else "w = p"
+        body = [f"    {line}" for line in (*START, "i = 0", met, "v = (w, 0)")]
         body += self._block(1, 3, in_loop=False)
         return "\n".join([CLASSES, "def f(n, m):", *body, f"    return {RESULTS}", ""])
 

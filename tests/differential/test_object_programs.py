@@ -15,6 +15,8 @@ from tests.differential.program import Program, loaded
 from triptych.support.errors import TriptychError
 
 ARGUMENTS = [(n, m) for n in (0, 1, 2, 5) for m in (0, 1, 3, 7)]
+FOUND = (60, 72, 205)
+"""Programs that gave wrong results when copies and what they are copies of could change."""
 REFUSALS: dict[int, TriptychError] = {}
 
 
@@ -36,12 +38,12 @@ def disagreement(seed: int, meets: bool = False) -> str | None:
 
 def test_attributes_change_as_in_python() -> None:
     REFUSALS.clear()
-    run_seeds(disagreement, range(40), seconds=6.0, fewest=3)
+    run_seeds(disagreement, range(40), seconds=6.0, fewest=1)
     assert not REFUSALS
 
 
 def test_objects_that_meet_are_as_in_python_or_refused() -> None:
-    run_seeds(lambda seed: disagreement(seed, meets=True), range(40), seconds=6.0, fewest=3)
+    run_seeds(lambda seed: disagreement(seed, meets=True), [*FOUND, *range(40)], seconds=6.0, fewest=1)
 
 
 if __name__ == "__main__":
