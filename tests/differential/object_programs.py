@@ -126,6 +126,19 @@ CHANGES = [
     "for c in (a, b): c.step(1)",
     "[c.step(2) for c in (a, b)]",
 ]
+MEETINGS = [
+    "w = p if {t} else Point(3, 4)",
+    "w = Point(5, i) if {t} else Point(3, 4)",
+    "w = w if {t} else p",
+    "t += w.x + w.y",
+    "w.move({e})",
+    "w.x = 1",
+    "v = (w, 1) if {t} else (p, 2)",
+    "t += v[0].x",
+    "w = v[0]",
+    "h.items[1].y = 2",
+]
+"""By which a variable is one object or another; some of it is refused."""
 NUMBERS = ["n", "m", "t", "1", "4", "i", "a.n", "b.total", "p.x", "h.count", "s.z"]
 TESTS = ["n > 2", "m % 2 == 0", "a.n > 3", "t % 3 == 1", "i > 1", "p.x < p.y", "a.next(3)", "b.n > 2 and a.next(2)"]
 RESULTS = "a.n, a.total, b.n, b.total, p.x, p.y, s.z, h.count, o.count, q.n, t"
@@ -135,12 +148,15 @@ STATEMENTS = ("change", "change", "change", "if", "if", "for", "for", "while", "
 class Writer:
     """Writes one program."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, meets: bool) -> None:
         self._random = random.Random(seed)
+        self._meets = meets
+        self._changes = [*CHANGES, *MEETINGS, *MEETINGS] if meets else CHANGES
         self._number = 0
 
     def program(self) -> str:
-        body = [f"    {line}" for line in (*START, "i = 0")]
+        met = "w = p if m % 2 == 1 else Point(7, 8)" if self._meets and self._random.random() < 0.5 else "w = p"
+        body = [f"    {line}" for line in (*START, "i = 0", met, "v = (w, 0)")]
         body += self._block(1, 3, in_loop=False)
         return "\n".join([CLASSES, "def f(n, m):", *body, f"    return {RESULTS}", ""])
 
@@ -176,7 +192,7 @@ class Writer:
         return [f"{pad}if {self._test()}:", f"{pad}    {self._change()}", f"{pad}    {way}"]
 
     def _change(self) -> str:
-        return self._random.choice(CHANGES).format(e=self._expression())
+        return self._random.choice(self._changes).format(e=self._expression(), t=self._test())
 
     def _expression(self) -> str:
         left, right = self._random.choices(NUMBERS, k=2)
@@ -186,6 +202,6 @@ class Writer:
         return self._random.choice(TESTS)
 
 
-def object_program(seed: int) -> str:
-    """The text of a program."""
-    return Writer(seed).program()
+def object_program(seed: int, meets: bool = False) -> str:
+    """The text of a program; `meets`: also variables that are one object or another."""
+    return Writer(seed, meets).program()

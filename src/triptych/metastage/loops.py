@@ -16,7 +16,7 @@ from triptych.metastage.branches import ScfIf, two_sided
 from triptych.metastage.handed_attributes import HandedAttributes
 from triptych.metastage.iteration import Steps
 from triptych.metastage.join_errors import loop_mismatch
-from triptych.metastage.merged_objects import note_loop
+from triptych.metastage.merged_objects import note_carried, note_left
 from triptych.metastage.plans import MismatchError, Plan, carry
 from triptych.metastage.retracing import drafted, trace_loop
 from triptych.metastage.scalars import Boolean, lift
@@ -58,7 +58,8 @@ class Carried:
             if index not in self.exits and bare(value) is not UNDEFINED:
                 plan = carry(bare(value))
                 self.slots.append(Slot(index, plan, plan.lower(bare(value), trace), []))
-        note_loop(trace, [(slot.plan, self.before[slot.index]) for slot in self.slots], [attributes])
+        for slot in self.slots:
+            note_carried(trace, slot.plan, self.before[slot.index], attributes)
 
     def block(self, operation: Operation, region: int, first: Sequence[Any] = ()) -> Any:
         """A block whose arguments are `first` and the carried values."""
@@ -118,7 +119,7 @@ class Carried:
                 values += slot.plan.lower(bare(value), self.trace)
             except MismatchError as mismatch:
                 raise loop_mismatch(self.names[slot.index], mismatch, self.before[slot.index]) from None
-            note_loop(self.trace, [(slot.plan, value)])
+            note_carried(self.trace, slot.plan, value, self.attributes)
         return values
 
     def initial(self) -> list[Any]:
@@ -138,7 +139,7 @@ class Carried:
             value = slot.plan.build(values, self.trace)
             if end[slot.index] is heads[slot.index]:
                 continue
-            note_loop(self.trace, [(slot.plan, value)])
+            note_left(self.trace, slot.plan, value, self.before[slot.index], end[slot.index])
             missing = missing_path(end[slot.index])
             if missing is None and not runs:
                 missing = self._missing_before(slot.index)

@@ -1,20 +1,21 @@
 """Objects that meet others: a variable that is one dataclass instance or another goes on as a copy made of numbers.
 
 Python would go on with one of the instances, and whoever else holds it would see what is assigned to it. The copy is as
-good as long as none of them changes, so changes of all of them are refused; unless a side made its instance itself and
-the variable is all that holds it.
+good as long as none of them changes afterwards, so changes of all of them are refused; unless a side made its instance
+itself and the variable is all that holds it. A loop may change an instance before it meets another, if no iteration
+hands the copy on to the next.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from triptych.hooks import UNDEFINED
 from triptych.metastage.aggregates import take_apart
 from triptych.metastage.errors import DynamicMutationError
-from triptych.metastage.handed_attributes import Finding, HandedAttributes
+from triptych.metastage.handed_attributes import HandedAttributes
 from triptych.metastage.plans import Aggregate, Plan
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.variables import bare
@@ -40,18 +41,23 @@ def note_branch(
             for side, original in enumerate(sides)
         ]
         for original in sides:
-            _note(trace, original, [attributes])
+            _note(trace, original, attributes)
         if all(own):
             trace.fresh[id(copy)] = (copy, trace.region)
         else:
-            _note(trace, copy)
+            _note(trace, copy, originals=tuple(sides))
 
 
-def note_loop(trace: Trace, pairs: Iterable[tuple[Plan, object]], attributes: Sequence[HandedAttributes] = ()) -> None:
-    """Objects that a loop starts with, ends an iteration with, or leaves in its variables."""
-    for plan, value in pairs:
-        for (held,) in _rows(plan, (value,)):
-            _note(trace, held, attributes)
+def note_carried(trace: Trace, plan: Plan, value: object, attributes: HandedAttributes) -> None:
+    """Objects that a loop starts with, or ends an iteration with: the next has copies of them."""
+    for (held,) in _rows(plan, (value,)):
+        _note(trace, held, attributes)
+
+
+def note_left(trace: Trace, plan: Plan, value: object, before: object, end: object) -> None:
+    """The copies that a loop leaves in its variables, of what it started with or ended with."""
+    for copy, *originals in _rows(plan, (value, before, end)):
+        _note(trace, copy, originals=tuple(originals))
 
 
 def check_unmerged(trace: Trace, owner: object, attribute: str) -> None:
@@ -78,18 +84,23 @@ def _made_in(trace: Trace, value: object) -> Region | None:
     return made[1] if made is not None else None
 
 
-def _note(trace: Trace, value: object, attributes: Sequence[HandedAttributes] = ()) -> None:
-    """Remember that an object has copies; refuse it if a loop around, or this construct, changes it."""
+def _note(
+    trace: Trace, value: object, attributes: HandedAttributes | None = None, originals: tuple[Any, ...] = ()
+) -> None:
+    """Remember that an object has copies, or is one of `originals`; refuse one that a construct changes meanwhile."""
     if value is UNDEFINED:
         return
-    region: Region | None = trace.region
-    loops: list[HandedAttributes] = [*attributes]
-    while region is not None:
-        loops += [region.attributes] if region.attributes.finding is Finding.TRACED_AGAIN else []
-        region = region.parent
-    if any(loop.hands_on(value) for loop in loops):
+    if attributes is not None and any(map(attributes.hands_on, _behind(trace, value))):
         raise _refusal(value, f"{with_article(type(value).__name__)} whose attributes change meets another", trace)
-    trace.merged.setdefault(id(value), (value, place()))
+    trace.merged.setdefault(id(value), (value, place(), originals))
+
+
+def _behind(trace: Trace, value: object) -> Iterator[Any]:
+    """An object and those that it is a copy of."""
+    yield value
+    _, _, originals = trace.merged.get(id(value), (None, None, ()))
+    for original in originals:
+        yield from _behind(trace, original)
 
 
 def _refusal(value: object, what: str, trace: Trace) -> DynamicMutationError:

@@ -77,11 +77,14 @@ def _also(get: Get, set_: Set, count: int, found: list[Place]) -> tuple[Get, Set
 def _undo(trace: Trace) -> Callable[[], None]:
     """What puts a trace back to where it is now."""
     printed, unlaunched, kernel = trace.repetition.output.length, len(trace.unlaunched), trace.kernel
+    merged = len(trace.merged)
     shared = (len(kernel.shared), kernel.reserved_barriers, kernel.divides_itself) if kernel is not None else None
 
     def undo() -> None:
         trace.repetition.output.forget(printed)
         del trace.unlaunched[unlaunched:]
+        while len(trace.merged) > merged:
+            trace.merged.popitem()
         if kernel is not None and shared is not None:
             del kernel.shared[shared[0] :]
             kernel.reserved_barriers, kernel.divides_itself = shared[1:]

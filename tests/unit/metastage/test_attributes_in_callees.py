@@ -139,7 +139,17 @@ def made_by_both_sides_and_changed_after(n: Any) -> Any:
     return c.count, c.total
 
 
+def met_and_forgotten_in_each_iteration(n: Any) -> Any:
+    p, r, seen = Counter(0), Counter(9), 0
+    for i in range(n):
+        p.add(1)
+        q = p if i > 1 else r
+        seen += q.count
+    return seen
+
+
 AS_IN_PYTHON = [
+    met_and_forgotten_in_each_iteration,
     in_a_callee,
     in_a_loop_of_the_callee,
     in_the_test_of_a_while,
@@ -200,6 +210,28 @@ def changed_and_chosen_on_one_side(n: Any) -> Any:
     return q.count
 
 
+def copy_of_a_copy_handed_on(n: Any) -> Any:
+    p, r = Counter(0), Counter(1)
+    q, seen = r, 0
+    for i in range(n):
+        p.add(1)
+        seen += q.count
+        one = p if i > 1 else r
+        q = one if i > 2 else r
+    return seen
+
+
+def started_with_what_it_changes(n: Any) -> Any:
+    p = Counter(0)
+    q, seen = p, 0
+    for i in range(n):
+        p.add(1)
+        seen += q.count
+        if i > 2:
+            q = Counter(5)
+    return seen
+
+
 def chosen_within_an_attribute(n: Any) -> Any:
     s, r = Counter(0), Counter(1)
     h = SimpleNamespace(state=s)
@@ -257,6 +289,8 @@ CHANGES = [
     replaced_in_a_loop_and_the_first_changed,
     changed_and_chosen_in_a_loop,
     changed_and_chosen_on_one_side,
+    copy_of_a_copy_handed_on,
+    started_with_what_it_changes,
     chosen_within_an_attribute,
     created_in_the_loop,
     of_the_class,
