@@ -6,6 +6,7 @@ Division and remainder are Python's, so the last mode of a layout runs on in bot
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from triptych.layout.basis import ScaledBasis
@@ -32,6 +33,15 @@ def has_basis(stride: Stride) -> bool:
         if has_basis(step):
             return True
     return False
+
+
+@lru_cache(maxsize=256)
+def all_indices(shape: Shape, stride: Stride) -> tuple[int, ...]:
+    """The index of every coordinate, first fastest, where all extents and strides are Python integers."""
+    found = [0]
+    for extent, step in zip(leaves(shape), leaves(stride), strict=True):
+        found = [index + i * step for i in range(extent) for index in found]
+    return tuple(found)
 
 
 # The stride of a layout nests as its shape does: what the shape is says what the stride is, which no type can say.

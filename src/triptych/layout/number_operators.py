@@ -144,7 +144,7 @@ class NumberOperators:
 
     @abstractmethod
     def _minus(self, other: object) -> Any:
-        """The exact difference, or NotImplemented."""
+        """The exact difference, or NotImplemented; 0 at once of the same expression, as dictionaries ask of keys."""
 
     # operators that are made of others, or need the number --------------------------------------------------------
     def __pos__(self) -> Any:

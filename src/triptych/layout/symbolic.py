@@ -246,7 +246,7 @@ class SymInt(NumberOperators):
     __rxor__ = __xor__
 
     def _minus(self, other: object) -> Any:
-        return self - other if isinstance(other, int | SymInt) else NotImplemented
+        return (0 if same(self, other) else self - other) if isinstance(other, int | SymInt) else NotImplemented
 
 
 def same(a: object, b: object) -> bool:

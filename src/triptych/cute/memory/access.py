@@ -94,6 +94,8 @@ def accessed(pointer: Addressed, offset: Int, size: int, alignment: int, what: o
 
 def _in_memory_order(offsets: Sequence[Int]) -> tuple[list[Int], list[int]]:
     """The different offsets, those a known distance apart together and ascending, and the place of each given one."""
+    if isinstance(offsets, range):
+        return list(offsets), list(range(len(offsets)))
     parted = [parted_offset(offset) for offset in offsets]
     neighbours: dict[Int, set[int]] = {}
     for known, computed in parted:

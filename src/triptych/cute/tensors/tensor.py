@@ -36,8 +36,8 @@ from triptych.layout import (
     text,
     tuple_add,
 )
-from triptych.layout.coordinates import has_underscore
-from triptych.layout.tuples import Coord, Modes
+from triptych.layout.coordinates import all_indices, has_underscore
+from triptych.layout.tuples import Coord, Modes, leaves
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 
@@ -178,6 +178,8 @@ class Tensor(ArrayHabits):
             flat = coalesce(self.layout)
             if not isinstance(flat.shape, tuple) and isinstance(flat.stride, int) and flat.stride == 1:
                 return range(count)
+            if all(type(number) is int for number in (*leaves(self.layout.shape), *leaves(self.layout.stride))):
+                return all_indices(self.layout.shape, self.layout.stride)
         return [self.offset(i) for i in range(count)]
 
     # crossing branches, loops, calls and launches -----------------------------------------------------------------

@@ -8,8 +8,8 @@ them in registers; shuffles, broadcasts and extracts choose numbers and leave no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 
 from triptych.ir import bindings
 from triptych.ir.handles import Attribute, Module, Operation, Type, Value
@@ -160,11 +160,8 @@ class _Splitting:
         count, element = count_and_element(result.type) or (1, result.type)
         self._parts.at(operation)
         numbers: list[Number] = []
-        for start in range(0, count, in_a_register([element])):
-            width = min(in_a_register([element]), count - start)
-            address = self._address(pointer, start, element)
-            made = self._value("llvm.load", (address,), self._type(width, element), self._memory(operation, start))
-            numbers += self._parts.held(made)
+        for width, address, memory in self._places(operation, pointer, count, element):
+            numbers += self._parts.held(self._value("llvm.load", (address,), self._type(width, element), memory))
         self._parts.keep(result, numbers)
         return True
 
@@ -173,32 +170,32 @@ class _Splitting:
         if not _is_split_in_memory(value, pointer):
             return False
         count, element = count_and_element(value.type) or (1, value.type)
-        numbers = self._parts.of(value)
+        numbers = iter(self._parts.of(value))
         self._parts.at(operation)
-        for start in range(0, count, in_a_register([element])):
-            part = self._parts.joined(numbers[start : start + in_a_register([element])], element)
-            address, memory = self._address(pointer, start, element), self._memory(operation, start)
+        for width, address, memory in self._places(operation, pointer, count, element):
+            part = self._parts.joined(list(islice(numbers, width)), element)
             self._parts.builder.operation("llvm.store", (part, address), (), self._parts.location, memory)
         return True
 
-    def _memory(self, operation: Operation, start: int) -> dict[str, Attribute]:
-        attributes, builder = operation.attributes, self._parts.builder
-        _, element = count_and_element((*operation.results, *operation.operands)[0].type) or (1, None)
+    def _places(
+        self, operation: Operation, pointer: Value, count: int, element: Type
+    ) -> Iterator[tuple[int, Value, dict[str, Attribute]]]:
+        """For each register of a vector in memory: how many numbers, their address and the attributes of the access."""
+        builder, attributes = self._parts.builder, operation.attributes
         known = attributes["alignment"].value if "alignment" in attributes else 1
-        place = start * byte_size(element) if element is not None else 0
-        return {
-            "alignment": builder.integer("i64", min(known, place & -place) if place else known),
-            "ordering": builder.integer("i64", 0),
-        }
-
-    def _address(self, pointer: Value, start: int, element: Type) -> Value:
-        if start == 0:
-            return pointer
-        attributes = {
-            "elem_type": self._parts.builder.type_attribute(element),
-            "rawConstantIndices": self._parts.builder.attribute(f"array<i32: {start}>"),
-        }
-        return self._value("llvm.getelementptr", (pointer,), self._parts.builder.type(_PRIVATE), attributes)
+        size, together, kind = byte_size(element), in_a_register([element]), builder.type(_PRIVATE)
+        for start in range(0, count, together):
+            place = start * size
+            memory = {
+                "alignment": builder.integer("i64", min(known, place & -place) if place else known),
+                "ordering": builder.integer("i64", 0),
+            }
+            further = {
+                "elem_type": builder.type_attribute(element),
+                "rawConstantIndices": builder.attribute(f"array<i32: {start}>"),
+            }
+            address = self._value("llvm.getelementptr", (pointer,), kind, further) if start else pointer
+            yield min(together, count - start), address, memory
 
     def _type(self, width: int, element: Type) -> Type:
         return element if width == 1 else self._parts.builder.vector(width, element)
