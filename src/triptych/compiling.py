@@ -1,12 +1,11 @@
-"""The three stages, top to bottom, and the object that holds what they made."""
+"""Programs from the store or the compiler, and the object that holds what they are."""
 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from triptych.artifact_store.configured import default_store
@@ -19,61 +18,20 @@ from triptych.metastage.arguments import Shape, defaults_of
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.results import Rebuild
 from triptych.metastage.streams import STREAM
-from triptych.metastage.trace import trace
 from triptych.metastage.tracing import too_deep
-from triptych.objectstage.call import load
-from triptych.objectstage.codegen import codegen
 from triptych.objectstage.errors import MissingViewError
-from triptych.objectstage.lower import lower
-from triptych.observing import WATCHERS, observe
-from triptych.prestage.rewrite import rewrite
+from triptych.observing import WATCHERS
 from triptych.sealing import check_unsealed
-from triptych.stages import Compiled, Loaded, Rewritten, Traced
+from triptych.stages import Compiled, Loaded, Rewritten
 from triptych.stored_programs import entry_of, program_of
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
-from triptych.support.interrupts import arrive, interruptible
+from triptych.support.forking import import_late
 from triptych.support.likely_mistakes import missing_attribute
 from triptych.support.recorded_calls import RECORDERS
 from triptych.support.streams import is_stream_class, stream_handle
 from triptych.support.torch_tracers import opaque
 from triptych.support.tracebacks import caller
-
-
-@interruptible
-def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | None, Loaded, Rebuild]:
-    """Python in, a callable native function out; `likely` is code that serves if the same program is traced again."""
-    started = time.perf_counter()
-    job.target.start()
-    job.language.load()
-    arrive()
-    rewritten = _rewritten(job)  #                                      pre-stage:    Python AST -> Python AST
-    traced, rebuild = trace(  #                                         meta-stage:   run it once -> MLIR
-        rewritten or job.function,
-        job.specialization,
-        job.language.hooks,
-        rewrite,
-        job.name,
-        contract_everywhere=job.options.contract,
-        contract=job.contract,
-        device_model=job.target.device_model,
-    )
-    if likely is not None and _is_like(traced, likely.compiled.lowered.traced):
-        return rewritten, likely, rebuild
-    lowered = lower(  #                                                 object-stage: the target's pass list
-        traced, job.target, job.language.passes, options=job.options
-    )
-    arrive()
-    compiled = codegen(lowered, job.target, job.options)  #                           -> object file
-    loaded = load(compiled, job.target)
-    traced.module.store()
-    lowered.text.store()
-    return rewritten, observe(rewritten, loaded, time.perf_counter() - started), rebuild
-
-
-def _is_like(one: Traced, other: Traced) -> bool:
-    """Whether two traces gave the same program, to be called in the same way."""
-    return replace(one, module=None) == replace(other, module=None) and one.module.is_like(other.module)
 
 
 def kept_program(job: Job, key: Key) -> Program:
@@ -95,6 +53,11 @@ def kept_program(job: Job, key: Key) -> Program:
     return store.find_or_make(key.digest, lambda entry: _thawed(entry, job), make)
 
 
+def _stages() -> ModuleType:
+    """The compiler: a process that finds its programs in the store never imports it."""
+    return import_late("triptych.compile_stages")
+
+
 def _is_watched() -> bool:
     """Whether the settings, or a tool, ask to see every compilation."""
     return config().print_ir or bool(config().keep or WATCHERS)
@@ -103,11 +66,7 @@ def _is_watched() -> bool:
 def _thawed(entry: Entry, job: Job) -> Program | None:
     again = cache(lambda: compiled_program(job))
     found = program_of(entry, job.target, lambda: again().loaded)
-    return None if found is None else Program(cache(lambda: _rewritten(job)), *found)
-
-
-def _rewritten(job: Job) -> Rewritten | None:
-    return rewrite(job.function) if job.preprocessor else None
+    return None if found is None else Program(cache(lambda: _stages().rewritten_of(job)), *found)
 
 
 T = TypeVar("T")
@@ -307,7 +266,7 @@ class Program(NamedTuple):
 def compiled_program(job: Job, likely: Loaded | None = None) -> Program:
     """Compile, with words of our own for a program that is nested too deeply."""
     try:
-        rewritten, loaded, rebuild = compile_stages(job, likely)
+        rewritten, loaded, rebuild = _stages().compile_stages(job, likely)
         return Program(lambda: rewritten, loaded, rebuild)
     except RecursionError as error:
         if isinstance(error, TriptychError):

@@ -14,14 +14,14 @@ from triptych.boundary import for_user
 from triptych.compile_jobs import Job
 from triptych.compiling import CompiledFunction, compiled_function
 from triptych.dsl import BASE, DSL
-from triptych.fingerprint.cache_key import Key, cache_key
-from triptych.fingerprint.guards import Guard, guards, without
+from triptych.fingerprint.cache_key import Key
+from triptych.fingerprint.guards import Guard, without
 from triptych.fingerprint.toolchain import own_source
+from triptych.function_keys import FunctionKeys
 from triptych.ir import bindings
 from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_of
 from triptych.metastage.call_errors import DecorationError, KernelCallError
 from triptych.metastage.calls import inline_call
-from triptych.metastage.instruction_meanings import MEANINGS
 from triptych.metastage.kernels import KernelLaunch, kernel_call
 from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
@@ -78,7 +78,12 @@ class JitFunction:
         self._preprocessor = preprocessor
         self._options = {name: value for name, value in options.items() if name != "contract"}
         self._contract: bool | None = options.get("contract")
+        facts = {"own contract": self._contract, "preprocessor": preprocessor, "language": language}
+        self._keys = FunctionKeys(function, facts)
         self._lock = PerProcess()
+        """Of changes of the tables."""
+        self._compiling: dict[Any, PerProcess] = {}
+        """Of compilations under way, by their place in the table."""
         self._compiled: Recent[str, CompiledFunction] = Recent(_most_specializations)
         self._entries: Recent[Any, Entry] = Recent(_most_specializations)
         self._known_parameters: tuple[Parameter, ...] | None = None
@@ -162,7 +167,8 @@ class JitFunction:
         """The key that the store has for bound arguments, whether or not there is a store."""
         target = self._target(options)
         specialization = self._specialize(bound, called_from)
-        return self._key(specialization, self._compile_options(options), target, _toolchain(target))
+        chosen, toolchain = self._compile_options(options), _toolchain(target)
+        return self._keys.find(specialization, chosen, target, self._name, toolchain)[1]
 
     # the table --------------------------------------------------------------------------------------------------
     @property
@@ -208,9 +214,15 @@ class JitFunction:
             return entry
         if self._parameters != self._parameters_now():  # annotations have changed
             specialization = self._specialize(bound, called_from)
+        # One thread for each specialization; others compile other ones meanwhile.
+        where = _place(specialization, chosen, target)
+        with self._compiling.setdefault(where, PerProcess()).here():
+            try:
+                made = held(lambda: self._entry(specialization, chosen, target, entry, anew, called_from))
+            finally:
+                self._compiling.pop(where, None)
         with self._lock.here():
-            made = held(lambda: self._entry(specialization, chosen, target, entry, anew, called_from))
-            return self._entries.put(_place(specialization, chosen, target), made)
+            return self._entries.put(where, made)
 
     def _remember(self, args: tuple[Any, ...], entry: Entry) -> None:
         """Let calls with arguments like these go straight to the entry point, if they can."""
@@ -233,8 +245,8 @@ class JitFunction:
         anew: bool,
         called_from: Span | None,
     ) -> Entry:
-        guard = guards(self.function, *specialization.static.values(), specialization.signature(), MEANINGS)
-        key = self._key(specialization, options, target, {} if default_store() is None else _toolchain(target))
+        toolchain = {} if default_store() is None else _toolchain(target)
+        guard, key = self._keys.find(specialization, options, target, self._name, toolchain)
         if anew:  # nobody has it, and nobody gets it
             key = dataclasses.replace(key, portable=False)
         compiled = None if anew else self._compiled.get(key.digest)
@@ -253,31 +265,11 @@ class JitFunction:
             # What tracing changed may make no difference to the program: then the same code serves.
             before = None if before is None or before.is_settled else before
             likely = compiled or (before and before.compiled)
-            compiled = self._compiled.put(key.digest, compiled_function(job, key, likely))
+            compiled = compiled_function(job, key, likely)
+            with self._lock.here():
+                self._compiled.put(key.digest, compiled)
         guard = without(guard, compiled.overwritten)
         return Entry(compiled, guard, tuple(specialization.static.values()), guard())
-
-    def _key(
-        self, specialization: Specialization, options: CompileOptions, target: Target, toolchain: dict[str, Any]
-    ) -> Key:
-        return cache_key(
-            self.function,
-            constexprs=specialization.static,
-            signature=specialization.signature(),
-            options={
-                **dataclasses.asdict(options),
-                "device model": dataclasses.asdict(target.device_model),
-                "name": self._name,
-                "own contract": self._contract,
-                "debug": config().debug,
-                "gpu": config().gpu,
-                "preprocessor": self._preprocessor,
-                "language": self.language,
-                **({"instruction meanings": MEANINGS} if MEANINGS else {}),
-            },
-            toolchain=toolchain,
-            target=target.name,
-        )
 
     def _specialize(self, bound: dict[str, Any], called_from: Span | None) -> Specialization:
         static = {p.name: bound[p.name] for p in self._parameters if p.static}

@@ -15,6 +15,8 @@ import pytest
 import triptych as tt
 from tests.integration.shared_programs import Case, fatal, fresh_cases, wrong_results
 from triptych.ir.errors import WorkerDiedError
+from triptych.observing import WATCHERS
+from triptych.stages import Loaded
 
 WORKERS = 4
 CALLS = 1000
@@ -127,3 +129,39 @@ def test_a_dying_llvm_harms_only_its_own_thread() -> None:
         return []
 
     assert in_threads(task) == [[]] * WORKERS
+
+
+def test_specializations_of_one_function_do_not_wait_for_each_other() -> None:
+    """Each of two waits, while it is traced, for the other one to be traced as well."""
+    meeting = threading.Barrier(2)
+
+    def meet() -> None:
+        meeting.wait(PATIENCE)
+
+    @tt.jit(opt_level=0)
+    def scaled(n: tt.Int32, factor: tt.Constexpr[int]) -> Any:
+        tt.at_trace_time(meet)
+        return n * factor
+
+    with ThreadPoolExecutor(2) as executor:
+        pending = [executor.submit(scaled, 5, factor) for factor in (2, 3)]
+        assert [each.result(timeout=PATIENCE) for each in pending] == [10, 15]
+
+
+def test_one_specialization_is_compiled_by_one_thread() -> None:
+    seen: list[str] = []
+
+    def watch(loaded: Loaded) -> Loaded:
+        seen.append(loaded.compiled.lowered.traced.name)
+        return loaded
+
+    @tt.jit(opt_level=0)
+    def scaled_once(n: tt.Int32, factor: tt.Constexpr[int]) -> Any:
+        return n * factor
+
+    WATCHERS.append(watch)
+    try:
+        assert in_threads(lambda _: scaled_once(5, 7)) == [35] * WORKERS
+    finally:
+        WATCHERS.remove(watch)
+    assert seen == ["scaled_once"]

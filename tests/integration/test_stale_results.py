@@ -24,7 +24,7 @@ import pytest
 
 import triptych as tt
 from tests.unit.fingerprint.programs import function_of, modules
-from triptych import compiling
+from triptych import compile_stages
 from triptych.fingerprint.key_errors import LargeArrayError
 from triptych.objectstage.codegen import codegen
 from triptych.prestage.errors import NoSourceError, SourceChangedError
@@ -254,7 +254,7 @@ def test_what_the_traced_function_assigns_is_no_second_compilation(monkeypatch: 
             return x * self.tile
 
     generated: list[Any] = []
-    monkeypatch.setattr(compiling, "codegen", _noting(generated, codegen))
+    monkeypatch.setattr(compile_stages, "codegen", _noting(generated, codegen))
     kernel = Kernel()
     assert [kernel.run(2) for _ in range(3)] == [8, 8, 8]
     assert len(generated) == 1

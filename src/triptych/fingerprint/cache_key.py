@@ -6,19 +6,25 @@ The key is a list of named ingredients, each with its own digest, so that a pers
 
 from __future__ import annotations
 
+import hashlib
+import marshal
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from types import FunctionType, MappingProxyType, ModuleType
+from typing import Any, TypeAlias
 
 from triptych.fingerprint.definitions import describe, function_parts
-from triptych.fingerprint.primitive_tokens import Token, digest
+from triptych.fingerprint.primitive_tokens import ATOMS, Token, digest, is_plain, spelling
 from triptych.fingerprint.tokens import Definition, Walk, definition_token
 
-FORMAT = 1
+FORMAT = 2
 """Changes whenever the meaning of a token changes."""
 
 SHOWN_DIGITS = 16
+
+Ingredient: TypeAlias = tuple[str, str, Token]
+"""Its name, what a person is shown, and its token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +50,29 @@ def cache_key(
     target: object,
 ) -> Key:
     """The key of one specialization; UnstableConstexprError when a given value has no stable content."""
+    _, key = key_base(
+        function, constexprs=constexprs, signature=signature, options=options, toolchain=toolchain, target=target
+    )
+    return key
+
+
+def key_base(
+    function: FunctionType,
+    *,
+    constexprs: Mapping[str, object],
+    signature: object,
+    options: Mapping[str, object],
+    toolchain: Mapping[str, object],
+    target: object,
+) -> tuple[KeyBase, Key]:
+    """What keys of a function have in common, and the key of one specialization."""
     walk = Walk()
     walk.root(function)
-    given = [
-        *_given(walk, {f"constexpr {name}": value for name, value in constexprs.items()}),
-        *_given(walk, {"signature": signature}),
+    own = [
+        *_given(walk, {f"{_CONSTEXPR}{name}": value for name, value in constexprs.items()}),
+        *_given(walk, {_SIGNATURE: signature}),
+    ]
+    others = [
         *_given(walk, {f"option {name}": options[name] for name in sorted(options)}),
         *_given(walk, {f"toolchain {name}": toolchain[name] for name in sorted(toolchain)}),
         *_given(walk, {"target": target, "python": _python(), "key format": FORMAT}),
@@ -56,9 +80,73 @@ def cache_key(
     read = [item for label, definition in walk.mentioned() for item in _ingredients(label, definition, function, walk)]
     shared = walk.shared()
     same = [("shared objects", "in several places", shared)] if shared else []
-    found = {name: (digest(token), shown) for name, shown, token in (*read, *same, *given)}
-    whole = digest(tuple((name, each) for name, (each, _) in found.items()))
-    return Key(whole, MappingProxyType({name: _line(*entry) for name, entry in found.items()}), walk.portable)
+    base = KeyBase([*read, *same], others, walk.portable)
+    return base, base.whole({name: (digest(token), shown) for name, shown, token in own})
+
+
+class KeyBase:
+    """What keys of one function have in common as long as nothing that it reads has changed.
+
+    Most specializations differ in numbers and text only (`is_plain`): nothing that they add is read, watched or shared
+    with anything else, so their keys are made of the rest as it is, in a hundredth of the time.
+    """
+
+    def __init__(self, read: list[Ingredient], others: list[Ingredient], portable: bool) -> None:
+        before, after = (
+            {name: (digest(token), shown) for name, shown, token in ingredients} for ingredients in (read, others)
+        )
+        self._common = tuple((name, each) for name, (each, _) in (*before.items(), *after.items()))
+        self._spelled = spelling(digest(self._common))
+        self._before, self._after = _lines(before), _lines(after)
+        self._signatures: dict[bytes, tuple[str, str]] = {}
+        self._portable = portable
+
+    def key(self, constexprs: Mapping[str, object], signature: object) -> Key | None:
+        """The key of a specialization; None for one whose values are not plain."""
+        signed = self._signature(signature)
+        if signed is None or not all(map(is_plain, constexprs.values())):
+            return None
+        found = {f"{_CONSTEXPR}{name}": (_plain_digest(value), describe(value)) for name, value in constexprs.items()}
+        return self.whole({**found, _SIGNATURE: signed})
+
+    def whole(self, given: Mapping[str, tuple[str, str]]) -> Key:
+        """The key of all ingredients: by the digest of what is common, then each name and digest."""
+        chunks = [self._spelled]
+        for name, (each, _) in given.items():
+            chunks += (spelling(name), spelling(each))
+        lines = {**self._before, **_lines(given), **self._after}
+        return Key(hashlib.sha256(b"".join(chunks)).hexdigest(), MappingProxyType(lines), self._portable)
+
+    # Any: what `marshal` takes, it finds out.
+    def _signature(self, signature: Any) -> tuple[str, str] | None:
+        """The digest of a plain signature, and how it is shown. Functions have few; `marshal` tells 1 from True."""
+        try:
+            written = marshal.dumps(signature, _WITHOUT_REFERENCES)
+        except ValueError:
+            return None
+        if written not in self._signatures:
+            if not is_plain(signature):
+                return None
+            if len(self._signatures) >= _MOST_SIGNATURES:
+                self._signatures.clear()
+            self._signatures[written] = _plain_digest(signature), describe(signature)
+        return self._signatures[written]
+
+
+_CONSTEXPR = "constexpr "
+_SIGNATURE = "signature"
+_WITHOUT_REFERENCES = 2
+"""A version of what `marshal` writes: the same for equal values of equal types."""
+_MOST_SIGNATURES = 64
+
+
+def _plain_digest(value: object) -> str:
+    kind = type(value)
+    return digest(ATOMS[kind](value) if kind in ATOMS else Walk().strict_value(value, ""))
+
+
+def _lines(found: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+    return {name: _line(*entry) for name, entry in found.items()}
 
 
 def explain(key: Key) -> str:
@@ -75,15 +163,13 @@ def diff(one: Key, other: Key) -> list[str]:
     return [name for name in names if one.ingredients.get(name) != other.ingredients.get(name)]
 
 
-def _given(walk: Walk, values: Mapping[str, object]) -> Iterator[tuple[str, str, Token]]:
+def _given(walk: Walk, values: Mapping[str, object]) -> Iterator[Ingredient]:
     """Values handed in by the call: each must have a stable key."""
     for name, value in values.items():
         yield name, describe(value), walk.strict_value(value, name)
 
 
-def _ingredients(
-    label: str, definition: Definition, function: FunctionType, walk: Walk
-) -> Iterator[tuple[str, str, Token]]:
+def _ingredients(label: str, definition: Definition, function: FunctionType, walk: Walk) -> Iterator[Ingredient]:
     """The function's own parts by their plain names, those of what it uses under the name of the definition."""
     if not isinstance(definition, FunctionType):
         kind = "module" if isinstance(definition, ModuleType) else "class"

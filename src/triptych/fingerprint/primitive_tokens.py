@@ -17,9 +17,17 @@ Token: TypeAlias = "str | int | bytes | tuple[Token, ...]"
 
 def digest(token: Token) -> str:
     """SHA-256 of a token, in hexadecimal."""
+    return hashlib.sha256(spelling(token)).hexdigest()
+
+
+def spelling(token: Token) -> bytes:
+    """A token as bytes, of which no other token's are the beginning."""
+    if type(token) is str:
+        raw = token.encode("utf-8", "surrogatepass")
+        return b"s%d:%s" % (len(raw), raw)
     chunks: list[bytes] = []
     _spell(token, chunks)
-    return hashlib.sha256(b"".join(chunks)).hexdigest()
+    return b"".join(chunks)
 
 
 def _spell(token: Token, chunks: list[bytes]) -> None:
@@ -61,6 +69,6 @@ ATOMS: dict[type, Callable[[Any], Token]] = {
 def is_plain(value: object) -> bool:
     """True for values that nothing can change: rebinding the name is the only way to see another value there."""
     kind = type(value)
-    if kind is tuple or kind is frozenset:
-        return all(is_plain(item) for item in value)  # type: ignore[attr-defined]
-    return kind in ATOMS
+    if kind in ATOMS:
+        return True
+    return (kind is tuple or kind is frozenset) and all(map(is_plain, value))  # type: ignore[call-overload]

@@ -36,11 +36,13 @@ def release(module: str) -> str | None:
     return None if module in _RUN or is_reader else _release(package, _file_of(module))
 
 
-def import_name(module: str) -> str:
+def import_name(module: object) -> str:
     """The name by which a module can be imported, also where its file is run: as a script, by `python -m`, or by tools.
 
     So a program has one key, whichever process makes it. Its file is an ingredient of its own.
     """
+    if not isinstance(module, str):  # classes may say anything of themselves
+        return str(module)
     loaded = sys.modules.get(module)
     if (module not in _RUN and not module.startswith(LOOKED_AT)) or loaded is None:
         return module

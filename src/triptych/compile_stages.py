@@ -1,0 +1,58 @@
+"""The three stages, top to bottom."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from triptych.compile_jobs import Job
+from triptych.metastage.results import Rebuild
+from triptych.metastage.trace import trace
+from triptych.objectstage.call import load
+from triptych.objectstage.codegen import codegen
+from triptych.objectstage.lower import lower
+from triptych.observing import observe
+from triptych.prestage.rewrite import rewrite
+from triptych.stages import Loaded, Rewritten, Traced
+from triptych.support.interrupts import arrive, interruptible
+
+
+@interruptible
+def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | None, Loaded, Rebuild]:
+    """Python in, a callable native function out; `likely` is code that serves if the same program is traced again."""
+    started = time.perf_counter()
+    job.target.start()
+    job.language.load()
+    arrive()
+    rewritten = rewritten_of(job)  #                                    pre-stage:    Python AST -> Python AST
+    traced, rebuild = trace(  #                                         meta-stage:   run it once -> MLIR
+        rewritten or job.function,
+        job.specialization,
+        job.language.hooks,
+        rewrite,
+        job.name,
+        contract_everywhere=job.options.contract,
+        contract=job.contract,
+        device_model=job.target.device_model,
+    )
+    if likely is not None and _is_like(traced, likely.compiled.lowered.traced):
+        return rewritten, likely, rebuild
+    lowered = lower(  #                                                 object-stage: the target's pass list
+        traced, job.target, job.language.passes, options=job.options
+    )
+    arrive()
+    compiled = codegen(lowered, job.target, job.options)  #                           -> object file
+    loaded = load(compiled, job.target)
+    traced.module.store()
+    lowered.text.store()
+    return rewritten, observe(rewritten, loaded, time.perf_counter() - started), rebuild
+
+
+def _is_like(one: Traced, other: Traced) -> bool:
+    """Whether two traces gave the same program, to be called in the same way."""
+    return replace(one, module=None) == replace(other, module=None) and one.module.is_like(other.module)
+
+
+def rewritten_of(job: Job) -> Rewritten | None:
+    """What the pre-stage makes of a job's function."""
+    return rewrite(job.function) if job.preprocessor else None
