@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from types import FunctionType
 from typing import Any, Generic, NamedTuple, TypeVar, overload
 
@@ -25,8 +27,10 @@ from triptych.metastage.tracing import too_deep
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.errors import MissingViewError
+from triptych.objectstage.export_files import export_files
+from triptych.objectstage.exports import asked_for
 from triptych.objectstage.lower import lower
-from triptych.objectstage.target import CompileOptions, Target
+from triptych.objectstage.target import CompileOptions, Target, find_target
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
@@ -269,6 +273,27 @@ class CompiledFunction:
     """What each kernel takes of the GPU, by its name: registers, shared memory, spills, barriers."""
     usage = View[Any]("usage")
     """The same with what follows from it: how many blocks fit, and which accesses to memory could be wider."""
+
+    def export_to_c(
+        self,
+        file_path: str | os.PathLike[str],
+        file_name: str = "",
+        function_prefix: str = "",
+        *,
+        function_name: str = "",
+    ) -> None:
+        """Write it for programs that are not Python.
+
+        With `file_name`: a header and an object file of that name in the folder `file_path`, whose C functions begin
+        with `function_prefix`. With `function_name`: the object file `file_path` with an entry for TVM FFI.
+        """
+        try:
+            streams = frozenset(name for name, shape in self._shapes if shape.kind is STREAM)
+            wanted, stem = asked_for(Path(file_path), file_name, function_prefix, function_name, streams)
+            export_files(self._loaded.compiled, find_target(self.target), wanted, stem)
+        except Exception as error:
+            for_user(error)
+            raise
 
     @opaque
     def call_packed(self, *args: object, **keywords: object) -> Any:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 
+from triptych.objectstage.exports import Export
 from triptych.objectstage.target import Target
-from triptych.stages import PassSpec
+from triptych.stages import Compiled, PassSpec
 from triptych.targets.cpu.calling.abi import entry_symbol
 from triptych.targets.cpu.calling.loader import load
 from triptych.targets.cpu.code_generation import codegen, freeze, start, thaw
@@ -15,6 +17,13 @@ from triptych.targets.cpu.host import host_info
 def _pipeline() -> tuple[PassSpec, ...]:
     passes: tuple[PassSpec, ...] = importlib.import_module("triptych.targets.cpu.pipeline").PIPELINE
     return passes
+
+
+def _export(compiled: Compiled, wanted: Export) -> Mapping[str, bytes]:
+    files: Mapping[str, bytes] = importlib.import_module("triptych.targets.cpu.exporting.export").export(
+        compiled, wanted
+    )
+    return files
 
 
 TARGET = Target(
@@ -27,4 +36,5 @@ TARGET = Target(
     info=host_info,
     freeze=freeze,
     thaw=thaw,
+    export=_export,
 )
