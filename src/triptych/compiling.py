@@ -274,6 +274,20 @@ class CompiledFunction:
     usage = View[Any]("usage")
     """The same with what follows from it: how many blocks fit, and which accesses to memory could be wider."""
 
+    def __tvm_ffi_object__(self) -> Any:
+        """For `tvm_ffi.convert`: the native entry point as a function of TVM FFI, which takes flattened arguments."""
+        try:
+            if self._loaded.packed is None:
+                raise MissingViewError(
+                    f"{self._loaded.compiled.lowered.traced.name} has no entry for TVM FFI",
+                    found=f"code for the target {self.target}",
+                    expected="a function that is compiled for the CPU",
+                )
+            return self._loaded.packed()
+        except Exception as error:
+            for_user(error)
+            raise
+
     def export_to_c(
         self,
         file_path: str | os.PathLike[str],
@@ -288,8 +302,8 @@ class CompiledFunction:
         with `function_prefix`. With `function_name`: the object file `file_path` with an entry for TVM FFI.
         """
         try:
-            streams = frozenset(name for name, shape in self._shapes if shape.kind is STREAM)
-            wanted, stem = asked_for(Path(file_path), file_name, function_prefix, function_name, streams)
+            addresses = frozenset(name for name, shape in self._shapes if shape.kind is not None)
+            wanted, stem = asked_for(Path(file_path), file_name, function_prefix, function_name, addresses)
             export_files(self._loaded.compiled, find_target(self.target), wanted, stem)
         except Exception as error:
             for_user(error)

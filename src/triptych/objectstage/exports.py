@@ -37,8 +37,8 @@ class Export:
 
     name: str
     is_tvm_ffi: bool
-    streams: frozenset[str]
-    """Paths of the parameters that are streams, which C passes as pointers."""
+    addresses: frozenset[str]
+    """Paths of the parameters that are addresses and pointers, which cross as integers."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name, re.ASCII):
@@ -51,7 +51,7 @@ class Export:
 
 
 def asked_for(
-    path: Path, file_name: str, function_prefix: str, function_name: str, streams: frozenset[str]
+    path: Path, file_name: str, function_prefix: str, function_name: str, addresses: frozenset[str]
 ) -> tuple[Export, Path]:
     """The two ways to ask: a folder and the name of two files, or one object file and the name of its function."""
     if function_name and not file_name:
@@ -62,7 +62,7 @@ def asked_for(
                 expected="the path of the file, which ends with .o",
                 instead=f"export_to_c({str(path.with_suffix('.o'))!r}, function_name={function_name!r})",
             )
-        return Export(function_name, True, streams), path.with_suffix("")
+        return Export(function_name, True, addresses), path.with_suffix("")
     if not file_name:
         raise ExportError(
             "an export has no name",
@@ -70,4 +70,4 @@ def asked_for(
             expected="a name of the files, or of the function",
             instead="export_to_c(folder, file_name='kernel'), or export_to_c('kernel.o', function_name='kernel')",
         )
-    return Export(function_prefix or file_name, False, streams), path / file_name
+    return Export(function_prefix or file_name, False, addresses), path / file_name

@@ -197,7 +197,7 @@ def _pack_tensor(lines: Lines, parameter: CParameter, given: str, value: str) ->
 
 def _pack_number(lines: Lines, parameter: CParameter, given: str, value: str) -> str:
     """A packed number; gives it in the type that the body has."""
-    if parameter.is_stream:
+    if parameter.is_address:
         number = lines.field(given, 0, "i64")
         _put(lines, value, f"i32 {INT_TAG}", f"i64 {number}")
         return f"i64 {number}"

@@ -38,7 +38,7 @@ class CParameter:
 
     name: str
     leaf: Leaf
-    is_stream: bool = False
+    is_address: bool = False
 
     @property
     def memory(self) -> Memory | None:
@@ -51,7 +51,7 @@ class CParameter:
 
     @property
     def is_pointer(self) -> bool:
-        return self.is_stream or (self.memory is not None and not self.memory.shape)
+        return self.is_address or (self.memory is not None and not self.memory.shape)
 
     @property
     def scalar(self) -> Scalar:
@@ -97,7 +97,7 @@ class CFunction:
             {
                 "prefix": self.prefix,
                 "names": [parameter.name for parameter in self.parameters],
-                "streams": [parameter.is_stream for parameter in self.parameters],
+                "addresses": [parameter.is_address for parameter in self.parameters],
                 "parameters": json.loads(leaves_text([parameter.leaf for parameter in self.parameters])),
                 "result": None if self.result is None else asdict(self.result),
                 "target": self.target,
@@ -111,13 +111,13 @@ def read_metadata(text: str) -> tuple[int, int, CFunction]:
     data = json.loads(text)
     facts = data["facts"]
     leaves = read_leaves(json.dumps(facts["parameters"]))
-    parameters = map(CParameter, facts["names"], leaves, facts["streams"])
+    parameters = map(CParameter, facts["names"], leaves, facts["addresses"])
     result = None if facts["result"] is None else read_leaves(json.dumps([facts["result"]]))[0]
     function = CFunction(facts["prefix"], tuple(parameters), result, facts["target"], facts["prints"])
     return data["abi"], data["interface"], function
 
 
-def c_parameters(leaves: Sequence[Leaf], streams: frozenset[str]) -> Iterator[CParameter]:
+def c_parameters(leaves: Sequence[Leaf], addresses: frozenset[str]) -> Iterator[CParameter]:
     """Parameters with names that C takes: `p.x[1]` is `p_x_1`."""
     taken: set[str] = set()
     for leaf in leaves:
@@ -126,4 +126,4 @@ def c_parameters(leaves: Sequence[Leaf], streams: frozenset[str]) -> Iterator[CP
         while name in taken or name in _RESERVED:
             name += "_"
         taken.add(name)
-        yield CParameter(name, leaf, leaf.path in streams)
+        yield CParameter(name, leaf, leaf.memory is None and leaf.path in addresses)

@@ -28,7 +28,7 @@ def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:
     if wanted.is_tvm_ffi:
         symbol = f"__tvm_ffi_{wanted.name}"
         return {".o": _object(compiled, program, (native_code(), explaining, tvm_ffi_entry(symbol)), (symbol,))}
-    parameters = tuple(c_parameters(traced.parameters, wanted.streams))
+    parameters = tuple(c_parameters(traced.parameters, wanted.addresses))
     result = traced.results[0] if traced.results else None
     function = CFunction(wanted.name, parameters, result, "cpu", traced.prints)
     modules = (native_code(), explaining, c_entry(function, body_types(program)), LARGE_INTEGERS)
