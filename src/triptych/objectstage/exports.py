@@ -32,13 +32,24 @@ tt.compile(total, 1, 2, target="cpu").export_to_c(tempfile.mkdtemp(), "total")
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceCode:
+    """What a host function launches: code for another machine, and the kernels in the order in which it counts them."""
+
+    target: str
+    image: bytes
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Export:
     """What the user asks for: an interface, and the name that functions of it begin with."""
 
     name: str
     is_tvm_ffi: bool
     addresses: frozenset[str]
-    """Paths of the parameters that are addresses and pointers, which cross as integers."""
+    """Paths of the parameters that are streams and pointers, which cross as integers."""
+    device: DeviceCode | None = None
+    """Of a target that runs kernels only; the host function then takes a launch record as its last argument."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z_]\w*", self.name, re.ASCII):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from triptych.cute.runtime.exported_modules import find_runtime_libraries
 
-SYSTEM = ("-pthread", "-lm")
+SYSTEM = ("-pthread", "-lm", "-ldl")
 """The system's libraries that an object with its runtime calls."""
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
-from triptych.objectstage.target import Target, TargetFamily
+from triptych.objectstage.exports import DeviceCode, Export
+from triptych.objectstage.target import HOST, Target, TargetFamily, find_target
+from triptych.stages import Compiled
 from triptych.support.device_model import DeviceModel
 from triptych.targets.nvptx.architectures import ARCHITECTURES, WARP
 from triptych.targets.nvptx.code_generation import codegen, start, toolchain
@@ -26,7 +30,17 @@ def _for(name: str) -> Target:
         info=toolchain,
         device_model=DeviceModel(lanes=WARP, assembly="ptx"),
         line_tables=LINE_TABLES,
+        export=lambda compiled, wanted: _export(compiled, wanted, name),
     )
+
+
+def _export(compiled: Compiled, wanted: Export, architecture: str) -> Mapping[str, bytes]:
+    """The host program as the host's target exports it, with the cubin in it."""
+    host = find_target(HOST)
+    assert compiled.host is not None, "the object-stage has split the program"
+    assert host.export is not None, "the target of hosts exports"
+    code = DeviceCode(f"nvptx:{architecture}", compiled.artifact, compiled.lowered.kernels)
+    return host.export(compiled.host(), replace(wanted, device=code))
 
 
 TARGET = TargetFamily("nvptx", tuple(ARCHITECTURES), _for)

@@ -166,7 +166,7 @@ def test_a_compiled_function_is_one_of_tvm_ffi() -> None:
 
 def test_link_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["link-flags"]) == 0
-    assert capsys.readouterr().out.split() == ["-pthread", "-lm"]
+    assert capsys.readouterr().out.split() == ["-pthread", "-lm", "-ldl"]
     assert main(["link-flags", "--tvm-ffi"]) == 0
     assert set(find_runtime_libraries(enable_tvm_ffi=True)) <= set(capsys.readouterr().out.split())
     assert find_runtime_libraries() == []

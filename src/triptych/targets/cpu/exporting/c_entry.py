@@ -14,10 +14,12 @@ from triptych.targets.cpu.exporting.codes import (
     ABI_MISMATCH,
     ABI_VERSION,
     BAD_ARGUMENT,
+    FAILED,
     NOT_LOADED,
     OK,
     UNCHECKED,
 )
+from triptych.targets.cpu.exporting.device_code import HANDLE, KERNELS, LAUNCH, LOAD, RECORD, UNLOAD
 from triptych.targets.cpu.exporting.llvm_lines import Lines
 from triptych.targets.cpu.exporting.native_error_code import text_global
 
@@ -36,14 +38,18 @@ def exported_names(prefix: str) -> tuple[str, ...]:
     return ("triptych_abi_version", *(f"{prefix}_{n}" for n in ours), *(f"{prefix}_triptych_{n}" for n in inner))
 
 
-def c_entry(function: CFunction, body_types: tuple[str, ...]) -> str:
-    """The module's text. The types are those of the function's body, which an unchecked call calls directly."""
+def c_entry(function: CFunction, body_types: tuple[str, ...], kernels: tuple[str, ...] = ()) -> str:
+    """The module's text. The types are those of the function's body, which an unchecked call calls directly.
+
+    Where it launches kernels of a device, it takes a launch record more than the user gives.
+    """
     prefix = function.prefix
     texts = {
         "wrong_abi": f"{prefix}: the object has version {ABI_VERSION} of the interface, its caller another one",
         "wrong_interface": f"{prefix}: header and object file are not of the same export",
         "not_loaded": f"{prefix}: the module is not loaded: call {prefix}_Kernel_Module_Load first",
         "null_argument": f"{prefix}: an argument is a null pointer where a structure is needed",
+        "not_launched": f"{prefix}: a kernel could not be launched (CUDA error %d)",
         f"{prefix}_triptych_metadata": function.metadata,
     }
     constants = "".join(text_global(name, text) for name, text in texts.items())
@@ -60,13 +66,18 @@ declare void @triptych_native_set_pool(ptr, ptr)
 declare ptr @triptych_native_error_text()
 declare i32 @triptych_native_error_code()
 declare i32 @triptych_native_fail(i32, ptr)
+declare i32 @triptych_native_fail_with(i32, ptr, i32)
+declare i32 @{LOAD}(ptr)
+declare void @{UNLOAD}(ptr)
 
-{_module_functions(prefix, _signed(function.interface))}
-{_call(function, body_types)}
+{_module_functions(prefix, _signed(function.interface), on_device=bool(kernels))}
+{_call(function, body_types, on_device=bool(kernels))}
 """
 
 
-def _module_functions(prefix: str, interface: int) -> str:
+def _module_functions(prefix: str, interface: int, *, on_device: bool) -> str:
+    load = f"%status = call i32 @{LOAD}(ptr %module)" if on_device else "%status = add i32 0, 0"
+    unload = f"call void @{UNLOAD}(ptr %module)" if on_device else ""
     return f"""
 define weak_odr i32 @triptych_abi_version() {{
   ret i32 {ABI_VERSION}
@@ -95,6 +106,12 @@ known:
   %is_same = icmp eq i64 %interface, {interface}
   br i1 %is_same, label %load, label %other
 load:
+  {load}
+  %there = icmp eq i32 %status, 0
+  br i1 %there, label %done, label %absent
+absent:
+  ret i32 %status
+done:
   call void @triptych_native_load()
   store i64 {interface}, ptr %module
   ret i32 {OK}
@@ -112,6 +129,7 @@ entry:
   br i1 %loaded, label %unload, label %never
 unload:
   store i64 0, ptr %module
+  {unload}
   call void @triptych_native_unload()
   ret i32 {OK}
 never:
@@ -125,9 +143,10 @@ def _signed(number: int) -> int:
     return number - (1 << 64) if number >> 63 else number
 
 
-def _call(function: CFunction, body_types: tuple[str, ...]) -> str:
+def _call(function: CFunction, body_types: tuple[str, ...], *, on_device: bool) -> str:
     lines = Lines()
-    count = len(function.parameters)
+    given_count = len(function.parameters)
+    count = given_count + on_device
     interface = lines.field("%module", 0, "i64")
     lines.go_on_if(lines.set(f"icmp eq i64 {interface}, {_signed(function.interface)}"), "never")
     lines.add("call void @triptych_prepare()")
@@ -141,12 +160,15 @@ def _call(function: CFunction, body_types: tuple[str, ...]) -> str:
             received += _pack_tensor(lines, parameter, given, value)
         else:
             received.append(_pack_number(lines, parameter, given, value))
-    if function.result is None:
+    record = _pack_record(lines, lines.place(packed, _VALUE * given_count)) if on_device else ""
+    if function.result is None and not on_device:
         _call_unchecked(lines, received, body_types)
     status = lines.set(f"call i32 @{ENTRY}(ptr null, ptr {packed}, i32 {count}, ptr {result})")
     lines.go_on_if(lines.set(f"icmp eq i32 {status}, 0"), "failed")
+    if on_device:
+        _check_launches(lines, record)
     if function.result is not None:
-        _unpack(lines, function.result.dtype, result, lines.field("%arguments", 8 * count, "ptr"))
+        _unpack(lines, function.result.dtype, result, lines.field("%arguments", 8 * given_count, "ptr"))
     return f"""
 define i32 @{function.prefix}_triptych_call(ptr %module, ptr %arguments, i32 %flags) {{
 {lines.text}
@@ -162,6 +184,29 @@ failed:
   ret i32 %code
 }}
 """
+
+
+def _pack_record(lines: Lines, value: str) -> str:
+    """A `LaunchRecord` of this call: launches that name no stream go to the default one."""
+    handle = lines.field("%module", HANDLE, "ptr")
+    record = lines.room(RECORD)
+    lines.put(f"ptr {lines.field(handle, LAUNCH, 'ptr')}", record, 0)
+    lines.put("ptr null", record, 8)
+    lines.put(f"ptr {lines.place(handle, KERNELS)}", record, 16)
+    lines.put("i64 0", record, 24)
+    _put(lines, value, f"i32 {INT_TAG}", f"ptr {record}")
+    return record
+
+
+def _check_launches(lines: Lines, record: str) -> None:
+    """The first launch that failed has written the driver's number."""
+    status = lines.field(record, 24, "i32")
+    refused, following = lines.label("refused"), lines.label("launched")
+    lines.add(f"br i1 {lines.set(f'icmp eq i32 {status}, 0')}, label %{following}, label %{refused}")
+    lines.begin(refused)
+    code = lines.set(f"call i32 @triptych_native_fail_with(i32 {FAILED}, ptr @not_launched, i32 {status})")
+    lines.add(f"ret i32 {code}")
+    lines.begin(following)
 
 
 def _pack_tensor(lines: Lines, parameter: CParameter, given: str, value: str) -> list[str]:

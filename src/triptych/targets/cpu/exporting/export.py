@@ -12,6 +12,7 @@ from triptych.stages import Compiled, Traced
 from triptych.targets.cpu.exporting.c_entry import c_entry, exported_names
 from triptych.targets.cpu.exporting.c_header import header
 from triptych.targets.cpu.exporting.c_interface import CFunction, c_parameters
+from triptych.targets.cpu.exporting.device_code import device_code
 from triptych.targets.cpu.exporting.explaining import explaining_code
 from triptych.targets.cpu.exporting.native_code import native_code
 from triptych.targets.cpu.exporting.program import body_types, program_text
@@ -25,13 +26,23 @@ def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:
     _check(traced)
     program = program_text(compiled.lowered)
     explaining = explaining_code(traced.parameters)
+    if wanted.is_tvm_ffi and wanted.device is not None:
+        raise ExportError(
+            f"functions for {wanted.device.target} have no entry for TVM FFI",
+            expected="a header and an object file",
+            instead=f"export_to_c(folder, file_name={wanted.name!r})",
+        )
     if wanted.is_tvm_ffi:
         symbol = f"__tvm_ffi_{wanted.name}"
         return {".o": _object(compiled, program, (native_code(), explaining, tvm_ffi_entry(symbol)), (symbol,))}
-    parameters = tuple(c_parameters(traced.parameters, wanted.addresses))
-    result = traced.results[0] if traced.results else None
-    function = CFunction(wanted.name, parameters, result, "cpu", traced.prints)
-    modules = (native_code(), explaining, c_entry(function, body_types(program)), LARGE_INTEGERS)
+    device, result = wanted.device, traced.results[0] if traced.results else None
+    leaves = traced.parameters if device is None else traced.parameters[:-1]
+    parameters = tuple(c_parameters(leaves, wanted.addresses))
+    target = "cpu" if device is None else device.target
+    function = CFunction(wanted.name, parameters, result, target, traced.prints)
+    entry = c_entry(function, body_types(program), () if device is None else device.kernels)
+    ours = () if device is None else (device_code(wanted.name, device),)
+    modules = (native_code(), explaining, entry, LARGE_INTEGERS, *ours)
     return {
         ".o": _object(compiled, program, modules, exported_names(wanted.name)),
         ".h": header(function, traced.signature).encode(),

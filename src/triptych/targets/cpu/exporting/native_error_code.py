@@ -80,6 +80,16 @@ define i32 @triptych_native_fail(i32 %code, ptr %text) cold noinline {{
   ret i32 %code
 }}
 
+; The same with a text that has a place for a number.
+define i32 @triptych_native_fail_with(i32 %code, ptr %text, i32 %number) cold noinline {{
+  call void @triptych_prepare()
+  %record = call ptr @error_record()
+  store i32 %code, ptr %record
+  %place = getelementptr %error, ptr %record, i64 0, i32 1
+  %length = call i32 (ptr, i64, ptr, ...) @snprintf(ptr %place, i64 {TEXT_SIZE}, ptr %text, i32 %number)
+  ret i32 %code
+}}
+
 define i32 @triptych_native_error_code() cold noinline {{
   %record = call ptr @error_record()
   %code = load i32, ptr %record
