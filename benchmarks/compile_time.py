@@ -1,10 +1,11 @@
 """Compile time on the CPU: seconds of processor time, of this process and of the worker that runs LLVM.
 
-    python -m benchmarks.compile_time [--json]
+    python -m benchmarks.compile_time [--quick] [--json]
 
 The matrix examples, each compiled once after a small program has loaded everything; then kernels of n strided accesses,
 branches or barriers: how many times as long the second n takes as the first, of twice the size. Processor time does not
 count what others do on the machine, but they slow it down all the same: compare figures of one quiet machine only.
+All sizes take a minute and a half of it, those of `--quick` a quarter.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from triptych.ir.worker import shared_pool
 
 EXAMPLE_SECONDS = 2.5
 SIZES = (500, 1_000, 2_000)
+QUICK_SIZES = (250, 500)
 DOUBLED = 2.2
 """Times that twice the size may take."""
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -58,23 +60,23 @@ def examples() -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
         yield f"attention, {'causal' if causal else 'all keys'}", attention.attention, (*heads, heads[0], causal)
 
 
-def measure() -> Sequence[Row]:
-    x = np.zeros(growing.THREADS * max(SIZES), np.float32)
+def measure(sizes: Sequence[int] = SIZES) -> Sequence[Row]:
+    x = np.zeros(growing.THREADS * max(sizes), np.float32)
     tt.compile(growing.arithmetic, x, 0)
     rows = [
         Row(f"compile {name}", compile_seconds(function, *arguments), "s", EXAMPLE_SECONDS)
         for name, function, arguments in examples()
     ]
     for function in (growing.strided_accesses, growing.branches, growing.barriers):
-        taken = [compile_seconds(function, x, size) for size in SIZES]
+        taken = [compile_seconds(function, x, size) for size in sizes]
         name = function.__name__
-        rows += [Row(f"compile {size:,} {name}", s, "s") for size, s in zip(SIZES, taken, strict=True)]
+        rows += [Row(f"compile {size:,} {name}", s, "s") for size, s in zip(sizes, taken, strict=True)]
         rows += [
             Row(f"{more:,} {name}", later / before, f"x {fewer:,}", DOUBLED)
-            for fewer, more, before, later in zip(SIZES, SIZES[1:], taken, taken[1:], strict=False)
+            for fewer, more, before, later in zip(sizes, sizes[1:], taken, taken[1:], strict=False)
         ]
     return rows
 
 
 if __name__ == "__main__":
-    sys.exit(run(__doc__, measure))
+    sys.exit(run(__doc__, measure, quick=lambda: measure(QUICK_SIZES)))

@@ -47,13 +47,17 @@ def _bar(row: Row) -> str:
     return "" if row.bar is None else f"<= {row.bar:g}"
 
 
-def run(description: str | None, measure: Callable[[], Sequence[Row]]) -> int:
-    """The command line of one benchmark: measure, print, and fail when a bar is missed."""
+def run(
+    description: str | None, measure: Callable[[], Sequence[Row]], quick: Callable[[], Sequence[Row]] | None = None
+) -> int:
+    """The command line of one benchmark: measure, print, and fail when a bar is missed. `quick` measures less."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print the rows as JSON")
-    as_json = parser.parse_args().json
-    rows = measure()
-    print(json.dumps([asdict(row) for row in rows], indent=2) if as_json else table(rows))
+    if quick is not None:
+        parser.add_argument("--quick", action="store_true", help="measure less, in less time")
+    options = parser.parse_args()
+    rows = quick() if quick is not None and options.quick else measure()
+    print(json.dumps([asdict(row) for row in rows], indent=2) if options.json else table(rows))
     return int(any(row.verdict == "over" for row in rows))
 
 

@@ -17,7 +17,9 @@ _NAMES = LazyNames(
     {
         "triptych.cute.memory.address_spaces": "AddressSpace",
         "triptych.cute.mathematics.arithmetic": "max=max_of min=min_of",
-        "triptych.compat.cutlass_dsl": "dsl_user_op for_generate yield_out",
+        "triptych.cute.runtime.examples": "example",
+        "triptych.many_compilations": "Compilation compile_many",
+        "triptych.cutlass_dsl": "dsl_user_op for_generate yield_out",
         "triptych.dsl": "DSL",
         "triptych.compile_calls": "compile",
         "triptych.jitting": "JitFunction jit kernel",

@@ -13,6 +13,7 @@ from triptych import utils as utils
 from triptych.cute.memory.address_spaces import AddressSpace as AddressSpace
 from triptych.metastage.scalars import BFloat16 as BFloat16
 from triptych.metastage.scalars import Boolean as Boolean
+from triptych.many_compilations import Compilation as Compilation
 from triptych.metastage.binding_time import Constexpr as Constexpr
 from triptych.dsl import DSL as DSL
 from triptych.support.kernel_errors import DSLCudaRuntimeError as DSLCudaRuntimeError
@@ -46,11 +47,13 @@ from triptych.metastage.scalars import Uint64 as Uint64
 from triptych.metastage.scalars import Uint128 as Uint128
 from triptych.metastage.trace_time import at_trace_time as at_trace_time
 from triptych.compile_calls import compile as compile
+from triptych.many_compilations import compile_many as compile_many
 from triptych.metastage.binding_time import const_expr as const_expr
-from triptych.compat.cutlass_dsl import dsl_user_op as dsl_user_op
+from triptych.cutlass_dsl import dsl_user_op as dsl_user_op
 from triptych.metastage.scalars import dtype_named as dtype
 from triptych.metastage.binding_time import dynamic_expr as dynamic_expr
-from triptych.compat.cutlass_dsl import for_generate as for_generate
+from triptych.cute.runtime.examples import example as example
+from triptych.cutlass_dsl import for_generate as for_generate
 from triptych.jitting import jit as jit
 from triptych.jitting import kernel as kernel
 from triptych.cute.mathematics.arithmetic import max_of as max
@@ -60,7 +63,7 @@ from triptych.metastage.binding_time import Range as range
 from triptych.metastage.binding_time import range_constexpr as range_constexpr
 from triptych.metastage.arguments import register_jit_arg_adapter as register_jit_arg_adapter
 from triptych.metastage.trace_time import trace_time as trace_time
-from triptych.compat.cutlass_dsl import yield_out as yield_out
+from triptych.cutlass_dsl import yield_out as yield_out
 
 
 __version__: str
@@ -69,6 +72,7 @@ __all__ = [
     "AddressSpace",
     "BFloat16",
     "Boolean",
+    "Compilation",
     "Constexpr",
     "DSL",
     "DSLCudaRuntimeError",
@@ -103,10 +107,12 @@ __all__ = [
     "__version__",
     "at_trace_time",
     "compile",
+    "compile_many",
     "const_expr",
     "dsl_user_op",
     "dtype",
     "dynamic_expr",
+    "example",
     "for_generate",
     "jit",
     "kernel",

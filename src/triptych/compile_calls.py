@@ -9,6 +9,7 @@ from typing import Any
 from triptych.boundary import for_user
 from triptych.compiling import CompiledFunction
 from triptych.dsl import BASE
+from triptych.fingerprint.cache_key import Key
 from triptych.jitting import JitFunction, cannot_decorate
 from triptych.objectstage.compile_flags import CompileFlag, flags_in, flags_of, options_of
 from triptych.support.torch_tracers import opaque
@@ -52,15 +53,41 @@ class Compiler:
         `no_cache=True`, here and in calls of a `@jit` function, it is compiled anew.
         """
         try:
-            chosen = options_of((*self._flags, *flags_in(options)))
-            chosen |= {} if opt_level is None else {"opt_level": opt_level}
-            chosen |= {"target": target} if target else {}
+            chosen = self._chosen(target, opt_level, options)
             jitted, args = _unbound(function, args)
             called_from = caller()
             return jitted.find(*jitted._bind(args, kwargs, called_from), called_from, chosen).compiled
         except Exception as error:
             for_user(error)
             raise
+
+    def __reduce__(self) -> Any:
+        return Compiler, (self._flags,)
+
+    def key(
+        self,
+        function: Callable[..., Any],
+        /,
+        *args: object,
+        target: str = "",
+        opt_level: int | None = None,
+        options: str = "",
+        **kwargs: object,
+    ) -> Key:
+        """The key under which the store has what a call with these arguments would compile; print it."""
+        try:
+            jitted, args = _unbound(function, args)
+            called_from = caller()
+            bound, _ = jitted._bind(args, kwargs, called_from)
+            return jitted.key_of(bound, called_from, self._chosen(target, opt_level, options))
+        except Exception as error:
+            for_user(error)
+            raise
+
+    def _chosen(self, target: str, opt_level: int | None, options: str) -> dict[str, Any]:
+        chosen = options_of((*self._flags, *flags_in(options)))
+        chosen |= {} if opt_level is None else {"opt_level": opt_level}
+        return chosen | ({"target": target} if target else {})
 
 
 compile = Compiler()

@@ -6,23 +6,22 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from types import FunctionType
-from typing import Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.store import Store
+from triptych.artifact_store.entry import Entry
 from triptych.boundary import for_user
-from triptych.dsl import DSL
+from triptych.compile_jobs import Job
 from triptych.fingerprint.cache_key import Key
 from triptych.metastage import places
 from triptych.metastage.arguments import Shape, defaults_of
 from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.results import Rebuild
 from triptych.metastage.streams import STREAM
-from triptych.metastage.trace import Specialization, trace
+from triptych.metastage.trace import trace
 from triptych.metastage.tracing import too_deep
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
@@ -30,33 +29,20 @@ from triptych.objectstage.errors import MissingViewError
 from triptych.objectstage.export_files import export_files
 from triptych.objectstage.exports import asked_for
 from triptych.objectstage.lower import lower
-from triptych.objectstage.target import CompileOptions, Target, find_target
-from triptych.observing import observe
+from triptych.objectstage.target import find_target
+from triptych.observing import WATCHERS, observe
 from triptych.prestage.rewrite import rewrite
+from triptych.sealing import check_unsealed
 from triptych.stages import Compiled, Loaded, Rewritten, Traced
 from triptych.stored_programs import entry_of, program_of
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
 from triptych.support.interrupts import arrive, interruptible
+from triptych.support.likely_mistakes import missing_attribute
 from triptych.support.recorded_calls import RECORDERS
 from triptych.support.streams import is_stream_class, stream_handle
 from triptych.support.torch_tracers import opaque
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One compilation: which function, specialized to what, in which language, for which target."""
-
-    function: FunctionType
-    specialization: Specialization
-    language: DSL
-    target: Target
-    options: CompileOptions
-    preprocessor: bool = True
-    name: str = ""
-    """What the function is called in generated code, if not as in Python."""
-    contract: bool | None = None
-    """What the function itself says of contraction."""
+from triptych.support.tracebacks import caller
 
 
 @interruptible
@@ -103,30 +89,23 @@ def kept_program(job: Job, key: Key) -> Program:
     can_be_kept = key.portable and job.preprocessor and job.target.freeze is not None
     store = default_store() if can_be_kept and not _is_watched() else None
     if store is None:
+        check_unsealed(job, key, None)
         return compiled_program(job)
-    found = _from_store(store, job, key)
-    if found is not None:
-        return found
-    with store.flight(key.digest):
-        found = _from_store(store, job, key)
-        if found is not None:
-            return found
+
+    def make() -> tuple[Program, Entry | None]:
+        check_unsealed(job, key, store)
         made = compiled_program(job)
-        entry = entry_of(made.loaded, made.rebuild, job.target, key)
-        if entry is not None:
-            store.publish(key.digest, entry)
-        return made
+        return made, entry_of(made.loaded, made.rebuild, job.target, key)
+
+    return store.find_or_make(key.digest, lambda entry: _thawed(entry, job), make)
 
 
 def _is_watched() -> bool:
-    """Whether the settings ask to see every compilation."""
-    return config().print_ir or bool(config().keep)
+    """Whether the settings, or a tool, ask to see every compilation."""
+    return config().print_ir or bool(config().keep or WATCHERS)
 
 
-def _from_store(store: Store, job: Job, key: Key) -> Program | None:
-    entry = store.find(key.digest)
-    if entry is None:
-        return None
+def _thawed(entry: Entry, job: Job) -> Program | None:
     again = cache(lambda: compiled_program(job))
     found = program_of(entry, job.target, lambda: again().loaded)
     return None if found is None else Program(cache(lambda: _rewritten(job)), *found)
@@ -200,6 +179,17 @@ class CompiledFunction:
     def __repr__(self) -> str:
         signature = self._loaded.compiled.lowered.traced.signature
         return f"<CompiledFunction {signature}, {self.target}, opt_level {self.opt_level}>"
+
+    if not TYPE_CHECKING:  # to which attributes that are not there stay errors
+
+        def __getattr__(self, name: str) -> Any:
+            try:
+                if name.startswith("_") or hasattr(type(self), name):
+                    return object.__getattribute__(self, name)  # which says why there is none
+                raise missing_attribute("a compiled function", name, {}, dir(self), span=caller())
+            except AttributeError as error:
+                error.__traceback__ = None  # a bare `raise` adds no entry for this frame, which is none of the user's
+                raise
 
     @property
     def overwritten(self) -> tuple[tuple[Any, str], ...]:
@@ -372,7 +362,10 @@ def compiled_function(job: Job, key: Key, likely: CompiledFunction | None = None
 
     A function over numbers and tensors gets a class of its own, whose `__call__` is the entry.
     """
-    return wrapped(job, kept_program(job, key) if likely is None else compiled_program(job, likely._loaded))
+    if likely is None:
+        return wrapped(job, kept_program(job, key))
+    check_unsealed(job, key, None)
+    return wrapped(job, compiled_program(job, likely._loaded))
 
 
 def wrapped(job: Job, program: Program) -> CompiledFunction:

@@ -1,11 +1,21 @@
-"""`triptych.compat.cutlass_dsl` under its shorter name."""
+"""What programs extend the language with: operations of their own, and classes made of MLIR values."""
 
 from __future__ import annotations
 
-from triptych.compat.cutlass_dsl import (
+from collections.abc import Sequence
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, NoReturn, TypeVar
+
+from triptych.cute.current_trace import tracing
+from triptych.cute.mathematics.arithmetic import max_of as max
+from triptych.cute.mathematics.arithmetic import min_of as min
+from triptych.cute.tensor_ssa.vectors import vector_type
+from triptych.metastage.binding_time import const_expr
+from triptych.metastage.kernel_arguments import flatten
+from triptych.metastage.scalars import (
     BFloat16,
     Boolean,
-    DSLCudaRuntimeError,
     Float16,
     Float32,
     Float64,
@@ -15,23 +25,14 @@ from triptych.compat.cutlass_dsl import (
     Int64,
     Integer,
     Numeric,
-    T,
     Uint8,
     Uint16,
     Uint32,
     Uint64,
-    const_expr,
-    dsl_user_op,
-    extract_mlir_values,
-    for_generate,
-    if_generate,
-    max,
-    min,
-    new_from_mlir_values,
-    not_,
-    while_generate,
-    yield_out,
 )
+from triptych.metastage.tracing import place
+from triptych.prestage.errors import UnsupportedSyntaxError
+from triptych.support.kernel_errors import DSLCudaRuntimeError
 
 __all__ = [
     "BFloat16",
@@ -64,6 +65,70 @@ __all__ = [
     "yield_out",
 ]
 
+F = TypeVar("F")
+
 
 def __dir__() -> list[str]:
     return __all__
+
+
+def dsl_user_op(opFunc: F) -> F:
+    """Decorator for functions that take `loc` and `ip` to pass them along; nothing is done, since places are known."""
+    return opFunc
+
+
+def extract_mlir_values(obj: object) -> list[Any]:
+    """The MLIR values that an object of the program is made of."""
+    return flatten(obj, tracing())[0]
+
+
+def new_from_mlir_values(obj: object, values: Sequence[Any]) -> Any:
+    """An object like another one, made of other MLIR values."""
+    trace = tracing()
+    given = (value.ir_value() if isinstance(value, Numeric) else value for value in values)
+    return flatten(obj, trace)[1].build(given, trace)
+
+
+def not_(value: object, *, loc: object = None, ip: object = None) -> Any:
+    """`not value`, also of a run-time number."""
+    return value == 0 if isinstance(value, Numeric) else not value
+
+
+def _type(text: str) -> Any:
+    return tracing().builder.type(text)
+
+
+def _vector(count: int, element: object) -> Any:
+    return _type(vector_type(count, str(element)))
+
+
+_SCALARS = {name: name for name in ("i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64")} | {"bool": "i1"}
+
+T = SimpleNamespace(vector=_vector, **{name: partial(_type, text) for name, text in _SCALARS.items()})
+"""MLIR types, for operations of a program's own: `T.i32()`, `T.bool()`, `T.vector(4, T.f32())`."""
+
+
+def for_generate(*_: object, **__: object) -> NoReturn:
+    """A loop built by hand; refused."""
+    raise _built_by_hand("for_generate", "`for i in range(n):`, which carries the variables it assigns")
+
+
+def while_generate(*_: object, **__: object) -> NoReturn:
+    """A loop built by hand; refused."""
+    raise _built_by_hand("while_generate", "`while test:`, which carries the variables it assigns")
+
+
+def if_generate(*_: object, **__: object) -> NoReturn:
+    """A branch built by hand; refused."""
+    raise _built_by_hand("if_generate", "`if test:` and `else:`, which join the variables they assign")
+
+
+def yield_out(*_: object, **__: object) -> NoReturn:
+    """The end of a loop or branch built by hand; refused."""
+    raise _built_by_hand("yield_out", "an assignment in the body of the loop or branch")
+
+
+def _built_by_hand(name: str, instead: str) -> UnsupportedSyntaxError:
+    return UnsupportedSyntaxError(
+        f"`{name}` builds control flow by hand", span=place(), found=name, expected="Python's own", instead=instead
+    )

@@ -50,14 +50,16 @@ class Place(str):
 
     Without an owner the attribute is not tracked: its value is None and stays None."""
 
-    __slots__ = ("attribute", "owner")
+    __slots__ = ("attribute", "owner", "span")
 
     attribute: str
     owner: Any
+    span: Any
+    """Where it is assigned, if only that has told that it is."""
 
     def __new__(cls, variable: str, attribute: str, owner: object = None) -> Place:
         place = super().__new__(cls, f"{variable}.{attribute}")
-        place.attribute, place.owner = attribute, owner
+        place.attribute, place.owner, place.span = attribute, owner, None
         return place
 
     @property

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 from triptych.artifact_store.configured import default_store
 from triptych.boundary import for_user
-from triptych.compiling import CompiledFunction, Job, compiled_function
+from triptych.compile_jobs import Job
+from triptych.compiling import CompiledFunction, compiled_function
 from triptych.dsl import BASE, DSL
 from triptych.fingerprint.cache_key import Key, cache_key
 from triptych.fingerprint.guards import Guard, guards, without
@@ -26,7 +27,7 @@ from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active, place
 from triptych.misses import Miss, NoStoreError, explain
-from triptych.objectstage.target import CompileOptions, Target, find_target
+from triptych.objectstage.target import CompileOptions, Target, find_target, host_target
 from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config
 from triptych.support.forking import PerProcess
@@ -136,9 +137,7 @@ class JitFunction:
         """Everything that decides what would be compiled for these arguments; print it."""
         try:
             called_from = caller()
-            specialization = self._specialize(bind(self.function, args, kwargs, called_from), called_from)
-            target = self._target({})
-            return self._key(specialization, self._compile_options({}), target, _toolchain(target))
+            return self.key_of(bind(self.function, args, kwargs, called_from), called_from, {})
         except Exception as error:
             for_user(error)
             raise
@@ -158,6 +157,12 @@ class JitFunction:
         except Exception as error:
             for_user(error)
             raise
+
+    def key_of(self, bound: dict[str, Any], called_from: Span | None, options: dict[str, Any]) -> Key:
+        """The key that the store has for bound arguments, whether or not there is a store."""
+        target = self._target(options)
+        specialization = self._specialize(bound, called_from)
+        return self._key(specialization, self._compile_options(options), target, _toolchain(target))
 
     # the table --------------------------------------------------------------------------------------------------
     @property
@@ -204,7 +209,7 @@ class JitFunction:
         if self._parameters != self._parameters_now():  # annotations have changed
             specialization = self._specialize(bound, called_from)
         with self._lock.here():
-            made = held(lambda: self._entry(specialization, chosen, target, entry, anew))
+            made = held(lambda: self._entry(specialization, chosen, target, entry, anew, called_from))
             return self._entries.put(_place(specialization, chosen, target), made)
 
     def _remember(self, args: tuple[Any, ...], entry: Entry) -> None:
@@ -226,6 +231,7 @@ class JitFunction:
         target: Target,
         before: Entry | None,
         anew: bool,
+        called_from: Span | None,
     ) -> Entry:
         guard = guards(self.function, *specialization.static.values(), specialization.signature(), MEANINGS)
         key = self._key(specialization, options, target, {} if default_store() is None else _toolchain(target))
@@ -242,6 +248,7 @@ class JitFunction:
                 self._preprocessor,
                 self._name,
                 self._contract,
+                called_from,
             )
             # What tracing changed may make no difference to the program: then the same code serves.
             before = None if before is None or before.is_settled else before
@@ -443,4 +450,5 @@ def _look_up(module: str, qualname: str) -> Any:
 def _toolchain(target: Target) -> dict[str, str]:
     """The tools that make code for a target, as of the first question: they do not change while a process runs."""
     version = str(importlib.import_module("triptych").__version__)
-    return {"triptych": version, "triptych source": own_source(), **bindings.versions(), **target.info()}
+    host = {} if target.before_split is None else host_target().info()
+    return {"triptych": version, "triptych source": own_source(), **bindings.versions(), **host, **target.info()}

@@ -105,7 +105,8 @@ class PassSpec:
 
     name: str
     why: str
-    run: Callable[[Any], None] | None = None
+    run: Callable[[Any], bool | None] | None = None
+    """What a callable returns: False when it has neither made nor removed an operation."""
     looks_for: frozenset[str] = frozenset()
     """Operations of a callable: it is not called on a module that has none of them."""
     adds: frozenset[str] | None = None

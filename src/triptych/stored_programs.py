@@ -7,22 +7,26 @@ the stages are made when someone looks at them, by compiling once more.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
 from triptych.artifact_store.entry import Entry
 from triptych.fingerprint.cache_key import Key
 from triptych.metastage.results import Rebuild, rebuild_from, recipe_of
-from triptych.objectstage.target import Target
-from triptych.stages import Leaf, Loaded, Lowered, Memory, Traced, Unknown
+from triptych.objectstage.target import Frozen, Target, host_target
+from triptych.stages import Compiled, Leaf, Loaded, Lowered, Memory, Traced, Unknown
+from triptych.support.errors import TriptychError
+from triptych.support.exact_fields import exactly
 from triptych.support.kept_text import KeptText
 from triptych.support.source import Span
 
 Again: TypeAlias = Callable[[], Loaded]
 """Compiles the program, for those who look at its stages."""
 
-FORMAT = 1
+FORMAT = 2
 """Changes whenever the facts below change their meaning."""
+_HOST = "host "
+"""What the names of the host program's artifacts begin with."""
 
 
 def entry_of(loaded: Loaded, rebuild: Rebuild, target: Target, key: Key) -> Entry | None:
@@ -31,23 +35,44 @@ def entry_of(loaded: Loaded, rebuild: Rebuild, target: Target, key: Key) -> Entr
     result = recipe_of(rebuild)
     if target.freeze is None or result is None or traced.assigns or traced.overwritten or traced.unrepeatable:
         return None
-    facts: dict[str, Any] = {
+    try:
+        host = None if compiled.host is None else compiled.host()
+    except TriptychError:  # as code for a GPU it is right; whoever calls it is told
+        return None
+    facts, artifacts = _part(compiled, target.freeze(compiled))
+    facts |= {
         "program format": FORMAT,
         "function": traced.name,
         "signature": traced.signature,
         "target": target.name,
         "key": dict(key.ingredients),
-        "entry": compiled.lowered.entry,
-        "kernels": list(compiled.lowered.kernels),
+        "result": result,
+        "host": None,
+    }
+    if host is not None:
+        freeze = host_target().freeze
+        assert freeze is not None, "code for the CPU is kept"
+        facts["host"], own = _part(host, freeze(host))
+        artifacts |= {_HOST + name: content for name, content in own.items()}
+    return Entry(facts, artifacts)
+
+
+def _part(compiled: Compiled, frozen: Frozen) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """How to call compiled code, what its target says of it, and the code."""
+    lowered, traced = compiled.lowered, compiled.lowered.traced
+    facts = {
+        "name": traced.name,
+        "entry": lowered.entry,
+        "kernels": list(lowered.kernels),
         "parameters": [asdict(leaf) for leaf in traced.parameters],
         "results": [asdict(leaf) for leaf in traced.results],
         "prints": traced.prints,
         "loops": traced.loops,
         "span": None if traced.span is None else asdict(traced.span),
-        "result": result,
         "options": dict(compiled.options),
+        "code": dict(frozen.facts),
     }
-    return Entry(facts, target.freeze(compiled))
+    return facts, dict(frozen.artifacts)
 
 
 def program_of(entry: Entry, target: Target, again: Again) -> tuple[Loaded, Rebuild] | None:
@@ -55,14 +80,34 @@ def program_of(entry: Entry, target: Target, again: Again) -> tuple[Loaded, Rebu
     facts: Mapping[str, Any] = entry.facts
     if facts.get("program format") != FORMAT or target.thaw is None:
         return None
+    try:
+        rebuild = rebuild_from(facts["result"])
+        host = None if facts["host"] is None else _thawed_host(facts["host"], entry.artifacts, again)
+        compiled = _thawed(facts, entry.artifacts, target, again)
+    except (KeyError, TypeError, ValueError):  # its digest is right: it was written without what is read here
+        return None
+    return target.load(compiled if host is None else replace(compiled, host=lambda: host)), rebuild
+
+
+def _thawed_host(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], again: Again) -> Compiled:
+    own = {name.removeprefix(_HOST): content for name, content in artifacts.items() if name.startswith(_HOST)}
+    return _thawed(facts, own, host_target(), lambda: replace(again(), compiled=_host_of(again())))
+
+
+def _host_of(loaded: Loaded) -> Compiled:
+    assert loaded.compiled.host is not None, "it had one when it was kept"
+    return loaded.compiled.host()
+
+
+def _thawed(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], target: Target, again: Again) -> Compiled:
     traced = Traced(
-        facts["function"],
+        facts["name"],
         _Module(again),
         tuple(map(_leaf, facts["parameters"])),
         tuple(map(_leaf, facts["results"])),
         facts["prints"],
         facts["loops"],
-        None if facts["span"] is None else Span(**facts["span"]),
+        None if facts["span"] is None else exactly(Span, facts["span"]),
     )
     lowered = Lowered(
         traced,
@@ -71,19 +116,19 @@ def program_of(entry: Entry, target: Target, again: Again) -> tuple[Loaded, Rebu
         facts["entry"],
         kernels=tuple(facts["kernels"]),
     )
-    compiled = target.thaw(lowered, entry.artifacts, facts["options"], lambda: again().compiled)
-    return target.load(compiled), rebuild_from(facts["result"])
+    assert target.thaw is not None, "code of this target is kept"
+    return target.thaw(lowered, Frozen(artifacts, facts["code"]), facts["options"], lambda: again().compiled)
 
 
-def _leaf(fields: Mapping[str, Any]) -> Leaf:
-    memory = fields["memory"]
-    return Leaf(fields["path"], fields["dtype"], None if memory is None else _memory(memory))
+def _leaf(values: Mapping[str, Any]) -> Leaf:
+    memory = values["memory"]
+    return exactly(Leaf, {**values, "memory": None if memory is None else _memory(memory)})
 
 
-def _memory(fields: Mapping[str, Any]) -> Memory:
-    unknowns = tuple(Unknown(**unknown) for unknown in fields["unknowns"])
-    lists = {name: tuple(fields[name]) for name in ("shape", "stride", "devices")}
-    return Memory(**{**fields, **lists, "unknowns": unknowns})
+def _memory(values: Mapping[str, Any]) -> Memory:
+    unknowns = tuple(exactly(Unknown, unknown) for unknown in values["unknowns"])
+    lists = {name: tuple(values[name]) for name in ("shape", "stride", "devices")}
+    return exactly(Memory, {**values, **lists, "unknowns": unknowns})
 
 
 class _Module:

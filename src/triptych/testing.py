@@ -1,8 +1,8 @@
-"""`triptych.compat.testing` under its shorter name."""
+"""`triptych.cute.testing` under the name that programs import."""
 
 from __future__ import annotations
 
-from triptych.compat.testing import (
+from triptych.cute.testing import (
     AutotunedFunction,
     CantImplementError,
     JitArguments,

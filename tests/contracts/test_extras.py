@@ -18,6 +18,7 @@ NAMED_IN_THE_SOURCE = {
     "redis": '"redis"',
     "fsspec": '"fsspec.core"',
     "cryptography": '"cryptography.',
+    "ray": '"ray"',
 }
 """Of each package, the text by which the source uses it."""
 

@@ -89,6 +89,14 @@ def test_no_trace_is_left() -> None:
     assert {name: _facts(sys.modules[name]) for name in before} == before
 
 
+def test_a_module_keeps_what_it_has_by_a_public_name() -> None:
+    """`common` is another module of Triptych, in both."""
+    nvgpu = importlib.import_module("triptych.cute.nvgpu")
+    with compat.activated():
+        importlib.import_module("cutlass.cute.nvgpu.common")
+    assert nvgpu.common is importlib.import_module("triptych.cute.nvgpu.copy_operations")
+
+
 def _facts(module: ModuleType) -> tuple[object, ...]:
     return type(module), module.__spec__, {name for name in vars(module) if not name.startswith("__")}
 

@@ -54,6 +54,7 @@ EXACT: dict[str, list[Case]] = {
     ],
     "floats": [
         *map(one_instruction, forms("add sub mul", "- rn", "- ftz", "- sat", "f32")),
+        *map(one_instruction, forms("add sub mul fma mad", "rz rm rp", "- ftz", "- sat", "f32")),
         *map(one_instruction, forms("add sub mul", "- rn", "f64 f16 f16x2")),
         *map(one_instruction, forms("add sub mul", "rn", "bf16 bf16x2")),
         *map(one_instruction, forms("add sub mul", "sat", "f16 f16x2")),
@@ -137,7 +138,7 @@ NEAR: list[Case] = [
     *map(one_instruction, forms("div", "full", "f32")),
 ]
 NEWER = [
-    *map(one_instruction, forms("add sub mul fma", "rn", "- ftz", "f32x2")),
+    *map(one_instruction, forms("add sub mul fma", "rn rz rm rp", "- ftz", "f32x2")),
     Case("{ .reg .b8 t; cvt.rn.satfinite.e2m1x2.f32 t, $1, $2; mov.b32 $0, {t, t, t, t}; }", ("b32",), ("f32", "f32")),
     Case("{ .reg .b8 t, u, v, w; mov.b32 {t, u, v, w}, $1; cvt.rn.f16x2.e2m1x2 $0, t; }", ("f16x2",), ("b32",)),
 ]

@@ -21,7 +21,7 @@ def parsed(text: str) -> Any:
     return module
 
 
-def checked(program: str, run: Callable[[Any], None], expected: str) -> None:
+def checked(program: str, run: Callable[[Any], object], expected: str) -> None:
     """Run a pass; its output is well formed and is as CHECK lines say."""
     module = parsed(program)
     with module.context:

@@ -1,4 +1,4 @@
-"""`check-architecture`: instructions and launches that a GPU does not have are refused, and all others kept."""
+"""`check-architecture`, `check-launches`: what a GPU does not have is refused, and all else kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.passes.running import kernel, parsed
 from triptych.ir.errors import LoweringError
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.targets.nvptx.errors import ArchitectureError
-from triptych.targets.nvptx.passes.check_architecture import CLUSTERS_SINCE, checking
+from triptych.targets.nvptx.passes.check_architecture import CLUSTERS_SINCE, checking, checking_launches
 
 HOST = """
 func.func @host(%runtime: i32) {
@@ -76,26 +76,26 @@ CLUSTER, OVERLAPPING = "clusters in (%one, %one, %one)", "{triptych.use_pdl}"
 def test_clusters_and_overlapping_launches() -> None:
     assert CLUSTERS_SINCE == 90
     for architecture in ("sm_90", "sm_100a"):
-        checking(ARCHITECTURES[architecture])(parsed(launch(CLUSTER, OVERLAPPING)))
+        checking_launches(ARCHITECTURES[architecture])(parsed(launch(CLUSTER, OVERLAPPING)))
     for architecture in ("sm_80", "sm_89"):
         with pytest.raises(ArchitectureError, match=f"{architecture} has no clusters of blocks") as error:
-            checking(ARCHITECTURES[architecture])(parsed(launch(CLUSTER)))
+            checking_launches(ARCHITECTURES[architecture])(parsed(launch(CLUSTER)))
         assert "sm_90 or newer, or a launch without `cluster`" in str(error.value)
         with pytest.raises(ArchitectureError, match=f"{architecture} has no programmatic dependent launch") as error:
-            checking(ARCHITECTURES[architecture])(parsed(launch(flags=OVERLAPPING)))
+            checking_launches(ARCHITECTURES[architecture])(parsed(launch(flags=OVERLAPPING)))
         assert "sm_90 or newer, or a launch without `use_pdl`" in str(error.value)
-        checking(ARCHITECTURES[architecture])(parsed(launch()))
+        checking_launches(ARCHITECTURES[architecture])(parsed(launch()))
 
 
 def test_events() -> None:
     with pytest.raises(LoweringError, match="launches do not record events yet"):
-        checking(ARCHITECTURES["sm_90"])(parsed(launch(flags="{triptych.event}")))
+        checking_launches(ARCHITECTURES["sm_90"])(parsed(launch(flags="{triptych.event}")))
 
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_86"])
 def test_shared_memory(architecture: str) -> None:
     most = ARCHITECTURES[architecture].shared_of_a_block
-    check = checking(ARCHITECTURES[architecture])
+    check = checking_launches(ARCHITECTURES[architecture])
     check(parsed(launch(size=most)))
     check(parsed(launch(size=most + 1, shared="%runtime")))
     with pytest.raises(ArchitectureError, match="cannot have that much shared memory") as error:

@@ -67,10 +67,9 @@ def test_what_waits_for_copies_goes() -> None:
         """
         "simt.async_commit"() : () -> ()
         "simt.async_wait"() {groups = 0 : i32} : () -> ()
-        "simt.prefetch"(%g) : (!llvm.ptr<1>) -> ()
         gpu.barrier
         """,
         ARGUMENTS,
     )
     checked(program, inline_async_copies, "# CHECK-NOT: simt.\n# CHECK: gpu.barrier\n# CHECK-NOT: simt.")
-    assert {"simt.async_copy", "simt.async_commit", "simt.async_wait", "simt.prefetch"} == COPIES
+    assert {"simt.async_copy", "simt.async_commit", "simt.async_wait"} == COPIES

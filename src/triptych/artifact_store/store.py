@@ -8,9 +8,9 @@ program is compiled, as it would be without a store.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from triptych.artifact_store.claims import flight, remove_abandoned
 from triptych.artifact_store.directory import Directory, Part, Refused
@@ -32,6 +32,8 @@ from triptych.support.forking import import_late
 
 if TYPE_CHECKING:
     from triptych.artifact_store.remote import Remote
+
+T = TypeVar("T")
 
 
 class Store:
@@ -84,6 +86,12 @@ class Store:
             self._keep(key, written, entry.artifacts)
         return entry
 
+    def has(self, key: str) -> bool:
+        """Whether the local or the shared directory has a record of a key; whether it is good, `find` tells."""
+        _check_key(key)
+        directories = [self._local, *([self._shared] if self._shared is not None else [])]
+        return any(os.path.exists(directory.path("ac", key)) for directory in directories)
+
     def publish(self, key: str, entry: Entry) -> None:
         """Keep an entry, for this user's other processes at once. A store that cannot be written to warns, once."""
         _check_key(key)
@@ -97,6 +105,24 @@ class Store:
             report("publish", key, detail=f"{sum(map(len, entry.artifacts.values()))} bytes")
         if self._remote is not None:
             self._remote.publish(key, written, entry.artifacts)
+
+    def find_or_make(
+        self, key: str, read: Callable[[Entry], T | None], make: Callable[[], tuple[T, Entry | None]]
+    ) -> T:
+        """What `read` makes of the entry of a key, or else what `make` gives, whose entry is kept.
+
+        `read` gives None for an entry that it cannot use, `make` for something that is not to be kept. Of all threads
+        and processes that need the same, one makes it, and the others wait as long as their patience lasts.
+        """
+        found = self._read(key, read)
+        if found is None:
+            with self.flight(key):
+                found = self._read(key, read)
+                if found is None:
+                    found, entry = make()
+                    if entry is not None:
+                        self.publish(key, entry)
+        return found
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait for writes to the remote store, as the end of the process does; whether all were made."""
@@ -160,6 +186,10 @@ class Store:
             if not fits:
                 discarded.append(f"{part}/{name}")
         return Checked(good, tuple(discarded))
+
+    def _read(self, key: str, read: Callable[[Entry], T | None]) -> T | None:
+        entry = self.find(key)
+        return None if entry is None else read(entry)
 
     def _exported(self, keys: list[str], written: list[str]) -> Iterator[tuple[Part, str, bytes]]:
         """Artifacts before the records that name them, each once."""

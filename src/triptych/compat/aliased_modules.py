@@ -43,10 +43,10 @@ def alias(module: ModuleType) -> None:
 
 def restore(module: ModuleType) -> None:
     """An ordinary module again, without the attributes that imports of its further public names have set."""
-    public = _PUBLIC.get(module.__name__)
+    public, own = _PUBLIC.get(module.__name__), vars(module).get("__all__", ())
     for child in (*HOMES, *NOT_HERE_YET):
         parent, _, name = child.rpartition(".")
-        if parent == public and HOMES.get(child) != f"{module.__name__}.{name}":
+        if parent == public and name not in own and HOMES.get(child) != f"{module.__name__}.{name}":
             vars(module).pop(name, None)
     module.__class__ = ModuleType
 

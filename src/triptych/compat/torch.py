@@ -5,9 +5,8 @@ Importing this imports PyTorch.
 
 from __future__ import annotations
 
-import torch
-
 from triptych.compat.cuda import CUstream
+from triptych.compat.installed_torch import torch
 from triptych.compat.torch_tensors import (
     GaussianInitConfig,
     RandomInitConfig,

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
+from triptych.compat.installed_torch import torch
 from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
 from triptych.cute.runtime.element_conversion import convert
 from triptych.cute.runtime.torch_types import torch_dtype

@@ -170,3 +170,26 @@ def f():
 
 f()
 """
+
+
+class IncompleteOperationError(TensorError, TypeError):
+    """A copy or matrix operation of the program's own lacks what every operation has."""
+
+    code = "TT0907"
+    failing = """
+from triptych import cute
+
+class Stays(cute.CopyOperation):
+    pass
+
+Stays()
+"""
+    fixed = """
+from triptych import cute
+
+class Stays(cute.CopyOperation):
+    def emit(self, atom, src, dst, index):
+        pass
+
+Stays()
+"""

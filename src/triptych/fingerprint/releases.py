@@ -33,7 +33,26 @@ def release(module: str) -> str | None:
     package = module.partition(".")[0]
     # A hook of ours in `sys` or `threading` does not make them a user's code.
     is_reader = loaded is not None and package not in sys.stdlib_module_names and _imports_framework(loaded)
-    return None if module == "__main__" or is_reader else _release(package, _file_of(module))
+    return None if module in _RUN or is_reader else _release(package, _file_of(module))
+
+
+def import_name(module: str) -> str:
+    """The name by which a module can be imported, also where its file is run: as a script, by `python -m`, or by tools.
+
+    So a program has one key, whichever process makes it. Its file is an ingredient of its own.
+    """
+    loaded = sys.modules.get(module)
+    if (module not in _RUN and not module.startswith(LOOKED_AT)) or loaded is None:
+        return module
+    spec = getattr(loaded, "__spec__", None)
+    file = Path(getattr(loaded, "__file__", None) or "")
+    name = file.stem if spec is None or spec.name == module else str(spec.name)
+    return name if file.suffix == ".py" and not name.endswith("__main__") else module
+
+
+LOOKED_AT = "triptych_show_"
+"""What names of modules begin with that a tool has loaded from their files."""
+_RUN = ("__main__", "__mp_main__")
 
 
 def named(value: object) -> tuple[str, str, str] | None:

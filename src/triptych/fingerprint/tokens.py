@@ -39,7 +39,7 @@ from triptych.fingerprint.function_source import code_token
 from triptych.fingerprint.key_errors import LargeArrayError, UnstableConstexprError
 from triptych.fingerprint.primitive_tokens import ATOMS, Token, digest
 from triptych.fingerprint.process_local import process_local_token
-from triptych.fingerprint.releases import FRAMEWORK, is_framework, named, release
+from triptych.fingerprint.releases import FRAMEWORK, import_name, is_framework, named, release
 from triptych.support.instances import (
     builtin_content,
     hides_state,
@@ -129,7 +129,7 @@ class Walk:
 
     def root(self, function: FunctionType) -> None:
         """Mentions the function a key is made for: it is read even where a release pins it."""
-        self._definition(function, f"{function.__module__}.{function.__qualname__}")
+        self._definition(function, f"{import_name(function.__module__)}.{function.__qualname__}")
 
     @property
     def definitions(self) -> tuple[Definition, ...]:
@@ -250,7 +250,9 @@ class Walk:
 
     def _function(self, value: FunctionType) -> Token:
         name = named(value)
-        return self._named(*name) if name else self._definition(value, f"{value.__module__}.{value.__qualname__}")
+        if name:
+            return self._named(*name)
+        return self._definition(value, f"{import_name(value.__module__)}.{value.__qualname__}")
 
     def _named(self, module: str, qualname: str, *pinned: Token) -> Token:
         """What a release pins, with the state it answers from, if there is one."""
@@ -262,11 +264,13 @@ class Walk:
 
     def _class(self, value: type) -> Token:
         name = _class_name(value)
-        return self._named(*name) if name else self._definition(value, f"{value.__module__}.{value.__qualname__}")
+        if name:
+            return self._named(*name)
+        return self._definition(value, f"{import_name(value.__module__)}.{value.__qualname__}")
 
     def _module(self, value: ModuleType) -> Token:
         pinned = release(value.__name__)
-        return ("module", value.__name__, pinned) if pinned else self._definition(value, value.__name__)
+        return ("module", value.__name__, pinned) if pinned else self._definition(value, import_name(value.__name__))
 
     # Callables and descriptors.
 

@@ -23,6 +23,8 @@ class Builder:
         self._types: dict[str, Type] = {}
         self._vectors: dict[tuple[int, TypeOrText], Type] = {}
         self._integers: dict[tuple[TypeOrText, int], Attribute] = {}
+        self._attributes: dict[str, Attribute] = {}
+        self._type_attributes: dict[TypeOrText, Attribute] = {}
         self._create: Callable[..., Operation] = self._ir.Operation.create
         self.unknown: Location = self._ir.Location.unknown(context=self.context)
         self.insertion: InsertionPoint | None = None
@@ -46,14 +48,19 @@ class Builder:
         return known
 
     def attribute(self, text: str) -> Attribute:
-        """Any attribute, parsed."""
-        made: Attribute = self._ir.Attribute.parse(text, context=self.context)
-        return made
+        """Any attribute, parsed; once for each text, which takes longer than building an operation."""
+        known = self._attributes.get(text)
+        if known is None:
+            known = self._attributes[text] = self._ir.Attribute.parse(text, context=self.context)
+        return known
 
     def type_attribute(self, written: TypeOrText) -> Attribute:
         """The attribute that holds a type."""
-        made: Attribute = self._ir.TypeAttr.get(self.type(written), context=self.context)
-        return made
+        known = self._type_attributes.get(written)
+        if known is None:
+            made = self._ir.TypeAttr.get(self.type(written), context=self.context)
+            known = self._type_attributes[written] = made
+        return known
 
     def string(self, text: str) -> Attribute:
         made: Attribute = self._ir.StringAttr.get(text, context=self.context)

@@ -68,13 +68,22 @@ _TOKENS = re.compile(
 )
 
 
-_HINT = re.compile(r"\d\.|inf\b|nan\b|f0x")
-"""What every literal contains: most lines have none, and looking for this is ten times faster than reading tokens."""
+_HINT = re.compile(r"\d\.(?![a-df-z])|inf\b|nan\b|f0x")
+"""What every literal contains, and few names do: looking for this is ten times faster than reading tokens."""
 
 
 def downgrade_float_literals(text: str) -> str:
-    """The same program with every float literal spelled as bits that LLVM 22 reads."""
-    return "".join(_downgrade_line(line) for line in text.splitlines(keepends=True))
+    """The same program with every float literal spelled as bits that LLVM 22 reads.
+
+    Few of a kernel's tens of thousands of lines have even the letters of a literal. Bits have none of them, so a line
+    may be read twice.
+    """
+    lines = text.splitlines(keepends=True)
+    for letters in filter(text.__contains__, (".", "inf", "nan", "f0x")):
+        for number, line in enumerate(lines):
+            if letters in line:
+                lines[number] = _downgrade_line(line)
+    return "".join(lines)
 
 
 def _downgrade_line(line: str) -> str:

@@ -22,6 +22,7 @@ WRITTEN_BY = 24
 RELEASES = "torch-mlir>=20261001,<20270101"
 """Those that carry it: development of the next LLVM begins every January and July."""
 _DEBUG_FLAG = '!"Debug Info Version"'
+_MODULE_FLAGS = "!llvm.module.flags ="
 
 
 def to_llvm_ir(module: Module) -> str:
@@ -43,13 +44,28 @@ def translate(module: Module) -> str:
 
 
 def without_unused_debug_flag(text: str) -> str:
-    """Drop the flag that MLIR always adds: with it and no debug info, LLVM aborts on invalid IR instead of raising."""
-    if _DEBUG_FLAG not in text or "DICompileUnit" in text:
+    """Drop the flag that MLIR always adds: with it and no debug info, LLVM aborts on invalid IR instead of raising.
+
+    It is searched for, not met in a walk over the lines: there are tens of thousands.
+    """
+    if "DICompileUnit" in text:
         return text
-    lines = text.splitlines(keepends=True)
-    flags = {line.split(" ", 1)[0] for line in lines if _DEBUG_FLAG in line and line.startswith("!")}
-    kept = [line for line in lines if line.split(" ", 1)[0] not in flags]
-    return "".join(_without_references(line, flags) if line.startswith("!llvm.module.flags") else line for line in kept)
+    dropped: set[str] = set()
+    while (found := text.find(_DEBUG_FLAG)) >= 0:
+        begin, end = _line_at(text, found)
+        dropped.add(text[begin:end].split(" ", 1)[0])
+        text = text[:begin] + text[end:]
+    references = text.find(_MODULE_FLAGS)
+    if not dropped or references < 0:
+        return text
+    begin, end = _line_at(text, references)
+    return text[:begin] + _without_references(text[begin:end], dropped) + text[end:]
+
+
+def _line_at(text: str, place: int) -> tuple[int, int]:
+    """Where the line of a place begins, and where the next one does."""
+    end = text.find("\n", place)
+    return text.rfind("\n", 0, place) + 1, len(text) if end < 0 else end + 1
 
 
 def _without_references(line: str, dropped: set[str]) -> str:

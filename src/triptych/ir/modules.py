@@ -113,6 +113,14 @@ def kernels(module: Module) -> list[Operation]:
     ]
 
 
+def functions(module: Module, *names: str) -> list[Operation]:
+    """Every function of these kinds, of the host or of a device: nothing inside them is one."""
+    found = [operation.operation for operation in module.body.operations]
+    devices = [operation for operation in found if operation.name == "gpu.module"]
+    inner = [function.operation for device in devices for function in device.regions[0].blocks[0].operations]
+    return [operation for operation in (*found, *inner) if operation.name in names]
+
+
 def operation_names(root: HasOperation) -> frozenset[str]:
     """The name of everything inside `root`."""
     advance = bindings.mlir().WalkResult.ADVANCE

@@ -35,7 +35,10 @@ def run_passes(
     passes: Sequence[PassSpec],
     observe: Callable[[PassRecord], None] | None = None,
 ) -> None:
-    """Run the passes in order on `module`, in place. With an observer every pass is its own step and is shown."""
+    """Run the passes in order on `module`, in place. With an observer every pass is its own step and is shown.
+
+    What callables at the end have made of it is not verified.
+    """
     with module.context:
         present: frozenset[str] | None = None
         for step in _steps(passes, separate=observe is not None):
@@ -43,14 +46,13 @@ def run_passes(
             if step[0].looks_for and present is None:
                 present = operation_names(module)
             if not step[0].looks_for or not step[0].looks_for.isdisjoint(present or ()):
-                _run_step(module, step)
-                added = step[0].adds
+                changed = _run_step(module, step)
+                added = step[0].adds if changed else frozenset()
                 present = None if present is None or added is None else present | added
             arrive()
             if observe is not None:
                 names = tuple(spec.name for spec in step)
                 observe(PassRecord(names, time.perf_counter() - started, str(module)))
-        verify(module)
 
 
 def verify(module: Module) -> None:
@@ -86,10 +88,10 @@ def _steps(passes: Sequence[PassSpec], *, separate: bool) -> Iterator[tuple[Pass
 
 
 @interruptible
-def _run_step(module: Module, step: tuple[PassSpec, ...]) -> None:
+def _run_step(module: Module, step: tuple[PassSpec, ...]) -> bool:
+    """Run it; whether it may have made or removed operations."""
     if step[0].run is not None:
-        step[0].run(module)
-        return
+        return step[0].run(module) is not False
     verify(module)
     pipeline = f"builtin.module({','.join(spec.name for spec in step)})"
     try:
@@ -100,6 +102,7 @@ def _run_step(module: Module, step: tuple[PassSpec, ...]) -> None:
         raise lowering_error(f"cannot lower: {_named(step)} failed", error) from None
     except ValueError as error:
         raise LoweringError(f"the pass list is not valid: {pipeline}", found=str(error)) from None
+    return True
 
 
 def _named(step: tuple[PassSpec, ...]) -> str:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
@@ -19,12 +18,12 @@ from triptych.ir.types import TypeOrText
 class Replacement:
     """One operation that is being replaced. What is built goes before it and keeps its place in the user's source."""
 
-    def __init__(self, operation: Operation, builder: Builder, attribute: Callable[[str], Attribute]) -> None:
+    def __init__(self, operation: Operation, builder: Builder) -> None:
         builder.insertion = bindings.mlir().InsertionPoint(operation)
         self.operation = operation
         self.builder = builder
-        self.attribute = attribute
-        """Any attribute by its text, which is read once for all operations of a pass."""
+        self.attribute = builder.attribute
+        """Any attribute by its text."""
 
     @property
     def operands(self) -> tuple[Value, ...]:
@@ -87,8 +86,7 @@ def replace_each(operations: Iterable[Operation], rule: Rule) -> None:
     for operation in operations:
         if builder is None:
             builder = Builder(operation.context)
-            attribute = cache(builder.attribute)
-        replacement = Replacement(operation, builder, attribute)
+        replacement = Replacement(operation, builder)
         values = rule(replacement)
         if values is not None:
             replacement.finish(values)

@@ -31,6 +31,11 @@ _BOUNDS = {
 """How much LLVM compares exactly, here and by its own default: memory accesses of one block when it orders them (the
 second: how many are dropped at once), blocks that one value lives in when it splits its register. Both are quadratic;
 kernels have blocks of thousands of accesses, and constants that live in thousands of blocks."""
+_BLOCK = "; preds ="
+"""What LLVM writes where a block begins that others lead to."""
+_MOST_BLOCKS = 1_000
+"""In more blocks no constant waits in a register for the turns of the loop around them: each would live in all of them,
+which takes the square of their number and spills whatever it is."""
 
 
 def read_message(stream: BinaryIO) -> bytes | None:
@@ -140,7 +145,7 @@ class Compiler:
     def compile(self, settings: Settings, text: str) -> list[bytes]:
         """Optimise once, then emit each part that `settings["emit"]` names."""
         machine = self._machine(settings)
-        self._set_options(settings)
+        self._set_options(settings, text.count(_BLOCK))
         module: LlvmModule = self._llvm.parse_assembly(text)
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
@@ -166,11 +171,14 @@ class Compiler:
                 if is_open and value.name not in settings["exports"]:
                     value.linkage = "internal"
 
-    def _set_options(self, settings: Settings) -> None:
+    def _set_options(self, settings: Settings, blocks: int) -> None:
         """Options hold for the whole process: each request says all of them."""
+        is_host = settings["triple"] == "host"
+        many = is_host and blocks > _MOST_BLOCKS
         self._llvm.set_option("llvm", f"-disable-lsr={'false' if settings['strength_reduction'] else 'true'}")
+        self._llvm.set_option("llvm", f"-disable-machine-licm={'true' if many else 'false'}")
         for name, (bounded, default) in _BOUNDS.items():
-            self._llvm.set_option("llvm", f"-{name}={bounded if settings['triple'] == 'host' else default}")
+            self._llvm.set_option("llvm", f"-{name}={bounded if is_host else default}")
 
     def _library(self, path: str) -> Library:
         if path not in self._libraries:

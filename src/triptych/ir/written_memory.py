@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.launch import LAUNCH, Launch
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import kernels, operations_named
 from triptych.support.forking import lazy
 
 _READS = frozenset({"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"})
@@ -49,7 +49,7 @@ class WrittenMemory:
 
     @lazy
     def _kernels(self) -> dict[str, Operation]:
-        return {kernel.attributes["sym_name"].value: kernel for kernel in self._all("gpu.func")}
+        return {kernel.attributes["sym_name"].value: kernel for kernel in kernels(self._module)}
 
     @lazy
     def _makes_pointers(self) -> bool:

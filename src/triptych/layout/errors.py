@@ -6,6 +6,7 @@ Input: what was found, what was expected, what to write instead. Output: an exce
 from __future__ import annotations
 
 from triptych.support.errors import TriptychError
+from triptych.support.terminal import show_for_user
 from triptych.support.tracebacks import caller
 
 
@@ -16,6 +17,7 @@ class LayoutError(TriptychError, ValueError):
 
     def __init__(self, title: str, *, found: str = "", expected: str = "", instead: str = "") -> None:
         super().__init__(title, span=caller(), found=found, expected=expected, instead=instead)
+        show_for_user()  # the algebra has no entry points of its own, which would do it
 
 
 class NotationError(LayoutError):

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary
 from triptych.metastage.aggregates import Parts, list_parts, take_apart
 from triptych.metastage.argument_kinds import ArgumentKind, Received, kind_of
 from triptych.metastage.binding_time import STATIC_INTEGERS, Constexpr, keeps_integers
+from triptych.metastage.c_values import c_values
 from triptych.metastage.call_errors import ArgumentBindingError, ArgumentKindError
 from triptych.metastage.events import EVENT, is_event_class
 from triptych.metastage.part_annotations import is_annotation_of_parts, part_annotations
@@ -377,8 +378,9 @@ def argument_parts(value: Any) -> Parts | None:
     if is_jit_argument(value):
         return _protocol_parts(value, lambda each: each.__jit_parts__(), value.__from_jit_parts__)
     if hasattr(type(value), "__c_pointers__"):
-        # The protocol of public programs, which may end in arguments of ours only.
-        return _protocol_parts(value, lambda each: each.__c_pointers__(), value.__new_from_mlir_values__)
+        # The protocol of public programs, which ends in arguments of ours, or in addresses.
+        parts = _protocol_parts(value, lambda each: each.__c_pointers__(), value.__new_from_mlir_values__)
+        return parts._replace(values=c_values(value, parts.values))
     if type(value) is list:
         return list_parts(value)
     if type(value) is Keywords:
@@ -386,8 +388,8 @@ def argument_parts(value: Any) -> Parts | None:
         return Parts(
             (Keywords, *value), labels, tuple(value.values()), lambda values: dict(zip(value, values, strict=True))
         )
-    parts = take_apart(value)
-    return parts if parts is None or isinstance(value, tuple) else _with_other_attributes(parts, value)
+    held = take_apart(value)
+    return held if held is None or isinstance(value, tuple) else _with_other_attributes(held, value)
 
 
 def _protocol_parts(

@@ -12,6 +12,7 @@ from triptych.hooks import COMPARISONS as COMPARE_PYTHON
 from triptych.ir.handles import Value
 from triptych.metastage.checks import check
 from triptych.metastage.conversion import compare, constant, convert
+from triptych.metastage.division import INSTEAD
 from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.tracing import Trace
 from triptych.support.float_formats import FLOAT_FORMATS
@@ -105,7 +106,7 @@ def _integer_floor(
             nonzero,
             "DivisionByZeroError",
             "integer division or modulo by zero",
-            instead="test the divisor first: `a // b if b != 0 else ...`",
+            instead=INSTEAD,
         )
     if info.kind == "uint":
         return trace.value("arith.divui" if op == "//" else "arith.remui", (left, right), info.mlir)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from triptych.hooks import DEAD, RETURN_VALUE, UNDEFINED, Get, Names, Set, Thunk
+from triptych.metastage.handed_attributes import Finding, HandedAttributes
 from triptych.metastage.join_errors import branch_mismatch
+from triptych.metastage.merged_objects import note_branch
 from triptych.metastage.plans import MismatchError, Plan, Static, meet
 from triptych.metastage.scalars import Boolean
 from triptych.metastage.tracing import Region, Trace, place
@@ -65,22 +67,29 @@ def two_sided(
     Returns what the two sides returned, met like a variable.
     """
     regions: list[Region] = []
-    ends: list[tuple[Any, ...]] = []
+    reached: list[tuple[tuple[Any, ...], list[Any], Any]] = []
+    attributes = HandedAttributes(names, starts[0], Finding.TAKEN_UP)
     for block, side, start in zip(form.open(trace, test), sides, starts, strict=True):
         set_(start)
-        with trace.inside(block, "branch", names) as region:
+        with trace.inside(block, "branch", attributes) as region:
             result = side()
-            ends.append((*get(), result))
+            reached.append((get(), list(attributes.found_values()), result))
+        attributes.restore()
         regions.append(region)
+    before = attributes.found_before()
+    ends = [(*variables, *found, *before[len(found) :], result) for variables, found, result in reached]
     with trace.readable(regions):
-        plans, missing = _meet_all((*names, ""), ends[0], ends[1])
+        plans, missing = _meet_all((*names, *attributes.found, ""), ends[0], ends[1])
     lowered = [_lowered(trace, region, plans, end) for region, end in zip(regions, ends, strict=True)]
     results = iter(form.close(trace, test, (regions[0], regions[1]), (lowered[0], lowered[1])))
     values = [plan.build(results, trace) for plan in plans]
+    note_branch(trace, plans, ends, values, regions, attributes)
     for index, (value, path) in enumerate(zip(values, missing, strict=True)):
         if path is not None and value is not UNDEFINED:
             values[index] = Partial(value, path)
-    set_(tuple(values[:-1]))
+    set_(tuple(values[: len(names)]))
+    for place_found, value in zip(attributes.found, values[len(names) : -1], strict=True):
+        place_found.value = value
     return values[-1]
 
 

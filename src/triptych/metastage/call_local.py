@@ -45,7 +45,9 @@ def note_assignment(trace: Trace, owner: object, name: str, value: object) -> No
     if place_of_it not in trace.assigned:
         read = place_of_it in trace.attributes_read or (id(owner), WHOLE) in trace.attributes_read
         trace.assigned[place_of_it] = (owner, name, not read)
-    if holds_run_time_values(value):
+    if not trace.region.dynamic:
+        trace.assigned_in[place_of_it] = trace.region
+    if holds_run_time_values(value) or trace.region.dynamic:
         trace.stored[id(owner)] = place()
         if is_user_class(type(owner)) and hasattr(owner, "__dict__"):
             trace.call_local[place_of_it] = (owner, name, place())

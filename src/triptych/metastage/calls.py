@@ -138,13 +138,14 @@ class Inlining:
                 expected="a recursion whose depth is known while tracing (`const_expr`, a Constexpr argument)",
                 instead="a `for` or `while` loop",
             )
+        outer = self.trace.call_location
         try:
-            if runnable is not function:
-                return runnable(*args, **kwargs)
-            if is_own(function):
+            if runnable is function and is_own(function):
+                self.trace.call_location = [] if outer is None else outer
                 return function(*args, **{name: value for name, value in kwargs.items() if name not in _PLACES})
-            if function in self._nested:
-                return function(*args, **kwargs)
+            self.trace.call_location = None
+            if runnable is not function or function in self._nested:
+                return runnable(*args, **kwargs)
             return opaque_call(self.trace, function, args, kwargs)
         except StaticRequiredError as error:
             refusal = self._refused.pop(function, None)
@@ -153,6 +154,7 @@ class Inlining:
             raise
         finally:
             self._depth -= 1
+            self.trace.call_location = outer
 
     def inlined(self, function: FunctionType) -> Callable[..., Any]:
         """The function with its control flow under the trace's hooks; library and unrewritable ones as they are."""

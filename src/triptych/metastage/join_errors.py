@@ -52,7 +52,7 @@ def loop_mismatch(name: str, mismatch: MismatchError, before: object) -> Triptyc
     instead = f"`{name} = {mismatch.right}(...)` before the loop, or convert with `.to({mismatch.left})` in it"
     return CarriedTypeError(
         f"`{name}{mismatch.path}` changes its type inside the loop",
-        span=stores[-1] if stores else span,
+        span=stores[-1] if stores else getattr(name, "span", None) or span,
         found=f"{mismatch.right} after an iteration",
         expected=f"{mismatch.left}, as before the loop" + (f" ({start})" if start != mismatch.left else ""),
         instead=instead,

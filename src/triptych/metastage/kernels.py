@@ -83,6 +83,7 @@ class KernelLaunch:
         }
         values = [value for values, _ in flattened.values() for value in values]
         kernel = self._traced(launched, options, values, {name: plan for name, (_, plan) in flattened.items()})
+        trace.repetition.do_once()
         trace.loops = True  # the call then releases the interpreter lock: a grid may run long
         _emit_launch(trace, kernel, launched, options, values)
 

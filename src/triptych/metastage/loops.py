@@ -13,9 +13,12 @@ from typing import Any
 from triptych.hooks import DEAD, UNDEFINED, Get, Names, Set, Thunk
 from triptych.ir.handles import Operation, Value
 from triptych.metastage.branches import ScfIf, two_sided
+from triptych.metastage.handed_attributes import HandedAttributes
 from triptych.metastage.iteration import Steps
 from triptych.metastage.join_errors import loop_mismatch
+from triptych.metastage.merged_objects import note_loop
 from triptych.metastage.plans import MismatchError, Plan, carry
+from triptych.metastage.retracing import drafted, trace_loop
 from triptych.metastage.scalars import Boolean, lift
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.truth import truth
@@ -39,8 +42,11 @@ class Slot:
 class Carried:
     """The variables of one loop, in the order of the block arguments that carry them."""
 
-    def __init__(self, trace: Trace, exits: Names, names: Names, get: Get, set_: Set) -> None:
+    def __init__(
+        self, trace: Trace, exits: Names, names: Names, get: Get, set_: Set, attributes: HandedAttributes
+    ) -> None:
         self.trace = trace
+        self.attributes = attributes
         self.names = names
         self.get = get
         self.set = set_
@@ -52,6 +58,7 @@ class Carried:
             if index not in self.exits and bare(value) is not UNDEFINED:
                 plan = carry(bare(value))
                 self.slots.append(Slot(index, plan, plan.lower(bare(value), trace), []))
+        note_loop(trace, [(slot.plan, self.before[slot.index]) for slot in self.slots], [attributes])
 
     def block(self, operation: Operation, region: int, first: Sequence[Any] = ()) -> Any:
         """A block whose arguments are `first` and the carried values."""
@@ -111,6 +118,7 @@ class Carried:
                 values += slot.plan.lower(bare(value), self.trace)
             except MismatchError as mismatch:
                 raise loop_mismatch(self.names[slot.index], mismatch, self.before[slot.index]) from None
+            note_loop(self.trace, [(slot.plan, value)])
         return values
 
     def initial(self) -> list[Any]:
@@ -130,6 +138,7 @@ class Carried:
             value = slot.plan.build(values, self.trace)
             if end[slot.index] is heads[slot.index]:
                 continue
+            note_loop(self.trace, [(slot.plan, value)])
             missing = missing_path(end[slot.index])
             if missing is None and not runs:
                 missing = self._missing_before(slot.index)
@@ -160,22 +169,29 @@ def for_loop(
     trace: Trace, steps: Steps, body: Callable[[Any], None], exits: Names, names: Names, get: Get, set_: Set
 ) -> None:
     """A loop over run-time `steps`."""
-    carried = Carried(trace, exits, names, get, set_)
+
+    def loop(every: Names, read: Get, write: Set, attributes: HandedAttributes) -> None:
+        _for_loop(trace, steps, body, Carried(trace, exits, every, read, write, attributes))
+
+    trace_loop(trace, names, get, set_, loop)
+
+
+def _for_loop(trace: Trace, steps: Steps, body: Callable[[Any], None], carried: Carried) -> None:
     counter = trace.builder.type(steps.counter.mlir)
-    draft = trace.operation("scf.execute_region", regions=1)
-    block = carried.block(draft, 0, [counter])
-    with trace.inside(block, "loop", names) as region:
-        heads = carried.enter(region)
-        body(steps.item(block.arguments[0], trace))
-        end = get()
-        lowered = carried.lowered(end)
-        flags = {i: lift(end[i], Boolean.info, trace) for i in carried.exits if end[i] is not False}
-        if flags:
-            step = lift(steps.step, steps.counter, trace)
-            following = trace.value("arith.addi", (block.arguments[0], step), steps.counter.mlir)
-            trace.operation("scf.yield", [following, *lowered, *flags.values()])
-        else:
-            trace.operation("scf.yield", lowered)
+    with drafted(trace, "scf.execute_region", 1) as draft:
+        block = carried.block(draft, 0, [counter])
+        with trace.inside(block, "loop", carried.attributes) as region:
+            heads = carried.enter(region)
+            body(steps.item(block.arguments[0], trace))
+            end = carried.get()
+            lowered = carried.lowered(end)
+            flags = {i: lift(end[i], Boolean.info, trace) for i in carried.exits if end[i] is not False}
+            if flags:
+                step = lift(steps.step, steps.counter, trace)
+                following = trace.value("arith.addi", (block.arguments[0], step), steps.counter.mlir)
+                trace.operation("scf.yield", [following, *lowered, *flags.values()])
+            else:
+                trace.operation("scf.yield", lowered)
     first, last, step = (lift(v, steps.counter, trace) for v in (steps.start, steps.stop, steps.step))
     initial = carried.initial()
     if not flags:
@@ -226,11 +242,22 @@ def _unless(trace: Trace, flags: Sequence[Value], more: Value) -> Value:
 
 def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, names: Names, get: Get, set_: Set) -> None:
     """A loop while a run-time test holds; `test` None means always, until an exit is taken."""
-    carried = Carried(trace, exits, names, get, set_)
+
+    def loop(every: Names, read: Get, write: Set, attributes: HandedAttributes) -> None:
+        carried = Carried(trace, exits, every, read, write, attributes)
+        with drafted(trace, "scf.while", 2) as draft:
+            _while_loop(trace, test, body, exits, carried, draft)
+
+    trace_loop(trace, names, get, set_, loop)
+
+
+def _while_loop(
+    trace: Trace, test: Thunk | None, body: Thunk, exits: Names, carried: Carried, draft: Operation
+) -> None:
+    names, get, set_ = carried.names, carried.get, carried.set
     bits = [trace.builder.type("i1")] * len(exits)
-    draft = trace.operation("scf.while", regions=2)
     head = carried.block(draft, 0, bits)
-    with trace.inside(head, "loop", names) as head_region:
+    with trace.inside(head, "loop", carried.attributes) as head_region:
         entering = carried.enter(head_region)
         raised = [Boolean.of(v, head_region) for v in list(head.arguments)[: len(exits)]]
         goes_on = _test(trace, test, raised, names, get, set_)
@@ -242,7 +269,7 @@ def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, name
         tested_slots = len(carried.slots)
         passed = carried.lowered(tested)
     block = carried.block(draft, 1, bits)
-    with trace.inside(block, "loop", names) as body_region:
+    with trace.inside(block, "loop", carried.attributes) as body_region:
         heads = carried.enter(body_region)
         body()
         end = get()

@@ -7,14 +7,17 @@ objects that the program made are the exception: a construct that assigns one ha
 from __future__ import annotations
 
 from collections import deque
-from types import MethodDescriptorType, SimpleNamespace
-from typing import Any
+from types import MemberDescriptorType, MethodDescriptorType, SimpleNamespace
+from typing import Any, NoReturn
 
+from triptych.hooks import Place
 from triptych.metastage.errors import DynamicMutationError
+from triptych.metastage.handed_attributes import Finding, TraceAgain, found_place
+from triptych.metastage.merged_objects import check_unmerged
 from triptych.metastage.method_lookup import BuiltinCallable
 from triptych.metastage.plans import has_dynamic
 from triptych.metastage.tracing import Region, Trace, place
-from triptych.metastage.user_code import is_own
+from triptych.metastage.user_code import class_entry, is_own
 from triptych.support.articles import with_article
 
 MUTATORS: dict[type, frozenset[str]] = {
@@ -92,24 +95,89 @@ def _is_runtime_mutable(cls: type) -> bool:
 
 
 def can_track(trace: Trace, owner: object, attribute: str) -> bool:
-    """Whether an attribute can be handed on like a variable: of an object made while tracing, and plainly stored."""
-    cls: Any = type(owner)
-    plain = cls is SimpleNamespace or (cls.__setattr__ is object.__setattr__ and not _is_runtime_mutable(cls))
-    stored = attribute in getattr(owner, "__dict__", ()) and not hasattr(getattr(cls, attribute, None), "__set__")
-    return id(owner) in trace.fresh and plain and stored
+    """Whether an attribute can be handed on like a variable: the program has made it, and it is plainly stored."""
+    return _settled_in(trace, owner, attribute) is not None and _is_plainly_stored(owner, attribute)
 
 
-def is_tracked(trace: Trace, owner: object, attribute: str) -> bool:
-    """Whether every construct between here and where the object was made hands the attribute on."""
-    if id(owner) not in trace.fresh:
-        return False
+def _settled_in(trace: Trace, owner: object, attribute: str) -> Region | None:
+    """The region around here that made an object, or assigned an attribute of one from outside.
+
+    None if there is none, or if a kernel starts in between: what a host computes, its kernels cannot change.
+    """
+    made = trace.fresh.get(id(owner))
+    settled = trace.assigned_in.get((id(owner), attribute)) if made is None else made[1]
     region: Region | None = trace.region
-    made_in = trace.fresh[id(owner)][1]
-    while region is not None and region is not made_in:
-        if not any(known.owner is owner and known.attribute == attribute for known in region.attributes):
-            return False
+    while region is not None and region is not settled:
+        region = None if region.attributes.finding is Finding.REFUSED else region.parent
+    return None if id(owner) in trace.borrowed else region
+
+
+def _is_plainly_stored(owner: object, attribute: str) -> bool:
+    """Whether reading and assigning the attribute runs nobody's code."""
+    cls: Any = type(owner)
+    own = cls.__setattr__ is object.__setattr__ and cls.__getattribute__ is object.__getattribute__
+    if (not own and cls is not SimpleNamespace) or _is_runtime_mutable(cls):
+        return False
+    entry = class_entry(cls, attribute)
+    if isinstance(entry, MemberDescriptorType):
+        return hasattr(owner, attribute)
+    return attribute in getattr(owner, "__dict__", ()) and not hasattr(type(entry), "__set__")
+
+
+def track(trace: Trace, owner: object, attribute: str) -> bool:
+    """Let every construct between here and where the object was made hand the attribute on; False if one cannot.
+
+    A loop that has been traced without it starts again: this does not return then.
+    """
+    check_unmerged(trace, owner, attribute)
+    settled = _settled_in(trace, owner, attribute)
+    if settled is None or settled is trace.region:
+        return settled is not None
+    missing = _missing(trace.region, settled, owner, attribute)
+    if not missing:
+        return True
+    if not _is_plainly_stored(owner, attribute):
+        return False
+    found = found_place(owner, attribute, place())
+    loops = [at for at, (region, _) in enumerate(missing) if region.attributes.finding is Finding.TRACED_AGAIN]
+    outside = missing[loops[-1] + 1 :] if loops else missing
+    for region, before in outside:
+        region.attributes.take_up(found, before)
+    if loops:
+        _trace_again(trace, [missing[at][0] for at in loops], found)
+    return True
+
+
+def _missing(region: Region, settled: Region, owner: object, attribute: str) -> list[tuple[Region, Any]]:
+    """The regions that do not hand an attribute on, the innermost first, each with what it was where that started."""
+    found = []
+    value = getattr(owner, attribute, None)
+    while region is not settled:
+        before = region.attributes.before(owner, attribute)
+        if before is None:
+            found.append((region, value))
+        else:
+            (value,) = before
+        assert region.parent is not None
         region = region.parent
-    return region is made_in
+    return found
+
+
+def _trace_again(trace: Trace, loops: list[Region], found: Place) -> NoReturn:
+    """Start the outermost of the loops again; the others in it then know what they assign."""
+    for loop in loops:
+        trace.repetition.found.setdefault(loop.attributes.origin, []).append(found)
+    if loops[-1].attributes.done_once != trace.repetition.done_once:
+        raise DynamicMutationError(
+            f"assigning the attribute `{found.attribute}` in a loop that has done something once, while tracing",
+            span=found.span,
+            found="a loop that would have to be traced again, to hand the attribute on, and do it twice",
+            expected="what is meant once (`at_trace_time`, a launch) after the assignment, or before the loop",
+            instead=f"a variable that the loop assigns itself: `{found.attribute} = ...`",
+            related=[("the loop", span)] if (span := loops[-1].span) is not None else [],
+        )
+    trace.repetition.again = TraceAgain(loops[-1].attributes, found)
+    raise trace.repetition.again
 
 
 def check_call(trace: Trace, function: BuiltinCallable, args: tuple[Any, ...]) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeGuard, Typ
 from triptych.hooks import COMPARISONS as COMPARE_PYTHON
 from triptych.ir.handles import Value
 from triptych.metastage import arithmetic, conversion, promotion
+from triptych.metastage.division import known_divisor
 from triptych.metastage.errors import LeakedValueError, OperandTypeError, StaticRequiredError
 from triptych.metastage.foreign_functions import ForeignOperand
 from triptych.metastage.mlir_types import MlirTypeOf
@@ -340,9 +341,7 @@ def _binary(op: str, left: Number, right: Number) -> Any:
     trace = trace_of(left, right)
     if op in ("<<", ">>"):
         return _shift(op, info, left, right, trace)
-    divisor = right if op in ("//", "%") and not isinstance(right, Numeric) else None
-    if divisor is not None and info.kind != "float" and divisor == 0:
-        raise ZeroDivisionError("integer division or modulo by zero")
+    divisor = known_divisor(trace, op, info, right)
     left, right = conversion.operand_bits(op, left, info), conversion.operand_bits(op, right, info)
     value = arithmetic.binary(trace, op, info, lift(left, info, trace), lift(right, info, trace), divisor)
     return NUMERIC_CLASSES[info.name].of(value, trace.region)

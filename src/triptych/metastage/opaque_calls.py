@@ -37,6 +37,8 @@ def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...
     if not effects.answers_alike(function) or is_meant_once(function):
         trace.unrepeatable = trace.unrepeatable or _name(function)
     if is_own(function) or is_own(type(function)) or is_meant_once(function):
+        if is_meant_once(function):
+            trace.repetition.do_once()
         result = function(*args, **kwargs)
     else:
         _check_reading(function)
@@ -44,7 +46,7 @@ def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...
             note_read(trace, value)
         _check_iterators(trace, function, args)
         if not trace.region.dynamic or _is_harmless(function, args, kwargs):
-            result = function(*args, **kwargs)
+            result = trace.repetition.output.printing(function, kwargs)(*args, **kwargs)
         else:
             result = _watched(trace, function, args, kwargs)
     # Nobody else knows it: the call made it.
@@ -108,7 +110,7 @@ def _watched(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], 
         raise _world(trace.region, function, f"a call that could change {with_article(kind)}, which cannot be watched")
     try:
         with effects.untouched_world():
-            result = function(*args, **kwargs)
+            result = trace.repetition.output.printing(function, kwargs)(*args, **kwargs)
     except effects.WorldTouchedError as touched:
         raise _world(trace.region, function, f"{touched}, which would happen while tracing") from None
     except SystemExit:

@@ -25,6 +25,7 @@ def at_trace_time(
     trace = active()
     if trace is not None:
         trace.unrepeatable = trace.unrepeatable or getattr(function, "__name__", "at_trace_time")
+        trace.repetition.do_once()
     return function(*args, **kwargs)
 
 

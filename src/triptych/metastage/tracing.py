@@ -12,14 +12,16 @@ from dataclasses import dataclass, field
 from types import FrameType, FunctionType
 from typing import Any
 
-from triptych.hooks import Hooks, Names, Place
+from triptych.hooks import Hooks
 from triptych.ir.builder import Builder
 from triptych.ir.device_module import DeviceModule
 from triptych.ir.handles import Attribute, Block, InsertionPoint, Location, Operation, Type, Value
 from triptych.ir.location import Locations
 from triptych.metastage import places
 from triptych.metastage.contraction import Contraction
+from triptych.metastage.handed_attributes import HandedAttributes
 from triptych.metastage.progress import Progress
+from triptych.metastage.repetition import Repetition
 from triptych.stages import Rewritten
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.recursion import TooDeepError
@@ -43,7 +45,7 @@ class Region:
         parent: Region | None,
         what: str,
         insertion: InsertionPoint | None,
-        attributes: Sequence[Place] = (),
+        attributes: HandedAttributes,
     ) -> None:
         self.trace = trace
         self.parent = parent
@@ -129,7 +131,7 @@ class Trace:
         self.contraction = Contraction(self.builder, contract_everywhere, contract)
         self.locations = Locations(self.builder.context)
         self.progress = Progress()
-        self.region: Region = Region(self, None, "function", None)
+        self.region: Region = Region(self, None, "function", None, HandedAttributes())
         self.prints = False
         self.loops = False
         self.unrepeatable = ""
@@ -155,6 +157,11 @@ class Trace:
         """Attributes of objects from outside that the program has read, by owner and name."""
         self.assigned: dict[tuple[int, str], tuple[Any, str, bool]] = {}
         """Attributes of objects from outside that it has assigned: owner, name, and whether it had not read them."""
+        self.assigned_in: dict[tuple[int, str], Region] = {}
+        """Those that it has assigned where nothing at run time decides whether it does, and the region of that."""
+        self.merged: dict[int, tuple[Any, Span | None]] = {}
+        """Objects of which there are copies, or that are copies, because a variable may be one or another; by id."""
+        self.repetition = Repetition()
         self.call_local: dict[tuple[int, str], tuple[Any, str, Span | None]] = {}
         """Those among them that held run-time values, with the place of the assignment."""
         self.stored: dict[int, Span | None] = {}
@@ -162,11 +169,22 @@ class Trace:
         self._frame: FrameType | None = None
         self._frame_locations: dict[int, Any] = {}
         """Locations in the frame of the latest operation, by instruction."""
+        self.call_location: list[Location] | None = None
+        """Where the program called the library function that is running: all that it emits has this location, which is
+        found for the first operation. None while code of the program runs, which moves on."""
         self._locations_by_callers: dict[tuple[Any, ...], dict[int, Any]] = {}
 
     # operations -------------------------------------------------------------------------------------------------
     def location(self) -> Location:
         """The MLIR location of the user's current position with its chain of inlined calls."""
+        of_call = self.call_location
+        if of_call is None:
+            return self._current_location()
+        if not of_call:
+            of_call.append(self._current_location())
+        return of_call[0]
+
+    def _current_location(self) -> Location:
         frame = places.user_frame(sys._getframe(1))
         if frame is None:
             return self.builder.unknown
@@ -208,11 +226,11 @@ class Trace:
 
     # regions ----------------------------------------------------------------------------------------------------
     @contextmanager
-    def inside(self, block: Block, what: str, names: Names = ()) -> Iterator[Region]:
-        """Trace into `block` of a construct that hands on `names`; afterwards the values made there are closed."""
+    def inside(self, block: Block, what: str, attributes: HandedAttributes | None = None) -> Iterator[Region]:
+        """Trace into `block` of a construct that hands on `attributes`; then the values made there are closed."""
         outer, insertion = self.region, self.builder.insertion
-        attributes = [name for name in names if isinstance(name, Place)]
-        region = Region(self, outer, what, self.builder.at_end(block), attributes)
+        handed = attributes or HandedAttributes()
+        region = Region(self, outer, what, self.builder.at_end(block), handed)
         if region.depth > DEEPEST_REGION:
             nested = "branches and loops one inside the other"
             raise too_deep(region.span, f"{region.depth} {nested}", f"at most {DEEPEST_REGION} of them")
@@ -220,6 +238,10 @@ class Trace:
         self.builder.insertion = region.insertion
         try:
             yield region
+            self.repetition.check()
+        except BaseException:
+            handed.restore()
+            raise
         finally:
             region.open = False
             self.region = outer

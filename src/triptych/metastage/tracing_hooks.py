@@ -30,8 +30,10 @@ from triptych.metastage.call_local import holds_run_time_values, note_assignment
 from triptych.metastage.calls import Inlining
 from triptych.metastage.checks import check
 from triptych.metastage.contexts import TracedContext
+from triptych.metastage.division import evaluated
 from triptych.metastage.errors import DynamicRaiseError, MaybeUndefinedError, StaticRequiredError
 from triptych.metastage.exits import exhaustive, is_left
+from triptych.metastage.handed_attributes import Finding, HandedAttributes
 from triptych.metastage.identity import check_operands, check_shown
 from triptych.metastage.iteration import steps_of
 from triptych.metastage.iterators import items_of
@@ -40,6 +42,7 @@ from triptych.metastage.membership import CONTAINS, Membership
 from triptych.metastage.method_lookup import C_CALLABLES, C_METHODS, inherited_method, special_method
 from triptych.metastage.opaque_calls import abandon, native_operation, note_made, opaque_call
 from triptych.metastage.plans import describe, has_dynamic
+from triptych.metastage.retracing import drafted
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
 from triptych.metastage.selection import SELECTABLE, select_item
 from triptych.metastage.tracing import Trace, place
@@ -231,22 +234,18 @@ class TracingHooks(PythonHooks):
         """Is the test decided now? If only at run time, what tracing it emitted is taken back: the loop traces it."""
         trace = self.trace
         start = get()
-        draft = trace.operation("scf.execute_region", regions=1)
-        block = trace.builder.append_block(draft, 0, (), trace.location())
-        with trace.inside(block, "loop"):
-            decided = self.decide(test())
-            end = get()
-        if isinstance(decided, Boolean):
-            set(start)
-            draft.erase()
-            return decided
-        if len(block.operations):
-            set(start)
-            draft.erase()
-            return self.decide(test())
+        attributes = HandedAttributes(names, start, Finding.TAKEN_UP)
+        with drafted(trace, "scf.execute_region", 1) as draft:
+            block = trace.builder.append_block(draft, 0, (), trace.location())
+            with trace.inside(block, "loop", attributes):
+                decided = self.decide(test())
+        kept = not isinstance(decided, Boolean) and not len(block.operations)
         draft.erase()
-        set(end)
-        return decided
+        if kept:
+            return decided
+        set(start)
+        attributes.restore()
+        return decided if isinstance(decided, Boolean) else self.decide(test())
 
     # lazy expressions -------------------------------------------------------------------------------------------
     def and_(
@@ -301,7 +300,7 @@ class TracingHooks(PythonHooks):
             inside = self.membership.contains(right, left)
             return inside if op == "in" else self.not_(inside)
         if type(left) in _NUMBERS and type(right) in _NUMBERS and op not in _IDENTITY:
-            return OPERATORS[op](left, right)
+            return evaluated(self.trace, OPERATORS[op], op, left, right)
         check_operands(op, left, right)
         return self.inlining.special.operate(op, left, right)
 
@@ -396,7 +395,7 @@ class TracingHooks(PythonHooks):
     def augment(self, op: str, target: object, value: object) -> Any:
         cls = type(target)
         if cls in _NUMBERS:
-            return AUGMENTED[op](target, value)
+            return evaluated(self.trace, AUGMENTED[op], op, target, value)
         method = self.inlining.special.augmented(op, target)
         if method is not None:
             outcome = self.call(method, target, value)
@@ -437,7 +436,7 @@ class TracingHooks(PythonHooks):
         if setter is not None:
             self.call(*setter, value)
             return
-        if not mutation.is_tracked(self.trace, target, name):
+        if not mutation.track(self.trace, target, name):
             mutation.check_mutable(self.trace, target, f"assigning the attribute `{name}`")
         note_assignment(self.trace, target, name, value)
         setattr(target, name, value)

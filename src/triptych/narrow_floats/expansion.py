@@ -14,7 +14,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.expressions import element_and_lanes
 from triptych.ir.handles import Module, Operation, Type, Value
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import functions
 from triptych.narrow_floats.machine import FloatMachine
 from triptych.narrow_floats.operations import RULES, Kind, Task, expand
 from triptych.narrow_floats.storage import stored_type
@@ -27,19 +27,20 @@ _HALVES = frozenset({"f16", "bf16"})
 _PACKED = frozenset(f"i{width}" for width in range(2, 8))
 
 
-def expand_narrow_floats(module: Module, machine: FloatMachine) -> None:
-    """Expand every operation of the module that the machine does not do."""
+def expand_narrow_floats(module: Module, machine: FloatMachine) -> bool:
+    """Expand every operation of the module that the machine does not do; whether there is any."""
     with module.context:
         kinds = _Kinds()
         values = _narrow_values(module, kinds)
         if not values:
-            return
+            return False
         builder = Builder(module.context)
         tasks = _tasks(values, kinds, machine, builder)
         _store(module, values, kinds, builder)
         for task in tasks:
             builder.insertion = bindings.mlir().InsertionPoint(task.operation)
             expand(task)
+        return bool(tasks)
 
 
 def convert_signature(operation: Operation, convert: Callable[[Type], Type]) -> bool:
@@ -127,6 +128,5 @@ def _store(module: Module, values: Sequence[Value], kinds: _Kinds, builder: Buil
         old, new = value.type, stored(value.type)
         if new != old:
             value.set_type(new)
-    for name in ("func.func", "gpu.func"):
-        for operation in operations_named(module, name):
-            convert_signature(operation, stored)
+    for function in functions(module, "func.func", "gpu.func"):
+        convert_signature(function, stored)

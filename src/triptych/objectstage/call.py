@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.objectstage.target import HOST, Target, find_target
+from triptych.objectstage.target import Target, host_target
 from triptych.stages import Compiled, Loaded
 
 
@@ -14,4 +14,4 @@ def load(compiled: Compiled, target: Target) -> Loaded:
 def load_host(compiled: Compiled) -> Loaded:
     """The host program of a target that runs kernels only."""
     assert compiled.host is not None, "the object-stage has split the program"
-    return load(compiled.host(), find_target(HOST))
+    return load(compiled.host(), host_target())

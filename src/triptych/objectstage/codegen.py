@@ -7,7 +7,7 @@ from functools import cache
 
 from triptych.objectstage.host_program import HOST_CHECKS
 from triptych.objectstage.lower import lower
-from triptych.objectstage.target import HOST, CompileOptions, Target, find_target
+from triptych.objectstage.target import CompileOptions, Target, host_target
 from triptych.stages import Compiled, Lowered, Traced
 
 
@@ -20,5 +20,5 @@ def codegen(lowered: Lowered, target: Target, options: CompileOptions) -> Compil
 
 
 def _compile_host(host: Traced, options: CompileOptions) -> Compiled:
-    target = find_target(HOST)
+    target = host_target()
     return codegen(lower(host, target, HOST_CHECKS, options=options), target, options)

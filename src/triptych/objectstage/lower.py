@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from triptych.ir.handles import Module
 from triptych.ir.llvm_bridge import to_llvm_ir
 from triptych.ir.modules import KeptModule, copy_module
 from triptych.ir.passes import PassRecord, run_passes, verify
@@ -28,20 +29,26 @@ def lower(
     """
     if language_passes:
         verify(traced.module.read())  # a language emits operations of its own, and its passes may rely on their form
-    tables = target.line_tables if options is not None and options.line_info else ()
+    tables = target.line_tables() if options is not None and options.line_info else ()
     passes = (*target.pipeline(), *tables)
     if target.before_split is None:
-        return _lower(traced, target, (*language_passes, *passes), observe)
-    parts = split(traced, (*language_passes, *target.before_split), observe)
-    return replace(_lower(parts.device, target, passes, observe), traced=traced, host=parts.host, kernels=parts.kernels)
+        return _lower(traced, copy_module(traced.module.read()), target, (*language_passes, *passes), observe)
+    parts = split(traced, (*language_passes, *target.before_split()), observe)
+    lowered = _lower(parts.device, parts.device.module.read(), target, passes, observe)  # nobody else needs that module
+    return replace(lowered, traced=traced, host=parts.host, kernels=parts.kernels)
 
 
 def _lower(
-    traced: Traced, target: Target, passes: Sequence[PassSpec], observe: Callable[[PassRecord], None] | None
+    traced: Traced,
+    module: Module,
+    target: Target,
+    passes: Sequence[PassSpec],
+    observe: Callable[[PassRecord], None] | None,
 ) -> Lowered:
-    module = copy_module(traced.module.read())
+    """Lower a module, in place."""
     attach_signature(module, Signature(traced.name, traced.parameters, traced.results))
     run_passes(module, passes, observe)
+    verify(module)
     llvm = to_llvm_ir(module)
     return Lowered(
         traced=traced,

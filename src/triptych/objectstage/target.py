@@ -55,13 +55,23 @@ class CompileOptions:
         return cls(**options)
 
 
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """What of compiled code is kept for other processes."""
+
+    artifacts: Mapping[str, bytes]
+    """By name, each as the tool that made it wrote it."""
+    facts: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    """Small, as JSON has them."""
+
+
 class Thaw(Protocol):
     """Makes compiled code of what `Target.freeze` gave; `again` compiles, for forms that were not kept."""
 
     def __call__(
         self,
         lowered: Lowered,
-        artifacts: Mapping[str, bytes],
+        frozen: Frozen,
         options: Mapping[str, Any],
         again: Callable[[], Compiled],
     ) -> Compiled: ...
@@ -83,19 +93,21 @@ class Target:
     """Begin, without waiting, what can run while Python still traces."""
     info: Callable[[], Mapping[str, str]]
     """What else decides the generated code: the machine and the versions of the tools."""
-    freeze: Callable[[Compiled], Mapping[str, bytes]] | None = None
-    """What of compiled code is kept, by name, for other processes; None for a target whose code is not kept."""
+    freeze: Callable[[Compiled], Frozen] | None = None
+    """What of compiled code is kept; None for a target whose code is not kept."""
     thaw: Thaw | None = None
-    """Compiled code from what was kept of it."""
-    before_split: tuple[PassSpec, ...] | None = None
+    """Compiled code from what was kept of it; KeyError where something is missing."""
+    before_split: Callable[[], tuple[PassSpec, ...]] | None = None
     """What runs before the pipeline on launches and kernels together, for a target that runs kernels only: its pipeline
-    sees no host function, which `HOST` compiles. None for a target that runs both."""
+    sees no host function, which `host_target` compiles. None for a target that runs both."""
     device_model: DeviceModel = COMMON
     """The lanes of its warps and its limits, which programs see while they are traced."""
     export: Callable[[Compiled, Export], Mapping[str, bytes]] | None = None
     """Contents of files that other programs link, by their suffix; None for a target whose code needs this process."""
-    line_tables: tuple[PassSpec, ...] = ()
+    line_tables: Callable[[], tuple[PassSpec, ...]] = tuple
     """What runs after the pipeline when the user asks for the Python lines of instructions."""
+    portable: Target | None = None
+    """The same for all machines of a kind: host functions of kernels that another machine may launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +126,7 @@ TARGETS: Registry[Target | TargetFamily] = Registry(
 )
 
 
-HOST = "cpu"
-"""The target that compiles the host functions of others."""
+_HOST = "cpu"
 
 
 def find_target(name: str) -> Target:
@@ -134,6 +145,12 @@ def find_target(name: str) -> Target:
     if colon:
         raise UnknownTargetError(f"the target {plugin!r} has no architectures", found=repr(name), expected=repr(plugin))
     return found
+
+
+def host_target() -> Target:
+    """The target that compiles the host functions of others."""
+    found = find_target(_HOST)
+    return found.portable or found
 
 
 def _member(family: TargetFamily, architecture: str) -> Target:

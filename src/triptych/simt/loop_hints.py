@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from triptych.ir import bindings
 from triptych.ir.handles import Module
-from triptych.ir.modules import operations_named
+from triptych.ir.modules import functions, operations_named
 
 CARRIED = "llvm.loop_annotation"
 _TRANSLATED = "loop_annotation"
@@ -32,7 +32,9 @@ def hint_loops(module: Module) -> None:
 
 def annotate_loops(module: Module) -> None:
     """Move the annotation to its place on every branch that closes a loop."""
-    for branch in operations_named(module, "llvm.br", "llvm.cond_br"):
-        if CARRIED in branch.attributes:
-            branch.attributes[_TRANSLATED] = branch.attributes[CARRIED]
-            del branch.attributes[CARRIED]
+    for function in functions(module, "llvm.func"):
+        for block in function.regions[0].blocks:
+            branch = block.operations[len(block.operations) - 1]
+            if CARRIED in branch.attributes:
+                branch.attributes[_TRANSLATED] = branch.attributes[CARRIED]
+                del branch.attributes[CARRIED]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Block, Operation, Type, Value
-from triptych.ir.types import byte_size, int_width
+from triptych.ir.types import byte_size, element_type, int_width
 from triptych.simt.traits import Traits, traits
 
 _DYNAMIC = -(2**31)
@@ -49,6 +49,13 @@ def walk(operation: Operation) -> Iterator[Operation]:
 def is_ordered(operation: Operation) -> bool:
     """Whether an access is ordered with those of other threads: it stays among all others where it is written."""
     return "ordering" in operation.attributes and operation.attributes["ordering"].value != _NOT_ATOMIC
+
+
+def access_alignment(operation: Operation, kind: Type) -> int:
+    """The alignment of an access in bytes: that of an element if the program promises no more."""
+    if "alignment" in operation.attributes:
+        return int(operation.attributes["alignment"].value)
+    return byte_size(element_type(kind))
 
 
 def writes(operation: Operation) -> bool:

@@ -128,6 +128,7 @@ class Config:
     cache_key_file: str = _setting(
         "", "file with the key that signs compiled code; with one, what is not signed by it is not used; empty: none"
     )
+    sealed: bool = _setting(False, "compile nothing: a program that the store does not have is an error")
     log: str = _setting(
         "",
         "log to stderr: a level, then levels per area, as 'info,compile=debug'; empty: no log",

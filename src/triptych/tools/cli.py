@@ -20,6 +20,7 @@ from triptych.metastage import places
 from triptych.support.config import has_colours
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import caller, user_traceback
+from triptych.tools.build import BuildRequest, build
 from triptych.tools.cache import cache_command
 from triptych.tools.coverage import coverage
 from triptych.tools.environment import environment
@@ -36,6 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if arguments.command == "run":
             return run(RunRequest(**_chosen(arguments, RunRequest)))
+        if arguments.command == "build":
+            return build(BuildRequest(**_chosen(arguments, BuildRequest)))
         print(_run(arguments))
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (`| head`) has left: what is still buffered goes nowhere
@@ -98,7 +101,7 @@ def _run(arguments: argparse.Namespace) -> str:
             return environment(as_json=arguments.json)
 
 
-def _chosen(arguments: argparse.Namespace, request: type[LayoutRequest | RunRequest]) -> dict[str, Any]:
+def _chosen(arguments: argparse.Namespace, request: type[LayoutRequest | RunRequest | BuildRequest]) -> dict[str, Any]:
     """The fields of a request as the command line gives them."""
     return {field.name: getattr(arguments, field.name) for field in dataclasses.fields(request)}
 
@@ -134,6 +137,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a Python file, a notebook or a folder")
 
+    _add_build(commands.add_parser("build", parents=[listing], help="compile all that a manifest lists"))
+
     _add_layout(commands.add_parser("layout", parents=[listing], help="show a layout, as '(8,8):(8,1)'"))
 
     _add_cache(commands.add_parser("cache", help="list, explain, check and move compiled programs"), listing)
@@ -157,6 +162,21 @@ def _add_run(command: argparse.ArgumentParser) -> None:
     command.add_argument("-m", dest="module", action="store_true", help="SCRIPT is a module, as for `python -m`")
     command.add_argument("program", metavar="SCRIPT", help="a Python file or a notebook (.ipynb)")
     command.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARGUMENT", help="as the program takes them")
+
+
+def _add_build(command: argparse.ArgumentParser) -> None:
+    command.add_argument("manifest", metavar="MANIFEST", help="a Python file with a list JOBS")
+    command.add_argument(
+        "--target",
+        dest="targets",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="as 'cpu' or 'nvptx:sm_90a', as often as needed (default: the setting `target`)",
+    )
+    command.add_argument(
+        "-j", dest="workers", type=int, metavar="N", help="processes at once (default: one for each processor)"
+    )
 
 
 def _add_cache(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:

@@ -19,7 +19,7 @@ from triptych.observing import WATCHERS
 from triptych.stages import Compiled, Loaded
 from triptych.support.errors import TriptychError
 from triptych.targets.nvptx.report.machine_code import machine_instructions
-from triptych.targets.nvptx.report.occupancy import Usage
+from triptych.targets.nvptx.report.usage import Usage
 
 HEADS = ("kernel", "line", "arch", "registers", "shared", "spilled", "instructions", "threads", "blocks at once")
 

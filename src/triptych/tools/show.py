@@ -16,9 +16,8 @@ from types import ModuleType
 from typing import Any
 
 import triptych
-from triptych.cute.runtime import make_fake_compact_tensor
-from triptych.layout import sym_int
-from triptych.metastage.scalars import NUMERIC_CLASSES
+from triptych.cute.runtime.examples import argument
+from triptych.fingerprint.releases import LOOKED_AT
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import did_you_mean
 from triptych.support.parsing import parse_expression
@@ -29,7 +28,6 @@ STAGES = ("source", "rewritten", "mlir", "lowered", "llvm", "asm")
 ALL = "all"
 RESOURCES = "resources"
 _WITH_RESOURCES = "nvptx"
-_ALIGNMENT = 16
 
 
 class ShowError(TriptychError, ValueError):
@@ -92,7 +90,7 @@ def load(path: Path) -> ModuleType:
     """Run a file as a module under its own name: not as `__main__`, so its main block does not run."""
     if not path.is_file():
         raise ShowError(f"there is no file {path}", expected="FILE:FUNCTION, with FILE as seen from here")
-    name = f"triptych_show_{path.stem}"
+    name = f"{LOOKED_AT}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise ShowError(f"{path} is not a Python file", expected="a file that ends in .py")
@@ -123,8 +121,8 @@ def example_arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
         call = parse_expression(f"f({text})")
         if not isinstance(call, ast.Call) or any(word.arg is None for word in call.keywords):
             raise ValueError(text)
-        positional = [_example(argument, extents) for argument in call.args]
-        named = {str(word.arg): _example(word.value, extents) for word in call.keywords}
+        positional = [argument(each, extents) for each in call.args]
+        named = {str(word.arg): argument(word.value, extents) for word in call.keywords}
     except (SyntaxError, ValueError):
         raise ShowError(
             "the example arguments are not literals or kinds of tensors",
@@ -132,25 +130,3 @@ def example_arguments(text: str) -> tuple[list[Any], dict[str, Any]]:
             instead='--args "100, 2.5, Float32[rows, 64], n=3"',
         ) from None
     return positional, named
-
-
-def _example(node: ast.expr, extents: dict[str, Any]) -> Any:
-    """A literal, or a stand-in for row-major tensors: `Float32[n, 64]`, where n is an extent that the call tells."""
-    if not isinstance(node, ast.Subscript) or not isinstance(node.value, ast.Name):
-        return ast.literal_eval(node)
-    dtype = NUMERIC_CLASSES.get(node.value.id)
-    if dtype is None:
-        raise ValueError(node.value.id)
-    modes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    shape = [_extent(mode, extents) for mode in modes]
-    return make_fake_compact_tensor(dtype, shape, stride_order=range(len(shape) - 1, -1, -1), assumed_align=_ALIGNMENT)
-
-
-def _extent(node: ast.expr, extents: dict[str, Any]) -> Any:
-    """The same name is the same unknown."""
-    if isinstance(node, ast.Name):
-        return extents.setdefault(node.id, sym_int(symbol=node.id))
-    extent = ast.literal_eval(node)
-    if type(extent) is not int:
-        raise ValueError(extent)
-    return extent

@@ -7,7 +7,8 @@ from dataclasses import replace
 from unittest.mock import patch
 
 from triptych import jitting
-from triptych.compiling import CompiledFunction, Job, compiled_function, compiled_program, wrapped
+from triptych.compile_jobs import Job
+from triptych.compiling import CompiledFunction, compiled_function, compiled_program, wrapped
 from triptych.fingerprint.cache_key import Key
 from triptych.objectstage.target import find_target
 

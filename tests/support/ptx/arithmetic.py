@@ -16,6 +16,7 @@ import numpy as np
 
 from tests.support.ptx.conversions import conversion
 from tests.support.ptx.floats import (
+    exact_sum,
     flushed,
     from_bfloat,
     fused,
@@ -169,11 +170,27 @@ def _in_doubles(function: Callable[..., Any], *operands: Any, kind: str, mode: s
     return wide if kind == "bf16" else rounded(wide, ARRAYS[kind], mode)
 
 
+def _sum(left: Any, right: Any, *, kind: str, mode: str, sign: int = 1, **_: Any) -> Any:
+    """A sum or difference. What is lost beside far larger numbers still decides where a directed rounding goes."""
+    if kind == "f64":
+        return _in_doubles(operator.add, left, sign * right, kind=kind, mode=mode)
+    wide = left.astype(np.float64), sign * right.astype(np.float64)
+    exact = exact_sum(*wide)
+    return exact if kind == "bf16" else rounded(_signed_zero(exact, *wide, mode), ARRAYS[kind], mode)
+
+
+def _signed_zero(total: Any, left: Any, right: Any, mode: str) -> Any:
+    """Of numbers of both signs a sum that is zero is -0 where it is rounded down (IEEE 754, 6.3)."""
+    negative = (np.signbit(left) | np.signbit(right)) & (mode == "rm")
+    return np.where((total == 0) & negative, -0.0, total)
+
+
 def _fma(a: Any, b: Any, c: Any, *, kind: str, mode: str, **_: Any) -> Any:
     if kind == "f64":
         return fused_doubles(a, b, c)
     exact = fused(a, b, c)
-    return exact if kind == "bf16" else rounded(exact, ARRAYS[kind], mode)
+    product = a.astype(np.float64) * b.astype(np.float64)
+    return exact if kind == "bf16" else rounded(_signed_zero(exact, product, c, mode), ARRAYS[kind], mode)
 
 
 def _extreme(left: Any, right: Any, *, larger: bool, nan: bool, **_: Any) -> Any:
@@ -185,8 +202,8 @@ def _sign(function: Callable[..., Any], value: Any, **_: Any) -> Any:
 
 
 _FLOATS: dict[str, Callable[..., Any]] = {
-    "add": partial(_in_doubles, operator.add),
-    "sub": partial(_in_doubles, operator.sub),
+    "add": _sum,
+    "sub": partial(_sum, sign=-1),
     "mul": partial(_in_doubles, operator.mul),
     "div": partial(_in_doubles, operator.truediv),
     "fma": _fma,

@@ -37,6 +37,25 @@ def test_what_was_published_is_found(tmp_path: Path) -> None:
     assert kinds(seen) == ["miss", "publish", "hit", "hit", "miss"]
 
 
+def test_what_is_not_found_is_made_once(tmp_path: Path) -> None:
+    """By the first who needs it; again where the entry cannot be used; and not kept where there is none."""
+    store = store_in(tmp_path / "s")
+    made: list[int] = []
+
+    def make(number: int, keep: bool = True) -> tuple[int, Entry | None]:
+        made.append(number)
+        return number, Entry({"number": number}, {}) if keep else None
+
+    def read(entry: Entry) -> int | None:
+        number = entry.facts["number"]
+        return number if type(number) is int and number > 0 else None
+
+    assert [store.find_or_make(key_of(1), read, lambda: make(5)) for _ in range(3)] == [5, 5, 5]
+    assert [store.find_or_make(key_of(2), read, lambda: make(-1)) for _ in range(2)] == [-1, -1]
+    assert [store.find_or_make(key_of(3), read, lambda: make(7, keep=False)) for _ in range(2)] == [7, 7]
+    assert made == [5, -1, -1, 7, 7]
+
+
 def test_entries_without_artifacts_and_with_empty_ones(tmp_path: Path) -> None:
     store = store_in(tmp_path / "s")
     for number, entry in enumerate([Entry({}, {}), Entry({"ü": "é\u2028"}, {"object": b""})]):

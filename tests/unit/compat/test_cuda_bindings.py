@@ -9,10 +9,12 @@ from collections.abc import Iterator
 
 import pytest
 
+import triptych as tt
 from triptych.compat import cuda_bindings
 from triptych.compat.cuda_bindings import driver, nvrtc, runtime
 from triptych.compat.cuda_checks import DSLCudaRuntimeError, checkCudaErrors
 from triptych.compat.cuda_errors import CudaCallError
+from triptych.cute.runtime import make_ptr
 from triptych.support.config import override
 
 OK = driver.CUresult.CUDA_SUCCESS
@@ -58,7 +60,7 @@ def test_memory_is_the_cpus() -> None:
     host = ctypes.create_string_buffer(10)
     runtime.cudaMemcpy(ctypes.addressof(host), other, 10, runtime.cudaMemcpyKind.cudaMemcpyDeviceToHost)
     assert host.raw == b"\xff" * 8 + b"\x04\x03"
-    assert runtime.cudaFree(other) == (runtime.cudaError_t.cudaSuccess,)
+    assert runtime.cudaFree(make_ptr(tt.Int32, other)._pointer) == (runtime.cudaError_t.cudaSuccess,)
     assert runtime.cudaFree(other) == (runtime.cudaError_t.cudaErrorInvalidValue,)
     assert driver.cuMemFree(one) == (OK,)
 

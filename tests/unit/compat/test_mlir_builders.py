@@ -9,9 +9,9 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.compat.cutlass_dsl import T, dsl_user_op
 from triptych.compat.mlir_builders import ir
 from triptych.compat.mlir_builders.dialects import llvm, vector
+from triptych.cutlass_dsl import T, dsl_user_op
 
 
 @dsl_user_op

@@ -183,7 +183,7 @@ def test_mistakes_are_told(text: str) -> None:
 
 
 UNKNOWN = [
-    *("add.rz.f32 $0, $1, $1;", "wgmma.fence.sync.aligned;", "L: bra L;", "exit;", "cvt.rna.tf32.f32 $0, $1;"),
+    *("div.rz.f32 $0, $1, $1;", "wgmma.fence.sync.aligned;", "L: bra L;", "exit;", "cvt.rna.tf32.f32 $0, $1;"),
     *("ld.param.u32 $0, [$2];", "atom.global.inc.u32 $0, [$2], 5;", "mul.u32 $0, $1, $1;", "shl.u32 $0, $1, 1;"),
     *(
         "mapa.shared::cluster.u32 $0, $3, 0;",

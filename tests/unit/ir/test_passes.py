@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from triptych.ir import bindings
+from triptych.ir import bindings, passes
 from triptych.ir.context import context
 from triptych.ir.errors import LoweringError
 from triptych.ir.modules import copy_module, graft, symbols, text_constant
@@ -54,6 +54,22 @@ def test_a_callable_is_called_only_where_there_is_something_for_it() -> None:
     specs = [looking_for(operation) for operation in ("scf.for", "cf.cond_br", "scf.while")]
     run_passes(parse(LOOP), (*specs, PassSpec("convert-scf-to-cf", ""), *specs))
     assert called == ["scf.for", "cf.cond_br"]
+
+
+@pytest.mark.parametrize(("changes", "walks"), [(None, 2), (True, 2), (False, 1)])
+def test_names_are_looked_for_again_only_after_a_change(
+    changes: bool | None, walks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    walked: list[object] = []
+
+    def names(module: object) -> frozenset[str]:
+        walked.append(module)
+        return frozenset({"scf.for"})
+
+    monkeypatch.setattr(passes, "operation_names", names)
+    looking = PassSpec("looking", "", lambda _: changes, frozenset({"scf.for"}))
+    run_passes(parse(LOOP), (looking, looking))
+    assert len(walked) == walks
 
 
 def test_an_observer_sees_every_pass_with_its_result() -> None:

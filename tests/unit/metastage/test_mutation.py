@@ -256,35 +256,6 @@ def test_attributes_that_are_not_assigned_stay_static() -> None:
     assert tt.compile(program, 1)(5) == 40
 
 
-def test_attribute_changed_by_a_callee_in_a_loop_is_refused() -> None:
-    def advance(p: Any) -> None:
-        p.x += 1
-
-    def program(n: Any) -> Any:
-        p = SimpleNamespace(x=0)
-        for _ in range(n):
-            advance(p)
-        return p.x
-
-    with pytest.raises(DynamicMutationError, match="attribute `x`"):
-        tt.compile(program, 1)
-
-
-def test_callee_with_a_loop_of_its_own_in_a_loop_is_refused() -> None:
-    def count(p: Any, n: Any) -> None:
-        for i in range(n):
-            p.x = i
-
-    def program(n: Any) -> Any:
-        p = SimpleNamespace(x=0)
-        for _ in range(n):
-            count(p, n)
-        return p.x
-
-    with pytest.raises(DynamicMutationError, match="attribute `x`"):
-        tt.compile(program, 1)
-
-
 def test_callee_may_change_it_in_a_loop_of_its_own() -> None:
     def count(p: Any, n: Any) -> None:
         for i in range(n):

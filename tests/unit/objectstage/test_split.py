@@ -14,7 +14,7 @@ from triptych.ir.passes import run_passes, verify
 from triptych.objectstage.host_program import HOST_CHECKS
 from triptych.objectstage.lower import lower
 from triptych.objectstage.split import split
-from triptych.objectstage.target import HOST, find_target
+from triptych.objectstage.target import host_target
 from triptych.stages import PassSpec, Traced
 from triptych.support.dlpack import GPU_DEVICES
 
@@ -38,7 +38,7 @@ def test_parts_of_an_example(name: str) -> None:
     assert "gpu.launch_func" not in device
     assert device.count("gpu.func") == before.count("gpu.func") == len(parts.kernels)
     assert all(leaf.memory is None or leaf.memory.devices == GPU_DEVICES for leaf in parts.host.parameters)
-    assert "define i32" in lower(parts.host, find_target(HOST)).llvm
+    assert "define i32" in lower(parts.host, host_target()).llvm
     assert str(program.module) == before, "the traced program stays as it is"
 
 
@@ -67,7 +67,7 @@ def test_host_programs_are_well_formed_with_narrow_floats() -> None:
     program = tt.compile(filled, vector(), 1.0, 1.0, target="cpu")._loaded.compiled.lowered.traced
     host = split(program, ()).host
     verify(host.module.read())
-    assert "unrealized_conversion_cast" not in lower(host, find_target(HOST)).mlir
+    assert "unrealized_conversion_cast" not in lower(host, host_target()).mlir
 
 
 @tt.jit

@@ -7,8 +7,7 @@ from typing import Any
 
 from triptych.compat.cuda import CUstream
 from triptych.compat.cuda_bindings import driver, memory
-from triptych.compat.cuda_bindings.handles import ATTRIBUTES, CUevent, attribute, new_number, refusing
-from triptych.compat.modelled_gpu import modelled_gpu
+from triptych.compat.cuda_bindings.handles import ATTRIBUTES, CUevent, attribute, refusing
 
 __all__ = ["cudaError_t", "cudaEvent_t", "cudaMemcpyKind", "cudaStream_t"]
 
@@ -73,15 +72,15 @@ cudaGetErrorString = cudaGetErrorName
 
 def cudaRuntimeGetVersion() -> Result:
     """The version that is stood in for."""
-    return *_OK, driver.VERSION
+    return _like(driver.cuDriverGetVersion())
 
 
 cudaDriverGetVersion = cudaRuntimeGetVersion
 
 
 def cudaGetDeviceCount() -> Result:
-    """One GPU is modelled."""
-    return *_OK, 1
+    """As many as are modelled."""
+    return _like(driver.cuDeviceGetCount())
 
 
 def cudaGetDevice() -> Result:
@@ -100,8 +99,8 @@ def cudaDeviceGetAttribute(attr: Any, device: int) -> Result:
 
 
 def cudaMemGetInfo() -> Result:
-    """Free memory and all of it."""
-    return *_OK, modelled_gpu().memory, modelled_gpu().memory
+    """As the driver says."""
+    return _like(driver.cuMemGetInfo())
 
 
 def cudaMalloc(size: int) -> Result:
@@ -119,7 +118,7 @@ cudaMallocHost = cudaMalloc
 
 def cudaFree(devPtr: object) -> Result:
     """Give memory back."""
-    return _OK if memory.free(devPtr) else (cudaError_t.cudaErrorInvalidValue,)
+    return _like(driver.cuMemFree(devPtr))
 
 
 def cudaFreeAsync(devPtr: object, hStream: object = 0) -> Result:
@@ -131,9 +130,8 @@ cudaFreeHost = cudaFree
 
 
 def cudaMemcpy(dst: object, src: object, count: int, kind: object = cudaMemcpyKind.cudaMemcpyDefault) -> Result:
-    """Copy bytes; all memory is the CPU's."""
-    memory.copy(dst, src, count)
-    return _OK
+    """Copy bytes, from wherever to wherever."""
+    return _like(driver.cuMemcpy(dst, src, count))
 
 
 def cudaMemcpyAsync(
@@ -145,8 +143,7 @@ def cudaMemcpyAsync(
 
 def cudaMemset(devPtr: object, value: int, count: int) -> Result:
     """Set bytes."""
-    memory.fill(devPtr, value, count)
-    return _OK
+    return _like(driver.cuMemsetD8(devPtr, value, count))
 
 
 def cudaMemsetAsync(devPtr: object, value: int, count: int, stream: object = 0) -> Result:
@@ -155,8 +152,8 @@ def cudaMemsetAsync(devPtr: object, value: int, count: int, stream: object = 0) 
 
 
 def cudaStreamCreate() -> Result:
-    """A stream; whatever runs on it has run when its call returns."""
-    return *_OK, cudaStream_t(new_number())
+    """A stream."""
+    return _like(driver.cuStreamCreate(0))
 
 
 def cudaStreamCreateWithFlags(flags: int) -> Result:
@@ -166,7 +163,7 @@ def cudaStreamCreateWithFlags(flags: int) -> Result:
 
 def cudaEventCreate() -> Result:
     """An event."""
-    return *_OK, cudaEvent_t(new_number())
+    return _like(driver.cuEventCreate(0))
 
 
 def cudaEventCreateWithFlags(flags: int) -> Result:

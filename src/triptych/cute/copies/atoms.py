@@ -13,6 +13,7 @@ from triptych.cute.dynamic.static_expressions import StaticExpression
 from triptych.cute.eager import eager
 from triptych.cute.errors import TensorShapeError
 from triptych.cute.memory.orders import LoadCacheMode, MemoryOrder, MemoryScope
+from triptych.cute.operation_protocol import Operation
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Layout, size
 from triptych.metastage.errors import OperandTypeError
@@ -32,7 +33,7 @@ class CopyLayouts:
     """The side whose threads and values a tiled copy deals out: that of the registers, where there are some."""
 
 
-class CopyOperation(ABC):
+class CopyOperation(Operation, ABC):
     """A kind of copy instruction: its layouts, what may be said of it, and how it is emitted."""
 
     __slots__ = ()

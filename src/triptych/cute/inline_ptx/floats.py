@@ -1,4 +1,4 @@
-"""Inline PTX, meanings of float arithmetic: one rounding to the nearest; pairs are two floats in a register.
+"""Inline PTX, meanings of float arithmetic: one rounding, mostly to the nearest; pairs are two floats in a register.
 
 `.ftz` takes subnormal numbers of f32 for zeros and gives zeros for them, `.sat` clamps to 0 and 1. Approximations are
 computed as well as the machine can: they are nearer than PTX promises.
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from triptych.cute.inline_ptx.code import Code, Meaning, width_of
+from triptych.cute.inline_ptx.directed_rounding import DIRECTED, directed, rounded_to_odd
 from triptych.cute.inline_ptx.kinds import FLOATS, PAIRS, mlir_of, type_in
 from triptych.cute.inline_ptx.statements import Instruction
 from triptych.ir.handles import Value
@@ -17,6 +18,8 @@ from triptych.metastage.promotion import TYPES
 
 Compute = Callable[..., Value]
 _SUMS = {"add": "arith.addf", "sub": "arith.subf", "mul": "arith.mulf"}
+_COUNTS = {**dict.fromkeys(_SUMS, 2), "fma": 3, "mad": 3}
+"""Operands of what can be rounded in every direction."""
 _NEAREST = frozenset({"rn"})
 _SMALLEST_NORMAL = 2.0**-126
 _APPROXIMATE = {
@@ -55,6 +58,12 @@ def _computed(name: str, element: str, is_pair: bool, words: frozenset[str]) -> 
     """What an instruction computes of single floats, if all its words are known."""
     ftz = {"ftz"} if element == "f32" else set()
     sat = {"sat"} if element in ("f32", "f16") and not (is_pair and element == "f32") else set()
+    modes = words & (DIRECTED | _NEAREST)
+    if modes & DIRECTED:
+        if len(modes) > 1 or element != "f32" or name not in _COUNTS or not words <= modes | ftz | sat:
+            return None
+        (mode,) = modes
+        return partial(directed, "fma" if name == "mad" else name, mode), _COUNTS[name]
     if name in _SUMS:
         operation = _SUMS[name]
         return (lambda code, a, b: code.like(operation, a, b), 2) if words <= _NEAREST | ftz | sat else None
@@ -169,23 +178,7 @@ def _fma(code: Code, a: Value, b: Value, c: Value, *, kind: str) -> Value:
         return code.value("math.fma", (a, b, c), kind)
     wide = [code.converted(each, _INFOS[kind], _F64) for each in (a, b, c)]
     product = code.like("arith.mulf", wide[0], wide[1])
-    return code.converted(_rounded_to_odd(code, product, wide[2]), _F64, _INFOS[kind])
-
-
-def _rounded_to_odd(code: Code, left: Value, right: Value) -> Value:
-    """The sum of doubles: where it is not exact its last bit says so, and a further rounding is as good as one."""
-    total = code.like("arith.addf", left, right)
-    of_right = code.like("arith.subf", total, left)
-    of_left = code.like("arith.subf", total, of_right)
-    error = code.like("arith.addf", code.like("arith.subf", left, of_left), code.like("arith.subf", right, of_right))
-    zero = code.number("f64", 0.0)
-    bits = code.bits(total, "f64")
-    negative = [code.compare_floats("lt", each, zero) for each in (error, total)]
-    away = code.resized(code.like("arith.xori", *negative), 64)
-    odd = code.like("arith.ori", code.like("arith.subi", bits, away), code.integer(64, 1))
-    finite = code.compare_floats("lt", code.like("math.absf", total), code.number("f64", float("inf")))
-    inexact = code.like("arith.andi", finite, code.compare_floats("ne", error, zero))
-    return code.select(inexact, code.from_bits(odd, "f64"), total)
+    return code.converted(rounded_to_odd(code, product, wide[2]), _F64, _INFOS[kind])
 
 
 def _extreme(code: Code, left: Value, right: Value, *, larger: bool, nan: bool) -> Value:

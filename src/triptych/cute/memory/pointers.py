@@ -20,6 +20,8 @@ from triptych.cute.memory.allocations import Allocation
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.element_values import element_value
 from triptych.cute.memory.shared_window import shared_address, shared_pointer
+from triptych.ir.handles import Value
+from triptych.ir.types import is_pointer, type_text
 from triptych.layout import Int, Swizzle, divisibility
 from triptych.layout.term_parts import multiples_in
 from triptych.metastage.numeric import leaked
@@ -195,19 +197,39 @@ class Pointer:
 
 def make_ptr(
     dtype: type[Numeric],
-    value: Numeric | int,
+    value: Any,
     mem_space: AddressSpace = AddressSpace.generic,
     *,
     assumed_align: int | None = None,
 ) -> Pointer:
-    """A pointer from an address in bytes."""
+    """A pointer from an address in bytes, or from a pointer of MLIR that a builder call has given."""
     trace = tracing()
-    address = lift(value, Int64.info, trace)
-    if mem_space is AddressSpace.smem and trace.kernel is not None:
-        pointer = shared_pointer(trace, address)
+    given = _given_pointer(value)
+    if given is not None and type_text(given.type) != mem_space.pointer_type:
+        pointer = trace.value("llvm.addrspacecast", (given,), mem_space.pointer_type)
+    elif given is not None:
+        pointer = given
+    elif mem_space is AddressSpace.smem and trace.kernel is not None:
+        pointer = shared_pointer(trace, lift(value, Int64.info, trace))
     else:
-        pointer = trace.value("llvm.inttoptr", (address,), mem_space.pointer_type)
+        pointer = trace.value("llvm.inttoptr", (lift(value, Int64.info, trace),), mem_space.pointer_type)
     return Pointer(pointer, numeric_class(dtype), mem_space, assumed_align)
+
+
+# Any: what has an MLIR value is asked for it.
+def _given_pointer(value: Any) -> Value | None:
+    """The MLIR pointer that a value stands for; None for a number, which is an address."""
+    if isinstance(value, Numeric | int):
+        return None
+    found: Value | None = value.ir_value() if hasattr(value, "ir_value") else None
+    if found is None or not is_pointer(found.type):
+        raise PointerError(
+            "there is no address in this value",
+            span=place(),
+            found=f"{type(value).__name__}" if found is None else f"a value of type {type_text(found.type)}",
+            expected="an integer, or a pointer that a builder call has given",
+        )
+    return found
 
 
 def recast_ptr(ptr: Pointer, swizzle_: Swizzle | None = None, dtype: type[Numeric] | None = None) -> Pointer:

@@ -13,6 +13,7 @@ from typing import Any
 from triptych.cute.dynamic.static_expressions import StaticExpression
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.operands import Product
+from triptych.cute.operation_protocol import Operation
 from triptych.cute.tensors.factories import make_fragment_like, make_rmem_tensor
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout
@@ -21,7 +22,7 @@ from triptych.metastage.scalars import Float32, Numeric, TFloat32
 from triptych.metastage.tracing import place
 
 
-class MmaOperation(StaticExpression, ABC):
+class MmaOperation(StaticExpression, Operation, ABC):
     """One product D = A * B + C on a tile: what it takes, who computes it, and how it is emitted."""
 
     __slots__ = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
+from triptych.cute.runtime.examples import example
 from triptych.cute.runtime.exported_modules import find_runtime_libraries, load_module
 from triptych.cute.runtime.fake_streams import FakeStream, make_fake_stream
 from triptych.cute.runtime.fake_tensors import FakeTensor, make_fake_compact_tensor, make_fake_tensor
@@ -17,6 +18,7 @@ __all__ = [
     "Pointer",
     "RuntimePointer",
     "RuntimeTensor",
+    "example",
     "find_runtime_libraries",
     "from_dlpack",
     "load_module",

@@ -73,6 +73,11 @@ class RuntimePointer(PublicArgument):
         self.__argument_kind__ = kind
 
     @property
+    def _pointer(self) -> int:
+        """The address, by the name that public programs give back memory by."""
+        return self.address
+
+    @property
     def dtype(self) -> type[Numeric]:
         """The type of what it points to."""
         return NUMERIC_CLASSES[self.__argument_kind__.element]

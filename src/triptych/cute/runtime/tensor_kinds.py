@@ -61,6 +61,15 @@ class TensorKind:
             self._own_key.append(key)
         return key
 
+    @property
+    def example(self) -> str:
+        """What `example` makes it of; empty for kinds that users describe themselves."""
+        rank = len(leaves(self.layout.shape))
+        for leading in (None, *range(rank)):
+            if self is implicit_kind(self.element, rank, leading):
+                return f"{self.element}[{', '.join('::1' if mode == leading else ':' for mode in range(rank))}]"
+        return ""
+
     def leaf(self, path: str, seen: set[str]) -> Leaf:
         rename = _qualified(path)
         shape, stride = (
@@ -118,11 +127,12 @@ def kind_of_tensor(value: object, path: str, caller: Span | None) -> TensorKind:
         error.title = f"argument {path!r}: {error.title}"
         error.span = caller
         raise
-    return _implicit_kind(element, len(shape), implicit_leading_mode(shape, stride))
+    return implicit_kind(element, len(shape), implicit_leading_mode(shape, stride))
 
 
 @cache
-def _implicit_kind(element: str, rank: int, leading: int | None) -> TensorKind:
+def implicit_kind(element: str, rank: int, leading: int | None) -> TensorKind:
+    """The kind of tensors that are passed as they are; the stride of mode `leading` is 1."""
     # A stride of 0 stays unknown too, unlike where a layout is marked: tensors of all strides share the code.
     layout = all_dynamic([2] * rank, [2] * rank, leading, in_a_byte=elements_in_a_byte(element))
     return tensor_kind(element, layout, natural_alignment(element))

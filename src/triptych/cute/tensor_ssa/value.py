@@ -27,6 +27,7 @@ from triptych.layout import Shape, crd2idx, make_layout, slice_and_offset, text
 from triptych.layout.coordinates import has_underscore
 from triptych.metastage import arithmetic, conversion
 from triptych.metastage.checks import check
+from triptych.metastage.division import known_divisor
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.foreign_functions import ForeignOperand
 from triptych.metastage.numeric import leaked, operator_type
@@ -380,9 +381,7 @@ def _binary(op: str, left: object, right: object) -> Any:
     values = each.lower(left, info), each.lower(right, info)
     if op in _COMPARISONS:
         return each.wrap(arithmetic.comparison(each.emitter, op, info, *values), TYPES["Boolean"])
-    divisor = right if op in ("//", "%") and isinstance(right, int | float) else None
-    if divisor == 0 and info.kind != "float":
-        raise ZeroDivisionError("integer division or modulo by zero")
+    divisor = known_divisor(each.trace, op, info, right)
     return each.wrap(arithmetic.binary(each.emitter, op, info, *values, divisor), info)
 
 

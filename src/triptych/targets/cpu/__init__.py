@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import replace
 
 from triptych.objectstage.exports import Export
 from triptych.objectstage.target import Target
 from triptych.stages import Compiled, PassSpec
 from triptych.targets.cpu.calling.abi import entry_symbol
 from triptych.targets.cpu.calling.loader import load
-from triptych.targets.cpu.code_generation import codegen, freeze, start, thaw
-from triptych.targets.cpu.host import host_info
+from triptych.targets.cpu.code_generation import ANY_MACHINE, codegen, freeze, start, thaw
+from triptych.targets.cpu.host import host_info, kind_of_machine
 
 
 def _pipeline() -> tuple[PassSpec, ...]:
@@ -26,15 +27,17 @@ def _export(compiled: Compiled, wanted: Export) -> Mapping[str, bytes]:
     return files
 
 
-TARGET = Target(
+_PORTABLE = Target(
     name="cpu",
     pipeline=_pipeline,
     entry_symbol=entry_symbol,
-    codegen=codegen,
+    codegen=lambda lowered, options: codegen(lowered, options, ANY_MACHINE),
     load=load,
     start=start,
-    info=host_info,
+    info=kind_of_machine,
     freeze=freeze,
     thaw=thaw,
     export=_export,
 )
+
+TARGET = replace(_PORTABLE, codegen=codegen, info=host_info, portable=_PORTABLE)

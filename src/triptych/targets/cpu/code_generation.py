@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
 from triptych.ir.worker import Request, shared_pool
-from triptych.objectstage.target import CompileOptions
+from triptych.objectstage.target import CompileOptions, Frozen
 from triptych.stages import Compiled, Lowered
 from triptych.targets.cpu.calling.loader import prepare
 from triptych.targets.cpu.calling.python_call import with_python_call
@@ -16,6 +16,9 @@ from triptych.targets.cpu.runtime.float16 import with_float_helpers
 from triptych.targets.cpu.runtime.int128 import with_division_helpers
 
 OBJECT = "object"
+THIS_MACHINE = Request()
+ANY_MACHINE = Request(cpu="", features="")
+"""Every one of this architecture and system."""
 
 
 def start() -> None:
@@ -23,35 +26,32 @@ def start() -> None:
     shared_pool().start()
 
 
-def codegen(lowered: Lowered, options: CompileOptions) -> Compiled:
+def codegen(lowered: Lowered, options: CompileOptions, machine: Request = THIS_MACHINE) -> Compiled:
     """Compile; the packages that loading needs are imported while the worker is busy."""
-    pending = shared_pool().submit(Request(opt_level=options.opt_level, emit=("object",)), _whole_text(lowered))
+    request = replace(machine, opt_level=options.opt_level)
+    pending = shared_pool().submit(replace(request, emit=("object",)), _whole_text(lowered))
     prepare(lowered.traced)
 
     @cache
     def emit_assembly() -> str:
-        return (
-            shared_pool()
-            .compile(Request(opt_level=options.opt_level, emit=("assembly",)), _whole_text(lowered))
-            .assembly
-        )
+        return shared_pool().compile(replace(request, emit=("assembly",)), _whole_text(lowered)).assembly
 
     return Compiled(lowered, pending.result().object, emit_assembly, asdict(options))
 
 
-def freeze(compiled: Compiled) -> Mapping[str, bytes]:
+def freeze(compiled: Compiled) -> Frozen:
     """The object file is all that loading needs."""
-    return {OBJECT: compiled.artifact}
+    return Frozen({OBJECT: compiled.artifact})
 
 
 def thaw(
     lowered: Lowered,
-    artifacts: Mapping[str, bytes],
+    frozen: Frozen,
     options: Mapping[str, Any],
     again: Callable[[], Compiled],
 ) -> Compiled:
     """Compiled code of a kept object file."""
-    return Compiled(lowered, artifacts[OBJECT], lambda: again().assembly, options)
+    return Compiled(lowered, frozen.artifacts[OBJECT], lambda: again().assembly, options)
 
 
 def _whole_text(lowered: Lowered) -> str:

@@ -13,8 +13,12 @@ from triptych.ir import bindings
 
 def host_info() -> Mapping[str, str]:
     """The machine and the tools, as far as they are known without asking LLVM."""
-    machine = {"machine": platform.machine(), "system": sys.platform, "processor": _processor()}
-    return {**machine, **bindings.versions()}
+    return {**kind_of_machine(), "processor": _processor()}
+
+
+def kind_of_machine() -> Mapping[str, str]:
+    """What decides code that any such machine runs."""
+    return {"machine": platform.machine(), "system": sys.platform, **bindings.versions()}
 
 
 _FACTS = ("vendor_id", "cpu family", "model", "model name", "flags", "CPU implementer", "CPU part", "Features")

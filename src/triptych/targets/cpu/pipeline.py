@@ -22,6 +22,7 @@ from triptych.targets.cpu.passes.move_bfloat16_as_bits import move_bfloat16_as_b
 from triptych.targets.cpu.passes.outline_warps import outline_warps
 from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
 from triptych.targets.cpu.passes.poll_loops import poll_loops
+from triptych.targets.cpu.passes.prefetch_tiles import prefetch_tiles
 from triptych.targets.cpu.passes.vectorise_math import vectorise_math
 from triptych.targets.cpu.simt.convert import vectorise_kernels
 
@@ -55,6 +56,7 @@ PIPELINE = (
         "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
         "Thread numbers have known ranges: with them most index arithmetic becomes simple enough to analyse.",
     ),
+    PassSpec("prefetch-tiles", "A copy takes as long as memory does.", prefetch_tiles, frozenset({"scf.for"})),
     PassSpec("vectorise-kernels", "A warp is a vector, and a block a loop over warps.", vectorise_kernels),
     PassSpec("vectorise-math", "A call of the C library for each lane takes 14 times as long.", vectorise_math),
     PassSpec("allocate-host-arrays", "The stack of whoever calls may be small.", allocate_host_arrays, ARRAYS),

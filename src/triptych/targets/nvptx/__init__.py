@@ -5,15 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from types import ModuleType
 
+from triptych.ir.worker import shared_pool
 from triptych.objectstage.exports import DeviceCode, Export
-from triptych.objectstage.target import HOST, Target, TargetFamily, find_target
+from triptych.objectstage.target import Target, TargetFamily, host_target
 from triptych.stages import Compiled
 from triptych.support.device_model import DeviceModel
+from triptych.support.forking import import_late
 from triptych.targets.nvptx.architectures import ARCHITECTURES, WARP
-from triptych.targets.nvptx.code_generation import codegen, start, toolchain
-from triptych.targets.nvptx.pipeline import LINE_TABLES, before_split, pipeline
+from triptych.targets.nvptx.kept_code import freeze, thaw
 from triptych.targets.nvptx.runtime.loader import load
+from triptych.targets.nvptx.toolchain.assembling import toolchain
+
+
+def _passes() -> ModuleType:
+    return import_late("triptych.targets.nvptx.pipeline")
+
+
+def _generator() -> ModuleType:
+    return import_late("triptych.targets.nvptx.code_generation")
 
 
 @cache
@@ -21,22 +32,24 @@ def _for(name: str) -> Target:
     architecture = ARCHITECTURES[name]
     return Target(
         name=f"nvptx:{name}",
-        pipeline=lambda: pipeline(architecture),
-        before_split=before_split(architecture),
+        pipeline=lambda: _passes().pipeline(architecture),
+        before_split=lambda: _passes().before_split(architecture),
         entry_symbol=lambda function: function,
-        codegen=lambda lowered, options: codegen(lowered, options, architecture),
+        codegen=lambda lowered, options: _generator().codegen(lowered, options, architecture),
         load=load,
-        start=start,
+        start=lambda: shared_pool().start(),
         info=toolchain,
+        freeze=freeze,
+        thaw=lambda lowered, frozen, options, again: thaw(lowered, frozen, options, architecture),
         device_model=DeviceModel(lanes=WARP, assembly="ptx"),
-        line_tables=LINE_TABLES,
         export=lambda compiled, wanted: _export(compiled, wanted, name),
+        line_tables=lambda: _passes().LINE_TABLES,
     )
 
 
 def _export(compiled: Compiled, wanted: Export, architecture: str) -> Mapping[str, bytes]:
     """The host program as the host's target exports it, with the cubin in it."""
-    host = find_target(HOST)
+    host = host_target()
     assert compiled.host is not None, "the object-stage has split the program"
     assert host.export is not None, "the target of hosts exports"
     code = DeviceCode(f"nvptx:{architecture}", compiled.artifact, compiled.lowered.kernels)

@@ -11,7 +11,7 @@ from triptych.stages import PassSpec
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.passes.assume_nonnegative import assume_nonnegative, mark_extents
 from triptych.targets.nvptx.passes.bound_launches import bound_launches
-from triptych.targets.nvptx.passes.check_architecture import checking
+from triptych.targets.nvptx.passes.check_architecture import checking, checking_launches, lacking
 from triptych.targets.nvptx.passes.check_inline_ptx import INLINE, check_inline_ptx
 from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma
 from triptych.targets.nvptx.passes.extract_device_module import extract_device_module
@@ -25,7 +25,7 @@ from triptych.targets.nvptx.passes.narrow_floats import expanding
 from triptych.targets.nvptx.passes.order_atomics import UPDATES, ordering
 from triptych.targets.nvptx.passes.select_math import SELECTED, select_math
 from triptych.targets.nvptx.passes.size_inline_addresses import size_inline_addresses
-from triptych.targets.nvptx.passes.split_private_accesses import split_private_accesses
+from triptych.targets.nvptx.passes.split_vectors import split_vectors
 from triptych.targets.nvptx.passes.uniform_branches import TOGETHER, mark_uniform_branches
 from triptych.targets.nvptx.passes.unroll_array_loops import ARRAYS, unroll_array_loops
 from triptych.targets.nvptx.passes.vectorize_hinted_accesses import joining
@@ -38,10 +38,24 @@ _NOTHING: frozenset[str] = frozenset()
 def before_split(architecture: Architecture) -> tuple[PassSpec, ...]:
     """The passes for one architecture that see launches and kernels together."""
     return (
-        PassSpec("check-architecture", "LLVM would abort on an instruction that is missing.", checking(architecture)),
+        PassSpec(
+            "check-architecture",
+            "LLVM would abort on an instruction that is missing.",
+            checking(architecture),
+            lacking(architecture),
+            _NOTHING,
+        ),
+        PassSpec(
+            "check-launches",
+            "The driver refuses blocks that do not fit.",
+            checking_launches(architecture),
+            adds=_NOTHING,
+        ),
         PassSpec("check-inline-ptx", "LLVM ends the process for constraints it cannot read.", check_inline_ptx, INLINE),
-        PassSpec("hoist-to-host", "All threads would compute the same of the arguments.", hoist_to_host),
-        PassSpec("mark-extents", "Only the launch knows what an argument is.", mark_extents, frozenset({LAUNCH})),
+        PassSpec("hoist-to-host", "All threads would compute the same of the arguments.", hoist_to_host, adds=_NOTHING),
+        PassSpec(
+            "mark-extents", "Only the launch knows what an argument is.", mark_extents, frozenset({LAUNCH}), _NOTHING
+        ),
         PassSpec("bound-launches", "The threads of a block bound the registers of each.", bound_launches),
     )
 
@@ -77,14 +91,15 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
             "Thread numbers have known ranges, and unsigned divisions are cheaper.",
         ),
         PassSpec(
-            "mark-uniform-branches", "Warps that stay together need no second way.", mark_uniform_branches, TOGETHER
+            "mark-uniform-branches",
+            "Warps that stay together go one way.",
+            mark_uniform_branches,
+            TOGETHER,
+            _NOTHING,
         ),
-        PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt),
+        PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt, adds=_NOTHING),
         PassSpec(
             "magic-division", "A division takes as long as ten multiplications.", magic_division, DIVISIONS, _NOTHING
-        ),
-        PassSpec(
-            "select-math", "What has an instruction needs no function of libdevice.", select_math, SELECTED, WIDENINGS
         ),
     )
 
@@ -94,7 +109,10 @@ def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
     return (
         PassSpec("hint-loops", "Programs may say how a loop is to be written.", hint_loops, COUNTED, _NOTHING),
         PassSpec("unroll-array-loops", "Registers have no addresses.", unroll_array_loops, ARRAYS, _NOTHING),
-        PassSpec("split-private-accesses", "A large vector takes LLVM long.", split_private_accesses, ARRAYS),
+        PassSpec("split-vectors", "No register holds a long vector.", split_vectors, ARRAYS, _NOTHING),
+        PassSpec(
+            "select-math", "What has an instruction needs no function of libdevice.", select_math, SELECTED, WIDENINGS
+        ),
         PassSpec("widen-bfloats", "A pair in a register need not be taken apart.", widen_bfloats, WIDENINGS, _NOTHING),
         PassSpec("gpu.module(arith-expand)", "Floor and ceiling division have no LLVM instruction."),
         PassSpec("gpu.module(convert-scf-to-cf)", "PTX has branches only."),

@@ -13,12 +13,12 @@ from tests.unit.targets.nvptx.tools import INSTALLED, needs_assembler, needs_dis
 from triptych import cute
 from triptych.support.config import TABLE, override
 from triptych.support.setting import SettingError
-from triptych.targets.nvptx import code_generation
 from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
 from triptych.targets.nvptx.errors import AssemblerError, MissingToolError, NoGpuError
 from triptych.targets.nvptx.report.instruction_counts import instruction_counts
 from triptych.targets.nvptx.toolchain import assembling, locate
 from triptych.targets.nvptx.toolchain.assembler import Assembled, Assembler, AssemblerOptions, ptx_version
+from triptych.targets.nvptx.toolchain.assembling import toolchain
 from triptych.targets.nvptx.toolchain.disassembling import disassemble
 
 SM_80 = ARCHITECTURES["sm_80"]
@@ -156,4 +156,4 @@ def test_a_call_without_a_gpu_says_so() -> None:
 
 @needs_assembler
 def test_the_toolchain_is_part_of_what_decides_the_code() -> None:
-    assert set(code_generation.toolchain()) > {"llvmlite", "torch-mlir"}
+    assert set(toolchain()) > {"llvmlite", "torch-mlir"}

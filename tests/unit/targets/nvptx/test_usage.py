@@ -14,8 +14,9 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.cute.runtime import FakeTensor, make_fake_tensor
 from triptych.support.config import override
-from triptych.targets.nvptx.report.occupancy import Usage, usage_table
+from triptych.targets.nvptx.report.occupancy import usage_table
 from triptych.targets.nvptx.report.resources import Resources
+from triptych.targets.nvptx.report.usage import Usage
 from triptych.tools.cli import main
 
 pytestmark = needs_assembler

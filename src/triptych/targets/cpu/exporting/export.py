@@ -6,9 +6,12 @@ the runtime and the entry of its interface, and generates position-independent c
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from triptych.ir.worker import Request, shared_pool
 from triptych.objectstage.exports import Export, ExportError
 from triptych.stages import Compiled, Traced
+from triptych.targets.cpu.code_generation import ANY_MACHINE, THIS_MACHINE
 from triptych.targets.cpu.exporting.c_entry import c_entry, exported_names
 from triptych.targets.cpu.exporting.c_header import header
 from triptych.targets.cpu.exporting.c_interface import CFunction, c_parameters
@@ -34,7 +37,8 @@ def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:
         )
     if wanted.is_tvm_ffi:
         symbol = f"__tvm_ffi_{wanted.name}"
-        return {".o": _object(compiled, program, (native_code(), explaining, tvm_ffi_entry(symbol)), (symbol,))}
+        modules: tuple[str, ...] = (native_code(), explaining, tvm_ffi_entry(symbol))
+        return {".o": _object(compiled, program, modules, (symbol,), THIS_MACHINE)}
     device, result = wanted.device, traced.results[0] if traced.results else None
     leaves = traced.parameters if device is None else traced.parameters[:-1]
     parameters = tuple(c_parameters(leaves, wanted.addresses))
@@ -42,15 +46,19 @@ def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:
     function = CFunction(wanted.name, parameters, result, target, traced.prints)
     entry = c_entry(function, body_types(program), () if device is None else device.kernels)
     ours = () if device is None else (device_code(wanted.name, device),)
+    machine = THIS_MACHINE if device is None else ANY_MACHINE
     modules = (native_code(), explaining, entry, LARGE_INTEGERS, *ours)
     return {
-        ".o": _object(compiled, program, modules, exported_names(wanted.name)),
+        ".o": _object(compiled, program, modules, exported_names(wanted.name), machine),
         ".h": header(function, traced.signature).encode(),
     }
 
 
-def _object(compiled: Compiled, program: str, modules: tuple[str, ...], exports: tuple[str, ...]) -> bytes:
-    request = Request(
+def _object(
+    compiled: Compiled, program: str, modules: tuple[str, ...], exports: tuple[str, ...], machine: Request
+) -> bytes:
+    request = replace(
+        machine,
         opt_level=compiled.options["opt_level"],
         emit=("object",),
         modules=modules,

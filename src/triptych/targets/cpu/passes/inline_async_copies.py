@@ -1,7 +1,6 @@
 """Pass `inline-async-copies`: an asynchronous copy is a load and a store, complete when it has been asked for.
 
-Waiting for it then does nothing. A program that forgets to wait gets a result here that no GPU promises. What is asked
-for ahead of a copy is left to the machine, which sees by itself what is read one after the other.
+Waiting for it then does nothing. A program that forgets to wait gets a result here that no GPU promises.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.simt.dialect import ASYNC_COMMIT, ASYNC_COPY, ASYNC_WAIT, PREFETCH
+from triptych.simt.dialect import ASYNC_COMMIT, ASYNC_COPY, ASYNC_WAIT
 from triptych.targets.cpu.plain_code import PlainCode
 
-_NOTHING_TO_DO = (ASYNC_COMMIT, ASYNC_WAIT, PREFETCH)
+_NOTHING_TO_DO = (ASYNC_COMMIT, ASYNC_WAIT)
 COPIES = frozenset({ASYNC_COPY, *_NOTHING_TO_DO})
-"""All that asynchronous copies are written with, and what asks for memory ahead of a copy."""
+"""All that asynchronous copies are written with."""
 
 
 def inline_async_copies(module: Module) -> None:
-    """Rewrite the copies and drop what waits for them and what comes before them."""
+    """Rewrite the copies and drop what waits for them."""
     for operation in operations_named(module, ASYNC_COPY):
         _copy(operation)
     for operation in operations_named(module, *_NOTHING_TO_DO):

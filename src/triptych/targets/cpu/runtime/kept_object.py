@@ -9,6 +9,8 @@ from dataclasses import asdict
 from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.entry import Entry
 from triptych.ir.worker import Request, shared_pool
+from triptych.sealing import SealedError
+from triptych.support.config import config
 from triptych.targets.cpu.host import host_info
 
 _OBJECT = "object"
@@ -18,18 +20,21 @@ def kept_object(name: str, request: Request, text: str) -> bytes:
     """The object file of a module of LLVM IR that a request of this machine gives."""
     store = default_store()
     if store is None:
-        return _compiled(request, text)
+        return _compiled(name, request, text)
     made_of = json.dumps([name, asdict(request), text, dict(host_info())])
     key = hashlib.sha256(made_of.encode()).hexdigest()
-    found = store.find(key)
-    if found is None:
-        with store.flight(key):
-            found = store.find(key)
-            if found is None:
-                found = Entry({"function": name, "target": "cpu"}, {_OBJECT: _compiled(request, text)})
-                store.publish(key, found)
-    return found.artifacts[_OBJECT]
+
+    def make() -> tuple[bytes, Entry]:
+        made = _compiled(name, request, text)
+        return made, Entry({"function": name, "target": "cpu"}, {_OBJECT: made})
+
+    return store.find_or_make(key, lambda entry: entry.artifacts.get(_OBJECT), make)
 
 
-def _compiled(request: Request, text: str) -> bytes:
+def _compiled(name: str, request: Request, text: str) -> bytes:
+    if config().sealed:
+        raise SealedError(
+            f"our own {name} is not in the store, and TRIPTYCH_SEALED=1 forbids to compile it here",
+            instead="`triptych build` of a manifest with a kernel, on a machine with the same processor",
+        )
     return shared_pool().compile(request, text).object

@@ -23,6 +23,7 @@ from triptych.targets.cpu.simt import (
     matrix_moves,
     matrix_products,
     memory,
+    prefetching,
     thread_vectors,
 )
 from triptych.targets.cpu.simt.values import Emitted, Private, Scalar, Wide, plain_pointer
@@ -32,6 +33,7 @@ _HANDLERS = {
     **branching.HANDLERS,
     **looping.HANDLERS,
     **memory.HANDLERS,
+    **prefetching.HANDLERS,
     **atomics.HANDLERS,
     **collectives.HANDLERS,
     **matrix_moves.HANDLERS,

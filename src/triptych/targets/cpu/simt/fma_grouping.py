@@ -49,37 +49,47 @@ class _Unordered(Exception):
 
 def group_fmas(found: Sequence[Operation]) -> Sequence[Operation | Taken]:
     """The operations in the order in which they are to be run; some loads are `Taken`."""
+    groups = groups_of(found)
+    if groups is None:
+        return found
+    return [*groups.others, *(operation for members in groups.members for operation in members), *groups.rest]
+
+
+def groups_of(found: Sequence[Operation]) -> Groups | None:
+    """The sums of a stretch; None if they are few or need the order as it is."""
     sums = {operation for operation in found if operation.name == SUM}
     if len(sums) < _MANY:
-        return found
+        return None
     end = 1 + max(i for i, operation in enumerate(found) if operation in sums or _stores_one(operation, sums))
     try:
-        groups = _Groups(found[:end], sums)
+        return Groups(found[:end], found[end:], sums)
     except _Unordered:
-        return found
-    return [*groups.others, *(operation for members in groups.members for operation in members), *found[end:]]
+        return None
 
 
 def _stores_one(operation: Operation, sums: set[Operation]) -> bool:
     return operation.name == "llvm.store" and defining_op(operation.operands[0]) in sums
 
 
-class _Groups:
-    """Which operations belong to which group of sums; the others come first."""
+class Groups:
+    """Which operations belong to which group of sums; the others come first, the rest of the stretch last."""
 
-    def __init__(self, found: Sequence[Operation], sums: set[Operation]) -> None:
+    def __init__(self, found: Sequence[Operation], rest: Sequence[Operation], sums: set[Operation]) -> None:
+        self.rest = rest
         self._sums = sums
         self._places = _Places()
         self._numbers: dict[tuple[Value, int], int] = {}
         """The number of each place where a sum begins, in the order in which they come."""
         placed = {operation: self._group(operation) for operation in found if self._is_of_sums(operation)}
         self.others = [operation for operation in found if operation not in placed]
-        taken = dict(self._taken(found, placed))
-        self._require_independence(found, {operation: n for operation, n in placed.items() if operation not in taken})
+        self.taken = dict(self._taken(found, placed))
+        """The loads of sums whose value is known, by their operation."""
+        accesses = {operation: n for operation, n in placed.items() if operation not in self.taken}
+        self._require_independence(found, accesses)
         self.members: list[list[Operation | Taken]] = [[] for _ in range(max(placed.values()) + 1)]
         for operation in found:
             if operation in placed:
-                self.members[placed[operation]].append(taken.get(operation, operation))
+                self.members[placed[operation]].append(self.taken.get(operation, operation))
 
     def _is_of_sums(self, operation: Operation) -> bool:
         if operation in self._sums:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, count_and_element, element_type, is_pointer
 from triptych.simt.lanes import Lanes
-from triptych.simt.operations import is_ordered, pointee
+from triptych.simt.operations import access_alignment, is_ordered, pointee
 from triptych.support.runs import Run, runs
+from triptych.targets.cpu.simt.bundles import load_from_bundle, store_to_bundle
 from triptych.targets.cpu.simt.serialized_lanes import load_in_turn, store_in_turn
 from triptych.targets.cpu.simt.values import Packed, Private, Rows, Scalar, Wide, plain_pointer
 
@@ -21,12 +22,6 @@ _MOST_RUNS = 8
 """Runs that are read one by one; more are gathered."""
 _LEAST_GATHERED = 4
 """Bytes of the smallest element that machines gather and scatter."""
-
-
-def _alignment(operation: Operation, size: int) -> int:
-    if "alignment" in operation.attributes:
-        return int(operation.attributes["alignment"].value)
-    return size
 
 
 def _order(operation: Operation) -> Order:
@@ -50,7 +45,7 @@ def load(warp: Warp, operation: Operation) -> None:
         warp.set(result, _load_private(warp, found, kind))
         return
     counted, order = count_and_element(kind), _order(operation)
-    alignment = _alignment(operation, byte_size(counted[1] if counted else kind))
+    alignment = access_alignment(operation, kind)
     if warp.analysis.at(result).known:
         warp.set(result, Scalar(warp.code.load(warp.scalar(pointer), kind, alignment, order)))
     elif order:
@@ -248,6 +243,8 @@ def _load_element(warp: Warp, found: Private, index: int, element: Type) -> Valu
         return _joined_words(warp, found, index * together, together, element)
     if isinstance(found.dynamic, Wide):
         return gather(warp, _elements(warp, found, index), element, size)
+    if (slot := warp.arrays.slot(found.root, found.index + index)) is not None:
+        return load_from_bundle(warp, found.root, slot, element)
     return warp.code.load(row_address(warp, found, index), warp.code.wide(element), size * warp.code.width)
 
 
@@ -261,7 +258,7 @@ def store(warp: Warp, operation: Operation) -> None:
         _store_private(warp, found, value, kind)
         return
     known = warp.analysis.at(pointer)
-    alignment = _alignment(operation, byte_size(counted[1] if counted else kind))
+    alignment = access_alignment(operation, kind)
     order = _order(operation)
     if known.uniform:
         _store_once(warp, value, warp.scalar(pointer), kind, alignment, order)
@@ -432,6 +429,9 @@ def _store_element(warp: Warp, found: Private, index: int, row: Value, element: 
         return
     if isinstance(found.dynamic, Wide):
         scatter(warp, row, _elements(warp, found, index), size)
+        return
+    if (slot := warp.arrays.slot(found.root, found.index + index)) is not None:
+        store_to_bundle(warp, found.root, slot, row, element)
         return
     address, alignment = row_address(warp, found, index), size * warp.code.width
     if warp.mask is not None:

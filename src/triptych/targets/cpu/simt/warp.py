@@ -11,6 +11,7 @@ from triptych.ir.types import count_and_element, is_pointer
 from triptych.simt.uniformity import UniformityAnalysis
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.fragment_stores import FragmentStores
+from triptych.targets.cpu.simt.packed_sums import Slot
 from triptych.targets.cpu.simt.private_arrays import PrivateArray
 from triptych.targets.cpu.simt.values import Emitted, Packed, Rows, Scalar, Wide, plain_pointer
 
@@ -43,6 +44,10 @@ class Arrays:
     def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
         """A private array and the address of this warp's part of it."""
         raise NotImplementedError
+
+    def slot(self, root: Value, element: int) -> Slot | None:
+        """Where an element of a private array is that is kept beside others; None for all other elements."""
+        return None
 
     def define(self, text: str) -> None:
         """Have functions and constants beside the function; they are MLIR text."""
@@ -194,6 +199,12 @@ class Warp:
             ]
         assert isinstance(found, Scalar)
         return [code.broadcast(code.extract(found.value, i, element), element) for i in range(count)]
+
+    def packed(self, value: Value) -> Value:
+        """A vector in every lane as memory has it: one after the other."""
+        found = self.values[value]
+        assert isinstance(found, Packed)
+        return found.value
 
     def lane(self, value: Value, lane: Value, kind: Type) -> Value:
         """The value in a lane that is known at run time (`index`)."""

@@ -1,4 +1,4 @@
-"""Pass `check-architecture`: refuse, at the user's line, what the architecture does not have.
+"""Passes `check-architecture`, `check-launches`: refuse, at the user's line, what the architecture does not have.
 
 LLVM would end its process for an instruction that it cannot select, and the driver refuses blocks that do not fit.
 """
@@ -22,21 +22,37 @@ CLUSTERS_SINCE = 90
 """The generation that brought clusters of blocks, and launches that overlap."""
 
 
+def lacking(architecture: Architecture) -> frozenset[str]:
+    """The operations that the architecture may have no instruction for."""
+    return frozenset(row.operation for row in _lacking(architecture))
+
+
 def checking(architecture: Architecture) -> Callable[[Module], None]:
     """The pass for one architecture."""
-    lacking = [row for row in INSTRUCTIONS if not _has(architecture, row)]
-    names = {row.operation for row in lacking}
+    rows = _lacking(architecture)
 
     def check_architecture(module: Module) -> None:
         for kernel in kernels(module):
-            for operation in operations_named(kernel, *names):
-                for row in lacking:
+            for operation in operations_named(kernel, *lacking(architecture)):
+                for row in rows:
                     if row.operation == operation.name and (row.when is None or row.when(operation)):
                         raise _too_old(architecture, row, operation)
+
+    return check_architecture
+
+
+def checking_launches(architecture: Architecture) -> Callable[[Module], None]:
+    """Pass `check-launches` for one architecture."""
+
+    def check_launches(module: Module) -> None:
         for launch in launches(module):
             _check_launch(architecture, launch)
 
-    return check_architecture
+    return check_launches
+
+
+def _lacking(architecture: Architecture) -> list[Instruction]:
+    return [row for row in INSTRUCTIONS if not _has(architecture, row)]
 
 
 def _has(architecture: Architecture, row: Instruction) -> bool:

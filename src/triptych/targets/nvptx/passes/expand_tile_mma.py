@@ -66,7 +66,7 @@ class _Words:
             "alignment": self.builder.integer("i64", _ALIGNMENT),
             "ordering": self.builder.integer("i64", 0),
         }
-        self.attribute = cache(self.builder.attribute)
+        self.attribute = self.builder.attribute
         self.widening = cache(self._widening)
 
     def _widening(self, kind: str) -> dict[str, Attribute]:
@@ -90,6 +90,7 @@ class _Expansion:
         self._b = _fragment(operation, 2, "b", instruction.b, n * k)
         self._c = _fragment(operation, 3, "c", instruction.accumulator, m * n)
         self._words = self._attributes(self._written)
+        self._places: dict[tuple[Value, int], Value] = {}
 
     def write(self) -> None:
         """Loads, instructions, stores."""
@@ -153,6 +154,13 @@ class _Expansion:
         return [self._address(fragment, offset) for offset in fragment.offsets[first : first + fragment.count]]
 
     def _address(self, fragment: _Fragment, offset: int) -> Value:
+        """Of a register, once: sums are mostly stored where they were loaded from."""
+        known = self._places.get((fragment.base, offset))
+        if known is None:
+            known = self._places[fragment.base, offset] = self._new_address(fragment, offset)
+        return known
+
+    def _new_address(self, fragment: _Fragment, offset: int) -> Value:
         attributes = {
             "elem_type": fragment.element,
             "rawConstantIndices": self._attribute(f"array<i32: {offset}>"),

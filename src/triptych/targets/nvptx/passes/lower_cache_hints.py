@@ -25,14 +25,20 @@ _VOLATILE = "volatile_"
 _SPACES: dict[int | None, str] = {GLOBAL_SPACE: ".global", SHARED_SPACE: ".shared", GENERIC_SPACE: ""}
 
 
-def lower_cache_hints(module: Module) -> None:
-    """Replace the loads and stores of kernels that have hints."""
-    for kernel in kernels(module):
-        for operation in operations_named(kernel, "llvm.load", "llvm.store"):
-            if CACHE in operation.attributes or ORDER in operation.attributes:
-                _replace(operation)
-        for operation in operations_named(kernel, PREFETCH):
+def lower_cache_hints(module: Module) -> bool:
+    """Replace the loads and stores of kernels that have hints; whether there are any."""
+    hinted = [
+        operation
+        for kernel in kernels(module)
+        for operation in operations_named(kernel, "llvm.load", "llvm.store", PREFETCH)
+        if operation.name == PREFETCH or CACHE in operation.attributes or ORDER in operation.attributes
+    ]
+    for operation in hinted:
+        if operation.name == PREFETCH:
             _prefetch(operation)
+        else:
+            _replace(operation)
+    return bool(hinted)
 
 
 def _prefetch(operation: Operation) -> None:

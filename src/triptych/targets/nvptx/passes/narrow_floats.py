@@ -52,12 +52,12 @@ _PAIRS = {
 _SATURATING = {"f16": "f2f16.rn.satfinite", "bf16": "f2bf16.rn.satfinite"}
 
 
-def expanding(architecture: Architecture) -> Callable[[Module], None]:
+def expanding(architecture: Architecture) -> Callable[[Module], bool]:
     """The pass for one architecture."""
     machine = NvidiaFloats(architecture)
 
-    def expand(module: Module) -> None:
-        expand_narrow_floats(module, machine)
+    def expand(module: Module) -> bool:
+        return expand_narrow_floats(module, machine)
 
     return expand
 

@@ -35,16 +35,16 @@ _UNORDERED = (None, "constant")
 _VOLATILE = "volatile_"
 
 
-def joining(architecture: Architecture) -> Callable[[Module], None]:
+def joining(architecture: Architecture) -> Callable[[Module], bool]:
     """The pass for one architecture."""
 
-    def vectorize_hinted_accesses(module: Module) -> None:
+    def vectorize_hinted_accesses(module: Module) -> bool:
         if architecture.generation < _SINCE or not _assembles(architecture):
-            return
-        for kernel in kernels(module):
-            forms = AddressForms()
-            for first, second in list(_pairs(kernel, forms)):
-                _join(first, second)
+            return False
+        pairs = [pair for kernel in kernels(module) for pair in _pairs(kernel, AddressForms())]
+        for first, second in pairs:
+            _join(first, second)
+        return bool(pairs)
 
     return vectorize_hinted_accesses
 

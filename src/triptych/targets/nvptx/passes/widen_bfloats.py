@@ -9,7 +9,7 @@ from __future__ import annotations
 from triptych.ir.handles import Module, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
-from triptych.ir.types import count_and_element
+from triptych.ir.types import count_and_element, lanes
 from triptych.simt.operations import defining_op
 from triptych.targets.nvptx.analysis.kernels import kernels
 
@@ -45,6 +45,8 @@ def _pair(op: Replacement, first: int) -> list[Value]:
 def _register(op: Replacement, first: int) -> Value:
     """Two neighbours of the vector; LLVM need not look for the elements of one that was made of them here."""
     vector = op.operands[0]
+    if lanes(vector.type) == 2:
+        return vector
     made_by = defining_op(vector)
     if made_by is not None and made_by.name == "vector.from_elements":
         return op.value("vector.from_elements", tuple(made_by.operands)[first : first + 2], _PAIR)

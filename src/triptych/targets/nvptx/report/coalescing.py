@@ -18,8 +18,8 @@ from triptych.ir.modules import operations_named
 from triptych.ir.types import GLOBAL_SPACE, memory_space
 from triptych.simt.addresses import Address, AddressForms
 from triptych.support.runs import runs
-from triptych.support.source import Span
 from triptych.targets.nvptx.analysis.memory_types import bits_of
+from triptych.targets.nvptx.report.usage import Narrow
 
 _ASKED = "triptych.bits"
 """How many bits a copy says that it moves at once."""
@@ -28,28 +28,6 @@ _CONDITION = "each has a condition of its own"
 _BETWEEN = "other accesses, which may be to the same place, stand between them"
 _DISTANCE = "their distance is known only at run time (a dynamic stride)"
 _APART = "they are not next to each other"
-
-
-@dataclass(frozen=True, slots=True)
-class Narrow:
-    """Accesses of one line to one tensor that move less than an instruction could."""
-
-    span: Span | None
-    number: int
-    what: str
-    bits: int
-    wanted: int
-    """Bits that one instruction could move."""
-    why: str
-    certain: bool
-    """Whether they could move at once, or the program says that they do; others may be far apart, or alone wanted."""
-
-    @property
-    def amount(self) -> str:
-        return f"{self.number} {self.what} of {self.bits} bits instead of {self.wanted}"
-
-    def __str__(self) -> str:
-        return f"{self.amount}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)

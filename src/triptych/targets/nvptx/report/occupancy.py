@@ -11,46 +11,50 @@ from dataclasses import dataclass
 
 from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
+from triptych.ir.location import place_of
 from triptych.simt.operations import constant_of, known_block
 from triptych.support.source import Span
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.report.coalescing import Narrow, narrow_accesses
+from triptych.targets.nvptx.report.coalescing import narrow_accesses
 from triptych.targets.nvptx.report.resources import Resources, occupancy
+from triptych.targets.nvptx.report.usage import Narrow, Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """One kernel: its resources, its launch as far as it is known here, and what follows from both."""
+class Described:
+    """A kernel as the traced module tells of it: fields of `Usage` that are known before there is any code."""
 
-    resources: Resources
+    span: Span | None
     threads: int | None
-    """Of a block; None when only the launch knows."""
     launch_shared: int | None
-    """Bytes of shared memory that the launch adds; None when only it knows."""
-    occupancy: Mapping[str, int]
-    """By architecture, blocks that a multiprocessor holds at once; for others than the one that the code is for, with
-    as many registers as there."""
     narrow: tuple[Narrow, ...]
-    """Accesses to global memory that could be wider."""
 
 
-def usages(module: Module, resources: Mapping[str, Resources]) -> dict[str, Usage]:
+def described(module: Module) -> dict[str, Described]:
     """The kernels of a traced module by their names."""
     bytes_of = {launch.kernel: constant_of(launch.shared_bytes) for launch in launches(module)}
-    found: dict[str, Usage] = {}
+    found: dict[str, Described] = {}
     for kernel in kernels(module):
         name = kernel.attributes["sym_name"].value
-        if name in resources:
-            threads, shared = _threads(kernel), bytes_of.get(name)
-            found[name] = Usage(
-                resources[name],
-                threads,
-                shared,
-                _occupancies(resources[name], threads, shared),
-                narrow_accesses(kernel),
-            )
+        found[name] = Described(place_of(kernel), _threads(kernel), bytes_of.get(name), narrow_accesses(kernel))
     return found
+
+
+def usages(kernels: Mapping[str, Described], resources: Mapping[str, Resources]) -> dict[str, Usage]:
+    """The kernels by their names, with what the assembler says of them."""
+    return {
+        name: Usage(
+            resources[name],
+            kernel.threads,
+            kernel.launch_shared,
+            _occupancies(resources[name], kernel.threads, kernel.launch_shared),
+            kernel.narrow,
+            kernel.span,
+        )
+        for name, kernel in kernels.items()
+        if name in resources
+    }
 
 
 def usage_table(found: Mapping[str, Usage]) -> str:

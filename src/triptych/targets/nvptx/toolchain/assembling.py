@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from triptych.ir import bindings
 from triptych.support.config import config
 from triptych.targets.nvptx.toolchain.assembler import Assembler
 from triptych.targets.nvptx.toolchain.locate import missing
@@ -21,3 +24,10 @@ def find_assembler() -> Assembler:
             return assembler
     extra = "cuda-tools" if wanted == "ptxas" else "cuda"
     raise missing(f"an assembler ({' or '.join(a.name for a in candidates)})", extra)
+
+
+def toolchain() -> Mapping[str, str]:
+    """The tools that decide the generated code."""
+    assembler = find_assembler()
+    major, minor = assembler.version() or (0, 0)
+    return {assembler.name: f"{major}.{minor}", **bindings.versions()}

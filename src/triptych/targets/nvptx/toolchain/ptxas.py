@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
 import re
 import subprocess
 import tempfile
@@ -9,6 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.entry import JSON, Entry
 from triptych.support.config import config
 from triptych.targets.nvptx.architectures import Architecture
 from triptych.targets.nvptx.toolchain.assembler import Assembled, AssemblerOptions, refused
@@ -43,8 +48,32 @@ class Ptxas:
 
 @cache
 def _version() -> tuple[int, int] | None:
-    if find_program("ptxas") is None:
+    """Asked once for all processes that share a store: a process that finds its kernels there starts no program."""
+    path = find_program("ptxas")
+    if path is None:
         return None
+    store = default_store()
+    if store is None:
+        return _asked()
+    file = os.stat(path)
+    made_of = json.dumps(["version of ptxas", os.path.realpath(path), file.st_size, file.st_mtime_ns])
+
+    def make() -> tuple[tuple[int, int] | None, Entry | None]:
+        found = _asked()
+        facts: dict[str, JSON] = {"function": "version of ptxas", "target": "nvptx", "version": found}
+        return found, None if found is None else Entry(facts, {})
+
+    return store.find_or_make(hashlib.sha256(made_of.encode()).hexdigest(), _kept, make)
+
+
+def _kept(entry: Entry) -> tuple[int, int] | None:
+    match entry.facts.get("version"):
+        case [int(major), int(minor)]:
+            return major, minor
+    return None
+
+
+def _asked() -> tuple[int, int] | None:
     found = _RELEASE.search(_run(["--version"]).stdout)
     return (int(found[1]), int(found[2])) if found else None
 

@@ -1,0 +1,16 @@
+"""PyTorch, or an error that says how it gets here."""
+
+from __future__ import annotations
+
+from triptych.ir.errors import MissingPackageError
+
+try:
+    import torch as torch
+except ModuleNotFoundError as error:
+    if error.name != "torch":  # it is here, and something that it needs is not
+        raise
+    raise MissingPackageError(
+        "`triptych.torch` needs PyTorch, which is not installed",
+        found="no importable module torch",
+        instead="pip install 'triptych[torch]'",
+    ) from None

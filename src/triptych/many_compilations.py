@@ -1,0 +1,231 @@
+"""`compile_many(jobs)`: programs compiled at the same time, by processes that give them to the store.
+
+A job is a call of `compile` that is not made yet: `partial(compile, f, *args)`. Whoever makes it later, here or in any
+process that shares the store, finds what was compiled.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import pickle
+import time
+import traceback
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, as_completed
+from functools import partial
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from triptych.artifact_store.configured import default_store
+from triptych.boundary import for_user
+from triptych.compile_calls import Compiler
+from triptych.compile_workers import CompileWorkers, is_loading
+from triptych.compiling import CompiledFunction
+from triptych.fingerprint.cache_key import Key
+from triptych.misses import NoStoreError
+from triptych.support.config import config, override
+from triptych.support.errors import TriptychError
+from triptych.support.tracebacks import caller
+
+Job: TypeAlias = "partial[CompiledFunction]"
+Outcome: TypeAlias = Literal["compiled", "found", "not kept", "failed"]
+
+
+class CompileJobError(TriptychError, TypeError):
+    """Something is no job for `compile_many`, or it is called again while a worker process loads the program."""
+
+    code = "TT0716"
+    failing = """
+import triptych as tt
+
+@tt.jit
+def double(n: tt.Int32):
+    return n + n
+
+tt.compile_many([double])
+"""
+    fixed = """
+from functools import partial
+
+import triptych as tt
+
+jobs = [partial(tt.compile, function) for function in []]
+tt.compile_many(jobs)
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Compilation:
+    """What came of one job."""
+
+    job: Job
+    outcome: Outcome
+    """Compiled now, found in the store, compiled for nobody (it cannot be kept), or failed."""
+    seconds: float = 0.0
+    key: str = ""
+    error: Exception | None = None
+
+    @property
+    def name(self) -> str:
+        """Function and target, as a person reads them."""
+        return " ".join(filter(None, (_name_of(self.job), self.job.keywords.get("target", ""))))
+
+    def result(self) -> CompiledFunction:
+        """The compiled function, in this process; raises what the job raised."""
+        if self.error is not None:
+            raise self.error
+        return self.job()
+
+
+class Done(NamedTuple):
+    """What a worker tells of a job; pickled."""
+
+    outcome: Outcome
+    seconds: float
+    key: str
+    error: Exception | None
+
+
+Progress: TypeAlias = Callable[[Compilation, int, int], None]
+"""Called in this process after each job, with how many are done and how many there are."""
+
+
+def compile_many(
+    jobs: Sequence[Job],
+    executor: Executor | None = None,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[Compilation]:
+    """Compile jobs, as `partial(compile, f, *args)`; what came of each, in their order.
+
+    Without an executor there are as many processes as processors, or `workers`; they end with this call, also when it
+    is interrupted. An executor of yours (of threads, processes, Ray, Dask, MPI) stays open. One job's error is not
+    another's.
+    """
+    try:
+        _check(jobs)
+    except Exception as error:
+        for_user(error)
+        raise
+    found: dict[int, Compilation] = {}
+
+    def finish(i: int, done: Done) -> None:
+        found[i] = Compilation(jobs[i], done.outcome, done.seconds, done.key, done.error)
+        if progress is not None:
+            progress(found[i], len(found), len(jobs))
+
+    left = [i for i in range(len(jobs)) if not _is_settled(jobs[i], partial(finish, i))]
+    if left and executor is not None:
+        _compile_on(executor, {i: jobs[i] for i in left}, finish)
+    elif left:
+        own = CompileWorkers(min(workers or _processors(), len(left)))
+        try:
+            _compile_on(own, {i: jobs[i] for i in left}, finish)
+        finally:
+            own.shutdown(cancel_futures=True)
+    return [found[i] for i in range(len(jobs))]
+
+
+def compile_job(settings: dict[str, Any], job: Job) -> Done:
+    """Make one call of `compile`, in whatever process this is; errors come back as values."""
+    started, key = time.perf_counter(), ""
+    try:
+        with override(**settings):
+            key, store = key_of(job).digest, default_store()
+            had = store is not None and store.has(key)
+            job()
+            has = store is not None and store.has(key) and store.flush()
+        outcome: Outcome = "found" if had else "compiled" if has else "not kept"
+        return Done(outcome, time.perf_counter() - started, key, None)
+    except Exception as error:  # of the program: whoever asked for it is told
+        return Done("failed", time.perf_counter() - started, key, _sendable(error))
+
+
+def key_of(job: Job) -> Key:
+    """The key under which the store has what a job compiles."""
+    compiler: Compiler = job.func  # type: ignore[assignment]  # asked in `_check`
+    return compiler.key(*job.args, **job.keywords)
+
+
+def _compile_on(executor: Executor, jobs: dict[int, Job], finish: Callable[[int, Done], None]) -> None:
+    settings = dataclasses.asdict(config())
+    futures: dict[Future[Done], int] = {}
+    try:
+        for i, job in jobs.items():
+            try:
+                futures[executor.submit(compile_job, settings, job)] = i
+            except (pickle.PicklingError, AttributeError, TypeError) as error:  # of a function inside a function
+                finish(i, Done("failed", 0.0, "", error))
+        for future in as_completed(futures):
+            finish(futures[future], _done(future))
+    finally:
+        for future in futures:
+            future.cancel()
+
+
+def _done(future: Future[Done]) -> Done:
+    try:
+        return future.result()
+    except Exception as error:  # of the executor: its process is gone, or has no such module
+        return Done("failed", 0.0, "", error)
+
+
+def _is_settled(job: Job, finish: Callable[[Done], None]) -> bool:
+    """Whether nothing is left to do: it is kept, or it is none that can be compiled."""
+    store = default_store()
+    try:
+        key = key_of(job).digest
+    except Exception as error:
+        finish(Done("failed", 0.0, "", error))
+        return True
+    if store is not None and store.has(key):
+        finish(Done("found", 0.0, key, None))
+        return True
+    return False
+
+
+def _check(jobs: Sequence[object]) -> None:
+    if is_loading():
+        raise CompileJobError(
+            "compile_many is called while a worker process loads the program",
+            span=caller(),
+            found="a call at the top level of the program",
+            instead='`if __name__ == "__main__":` around what starts it',
+        )
+    for job in jobs:
+        if not isinstance(job, partial) or not isinstance(job.func, Compiler):
+            raise CompileJobError(
+                "a job of compile_many is a call of `compile` that is not made yet",
+                span=caller(),
+                found=repr(job),
+                instead="`partial(tt.compile, function, *args)`",
+            )
+    if jobs and default_store() is None:
+        raise NoStoreError(
+            "what is compiled in other processes has nowhere to go",
+            span=caller(),
+            found="TRIPTYCH_CACHE=0",
+            instead="TRIPTYCH_CACHE=1",
+        )
+
+
+def _name_of(job: Job) -> str:
+    function = job.args[0]
+    return str(getattr(function, "__qualname__", type(function).__qualname__))
+
+
+def _processors() -> int:
+    allowed = getattr(os, "sched_getaffinity", None)  # Linux's
+    return (os.cpu_count() or 1) if allowed is None else len(allowed(0))
+
+
+def _sendable(error: Exception) -> Exception:
+    """The error, if another process can have it; else its text."""
+    if not isinstance(error, TriptychError):
+        error.add_note("in the process that compiled:\n" + "".join(traceback.format_exception(error)))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:  # of any class
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error

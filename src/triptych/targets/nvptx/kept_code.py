@@ -1,0 +1,70 @@
+"""Compiled kernels as the store keeps them, and as a process has them that did not compile them.
+
+Nothing here needs a compiler or an assembler; what the first compilation warned of is warned of again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from triptych.objectstage.target import Frozen
+from triptych.stages import Compiled, Lowered
+from triptych.support.config import config
+from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.report.performance_warnings import warn_of_slow_code
+from triptych.targets.nvptx.report.usage import Usage, usage_facts, usage_from
+from triptych.targets.nvptx.toolchain.disassembling import disassemble
+
+_PTX, _CUBIN = "ptx", "cubin"
+_USAGE = "usage"
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The kernels of one program for one architecture."""
+
+    ptx: str
+    cubin: bytes
+    usage: Mapping[str, Usage]
+
+
+def freeze(compiled: Compiled) -> Frozen:
+    """PTX and cubin, and what the kernels take of the GPU."""
+    views = compiled.views
+    artifacts = {_PTX: views["ptx"]().encode(), _CUBIN: compiled.artifact}
+    return Frozen(artifacts, {_USAGE: usage_facts(views["usage"]())})
+
+
+def thaw(lowered: Lowered, frozen: Frozen, options: Mapping[str, Any], architecture: Architecture) -> Compiled:
+    """Compiled code from what was kept of it."""
+    code = Code(frozen.artifacts[_PTX].decode(), frozen.artifacts[_CUBIN], usage_from(frozen.facts[_USAGE]))
+    return with_views(lowered, architecture, options, code)
+
+
+def with_views(lowered: Lowered, architecture: Architecture, options: Mapping[str, Any], code: Code) -> Compiled:
+    """Compiled code that can be looked at, as PTX, as SASS and as a table of resources; warns where it is slow."""
+    warn_of_slow_code(code.usage)
+    _write_files(lowered.traced.name, architecture, options, code)
+    views: dict[str, Any] = {
+        "ptx": lambda: code.ptx,
+        "cubin": lambda: code.cubin,
+        "sass": cache(lambda: disassemble(code.cubin)),
+        "resources": lambda: {name: usage.resources for name, usage in code.usage.items()},
+        "usage": lambda: code.usage,
+    }
+    return Compiled(lowered, code.cubin, views["ptx"], options, views)
+
+
+def _write_files(name: str, architecture: Architecture, options: Mapping[str, Any], code: Code) -> None:
+    """Write what the options ask for into the folder of the setting `keep`, or the current one."""
+    files = {"ptx": code.ptx.encode()} if options["keep_ptx"] else {}
+    files |= {"cubin": code.cubin} if options["keep_cubin"] else {}
+    if files:
+        folder = Path(config().keep or ".")
+        folder.mkdir(parents=True, exist_ok=True)
+        for suffix, data in files.items():
+            (folder / f"{name}.{architecture.name}.{suffix}").write_bytes(data)

@@ -1,0 +1,229 @@
+"""Pass `split-vectors`: what a thread computes with vectors, it computes register by register.
+
+A GPU has no registers of many numbers. LLVM takes vectors apart by itself, but inserts and extracts every element first
+and compares those with one another: of a vector of 128 numbers that takes longer than the rest of a kernel. Here
+vectors are names for lists of numbers. Private arrays are loaded and stored a register at a time, which lets LLVM keep
+them in registers; shuffles, broadcasts and extracts choose numbers and leave nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import chain
+
+from triptych.ir import bindings
+from triptych.ir.handles import Attribute, Module, Operation, Type, Value
+from triptych.ir.types import byte_size, count_and_element
+from triptych.simt.stack_slots import private_place
+from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.targets.nvptx.analysis.memory_types import bits_of
+from triptych.targets.nvptx.analysis.register_parts import Number, RegisterParts, in_a_register, is_large
+
+_PRIVATE = "!llvm.ptr"
+_ELEMENTWISE = ("arith.", "math.")
+
+
+def split_vectors(module: Module) -> None:
+    """Split every vector of more than a register that is not moved to, or from, memory of others."""
+    for kernel in kernels(module):
+        _Splitting(RegisterParts(module.context)).write(_of_interest(kernel))
+
+
+def _of_interest(kernel: Operation) -> list[tuple[Operation, Callable[[_Splitting, Operation], bool]]]:
+    """The operations that may be split, with how, in program order."""
+    advance = bindings.mlir().WalkResult.ADVANCE
+    found = []
+
+    def visit(operation: Operation) -> object:
+        name = operation.name
+        rule = _RULES.get(name) or (_Splitting.compute if name.startswith(_ELEMENTWISE) else None)
+        if rule is not None:
+            found.append((operation.operation, rule))
+        return advance
+
+    kernel.walk(visit)
+    return found
+
+
+class _Splitting:
+    """Goes through a kernel once. A rule says whether what it wrote stands for the operation."""
+
+    def __init__(self, parts: RegisterParts) -> None:
+        self._parts = parts
+
+    def write(self, operations: Sequence[tuple[Operation, Callable[[_Splitting, Operation], bool]]]) -> None:
+        """Write the parts of each operation in front of it, then drop those that nobody needs as a whole."""
+        split = [operation for operation, rule in operations if rule(self, operation)]
+        for operation in reversed(split):
+            if not any(_is_used(result) for result in operation.results):
+                operation.erase()
+            elif operation.name not in _WHOLE:
+                self._join(operation)
+
+    def _join(self, operation: Operation) -> None:
+        """Somebody needs all of it at once, as memory of others does."""
+        self._parts.at(operation)
+        result = operation.results[0]
+        _, element = count_and_element(result.type) or (1, result.type)
+        result.replace_all_uses_with(self._parts.whole(self._parts.of(result), element))
+        operation.erase()
+
+    # what chooses numbers ---------------------------------------------------------------------------------------
+    def elements(self, operation: Operation) -> bool:
+        return self._stands_for(operation, [Number(value) for value in operation.operands])
+
+    def broadcast(self, operation: Operation) -> bool:
+        count, _ = count_and_element(operation.results[0].type) or (0, None)
+        source = operation.operands[0]
+        return count_and_element(source.type) is None and self._stands_for(operation, [Number(source)] * count)
+
+    def constant(self, operation: Operation) -> bool:
+        ir, value, result = bindings.mlir(), operation.attributes["value"], operation.results[0]
+        found = count_and_element(result.type)
+        if found is None or not is_large(result.type) or not ir.DenseElementsAttr(value).is_splat:
+            return False
+        self._parts.at(operation)
+        number = {"value": ir.DenseElementsAttr(value).get_splat_value()}
+        made = self._parts.builder.value("arith.constant", (), found[1], self._parts.location, number)
+        return self._stands_for(operation, [Number(made)] * found[0])
+
+    def shuffle(self, operation: Operation) -> bool:
+        sources = tuple(operation.operands)
+        if not any(source in self._parts for source in sources):
+            return False
+        places = list(bindings.mlir().DenseI64ArrayAttr(operation.attributes["mask"]))
+        if min(places) < 0:
+            return False
+        numbers = list(chain.from_iterable(map(self._parts.of, sources)))
+        return self._stands_for(operation, [numbers[place] for place in places])
+
+    def extract(self, operation: Operation) -> bool:
+        source, result = operation.operands[0], operation.results[0]
+        places = list(bindings.mlir().DenseI64ArrayAttr(operation.attributes["static_position"]))
+        if source not in self._parts or len(operation.operands) > 1 or len(places) != 1:
+            return False
+        self._parts.at(operation)
+        result.replace_all_uses_with(self._parts.number(self._parts.of(source)[places[0]], result.type))
+        return True
+
+    def _stands_for(self, operation: Operation, numbers: Sequence[Number]) -> bool:
+        """Numbers that a result consists of; a value that fills one register, or less, is needed at once."""
+        result = operation.results[0]
+        found = count_and_element(result.type)
+        if found is None:
+            return False
+        if is_large(result.type) or found[0] == 1:
+            self._parts.keep(result, numbers)
+            return True
+        if operation.name in _WHOLE:
+            return False
+        self._parts.at(operation)
+        result.replace_all_uses_with(self._parts.joined(numbers, found[1]))
+        return True
+
+    # what computes ----------------------------------------------------------------------------------------------
+    def compute(self, operation: Operation) -> bool:
+        """An elementwise operation, on as many elements as a register holds of the narrowest type."""
+        if len(operation.results) != 1:
+            return False
+        result, operands = operation.results[0], tuple(operation.operands)
+        found = count_and_element(result.type)
+        if found is None or not (is_large(result.type) or any(is_large(o.type) or o in self._parts for o in operands)):
+            return False
+        count, element = found
+        types = [kind[1] for kind in map(count_and_element, (value.type for value in operands)) if kind is not None]
+        together = in_a_register([element, *types])
+        given = [self._parts.of(o) if count_and_element(o.type) else None for o in operands]
+        self._parts.at(operation)
+        attributes = {name: operation.attributes[name] for name in operation.attributes}
+        numbers: list[Number] = []
+        for start in range(0, count, together):
+            width = min(together, count - start)
+            values = [
+                whole if of is None else self._register(whole, of[start : start + width])
+                for whole, of in zip(operands, given, strict=True)
+            ]
+            made = self._value(operation.name, values, self._type(width, element), attributes)
+            numbers += self._parts.held(made)
+        self._parts.keep(result, numbers)
+        return True
+
+    def _register(self, vector: Value, numbers: Sequence[Number]) -> Value:
+        _, element = count_and_element(vector.type) or (1, vector.type)
+        return self._parts.joined(numbers, element)
+
+    # what moves -------------------------------------------------------------------------------------------------
+    def load(self, operation: Operation) -> bool:
+        result, pointer = operation.results[0], operation.operands[0]
+        if not _is_split_in_memory(result, pointer):
+            return False
+        count, element = count_and_element(result.type) or (1, result.type)
+        self._parts.at(operation)
+        numbers: list[Number] = []
+        for start in range(0, count, in_a_register([element])):
+            width = min(in_a_register([element]), count - start)
+            address = self._address(pointer, start, element)
+            made = self._value("llvm.load", (address,), self._type(width, element), self._memory(operation, start))
+            numbers += self._parts.held(made)
+        self._parts.keep(result, numbers)
+        return True
+
+    def store(self, operation: Operation) -> bool:
+        value, pointer = operation.operands
+        if not _is_split_in_memory(value, pointer):
+            return False
+        count, element = count_and_element(value.type) or (1, value.type)
+        numbers = self._parts.of(value)
+        self._parts.at(operation)
+        for start in range(0, count, in_a_register([element])):
+            part = self._parts.joined(numbers[start : start + in_a_register([element])], element)
+            address, memory = self._address(pointer, start, element), self._memory(operation, start)
+            self._parts.builder.operation("llvm.store", (part, address), (), self._parts.location, memory)
+        return True
+
+    def _memory(self, operation: Operation, start: int) -> dict[str, Attribute]:
+        attributes, builder = operation.attributes, self._parts.builder
+        _, element = count_and_element((*operation.results, *operation.operands)[0].type) or (1, None)
+        known = attributes["alignment"].value if "alignment" in attributes else 1
+        place = start * byte_size(element) if element is not None else 0
+        return {
+            "alignment": builder.integer("i64", min(known, place & -place) if place else known),
+            "ordering": builder.integer("i64", 0),
+        }
+
+    def _address(self, pointer: Value, start: int, element: Type) -> Value:
+        if start == 0:
+            return pointer
+        attributes = {
+            "elem_type": self._parts.builder.type_attribute(element),
+            "rawConstantIndices": self._parts.builder.attribute(f"array<i32: {start}>"),
+        }
+        return self._value("llvm.getelementptr", (pointer,), self._parts.builder.type(_PRIVATE), attributes)
+
+    def _type(self, width: int, element: Type) -> Type:
+        return element if width == 1 else self._parts.builder.vector(width, element)
+
+    def _value(self, name: str, operands: Sequence[Value], kind: Type, attributes: dict[str, Attribute]) -> Value:
+        return self._parts.builder.value(name, operands, kind, self._parts.location, attributes)
+
+
+def _is_split_in_memory(vector: Value, pointer: Value) -> bool:
+    """Whether a vector of more than a register lies at a constant place of an array."""
+    return is_large(vector.type) and bits_of(vector.type) > 0 and private_place(pointer) is not None
+
+
+def _is_used(value: Value) -> bool:
+    return next(iter(value.uses), None) is not None
+
+
+_RULES: dict[str, Callable[[_Splitting, Operation], bool]] = {
+    "llvm.load": _Splitting.load,
+    "llvm.store": _Splitting.store,
+    "vector.from_elements": _Splitting.elements,
+    "vector.broadcast": _Splitting.broadcast,
+    "vector.shuffle": _Splitting.shuffle,
+    "vector.extract": _Splitting.extract,
+    "arith.constant": _Splitting.constant,
+}
+_WHOLE = frozenset({"vector.from_elements", "vector.broadcast", "arith.constant"})
+"""What already is the shortest way to write all of a vector."""

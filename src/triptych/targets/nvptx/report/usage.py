@@ -1,0 +1,78 @@
+"""What a kernel takes of a GPU and what follows from it: as data, which the store keeps with the code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from triptych.support.exact_fields import exactly
+from triptych.support.source import Span
+from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.report.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """Accesses of one line to one tensor that move less than an instruction could."""
+
+    span: Span | None
+    number: int
+    what: str
+    bits: int
+    wanted: int
+    """Bits that one instruction could move."""
+    why: str
+    certain: bool
+    """Whether they could move at once, or the program says that they do; others may be far apart, or alone wanted."""
+
+    @property
+    def amount(self) -> str:
+        return f"{self.number} {self.what} of {self.bits} bits instead of {self.wanted}"
+
+    def __str__(self) -> str:
+        return f"{self.amount}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """One kernel: its resources, its launch as far as it is known here, and what follows from both."""
+
+    resources: Resources
+    threads: int | None
+    """Of a block; None when only the launch knows."""
+    launch_shared: int | None
+    """Bytes of shared memory that the launch adds; None when only it knows."""
+    occupancy: Mapping[str, int]
+    """By architecture, blocks that a multiprocessor holds at once; for others than the one that the code is for, with
+    as many registers as there."""
+    narrow: tuple[Narrow, ...]
+    """Accesses to global memory that could be wider."""
+    span: Span | None = None
+    """Where the kernel is written."""
+
+
+def usage_facts(usages: Mapping[str, Usage]) -> list[dict[str, Any]]:
+    """The kernels' usage as JSON has it."""
+    return [asdict(usage) for usage in usages.values()]
+
+
+def usage_from(facts: list[Mapping[str, Any]]) -> dict[str, Usage]:
+    """The kernels' usage, by name; KeyError for facts that lack something."""
+    found = [_usage(each) for each in facts]
+    return {usage.resources.kernel: usage for usage in found}
+
+
+def _usage(values: Mapping[str, Any]) -> Usage:
+    narrow = tuple(exactly(Narrow, {**each, "span": _span(each["span"])}) for each in values["narrow"])
+    parts = {
+        "resources": exactly(Resources, values["resources"]),
+        "occupancy": {name: values["occupancy"][name] for name in ARCHITECTURES if name in values["occupancy"]},
+        "narrow": narrow,
+        "span": _span(values["span"]),
+    }
+    return exactly(Usage, {**values, **parts})
+
+
+def _span(values: Mapping[str, Any] | None) -> Span | None:
+    return None if values is None else exactly(Span, values)
