@@ -70,14 +70,13 @@ declare i32 @triptych_native_fail_with(i32, ptr, i32)
 declare i32 @{LOAD}(ptr)
 declare void @{UNLOAD}(ptr)
 
+{_settings(prefix)}
 {_module_functions(prefix, _signed(function.interface), on_device=bool(kernels))}
 {_call(function, body_types, on_device=bool(kernels))}
 """
 
 
-def _module_functions(prefix: str, interface: int, *, on_device: bool) -> str:
-    load = f"%status = call i32 @{LOAD}(ptr %module)" if on_device else "%status = add i32 0, 0"
-    unload = f"call void @{UNLOAD}(ptr %module)" if on_device else ""
+def _settings(prefix: str) -> str:
     return f"""
 define weak_odr i32 @triptych_abi_version() {{
   ret i32 {ABI_VERSION}
@@ -97,6 +96,13 @@ define void @{prefix}_set_parallel_for(ptr %run, ptr %context) {{
   call void @triptych_native_set_pool(ptr %run, ptr %context)
   ret void
 }}
+"""
+
+
+def _module_functions(prefix: str, interface: int, *, on_device: bool) -> str:
+    load = f"%status = call i32 @{LOAD}(ptr %module)" if on_device else "%status = add i32 0, 0"
+    unload = f"call void @{UNLOAD}(ptr %module)" if on_device else ""
+    return f"""
 define i32 @{prefix}_triptych_load(ptr %module, i32 %abi, i64 %interface) {{
 entry:
   store i64 0, ptr %module
