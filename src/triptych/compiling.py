@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
@@ -20,6 +22,9 @@ from triptych.metastage.results import Rebuild
 from triptych.metastage.streams import STREAM
 from triptych.metastage.tracing import too_deep
 from triptych.objectstage.errors import MissingViewError
+from triptych.objectstage.export_files import export_files
+from triptych.objectstage.exports import asked_for
+from triptych.objectstage.target import find_target
 from triptych.observing import WATCHERS
 from triptych.sealing import check_unsealed
 from triptych.stages import Compiled, Loaded, Rewritten
@@ -217,6 +222,41 @@ class CompiledFunction:
     """What each kernel takes of the GPU, by its name: registers, shared memory, spills, barriers."""
     usage = View[Any]("usage")
     """The same with what follows from it: how many blocks fit, and which accesses to memory could be wider."""
+
+    def __tvm_ffi_object__(self) -> Any:
+        """For `tvm_ffi.convert`: the native entry point as a function of TVM FFI, which takes flattened arguments."""
+        try:
+            if self._loaded.packed is None:
+                raise MissingViewError(
+                    f"{self._loaded.compiled.lowered.traced.name} has no entry for TVM FFI",
+                    found=f"code for the target {self.target}",
+                    expected="a function that is compiled for the CPU",
+                )
+            return self._loaded.packed()
+        except Exception as error:
+            for_user(error)
+            raise
+
+    def export_to_c(
+        self,
+        file_path: str | os.PathLike[str],
+        file_name: str = "",
+        function_prefix: str = "",
+        *,
+        function_name: str = "",
+    ) -> None:
+        """Write it for programs that are not Python.
+
+        With `file_name`: a header and an object file of that name in the folder `file_path`, whose C functions begin
+        with `function_prefix`. With `function_name`: the object file `file_path` with an entry for TVM FFI.
+        """
+        try:
+            addresses = frozenset(name for name, shape in self._shapes if shape.kind is not None)
+            wanted, stem = asked_for(Path(file_path), file_name, function_prefix, function_name, addresses)
+            export_files(self._loaded.compiled, find_target(self.target), wanted, stem)
+        except Exception as error:
+            for_user(error)
+            raise
 
     @opaque
     def call_packed(self, *args: object, **keywords: object) -> Any:

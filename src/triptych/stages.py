@@ -208,3 +208,5 @@ class Loaded:
     """As `call`, but gives NotImplemented for tensors that the function was not compiled for."""
     reads: Callable[[type], bool] | None = None
     """Whether `attempt` reads tensors of a Python type; it gives NotImplemented for all others."""
+    packed: Callable[[], Any] | None = None
+    """Makes the function of TVM FFI that is the native entry point itself."""

@@ -15,7 +15,6 @@ NAMES: list[str] = [row["name"] for row in json.loads(CENSUS.read_text(encoding=
 
 DRIVER = "errors of another implementation's driver calls; those of launches here are DriverError"
 JAX = "calls from JAX need the adapter package of JAX"
-EXPORT = "ahead-of-time export of compiled functions to files"
 
 LEFT_OUT = {
     "cutlass.base_dsl.runtime.cuda.checkCudaErrors": DRIVER,
@@ -24,8 +23,6 @@ LEFT_OUT = {
     "cutlass.jax.cutlass_to_jax_dtype": JAX,
     "cutlass.jax.get_export_disabled_safety_checks": JAX,
     "cutlass.jax.testing.create_tensor": JAX,
-    "cute.runtime.find_runtime_libraries": EXPORT,
-    "cute.runtime.load_module": EXPORT,
 }
 
 

@@ -12,7 +12,7 @@ from triptych.compat.module_aliases import ROOT
 from triptych.support.config import config
 from triptych.support.forking import import_late
 
-_PARTS = ("triptych.compat.torch_on_cpu", "triptych.compat.cuda_bindings")
+_PARTS = ("triptych.compat.torch_on_cpu", "triptych.compat.cuda_bindings", "triptych.compat.exported_layouts")
 """What else is other while programs for GPUs run here: each has `install`, which gives what undoes it."""
 
 _UNDO: list[Callable[[], None]] = []

@@ -35,8 +35,6 @@ TIERS = {
 
 _APART = {
     "cutlass.jax": "it comes with JAX as a framework that calls kernels, which is work of its own",
-    "cutlass.cute.runtime.find_runtime_libraries": "it comes with ahead-of-time export, which is work of its own",
-    "cutlass.cute.runtime.load_module": "it comes with ahead-of-time export, which is work of its own",
     "cutlass.utils.distributed": "it comes with kernels on several GPUs, which is work of its own",
 }
 """What waits for something else than its tier."""

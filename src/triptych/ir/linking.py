@@ -2,7 +2,8 @@
 
 Input: an object file and the addresses of what it imports. Output: an `Image`: its sections in memory of their own,
 with every address written in. Code generated for this process has a large code model, so addresses have 64 bits and two
-kinds of relocation are enough; anything else is `NotLinkableError`, and LLVM's linker is asked.
+kinds of relocation are enough. Exported code has distances of 32 bits: what is far away gets a cell in the image, with
+its address and a jump there. Anything else is `NotLinkableError`, and LLVM's linker is asked.
 """
 
 from __future__ import annotations
@@ -17,11 +18,26 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from triptych.ir.object_file import ALLOCATED, EXECUTABLE, THREAD_LOCAL, WRITABLE, ObjectFile, Section, Symbol
+from triptych.ir.object_file import (
+    ALLOCATED,
+    EXECUTABLE,
+    THREAD_LOCAL,
+    WRITABLE,
+    ObjectFile,
+    Relocation,
+    Section,
+    Symbol,
+)
 
 _MACHINES = {"x86_64": 62}
 """The machines whose relocations are known, as ELF numbers them."""
 _ABSOLUTE_64, _RELATIVE_64 = 1, 24
+_NEAR, _NEAR_CALL = 2, 4
+_NEAR_CELLS = frozenset({9, 41, 42})
+"""Distances to a place that holds the address, in 32 bits."""
+_CELL = 16
+_JUMP = bytes.fromhex("ff25f2ffffff")
+"""To the address that stands in the eight bytes before it."""
 _READ, _WRITE, _EXECUTE = 1, 2, 4
 _UNWIND = ".eh_frame"
 _UNWIND_END = bytes(4)
@@ -72,6 +88,10 @@ class _Linking:
         self._unwind: list[int] = []
         self._parts: list[tuple[int, int, int]] = []
         """First byte, length and rights of each group of pages."""
+        self._relocations = tuple(r for r in file.relocations if file.sections[r.section].flags & ALLOCATED)
+        self._cells = {
+            number: place for place, number in enumerate(sorted(set(map(self._cell, self._relocations)) - {0}))
+        }
         self._place()
         self._bytes = bytearray(max(self._size, mmap.PAGESIZE))
         for number, offset in self._offsets.items():
@@ -79,10 +99,16 @@ class _Linking:
             if not section.is_zeros:
                 self._bytes[offset : offset + section.size] = file.content(section)
 
+    def _cell(self, relocation: Relocation) -> int:
+        """The symbol that the place to be written reaches through a cell, or 0."""
+        is_elsewhere = not self._file.symbols[relocation.symbol].section
+        through = relocation.kind in _NEAR_CELLS or (relocation.kind in (_NEAR, _NEAR_CALL) and is_elsewhere)
+        return relocation.symbol if through else 0
+
     def _place(self) -> None:
-        at = 0
+        at = _CELL * len(self._cells)
         for rights in (EXECUTABLE, 0, WRITABLE):
-            begin = at
+            begin = at if rights != EXECUTABLE else 0
             for number, section in enumerate(self._file.sections):
                 if section.flags & ALLOCATED and section.flags & (EXECUTABLE | WRITABLE) == rights and section.size:
                     at = self._place_section(number, section, at)
@@ -132,18 +158,33 @@ class _Linking:
         return _process_symbol(symbol.name) if symbol.name else 0
 
     def _relocate(self, addresses: list[int], base: int) -> None:
-        for relocation in self._file.relocations:
+        for number, place in self._cells.items():
+            struct.pack_into("<Q6s", self._bytes, _CELL * place, addresses[number], _JUMP)
+        for relocation in self._relocations:
             if relocation.section not in self._offsets:
                 continue
-            if relocation.offset + 8 > self._file.sections[relocation.section].size:
+            width = 8 if relocation.kind in (_ABSOLUTE_64, _RELATIVE_64) else 4
+            if relocation.offset + width > self._file.sections[relocation.section].size:
                 raise NotLinkableError("a relocation outside of its section")
             at = self._offsets[relocation.section] + relocation.offset
-            value = addresses[relocation.symbol] + relocation.addend
-            if relocation.kind == _RELATIVE_64:
+            value = self._reached(relocation, addresses, base) + relocation.addend
+            if relocation.kind != _ABSOLUTE_64:
                 value -= base + at
-            elif relocation.kind != _ABSOLUTE_64:
-                raise NotLinkableError(f"a relocation of kind {relocation.kind}")
-            struct.pack_into("<Q", self._bytes, at, value & 0xFFFFFFFFFFFFFFFF)
+            if width == 8:
+                struct.pack_into("<Q", self._bytes, at, value & 0xFFFFFFFFFFFFFFFF)
+            else:
+                struct.pack_into("<i", self._bytes, at, value)
+
+    def _reached(self, relocation: Relocation, addresses: list[int], base: int) -> int:
+        """The address of the symbol, or of its cell."""
+        cell = base + _CELL * self._cells.get(relocation.symbol, 0)
+        if relocation.kind in _NEAR_CELLS:
+            return cell
+        if relocation.kind in (_NEAR, _NEAR_CALL) and self._cell(relocation):
+            return cell + 8
+        if relocation.kind not in (_ABSOLUTE_64, _RELATIVE_64, _NEAR, _NEAR_CALL):
+            raise NotLinkableError(f"a relocation of kind {relocation.kind}")
+        return addresses[relocation.symbol]
 
 
 @cache

@@ -47,6 +47,12 @@ class Request:
     emit: tuple[str, ...] = ("object", "assembly")
     libraries: tuple[str, ...] = ()
     """Files of LLVM bitcode: functions that the text declares and a library has are added, and nothing else of it."""
+    modules: tuple[str, ...] = ()
+    """More LLVM IR that becomes one with the text."""
+    exports: tuple[str, ...] = ()
+    """When there are any, the only names of the text and its modules that others see."""
+    position_independent: bool = False
+    """For a linker and any address, instead of for the process that maps it where it likes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ class Symbol(Protocol):
 
     name: str
     is_declaration: bool
-    linkage: str
+    linkage: Any
 
 
 class LlvmModule(Protocol):
@@ -139,7 +139,7 @@ class Compiler:
         llvm.initialize_all_asmprinters()
         llvm.initialize_native_asmparser()
         llvm.set_option("llvm", "-nvptx-short-ptr")  # addresses of all but global memory have 32 bits
-        self._machines: dict[tuple[str, str, str, int], TargetMachine] = {}
+        self._machines: dict[tuple[str, str, str, int, bool], TargetMachine] = {}
         self._libraries: dict[str, Library] = {}
 
     def compile(self, settings: Settings, text: str) -> list[bytes]:
@@ -150,12 +150,26 @@ class Compiler:
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
         module.verify()
+        self._join(module, settings)
         for path in settings["libraries"]:
             self._library(path).add_to(module, machine)
         self._optimise(module, machine, settings)
         *first, last = settings["emit"]
         # Emission rewrites the module it is given, so all but the last part are emitted from copies.
         return [self._emit(machine, module.clone(), part) for part in first] + [self._emit(machine, module, last)]
+
+    def _join(self, module: LlvmModule, settings: Settings) -> None:
+        """One module of several, which LLVM then optimises as one; what nobody else is to see becomes its own."""
+        for text in settings["modules"]:
+            other: LlvmModule = self._llvm.parse_assembly(text)
+            other.triple, other.data_layout = module.triple, module.data_layout
+            other.verify()
+            module.link_in(other)
+        if settings["exports"]:
+            for value in (*module.functions, *module.global_variables):
+                is_open = value.linkage.name == "external" and not value.is_declaration
+                if is_open and value.name not in settings["exports"]:
+                    value.linkage = "internal"
 
     def _set_options(self, settings: Settings, blocks: int) -> None:
         """Options hold for the whole process: each request says all of them."""
@@ -177,10 +191,12 @@ class Compiler:
         triple = llvm.get_process_triple() if host else settings["triple"]
         cpu = llvm.get_host_cpu_name() if settings["cpu"] == "host" else settings["cpu"]
         features = llvm.get_host_cpu_features().flatten() if settings["features"] == "host" else settings["features"]
-        key = (triple, cpu, features, settings["opt_level"])
+        linked = settings["position_independent"]
+        key = (triple, cpu, features, settings["opt_level"], linked)
         if key not in self._machines:
+            model = {"reloc": "pic", "codemodel": "small"} if linked else {"jit": host}
             self._machines[key] = llvm.Target.from_triple(triple).create_target_machine(
-                cpu=cpu, features=features, opt=settings["opt_level"], jit=host
+                cpu=cpu, features=features, opt=settings["opt_level"], **model
             )
         return self._machines[key]
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
+from triptych.objectstage.exports import Export
 from triptych.stages import Compiled, Loaded, Lowered, PassSpec
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.nearest import did_you_mean
@@ -101,6 +102,8 @@ class Target:
     sees no host function, which `host_target` compiles. None for a target that runs both."""
     device_model: DeviceModel = COMMON
     """The lanes of its warps and its limits, which programs see while they are traced."""
+    export: Callable[[Compiled, Export], Mapping[str, bytes]] | None = None
+    """Contents of files that other programs link, by their suffix; None for a target whose code needs this process."""
     line_tables: Callable[[], tuple[PassSpec, ...]] = tuple
     """What runs after the pipeline when the user asks for the Python lines of instructions."""
     portable: Target | None = None

@@ -26,6 +26,7 @@ from triptych.tools.coverage import coverage
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
 from triptych.tools.layouts import LayoutRequest, show_layout
+from triptych.tools.link_flags import link_flags
 from triptych.tools.run import RunRequest, run
 from triptych.tools.show import ALL, RESOURCES, STAGES, show
 
@@ -94,6 +95,8 @@ def _run(arguments: argparse.Namespace) -> str:
             return show_layout(LayoutRequest(**_chosen(arguments, LayoutRequest)), as_json=arguments.json)
         case "cache":
             return cache_command(arguments.action, vars(arguments), as_json=arguments.json)
+        case "link-flags":
+            return link_flags(tvm_ffi=arguments.tvm_ffi, as_json=arguments.json)
         case _:
             return environment(as_json=arguments.json)
 
@@ -139,6 +142,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_layout(commands.add_parser("layout", parents=[listing], help="show a layout, as '(8,8):(8,1)'"))
 
     _add_cache(commands.add_parser("cache", help="list, explain, check and move compiled programs"), listing)
+
+    command = commands.add_parser("link-flags", parents=[listing], help="print what exported objects are linked with")
+    command.add_argument("--tvm-ffi", action="store_true", help="for objects with an entry for TVM FFI")
 
     commands.add_parser("env", parents=[listing], help="list every setting and its current value")
     return parser

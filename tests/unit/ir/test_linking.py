@@ -53,13 +53,14 @@ define i64 @ask(i64 %x) { %r = call i64 @given(i64 %x)  ret i64 %r }
 """
 
 
-def compiled(text: str) -> bytes:
-    return shared_pool().compile(Request(opt_level=1, emit=("object",)), text).object
+def compiled(text: str, *, position_independent: bool = False) -> bytes:
+    request = Request(opt_level=1, emit=("object",), position_independent=position_independent)
+    return shared_pool().compile(request, text).object
 
 
-@pytest.fixture(scope="module")
-def program() -> bytes:
-    return compiled(PROGRAM)
+@pytest.fixture(scope="module", params=[False, True], ids=["for this process", "exported"])
+def program(request: pytest.FixtureRequest) -> bytes:
+    return compiled(PROGRAM, position_independent=request.param)
 
 
 def integers(address: int, count: int) -> ctypes._CFunctionType:

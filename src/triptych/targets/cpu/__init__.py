@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import replace
 
+from triptych.objectstage.exports import Export
 from triptych.objectstage.target import Target
-from triptych.stages import PassSpec
+from triptych.stages import Compiled, PassSpec
 from triptych.targets.cpu.calling.abi import entry_symbol
 from triptych.targets.cpu.calling.loader import load
 from triptych.targets.cpu.code_generation import ANY_MACHINE, codegen, freeze, start, thaw
@@ -16,6 +18,13 @@ from triptych.targets.cpu.host import host_info, kind_of_machine
 def _pipeline() -> tuple[PassSpec, ...]:
     passes: tuple[PassSpec, ...] = importlib.import_module("triptych.targets.cpu.pipeline").PIPELINE
     return passes
+
+
+def _export(compiled: Compiled, wanted: Export) -> Mapping[str, bytes]:
+    files: Mapping[str, bytes] = importlib.import_module("triptych.targets.cpu.exporting.export").export(
+        compiled, wanted
+    )
+    return files
 
 
 _PORTABLE = Target(
@@ -28,6 +37,7 @@ _PORTABLE = Target(
     info=kind_of_machine,
     freeze=freeze,
     thaw=thaw,
+    export=_export,
 )
 
 TARGET = replace(_PORTABLE, codegen=codegen, info=host_info, portable=_PORTABLE)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
 from triptych.ir.worker import shared_pool
-from triptych.objectstage.target import Target, TargetFamily
+from triptych.objectstage.exports import DeviceCode, Export
+from triptych.objectstage.target import Target, TargetFamily, host_target
+from triptych.stages import Compiled
 from triptych.support.device_model import DeviceModel
 from triptych.support.forking import import_late
 from triptych.targets.nvptx.architectures import ARCHITECTURES, WARP
@@ -38,8 +42,18 @@ def _for(name: str) -> Target:
         freeze=freeze,
         thaw=lambda lowered, frozen, options, again: thaw(lowered, frozen, options, architecture),
         device_model=DeviceModel(lanes=WARP, assembly="ptx"),
+        export=lambda compiled, wanted: _export(compiled, wanted, name),
         line_tables=lambda: _passes().LINE_TABLES,
     )
+
+
+def _export(compiled: Compiled, wanted: Export, architecture: str) -> Mapping[str, bytes]:
+    """The host program as the host's target exports it, with the cubin in it."""
+    host = host_target()
+    assert compiled.host is not None, "the object-stage has split the program"
+    assert host.export is not None, "the target of hosts exports"
+    code = DeviceCode(f"nvptx:{architecture}", compiled.artifact, compiled.lowered.kernels)
+    return host.export(compiled.host(), replace(wanted, device=code))
 
 
 TARGET = TargetFamily("nvptx", tuple(ARCHITECTURES), _for)

@@ -40,23 +40,26 @@ def load(compiled: Compiled) -> Loaded:
     if not has_python_call(traced):
         symbols = {**_imports(compiled.artifact), **_call_path_symbols()}
         code = loader.load_object(compiled.artifact, entry, symbols)
-        call = _through_call_path(code, entry, traced)
+        packed = _packed(code, entry, traced)
+        call = _through_call_path(packed)
         if not has_tensors:
-            return Loaded(compiled, call)
+            return Loaded(compiled, call, packed=packed)
         call = calling_with_tensors(traced.parameters, call)
-        return Loaded(compiled, call, attempting(call), is_read_natively)
+        return Loaded(compiled, call, attempting(call), is_read_natively, packed)
     code = loader.load_object(compiled.artifact, PYTHON_CALL, _imports(compiled.artifact), entry)
-    elsewhere = _through_call_path(code, entry, traced)
+    packed = _packed(code, entry, traced)
+    elsewhere = _through_call_path(packed)
     if not has_tensors:
-        return Loaded(compiled, python_function(traced.name, code.address, elsewhere, code))
+        return Loaded(compiled, python_function(traced.name, code.address, elsewhere, code), packed=packed)
     again = calling_with_views(traced.parameters, lambda: function, elsewhere)
     function = python_function(traced.name, code.address, again, code)
     attempt = python_function(traced.name, code.address, refused, code, quiet=True)
-    return Loaded(compiled, function, attempt, is_read_natively)
+    return Loaded(compiled, function, attempt, is_read_natively, packed)
 
 
-def _through_call_path(code: loader.LoadedObject, entry: str, traced: Traced) -> Callable[..., Any]:
-    """The packed entry point, wrapped at its first call. One that may run long lets other Python threads run."""
+def _packed(code: loader.LoadedObject, entry: str, traced: Traced) -> Callable[[], Any]:
+    """The packed entry point, wrapped when it is first asked for. One that may run long lets other Python threads
+    run."""
 
     @cache
     def function() -> Any:
@@ -64,6 +67,10 @@ def _through_call_path(code: loader.LoadedObject, entry: str, traced: Traced) ->
         made.release_gil = traced.loops
         return made
 
+    return function
+
+
+def _through_call_path(function: Callable[[], Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         try:
             return function()(*args)

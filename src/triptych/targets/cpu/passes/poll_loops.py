@@ -21,7 +21,7 @@ from triptych.targets.cpu.plain_code import PlainCode
 from triptych.targets.cpu.runtime.system import CLOCK, is_supported, system
 
 LOOPS = frozenset({"scf.for", "scf.while"})
-_POLL = "triptych.poll_host"
+POLL = "triptych.poll_host"
 _PERIOD = 50_000_000
 """Nanoseconds between two looks at Python."""
 _BUDGET = 1 << 20
@@ -35,7 +35,7 @@ _POLL_TEXT = f"""
 {LOCKING_TEXT}
 func.func private @{CLOCK}(i32, !llvm.ptr) -> i32
 llvm.func @PyErr_CheckSignals() -> i32
-llvm.func internal @{_POLL}(%due: !llvm.ptr) -> i32 attributes {{passthrough = ["noinline", "optnone", "cold"]}} {{
+llvm.func internal @{POLL}(%due: !llvm.ptr) -> i32 attributes {{passthrough = ["noinline", "optnone", "cold"]}} {{
   %one = llvm.mlir.constant(1 : i64) : i64
   %none = llvm.mlir.constant(0 : i64) : i64
   %fine = llvm.mlir.constant(0 : i32) : i32
@@ -174,7 +174,7 @@ class _Loop:
         self._poll_if(code.compare("eq", rest, code.constant(0, "i64")))
 
     def _poll(self) -> None:
-        self._code.check_status(_POLL, (self._due,))
+        self._code.check_status(POLL, (self._due,))
 
     def _poll_if(self, condition: Value) -> None:
         code = self._code

@@ -15,6 +15,7 @@ from triptych.targets.cpu.runtime.pool_cooperative_code import COOPERATIVE_CODE
 from triptych.targets.cpu.runtime.pool_fault_code import THREAD_KEY, fault_code
 from triptych.targets.cpu.runtime.pool_launch_code import LAUNCH_CODE
 from triptych.targets.cpu.runtime.pool_memory_code import MEMORY_CODE
+from triptych.targets.cpu.runtime.pool_python_code import PYTHON_CODE
 from triptych.targets.cpu.runtime.pool_stop_code import STOP_CODE
 from triptych.targets.cpu.runtime.pool_worker_code import WORKER_CODE
 from triptych.targets.cpu.runtime.system import CLOCK, system
@@ -39,7 +40,12 @@ _RELAX = {
 
 
 def pool_code() -> str:
-    """The text for the machine this process runs on."""
+    """The text for the machine this process runs on, and for Python around it."""
+    return pool_text(PYTHON_CODE + fault_code())
+
+
+def pool_text(surroundings: str) -> str:
+    """The pool with what depends on where it runs."""
     relax = _RELAX.get(platform.machine(), "")
     text = (
         f"@monotonic_clock = internal constant i32 {system().monotonic_clock}\n"
@@ -51,7 +57,7 @@ def pool_code() -> str:
         + MEMORY_CODE
         + STOP_CODE
         + WORKER_CODE
-        + fault_code()
+        + surroundings
     )
     return text.replace("@read_clock", f"@{CLOCK}").replace(THREAD_KEY, system().thread_key)
 
@@ -72,29 +78,11 @@ declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_timedwait(ptr, ptr, ptr)
 declare i32 @pthread_cond_signal(ptr)
-declare i32 @PyGILState_Ensure()
-declare void @PyGILState_Release(i32)
-declare i32 @PyErr_CheckSignals()
-declare void @PyErr_Fetch(ptr, ptr, ptr)
-declare void @PyErr_NormalizeException(ptr, ptr, ptr)
-declare i32 @PyException_SetTraceback(ptr, ptr)
-declare void @Py_DecRef(ptr)
-declare ptr @PyUnicode_DecodeUTF8(ptr, i64, ptr)
-declare ptr @PyObject_CallOneArg(ptr, ptr)
-declare ptr @PyObject_CallFunction(ptr, ptr, ...)
-declare ptr @PyObject_Type(ptr)
-declare void @PyErr_SetObject(ptr, ptr)
-declare i64 @PyLong_AsLong(ptr)
 declare i64 @llvm.smin.i64(i64, i64)
 declare i64 @llvm.smax.i64(i64, i64)
 declare void @llvm.x86.sse2.pause()
 declare void @llvm.aarch64.hint(i32)
 
-@triptych_python_writer = external global i8         ; a Python function of one text
-@triptych_pool_start = external global i8            ; a Python function that starts workers and gives their number
-@triptych_launch_stopped = external global i8        ; a Python function of a launch that gives its exception
-@format = internal constant [2 x i8] c"K\\00"
-@replace = internal constant [8 x i8] c"replace\\00"
 @threads = internal global i64 1                    ; that run blocks, the calling one included
 @multiplier = internal global i64 0                 ; of the shuffled order; 0: in order
 @offset = internal global i64 0
@@ -108,6 +96,7 @@ declare void @llvm.aarch64.hint(i32)
 @current = internal global ptr null, align 64       ; the published launch
 @generation = internal global i64 0                 ; counts published launches
 @active = internal global i32 0, align 64           ; workers that may touch the published launch
+@ending = internal global i32 0                     ; 1 when workers are to end
 
 ; At the start and after a fork: no worker exists, no launch runs.
 define void @triptych_pool_configure(i64 %threads, i64 %multiplier, i64 %offset) {

@@ -31,11 +31,11 @@ _SIGNALS = {name: int(getattr(signal, name)) for name in _NAMES if hasattr(signa
 def fault_code() -> str:
     """The text for the system this process runs on."""
     if not system().tells_faults:
-        return _KEY + "".join(f"define void @{name}() {{\n  ret void\n}}\n" for name in (WATCH_FAULTS, "make_room"))
+        return KEY_CODE + "".join(f"define void @{name}() {{\n  ret void\n}}\n" for name in (WATCH_FAULTS, "make_room"))
     begins = "".join(_text(f"begin{number}", f"\ntriptych: {name} in ") for name, number in _SIGNALS.items())
     handlers = "".join(_HANDLER.format(number=number) for number in _SIGNALS.values())
     installed = "".join(_INSTALL.format(number=number) for number in _SIGNALS.values())
-    return _KEY + begins + _text("advice", _ADVICE) + handlers + _FAULT + _WATCH.format(installed=installed)
+    return KEY_CODE + begins + _text("advice", _ADVICE) + handlers + _FAULT + _WATCH.format(installed=installed)
 
 
 def _text(name: str, text: str) -> str:
@@ -44,7 +44,7 @@ def _text(name: str, text: str) -> str:
     return f'@{name} = internal constant [{len(data)} x i8] c"{escaped}"\n'
 
 
-_KEY = f"""
+KEY_CODE = f"""
 declare i32 @pthread_key_create(ptr, ptr)
 declare ptr @pthread_getspecific(%thread_key)
 declare i32 @pthread_setspecific(%thread_key, ptr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 LAUNCH_CODE = """
 ; Gives 0; 1 when there is no memory for a block; -1 when something ended the launch early and is raised.
 define i32 @triptych_launch(ptr %chunk, ptr %packed, i64 %total, i32 %block_x, i32 %block_y, ptr %identity,
-                            i64 %bytes, i32 %cooperative) {
+                            i64 %bytes, i32 %cooperative) noinline {
 entry:
   %launch = alloca %launch, align 64
   %nothing = icmp slt i64 %total, 1
@@ -65,7 +65,10 @@ not_begun:
 independent:
   %threads = load i64, ptr @threads
   %alone = icmp eq i64 %threads, 1
-  br i1 %alone, label %inline, label %reserve
+  br i1 %alone, label %inline, label %ask
+ask:
+  %elsewhere = call i1 @run_elsewhere(ptr %launch)
+  br i1 %elsewhere, label %finish, label %reserve
 reserve:
   %reserved = cmpxchg ptr @busy, i32 0, i32 1 seq_cst seq_cst
   %free = extractvalue { i32, i1 } %reserved, 1

@@ -112,7 +112,7 @@ leave:
 }}
 
 ; A part of the arena of this thread: its own object for LLVM, because nothing else gives its address.
-define noalias ptr @triptych_block_memory(i64 %offset) {{
+define noalias ptr @triptych_block_memory(i64 %offset) noinline {{
   %key = load %thread_key, ptr @memory_key
   %arena = call ptr @pthread_getspecific(%thread_key %key)
   %start = getelementptr i8, ptr %arena, i64 {ARENA_ALIGNMENT}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 WORKER_CODE = """
-; The life of a worker: wait for a launch, join it, run blocks, leave. It never ends.
+; The life of a worker: wait for a launch, join it, run blocks, leave.
 define void @triptych_pool_work() {
 entry:
   call void @make_room()
@@ -11,6 +11,10 @@ entry:
 wait:
   %seen = phi i64 [ 0, %entry ], [ %found, %rest ]
   %found = call i64 @wait_for_launch(i64 %seen)
+  %ending = load atomic i32, ptr @ending seq_cst, align 4
+  %over = icmp ne i32 %ending, 0
+  br i1 %over, label %end, label %enter
+enter:
   ; Joined before looking: the caller withdraws its launch and then waits for all who have joined.
   %joined = atomicrmw add ptr @active, i32 1 seq_cst
   %launch = load atomic ptr, ptr @current seq_cst, align 8
@@ -32,6 +36,8 @@ leave:
 rest:
   call void @leave_launch()
   br label %wait
+end:
+  ret void
 }
 
 ; Spins for a time that a parked thread would need to wake up, then parks. Gives the generation found.

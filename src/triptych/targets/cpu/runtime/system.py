@@ -24,12 +24,14 @@ class System:
     monotonic_clock: int
     thread_key: str
     """The LLVM type of `pthread_key_t`."""
+    exports: bool = False
+    """Whether objects for a linker can be made, which are ELF files and call this system's C library."""
     tells_faults: bool = False
     """Whether `pool_fault_code` knows the structures that signal handlers see."""
 
 
 SYSTEMS = {
-    "linux": System(monotonic_clock=1, thread_key="i32", tells_faults=True),
+    "linux": System(monotonic_clock=1, thread_key="i32", exports=True, tells_faults=True),
     "darwin": System(monotonic_clock=6, thread_key="i64"),
 }
 """By `sys.platform`."""

@@ -1,0 +1,84 @@
+"""What can be asked of an export: `Compiled -> files`, for programs that are not Python."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from triptych.support.errors import TriptychError
+
+
+class ExportError(TriptychError, ValueError):
+    """A compiled function cannot be exported as asked: by its results, its target or the names that it is to get."""
+
+    code = "TT0521"
+    failing = """
+@tt.jit
+def both(x: tt.Int32, y: tt.Int32):
+    return x + y, x - y
+
+tt.compile(both, 1, 2, target="cpu").export_to_c(".", "both")
+"""
+    fixed = """
+import tempfile
+
+@tt.jit
+def total(x: tt.Int32, y: tt.Int32):
+    return x + y
+
+tt.compile(total, 1, 2, target="cpu").export_to_c(tempfile.mkdtemp(), "total")
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceCode:
+    """What a host function launches: code for another machine, and the kernels in the order in which it counts them."""
+
+    target: str
+    image: bytes
+    kernels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """What the user asks for: an interface, and the name that functions of it begin with."""
+
+    name: str
+    is_tvm_ffi: bool
+    addresses: frozenset[str]
+    """Paths of the parameters that are streams and pointers, which cross as integers."""
+    device: DeviceCode | None = None
+    """Of a target that runs kernels only; the host function then takes a launch record as its last argument."""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[A-Za-z_]\w*", self.name, re.ASCII):
+            raise ExportError(
+                "an exported function needs a name that C takes",
+                found=repr(self.name),
+                expected="letters, digits and underscores",
+                instead="function_prefix='" + (re.sub(r"\W+", "_", self.name, flags=re.ASCII).strip("_") or "f") + "'",
+            )
+
+
+def asked_for(
+    path: Path, file_name: str, function_prefix: str, function_name: str, addresses: frozenset[str]
+) -> tuple[Export, Path]:
+    """The two ways to ask: a folder and the name of two files, or one object file and the name of its function."""
+    if function_name and not file_name:
+        if path.suffix != ".o":
+            raise ExportError(
+                "an entry for TVM FFI is exported to an object file",
+                found=repr(str(path)),
+                expected="the path of the file, which ends with .o",
+                instead=f"export_to_c({str(path.with_suffix('.o'))!r}, function_name={function_name!r})",
+            )
+        return Export(function_name, True, addresses), path.with_suffix("")
+    if not file_name:
+        raise ExportError(
+            "an export has no name",
+            found=f"export_to_c({str(path)!r})",
+            expected="a name of the files, or of the function",
+            instead="export_to_c(folder, file_name='kernel'), or export_to_c('kernel.o', function_name='kernel')",
+        )
+    return Export(function_prefix or file_name, False, addresses), path / file_name

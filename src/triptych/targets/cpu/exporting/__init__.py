@@ -1,0 +1,1 @@
+"""Ahead-of-time export: object files for a linker, which run without Python, and what loads them."""

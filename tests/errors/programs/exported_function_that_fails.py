@@ -1,0 +1,16 @@
+import tempfile
+
+import triptych as tt
+from triptych import cute
+
+
+@tt.jit
+def quotient(x: tt.Int32, y: tt.Int32):
+    return x // y
+
+
+with tempfile.TemporaryDirectory() as folder:
+    tt.compile(quotient, 4, 2).export_to_c(folder, "quotient")
+    module = cute.runtime.load_module(f"{folder}/quotient.o")
+    divide = module.quotient
+divide(7, 0)  # error: TT0650 at "divide"
