@@ -45,6 +45,8 @@ NOT_BY_A_PROGRAM = {
     "TT0708",
     "TT0709",
     "TT0714",
+    "TT0717",  # manifests and sealed processes: tests/integration/test_sealed.py
+    "TT0718",
     "TT0710",  # the other package: tests/integration/test_compat_imports.py
 }
 
