@@ -68,6 +68,12 @@ def check_mutable(trace: Trace, target: object, action: str) -> None:
         )
     if trace.region.dynamic and not _is_runtime_mutable(type(target)) and not is_made_here(trace, target):
         raise refusal(trace, target, action)
+    _check_not_in_hash(trace, target, action)
+
+
+def _check_not_in_hash(trace: Trace, target: object, action: str) -> None:
+    if trace.repetition.would_change_twice(target, id(target) in trace.fresh):
+        raise refusal(trace, target, f"{action} in `__hash__`", "a `__hash__` that only reads")
 
 
 def refusal(trace: Trace, target: object, action: str, instead: str = "") -> DynamicMutationError:
@@ -130,6 +136,7 @@ def track(trace: Trace, owner: object, attribute: str) -> bool:
     A loop that has been traced without it starts again: this does not return then.
     """
     check_unmerged(trace, owner, attribute)
+    _check_not_in_hash(trace, owner, f"assigning the attribute `{attribute}`")
     settled = _settled_in(trace, owner, attribute)
     if settled is None or settled is trace.region:
         return settled is not None

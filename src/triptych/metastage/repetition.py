@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
 from triptych.hooks import Place
 from triptych.metastage.handed_attributes import TraceAgain
 from triptych.metastage.held_output import HeldOutput
@@ -18,6 +21,21 @@ class Repetition:
         self.output = HeldOutput()
         self.done_once = 0
         """How often tracing has done what cannot be taken back."""
+        self._made_before: frozenset[int] | None = None
+        """While something is traced that Python calls again: the objects that were there before."""
+
+    @contextmanager
+    def called_again(self, made: Iterable[int]) -> Iterator[None]:
+        """What is traced meanwhile Python calls again: it may change only what it makes itself (all others: `made`)."""
+        outer, self._made_before = self._made_before, frozenset(made)
+        try:
+            yield
+        finally:
+            self._made_before = outer
+
+    def would_change_twice(self, owner: object, is_made: bool) -> bool:
+        """Whether a change of an object is one that Python would repeat."""
+        return self._made_before is not None and (not is_made or id(owner) in self._made_before)
 
     def do_once(self) -> None:
         """What follows cannot be taken back: what was printed before it is printed before it."""

@@ -317,7 +317,8 @@ class TracingHooks(PythonHooks):
     def hashed(self, key: object) -> Any:
         method = user_method(type(key), "__hash__")
         if method is not None and self.trace.region.dynamic:
-            self.call(method, key)  # refused if it changes anything, so that Python may call it again
+            with self.trace.repetition.called_again(self.trace.fresh):
+                self.call(method, key)  # refused if it changes anything: Python calls it again
         return key
 
     # calls and items --------------------------------------------------------------------------------------------

@@ -451,3 +451,28 @@ def test_attribute_of_self_that_the_method_has_assigned() -> None:
 def test_attribute_of_self_that_only_a_loop_assigns_is_refused() -> None:
     with pytest.raises(DynamicMutationError):
         Style().touch(3)
+
+
+class Counted:
+    def __init__(self) -> None:
+        self.total = 1
+
+    def __hash__(self) -> int:
+        self.total += 1
+        return 1
+
+
+@tt.jit
+def hashed_where_it_is_made(n: tt.Int32) -> tt.Int32:
+    found = 0
+    if n > 0:
+        counted = Counted()
+        names = {counted: "it"}
+        found = counted.total + len(names)
+    return found
+
+
+def test_a_hash_that_changes_its_object_is_refused() -> None:
+    """Python calls it again."""
+    with pytest.raises(tt.TriptychError, match="TT0205.*__hash__"):
+        hashed_where_it_is_made(2)
