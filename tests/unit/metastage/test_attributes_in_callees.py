@@ -463,7 +463,7 @@ class Counted:
 
 
 @tt.jit
-def hashed_where_it_is_made(n: tt.Int32) -> tt.Int32:
+def hashed_where_it_is_made(n: tt.Int32) -> int:
     found = 0
     if n > 0:
         counted = Counted()
@@ -474,5 +474,5 @@ def hashed_where_it_is_made(n: tt.Int32) -> tt.Int32:
 
 def test_a_hash_that_changes_its_object_is_refused() -> None:
     """Python calls it again."""
-    with pytest.raises(tt.TriptychError, match="TT0205.*__hash__"):
+    with pytest.raises(tt.TriptychError, match=r"TT0205.*__hash__"):
         hashed_where_it_is_made(2)
