@@ -13,7 +13,7 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.cute.runtime import from_dlpack
+from triptych.cute.runtime import from_dlpack, make_ptr
 from triptych.support.dlpack import tensor_view
 from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError
 
@@ -130,3 +130,29 @@ def test_kinds_of_tensors_take_turns_without_compiling() -> None:
             halve(array)
     assert [np.asarray(a.array if isinstance(a, Foreign) else a)[0] for a in arrays] == [2.0**-20] * 4
     assert len(halve._compiled) == 3
+
+
+@tt.jit
+def doubled(p: cute.Pointer, n: tt.Int32) -> None:
+    for i in range(n):
+        (p + i).store((p + i).load() * 2.0)
+
+
+def test_the_pointer_of_a_tensor_is_an_argument_that_keeps_its_memory() -> None:
+    x = np.arange(6, dtype=np.float32)
+    pointer = from_dlpack(x, assumed_align=4).iterator
+    assert pointer == make_ptr(tt.Float32, x.ctypes.data, cute.AddressSpace.gmem, assumed_align=4)
+    doubled(pointer, 6)
+    np.testing.assert_array_equal(x, 2 * np.arange(6))
+    kept = weakref.ref(x)
+    del x
+    gc.collect()
+    assert kept() is not None
+    aligned = pointer.align(4)
+    del pointer
+    gc.collect()
+    doubled(aligned, 6)
+    np.testing.assert_array_equal(kept(), 4 * np.arange(6))
+    del aligned
+    gc.collect()
+    assert kept() is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.cute.nvgpu import copy_operations as common
+from triptych.cute.nvgpu import common_names as common
 from triptych.cute.nvgpu import cpasync, warp
 from triptych.cute.nvgpu.copy_operations import (
     CacheEvictionPriority,

@@ -18,6 +18,7 @@ from triptych.cute.runtime.markings import (
     extent_unknown,
     given_leading_mode,
 )
+from triptych.cute.runtime.pointers import PointerKind, RuntimePointer
 from triptych.cute.runtime.tensor_kinds import (
     TensorKind,
     element_of_view,
@@ -56,6 +57,12 @@ class RuntimeTensor(DescribedTensor, TensorView):
     def stride(self) -> tuple[int, ...]:
         """The strides in elements."""
         return self.strides
+
+    @property
+    def iterator(self) -> RuntimePointer:
+        """A pointer to the first element, which can be an argument by itself."""
+        kind = self.__argument_kind__
+        return RuntimePointer(self.address, PointerKind(kind.element, kind.space, kind.alignment), self)
 
     @property
     def element_type(self) -> type[Numeric]:

@@ -64,13 +64,15 @@ class PointerKind:
 class RuntimePointer(PublicArgument):
     """An address that can be passed to compiled functions."""
 
-    __slots__ = ("__argument_kind__", "address")
+    __slots__ = ("__argument_kind__", "_owner", "address")
 
     __argument_kind__: PointerKind
 
-    def __init__(self, address: int, kind: PointerKind) -> None:
+    def __init__(self, address: int, kind: PointerKind, owner: object = None) -> None:
         self.address = address
         self.__argument_kind__ = kind
+        self._owner = owner
+        """Whose memory it is, if that is known: it lives as long as the pointer."""
 
     @property
     def _pointer(self) -> int:
@@ -92,6 +94,7 @@ class RuntimePointer(PublicArgument):
     def align(self, min_align: int) -> RuntimePointer:
         """The same address, known to be a multiple of `min_align` bytes."""
         aligned: RuntimePointer = make_ptr(self.dtype, self.address, self.memspace, assumed_align=min_align)
+        aligned._owner = self._owner
         return aligned
 
     def __eq__(self, other: object) -> bool:

@@ -5,6 +5,7 @@ Input: the packed values of a call and the parameters. Output: the error for the
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from triptych.stages import Leaf, Memory
@@ -13,6 +14,7 @@ from triptych.support.errors import TriptychError
 from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.source import Span
 from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError
+from triptych.support.torch_tracers import CUSTOM_OP
 
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,
@@ -70,9 +72,8 @@ def _alone(
     address = (tensor.data or 0) + int(tensor.offset)
     extents = tensor.shape[:rank] if rank else []
     if not address and 0 not in extents:
-        return _error(
-            leaf, "has no memory", span, "a null address", "the address of its elements", "an allocated array"
-        )
+        instead = "an allocated array" + (f"; while torch traces, {CUSTOM_OP}" if "torch" in sys.modules else "")
+        return _error(leaf, "has no memory", span, "a null address", "the address of its elements", instead)
     if address % memory.alignment:
         found = f"the address {address:#x}, a multiple of {address & -address}"
         instead = f"`{leaf.path}.copy()`: a new array begins at an aligned address"
