@@ -54,7 +54,7 @@ def check_unsealed(job: Job, key: Key, store: Store | None) -> None:
     if not config().sealed:
         return
     name = job.function.__qualname__
-    notes = [f"the key, and what it is made of:\n{key}"]
+    listing = f"`{name}.explain_key(...)` with these arguments lists what the key is made of"
     if store is None:
         reason = "programs that trace anew, read what only this process has, or find no store are never kept"
         raise SealedError(
@@ -63,7 +63,7 @@ def check_unsealed(job: Job, key: Key, store: Store | None) -> None:
             found="a program that the store does not keep" if config().cache else "TRIPTYCH_CACHE=0",
             expected="a program that was built before",
             instead=f"`triptych cache why FILE:{name}`" if config().cache else "TRIPTYCH_CACHE=1",
-            notes=[reason, *notes],
+            notes=[reason, listing],
         )
     miss = explain(store, key, job.name, job.target.name)
     raise SealedError(
@@ -72,7 +72,7 @@ def check_unsealed(job: Job, key: Key, store: Store | None) -> None:
         found=f"no program {key.digest} for {job.target.name} in {store.root}",
         expected="a program that `triptych build` has made",
         instead=f"this line among the `JOBS` of the manifest: `{manifest_line(job)},`",
-        notes=[*([str(miss)] if miss.nearest else []), *notes],
+        notes=[*([str(miss)] if miss.nearest else []), listing],
     )
 
 
