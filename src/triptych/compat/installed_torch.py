@@ -9,8 +9,10 @@ try:
 except ModuleNotFoundError as error:
     if error.name != "torch":  # it is here, and something that it needs is not
         raise
-    raise MissingPackageError(
+    missing = MissingPackageError(
         "`triptych.torch` needs PyTorch, which is not installed",
         found="no importable module torch",
         instead="pip install 'triptych[torch]'",
-    ) from None
+    )
+    missing.name = "torch"
+    raise missing from None

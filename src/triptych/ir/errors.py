@@ -49,7 +49,7 @@ compile_llvm('define void @f() { call void asm "nop", ""() ret void }')
 """
 
 
-class MissingPackageError(TriptychError, ImportError):
+class MissingPackageError(TriptychError, ModuleNotFoundError):
     """A package that the compiler needs at run time is not installed or cannot be loaded."""
 
     code = "TT0506"

@@ -153,6 +153,7 @@ INSTRUCTIONS = (
     # values
     Instruction("llvm.call_intrinsic", _I, ""),
     Instruction("llvm.extractvalue", _N, ""),
+    Instruction("llvm.addrspacecast", _O, "cvta"),
     Instruction("llvm.fptosi.sat", _I, "cvt"),
     Instruction("llvm.fptoui.sat", _I, "cvt"),
     Instruction("llvm.inline_asm", _P, ""),

@@ -58,7 +58,7 @@ def test_the_object_holds_the_cubin_and_imports_no_driver(folder: Path) -> None:
 def test_a_c_program_launches_through_the_driver(folder: Path) -> None:
     build = ["gcc", "-Wall", "-Wextra", "-Werror", "-I.", str(HERE / "exported_launch.c"), "add.o"]
     subprocess.run([*build, "-o", "program", "-pthread", "-lm", "-ldl"], cwd=folder, check=True)
-    driver = ["gcc", "-shared", "-fPIC", "-o", "libcuda.so.1", str(HERE / "fake_driver.c")]
+    driver = ["gcc", "-shared", "-fPIC", "-o", "libcuda.so.1", str(HERE / "exported_driver.c")]
     subprocess.run(driver, cwd=folder, check=True)
     environment = {**os.environ, "LD_LIBRARY_PATH": str(folder)}
     ran = subprocess.run(["./program"], cwd=folder, env=environment, capture_output=True, text=True, check=True)
