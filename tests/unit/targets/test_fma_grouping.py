@@ -10,7 +10,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute import nvgpu
-from triptych.targets.cpu.simt import blocks, fma_grouping
+from triptych.targets.cpu.simt import fma_grouping, packed_sums
 
 ROWS, COLUMNS, DEPTH = 8, 6, 5
 
@@ -119,12 +119,12 @@ def test_sums_are_the_same_in_any_order(how: str, monkeypatch: pytest.MonkeyPatc
     reordered = []
 
     def observed(found: Any) -> Any:
-        made = fma_grouping.group_fmas(found)
+        made = fma_grouping.groups_of(found)
         if any(operation.name == fma_grouping.SUM for operation in found):
-            reordered.append(made is not found)
+            reordered.append(made is not None)
         return made
 
-    monkeypatch.setattr(blocks, "group_fmas", observed)
+    monkeypatch.setattr(packed_sums, "groups_of", observed)
     random = np.random.default_rng(1)
     x = random.integers(-3, 4, (40, ROWS, DEPTH)).astype(np.float32)
     w = random.integers(-3, 4, (40, COLUMNS, DEPTH)).astype(np.float32)

@@ -116,8 +116,8 @@ def test_sums_are_right(how: str, columns: int, monkeypatch: pytest.MonkeyPatch)
     made: list[packed_sums.PackedSums] = []
 
     class Noted(packed_sums.PackedSums):
-        def __init__(self, *arguments: Any) -> None:
-            super().__init__(*arguments)
+        def __init__(self, *arguments: Any, whole_warps: bool) -> None:
+            super().__init__(*arguments, whole_warps=whole_warps)
             made.append(self)
 
     monkeypatch.setattr(blocks, "PackedSums", Noted)

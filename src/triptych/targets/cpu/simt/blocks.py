@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
@@ -30,7 +29,7 @@ from triptych.targets.cpu.simt.barrier_regions import (
 from triptych.targets.cpu.simt.bundles import add_group
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.conversion import convert
-from triptych.targets.cpu.simt.fma_grouping import Taken, group_fmas
+from triptych.targets.cpu.simt.fma_grouping import Taken
 from triptych.targets.cpu.simt.launch_frame import LaunchFrame
 from triptych.targets.cpu.simt.live_across import LiveAcross
 from triptych.targets.cpu.simt.packed_sums import PackedGroup, PackedSums, Slot
@@ -60,12 +59,13 @@ class BlockFunction(Arrays):
         self._bases: dict[Value, Value] = {}
         """Where the arrays of the warp begin whose code is written."""
         self._array_segments = self._segments_of_arrays()
-        self._packed = self._packed_sums(shape)
 
     def build(self) -> Operation:
         code = self._code
         self._frame = frame = LaunchFrame(self._kernel, self._module, code)
         self.shared = frame.shared
+        stretches = [segment.operations for segment in segments(self._items)]
+        self._sums = PackedSums(stretches, self._analysis, self._private, whole_warps=frame.whole_warps)
         for argument, value in zip(body(self._kernel).arguments, frame.arguments, strict=True):
             self._values[argument] = Scalar(value)
 
@@ -85,14 +85,8 @@ class BlockFunction(Arrays):
             self._scratch[kind, role] = self._allocate(kind, 1)
         return self._scratch[kind, role]
 
-    def _packed_sums(self, shape: Shape) -> PackedSums:
-        """Of whole warps only: a vector of which some lanes are no threads is not loaded as one."""
-        whole = shape.block is not None and prod(shape.block) % shape.width == 0
-        stretches = [segment.operations for segment in segments(self._items)] if whole else []
-        return PackedSums(stretches, self._analysis, self._private)
-
     def slot(self, root: Value, element: int) -> Slot | None:
-        return self._packed.slots.get(root, {}).get(element)
+        return self._sums.slots.get(root, {}).get(element)
 
     def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
         array, code = self._private[root], self._code
@@ -177,7 +171,7 @@ class BlockFunction(Arrays):
                 warp.convert(producer(value))
             else:
                 self._load_home(warp, value)
-        for operation in self._packed.order(segment.operations) or group_fmas(segment.operations):
+        for operation in self._sums.order(segment.operations):
             if isinstance(operation, PackedGroup):
                 add_group(warp, operation)
                 continue

@@ -47,14 +47,6 @@ class _Unordered(Exception):
     """Something needs the order as it is."""
 
 
-def group_fmas(found: Sequence[Operation]) -> Sequence[Operation | Taken]:
-    """The operations in the order in which they are to be run; some loads are `Taken`."""
-    groups = groups_of(found)
-    if groups is None:
-        return found
-    return [*groups.others, *(operation for members in groups.members for operation in members), *groups.rest]
-
-
 def groups_of(found: Sequence[Operation]) -> Groups | None:
     """The sums of a stretch; None if they are few or need the order as it is."""
     sums = {operation for operation in found if operation.name == SUM}
@@ -90,6 +82,10 @@ class Groups:
         for operation in found:
             if operation in placed:
                 self.members[placed[operation]].append(self.taken.get(operation, operation))
+
+    def order(self) -> Sequence[Operation | Taken]:
+        """The stretch in the order in which it is to be run; some loads are `Taken`."""
+        return [*self.others, *(operation for members in self.members for operation in members), *self.rest]
 
     def _is_of_sums(self, operation: Operation) -> bool:
         if operation in self._sums:

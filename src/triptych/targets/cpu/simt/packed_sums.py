@@ -72,42 +72,46 @@ class PackedGroup:
 
 
 class PackedSums:
-    """The bundles of a kernel: of those arrays whose sums are packed wherever something is added to them."""
+    """The order of a kernel's sums, and the bundles of those arrays whose sums are packed wherever they grow."""
 
     def __init__(
         self,
         stretches: Sequence[Sequence[Operation]],
         analysis: UniformityAnalysis,
         arrays: Mapping[Value, PrivateArray],
+        *,
+        whole_warps: bool,
     ) -> None:
         self.slots: dict[Value, dict[int, Slot]] = {}
-        """By array and element."""
-        self._found: list[tuple[Sequence[Operation], Groups, list[PackedSum]]] = []
+        """By array and element. In whole warps only: a vector of lanes that are no threads is not loaded as one."""
+        self._groups = {id(stretch): groups for stretch in stretches if (groups := groups_of(stretch)) is not None}
+        self._packed: dict[int, list[PackedSum]] = {}
         refused: set[Value] = set()
-        for stretch in stretches:
-            groups = groups_of(stretch)
-            if groups is None:
-                refused.update(_summed(stretch))
-                continue
-            sums = _packed(groups, analysis)
+        for stretch in stretches if whole_warps else ():
+            groups = self._groups.get(id(stretch))
+            sums = None if groups is None else _packed(groups, analysis)
             if sums is None:
                 refused.update(_summed(stretch))
             else:
-                self._found.append((stretch, groups, sums))
+                self._packed[id(stretch)] = sums
         self._accept(arrays, refused)
 
     def _accept(self, arrays: Mapping[Value, PrivateArray], refused: set[Value]) -> None:
         wanted: defaultdict[Value, dict[tuple[int, ...], Bundle]] = defaultdict(dict)
-        for _, _, sums in self._found:
+        for sums in self._packed.values():
             for each in sums:
                 wanted[each.bundle.array][each.bundle.elements] = each.bundle
         for array, bundles in wanted.items():
             slots = _slots(bundles.values(), arrays[array])
             if array not in refused and slots is not None and _is_accessed_by_element(arrays[array]):
                 self.slots[array] = slots
-        self._found = [each for each in self._found if all(sum_.bundle.array in self.slots for sum_ in each[2])]
-        self._taken = {load for _, groups, _ in self._found for load in groups.taken}
-        self._unread = {root for root in arrays if self._is_unread(root)}
+        self._packed = {
+            stretch: sums
+            for stretch, sums in self._packed.items()
+            if all(each.bundle.array in self.slots for each in sums)
+        }
+        self._taken = {load for stretch in self._packed for load in self._groups[stretch].taken}
+        self._unread = {root for root in arrays if self._is_unread(root)} if self._packed else set()
         """Arrays of factors of which nobody needs what is stored."""
 
     def _is_unread(self, address: Value) -> bool:
@@ -119,15 +123,17 @@ class PackedSums:
                 return False
         return True
 
-    def order(self, stretch: Sequence[Operation]) -> Sequence[Operation | PackedGroup] | None:
-        """A stretch with its sums in packed groups; None for those that have none."""
-        for operations, groups, sums in self._found:
-            if operations is stretch:
-                together = max(1, TOGETHER // len(sums[0].bundle.elements))
-                again = _loaded_again(groups, sums)
-                packed = [PackedGroup(sums[i : i + together], again) for i in range(0, len(sums), together)]
-                return [*self._needed(groups.others, again), *packed, *groups.rest]
-        return None
+    def order(self, stretch: Sequence[Operation]) -> Sequence[Operation | Taken | PackedGroup]:
+        """A stretch in the order in which it is to be run, its sums packed, in groups, or as they are."""
+        groups, sums = self._groups.get(id(stretch)), self._packed.get(id(stretch))
+        if groups is None:
+            return stretch
+        if sums is None:
+            return groups.order()
+        together = max(1, TOGETHER // len(sums[0].bundle.elements))
+        again = _loaded_again(groups, sums)
+        packed = [PackedGroup(sums[i : i + together], again) for i in range(0, len(sums), together)]
+        return [*self._needed(groups.others, again), *packed, *groups.rest]
 
     def _needed(self, others: Sequence[Operation], again: frozenset[Operation]) -> list[Operation]:
         """Without what only fills arrays of factors that nobody reads now."""
@@ -137,9 +143,12 @@ class PackedSums:
                 place = private_place(operation.operands[1])
                 is_needed = place is None or place.array not in self._unread
             else:
-                readers = {user for result in operation.results for user, _ in users(result)}
-                goes = operation in again or (bool(len(operation.results)) and is_pure(operation))
-                is_needed = not goes or not readers <= (left_out - again) | self._taken
+                goes = operation in again or (len(operation.results) > 0 and is_pure(operation))
+                is_needed = not goes or not all(
+                    user in self._taken or (user in left_out and user not in again)
+                    for result in operation.results
+                    for user, _ in users(result)
+                )
             if not is_needed:
                 left_out.add(operation)
         return [operation for operation in others if operation not in left_out]
