@@ -19,7 +19,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from multiprocessing import spawn
 from typing import Any, BinaryIO, ParamSpec, TypeVar
 
-from triptych.ir.errors import WorkerDiedError
+from triptych.ir.errors import WorkerDiedError, how_it_ended
 from triptych.ir.worker_process import end_with, read_message, write_message
 
 P = ParamSpec("P")
@@ -100,9 +100,7 @@ class _Worker:
         except BrokenPipeError:
             answer = None
         if answer is None:
-            status = self._process.wait()
-            how = f"signal {-status}" if status < 0 else f"exit status {status}"
-            raise WorkerDiedError(f"the process that compiled ended ({how})")
+            raise WorkerDiedError(f"the process that compiled ended ({how_it_ended(self._process.wait())})")
         return answer
 
     def kill(self) -> None:

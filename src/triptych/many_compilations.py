@@ -7,7 +7,6 @@ process that shares the store, finds what was compiled.
 from __future__ import annotations
 
 import dataclasses
-import os
 import pickle
 import time
 import traceback
@@ -25,9 +24,10 @@ from triptych.fingerprint.cache_key import Key
 from triptych.misses import NoStoreError
 from triptych.support.config import config, override
 from triptych.support.errors import TriptychError
+from triptych.support.processors import processors
 from triptych.support.tracebacks import caller
 
-Job: TypeAlias = "partial[CompiledFunction]"
+CompileCall: TypeAlias = "partial[CompiledFunction]"
 Outcome: TypeAlias = Literal["compiled", "found", "not kept", "failed"]
 
 
@@ -58,7 +58,7 @@ tt.compile_many(jobs)
 class Compilation:
     """What came of one job."""
 
-    job: Job
+    job: CompileCall
     outcome: Outcome
     """Compiled now, found in the store, compiled for nobody (it cannot be kept), or failed."""
     seconds: float = 0.0
@@ -91,7 +91,7 @@ Progress: TypeAlias = Callable[[Compilation, int, int], None]
 
 
 def compile_many(
-    jobs: Sequence[Job],
+    jobs: Sequence[CompileCall],
     executor: Executor | None = None,
     *,
     workers: int | None = None,
@@ -119,7 +119,7 @@ def compile_many(
     if left and executor is not None:
         _compile_on(executor, {i: jobs[i] for i in left}, finish)
     elif left:
-        own = CompileWorkers(min(workers or _processors(), len(left)))
+        own = CompileWorkers(min(workers or processors(), len(left)))
         try:
             _compile_on(own, {i: jobs[i] for i in left}, finish)
         finally:
@@ -127,7 +127,7 @@ def compile_many(
     return [found[i] for i in range(len(jobs))]
 
 
-def compile_job(settings: dict[str, Any], job: Job) -> Done:
+def compile_job(settings: dict[str, Any], job: CompileCall) -> Done:
     """Make one call of `compile`, in whatever process this is; errors come back as values."""
     started, key = time.perf_counter(), ""
     try:
@@ -142,13 +142,13 @@ def compile_job(settings: dict[str, Any], job: Job) -> Done:
         return Done("failed", time.perf_counter() - started, key, _sendable(error))
 
 
-def key_of(job: Job) -> Key:
+def key_of(job: CompileCall) -> Key:
     """The key under which the store has what a job compiles."""
     compiler: Compiler = job.func  # type: ignore[assignment]  # asked in `_check`
     return compiler.key(*job.args, **job.keywords)
 
 
-def _compile_on(executor: Executor, jobs: dict[int, Job], finish: Callable[[int, Done], None]) -> None:
+def _compile_on(executor: Executor, jobs: dict[int, CompileCall], finish: Callable[[int, Done], None]) -> None:
     settings = dataclasses.asdict(config())
     futures: dict[Future[Done], int] = {}
     try:
@@ -171,7 +171,7 @@ def _done(future: Future[Done]) -> Done:
         return Done("failed", 0.0, "", error)
 
 
-def _is_settled(job: Job, finish: Callable[[Done], None]) -> bool:
+def _is_settled(job: CompileCall, finish: Callable[[Done], None]) -> bool:
     """Whether nothing is left to do: it is kept, or it is none that can be compiled."""
     store = default_store()
     try:
@@ -210,14 +210,9 @@ def _check(jobs: Sequence[object]) -> None:
         )
 
 
-def _name_of(job: Job) -> str:
+def _name_of(job: CompileCall) -> str:
     function = job.args[0]
     return str(getattr(function, "__qualname__", type(function).__qualname__))
-
-
-def _processors() -> int:
-    allowed = getattr(os, "sched_getaffinity", None)  # Linux's
-    return (os.cpu_count() or 1) if allowed is None else len(allowed(0))
 
 
 def _sendable(error: Exception) -> Exception:

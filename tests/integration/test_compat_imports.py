@@ -94,7 +94,7 @@ def test_a_module_keeps_what_it_has_by_a_public_name() -> None:
     nvgpu = importlib.import_module("triptych.cute.nvgpu")
     with compat.activated():
         importlib.import_module("cutlass.cute.nvgpu.common")
-    assert nvgpu.common is importlib.import_module("triptych.cute.nvgpu.common_names")
+    assert nvgpu.common is importlib.import_module("triptych.cute.nvgpu")
 
 
 def _facts(module: ModuleType) -> tuple[object, ...]:

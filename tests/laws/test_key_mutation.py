@@ -159,12 +159,12 @@ import sys
 sys.path[:0] = [{folder!r}, {source!r}]
 for name in {first!r}:
     __import__(name)
-from triptych.fingerprint.cache_key import cache_key
+from triptych.fingerprint.cache_key import key_base
 import program
 for name in sorted(vars(program)):
     if type(vars(program)[name]) is type(program.f):
-        key = cache_key(vars(program)[name], constexprs=dict(c={{"x", "y", program.Colour.RED}}, p=program.PLAIN),
-                        signature=("Int32",), options=dict(o=1), toolchain=dict(l="22"), target="cpu")
+        _, key = key_base(vars(program)[name], constexprs=dict(c={{"x", "y", program.Colour.RED}}, p=program.PLAIN),
+                          signature=("Int32",), options=dict(o=1), toolchain=dict(l="22"), target="cpu")
         assert key.portable
         print(name, key.digest)
 """

@@ -26,7 +26,7 @@ HOMES = {
     "cutlass.cute.core": "triptych.cute",
     "cutlass.cute.math": "triptych.cute.math",
     "cutlass.cute.nvgpu": "triptych.cute.nvgpu",
-    "cutlass.cute.nvgpu.common": "triptych.cute.nvgpu.common_names",
+    "cutlass.cute.nvgpu.common": "triptych.cute.nvgpu",
     "cutlass.cute.nvgpu.cpasync": "triptych.cute.nvgpu.cpasync",
     "cutlass.cute.nvgpu.warp": "triptych.cute.nvgpu.warp",
     "cutlass.cute.nvgpu.warp.mma": "triptych.cute.nvgpu.warp",

@@ -40,22 +40,6 @@ class Key:
         return explain(self)
 
 
-def cache_key(
-    function: FunctionType,
-    *,
-    constexprs: Mapping[str, object],
-    signature: object,
-    options: Mapping[str, object],
-    toolchain: Mapping[str, object],
-    target: object,
-) -> Key:
-    """The key of one specialization; UnstableConstexprError when a given value has no stable content."""
-    _, key = key_base(
-        function, constexprs=constexprs, signature=signature, options=options, toolchain=toolchain, target=target
-    )
-    return key
-
-
 def key_base(
     function: FunctionType,
     *,
@@ -65,7 +49,10 @@ def key_base(
     toolchain: Mapping[str, object],
     target: object,
 ) -> tuple[KeyBase, Key]:
-    """What keys of a function have in common, and the key of one specialization."""
+    """What keys of a function have in common, and the key of one specialization.
+
+    UnstableConstexprError when a given value has no stable content.
+    """
     walk = Walk()
     walk.root(function)
     own = [

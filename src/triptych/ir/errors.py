@@ -75,3 +75,8 @@ tt.compile(f, 1)  # the LLVM inside writes a text that the older one of llvmlite
 # pip install 'torch-mlir>=20261001,<20270101'
 tt.compile(f, 1)
 """
+
+
+def how_it_ended(status: int) -> str:
+    """The status of a process that ended by itself, in words."""
+    return f"signal {-status}" if status < 0 else f"exit status {status}"

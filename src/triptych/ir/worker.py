@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from triptych.ir import bindings, worker_process
-from triptych.ir.errors import CodegenError, WorkerDiedError
+from triptych.ir.errors import CodegenError, WorkerDiedError, how_it_ended
 from triptych.support.config import config
 from triptych.support.interrupts import held, interruptible
 
@@ -117,8 +117,7 @@ class Worker:
                 "LLVM took longer than its time limit and was stopped",
                 instead="a smaller function, a lower opt_level or a longer worker timeout",
             )
-        how = f"signal {-status}" if status < 0 else f"exit status {status}"
-        return WorkerDiedError(f"LLVM stopped its worker process ({how})", found=self._last_words())
+        return WorkerDiedError(f"LLVM stopped its worker process ({how_it_ended(status)})", found=self._last_words())
 
     def _last_words(self) -> str:
         self._said.seek(0)

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-from triptych.many_compilations import Compilation, Job, compile_many
+from triptych.many_compilations import Compilation, CompileCall, compile_many
 from triptych.support.config import config, override
 from triptych.support.errors import TriptychError
 
@@ -55,7 +55,7 @@ def build(request: BuildRequest) -> int:
     return int(any(each.outcome in ("failed", "not kept") for each in done))
 
 
-def jobs_of(manifest: str) -> list[Job]:
+def jobs_of(manifest: str) -> list[CompileCall]:
     """The jobs of a manifest, which is imported by its own name: other processes must find what it defines."""
     path = Path(manifest).resolve()
     if not path.is_file() or path.suffix != ".py":
@@ -79,7 +79,7 @@ def jobs_of(manifest: str) -> list[Job]:
 
 
 # Any: of the user's file, and looked at when it is compiled.
-def _for_targets(job: Any, targets: list[str]) -> list[Job]:
+def _for_targets(job: Any, targets: list[str]) -> list[CompileCall]:
     """A job that names a target is for that one only."""
     if not isinstance(job, partial) or "target" in job.keywords:
         return [job]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FunctionType, ModuleType
 from typing import Any
 
-from triptych.fingerprint.cache_key import Key, cache_key
+from triptych.fingerprint.cache_key import Key, key_base
 
 
 @contextmanager
@@ -54,4 +54,4 @@ def key_of(function: Callable[..., Any], **changes: Any) -> Key:
         "toolchain": {"llvm": "22.1"},
         "target": "cpu",
     }
-    return cache_key(function, **(given | changes))  # type: ignore[arg-type]
+    return key_base(function, **(given | changes))[1]  # type: ignore[arg-type]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from triptych.cute.nvgpu import common_names as common
+import sys
+
 from triptych.cute.nvgpu import cpasync, warp
 from triptych.cute.nvgpu.copy_operations import (
     CacheEvictionPriority,
@@ -30,6 +31,9 @@ __all__ = [
     "cpasync",
     "warp",
 ]
+
+common = sys.modules[__name__]
+"""Public programs import some of these names from `nvgpu.common`."""
 
 
 def __dir__() -> list[str]:

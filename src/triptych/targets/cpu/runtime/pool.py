@@ -19,6 +19,7 @@ from functools import cache
 from triptych.ir.loader import LoadedObject, load_object
 from triptych.ir.worker import Request
 from triptych.support.config import config
+from triptych.support.processors import processors
 from triptych.support.stacks import start_thread
 from triptych.targets.cpu.calling.abi import BLOCK_MEMORY, KERNEL_FAULT, KERNEL_WRITE, LAUNCH, POLL
 from triptych.targets.cpu.calling.calling_python import PYTHON_WRITER
@@ -102,7 +103,7 @@ class BlockPool:
 def pool_symbols() -> Mapping[str, int]:
     """The symbols of the pool for the settings in force."""
     settings = config()
-    return _pool_of(settings.threads or _cores(), settings.block_order).symbols
+    return _pool_of(settings.threads or processors(), settings.block_order).symbols
 
 
 def _work(code: LoadedObject) -> None:
@@ -134,11 +135,6 @@ if hasattr(os, "register_at_fork"):
 @cache
 def _pool_object() -> bytes:
     return kept_object("pool of threads", Request(opt_level=0, emit=("object",)), pool_code())
-
-
-def _cores() -> int:
-    """Cores that this process may use, which in a container are fewer than there are."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _permutation(block_order: str) -> tuple[int, int]:
