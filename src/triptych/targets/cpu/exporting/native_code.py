@@ -162,16 +162,8 @@ entry:
   %same = icmp eq ptr %before, %launch
   %outer = select i1 %same, ptr null, ptr %before
   %aside = call ptr @set_memory_aside(ptr %outer)
-  %known = call i32 @pthread_setspecific(%thread_key %key, ptr %launch)
-  %room = call i1 @reserve_memory(ptr %launch)
-  br i1 %room, label %work, label %leave
-work:
-  call void @run(ptr %launch)
-  call void @release_memory(ptr %launch)
-  br label %leave
-leave:
+  call void @run_as_part(ptr %launch, ptr %before)
   call void @take_memory_back(ptr %outer, ptr %aside)
-  %left = call i32 @pthread_setspecific(%thread_key %key, ptr %before)
   ret void
 }
 

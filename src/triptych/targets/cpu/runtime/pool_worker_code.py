@@ -22,6 +22,18 @@ enter:
   br i1 %withdrawn, label %rest, label %join
 join:
   call void @wake_workers()
+  call void @run_as_part(ptr %launch, ptr null)
+  br label %rest
+rest:
+  call void @leave_launch()
+  br label %wait
+end:
+  ret void
+}
+
+; Runs blocks with memory of its own; the thread then belongs to `outer` again, a launch or none.
+define internal void @run_as_part(ptr %launch, ptr %outer) {
+entry:
   %key = load %thread_key, ptr @launch_key
   %known = call i32 @pthread_setspecific(%thread_key %key, ptr %launch)
   %room = call i1 @reserve_memory(ptr %launch)
@@ -31,12 +43,7 @@ run:
   call void @release_memory(ptr %launch)
   br label %leave
 leave:
-  %left = call i32 @pthread_setspecific(%thread_key %key, ptr null)
-  br label %rest
-rest:
-  call void @leave_launch()
-  br label %wait
-end:
+  %left = call i32 @pthread_setspecific(%thread_key %key, ptr %outer)
   ret void
 }
 
