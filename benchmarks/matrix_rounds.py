@@ -32,7 +32,7 @@ def example(name: str) -> Any:
 
 
 def products(sizes: Sizes) -> tuple[float, dict[str, Run]]:
-    """The two examples, NumPy's BLAS, and the peer's product in registers, all of one size."""
+    """The examples, NumPy's BLAS, and the peer's product in registers, all of one size."""
     tensor_cores = example("tensor_core_gemm")
     side = sizes.side
     a, b, c = random(1, side, side), random(2, side, side), zeros(side, side)
@@ -45,6 +45,11 @@ def products(sizes: Sizes) -> tuple[float, dict[str, Run]]:
     for name, kind in tensor_cores.TYPES.items():
         x, w = (tensor_cores.operand_of(matrix.astype(kind)) for matrix in (a, b))
         systems[f"tensor-core GEMM {name}"] = partial(tensor_cores.gemm, x, w, c)
+    hopper = example("hopper_gemm")
+    halves = [matrix.astype(np.float16) for matrix in (a, b)]
+    systems["warpgroup GEMM f16"] = partial(
+        hopper.gemm, *map(hopper.operand_of, halves), zeros(side, side).astype("f2")
+    )
     return 2e-9 * side**3, systems
 
 

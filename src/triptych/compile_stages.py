@@ -33,6 +33,7 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
         job.name,
         contract_everywhere=job.options.contract,
         contract=job.contract,
+        async_order=job.options.async_order,
         device_model=job.target.device_model,
     )
     if likely is not None and _is_like(traced, likely.compiled.lowered.traced):

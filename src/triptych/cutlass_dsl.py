@@ -7,6 +7,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
+from triptych.compat.mlir_builders.control_flow import if_generate, while_generate, yield_out
 from triptych.cute.current_trace import tracing
 from triptych.cute.mathematics.arithmetic import max_of as max
 from triptych.cute.mathematics.arithmetic import min_of as min
@@ -30,7 +31,7 @@ from triptych.metastage.scalars import (
     Uint32,
     Uint64,
 )
-from triptych.metastage.tracing import place
+from triptych.metastage.tracing import Region, place
 from triptych.prestage.errors import UnsupportedSyntaxError
 from triptych.support.kernel_errors import DSLCudaRuntimeError
 
@@ -86,7 +87,18 @@ def new_from_mlir_values(obj: object, values: Sequence[Any]) -> Any:
     """An object like another one, made of other MLIR values."""
     trace = tracing()
     given = (value.ir_value() if isinstance(value, Numeric) else value for value in values)
-    return flatten(obj, trace)[1].build(given, trace)
+    with trace.readable(_left(trace.region)):  # an argument of a kernel is made of what the host has
+        like = flatten(obj, trace)[1]
+    return like.build(given, trace)
+
+
+def _left(region: Region | None) -> list[Region]:
+    """The regions around that values of the program cannot be used from."""
+    found = []
+    while region is not None:
+        found += [] if region.open else [region]
+        region = region.parent
+    return found
 
 
 def not_(value: object, *, loc: object = None, ip: object = None) -> Any:
@@ -111,21 +123,6 @@ T = SimpleNamespace(vector=_vector, **{name: partial(_type, text) for name, text
 def for_generate(*_: object, **__: object) -> NoReturn:
     """A loop built by hand; refused."""
     raise _built_by_hand("for_generate", "`for i in range(n):`, which carries the variables it assigns")
-
-
-def while_generate(*_: object, **__: object) -> NoReturn:
-    """A loop built by hand; refused."""
-    raise _built_by_hand("while_generate", "`while test:`, which carries the variables it assigns")
-
-
-def if_generate(*_: object, **__: object) -> NoReturn:
-    """A branch built by hand; refused."""
-    raise _built_by_hand("if_generate", "`if test:` and `else:`, which join the variables they assign")
-
-
-def yield_out(*_: object, **__: object) -> NoReturn:
-    """The end of a loop or branch built by hand; refused."""
-    raise _built_by_hand("yield_out", "an assignment in the body of the loop or branch")
 
 
 def _built_by_hand(name: str, instead: str) -> UnsupportedSyntaxError:

@@ -87,7 +87,7 @@ class JitFunction:
         self._compiled: Recent[str, CompiledFunction] = Recent(_most_specializations)
         self._entries: Recent[Any, Entry] = Recent(_most_specializations)
         self._known_parameters: tuple[Parameter, ...] | None = None
-        self._usual_options: tuple[int, CompileOptions] | None = None
+        self._usual_options: tuple[tuple[int, str], CompileOptions] | None = None
         """Of calls that choose none themselves, and the level in force: a call with a dataclass asks each time."""
         self._warm_calls = 0
         self._name_prefix = ""
@@ -279,14 +279,15 @@ class JitFunction:
         return Specialization(static, shapes)
 
     def _compile_options(self, options: dict[str, Any]) -> CompileOptions:
-        level = config().opt_level
-        if not options and self._usual_options is not None and self._usual_options[0] == level:
+        settings = config()
+        usual = settings.opt_level, settings.async_
+        if not options and self._usual_options is not None and self._usual_options[0] == usual:
             return self._usual_options[1]
-        chosen = {"opt_level": level, **self._options, **options}
+        chosen = {"opt_level": usual[0], "async_order": usual[1], **self._options, **options}
         chosen.pop("target", None)
         found = CompileOptions.of(chosen)
         if not options:
-            self._usual_options = (level, found)
+            self._usual_options = (usual, found)
         return found
 
     def _target(self, options: dict[str, Any]) -> Target:

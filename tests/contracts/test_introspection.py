@@ -19,7 +19,8 @@ from triptych.layout import sym_int
 MODULES = [
     *("triptych", "triptych.cuda", "triptych.cutlass_dsl", "triptych.layout", "triptych.pipeline", "triptych.testing"),
     *("triptych.utils", "triptych.cute", "triptych.cute.arch", "triptych.cute.math", "triptych.cute.nvgpu"),
-    *("triptych.cute.nvgpu.cpasync", "triptych.cute.nvgpu.warp", "triptych.cute.runtime", "triptych.cute.testing"),
+    *("triptych.cute.nvgpu.cpasync", "triptych.cute.nvgpu.warp", "triptych.cute.nvgpu.warpgroup"),
+    *("triptych.cute.runtime", "triptych.cute.testing", "triptych.utils.hopper_helpers"),
     *("triptych.cute.typing", "triptych.cute.utils"),
 ]
 NEEDS_TORCH = {"create_cute_tensor_for_fp8", "torch"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.ptx.machine import Gpu, StuckError
+from tests.support.ptx.clusters import StuckError
+from tests.support.ptx.machine import Gpu
 from tests.support.ptx.memory import AccessError
 
 TEXT = """

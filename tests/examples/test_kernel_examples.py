@@ -35,7 +35,7 @@ def run(example: str, *options: str, **settings: str) -> str:
 def test_the_kernels_that_everybody_writes_are_there() -> None:
     wanted = """
         hello_world vector_add relu elementwise_apply epilogues softmax block_reduction warp_reduction layer_norm
-        rms_norm histogram transpose gemm sgemm tensor_core_gemm flash_attention
+        rms_norm histogram transpose gemm sgemm tensor_core_gemm hopper_gemm flash_attention
     """
     assert set(wanted.split()) <= set(EXAMPLES)
 

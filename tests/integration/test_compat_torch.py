@@ -292,3 +292,11 @@ def test_seeds_are_for_both_devices() -> None:
         drawn.append((torch.rand(2, device="cuda").tolist(), torch.rand(2).tolist()))
     assert drawn[0] == drawn[1] == drawn[2]
     torch.cuda.seed()
+
+
+def test_memory_that_a_program_still_writes_to_stays() -> None:
+    """Addresses handed to a kernel as numbers, whose tensors are gone: on a GPU the allocator keeps the memory."""
+    triptych_torch = importlib.import_module("triptych.torch")
+    kept = importlib.import_module("triptych.compat.torch_cpu.kept_memory").KEPT
+    address = triptych_torch.cute_tensor_like(torch.zeros(4, 4), tt.Float16, True)[1].data_ptr()
+    assert address in [tensor.data_ptr() for tensor in kept._tensors]

@@ -19,6 +19,13 @@ def test_hints_become_attributes_of_nvvm() -> None:
     )
 
 
+def test_kernels_that_move_registers_say_how_many_blocks_there_are() -> None:
+    """The assembler ignores the instruction otherwise."""
+    change = '"simt.set_registers"() {kind = "increase", count = 232 : i64} : () -> ()'
+    checked(kernel(change), bound_launches, "# CHECK: nvvm.minctasm = 1 : i32")
+    checked(kernel(change, attributes=HINTS), bound_launches, "# CHECK: nvvm.minctasm = 2 : i32")
+
+
 def test_the_cluster_of_the_launch() -> None:
     host = """
     func.func @host() {

@@ -31,6 +31,9 @@ def reduce(kind: str) -> str:
 
 
 ELECT = kernel('%r = "simt.elect"() : () -> i1')
+BARRIER = kernel('"simt.mbarrier_wait"(%s, %m) : (!llvm.ptr<3>, i32) -> ()', "%s: !llvm.ptr<3>, %m: i32")
+GROUP = kernel('"tile.group_fence"() : () -> ()')
+REGISTERS = kernel('"simt.set_registers"() {kind = "increase", count = 232 : i64} : () -> ()')
 WAIT = kernel('"simt.async_wait"() {groups = 1 : i32} : () -> ()')
 
 
@@ -41,6 +44,10 @@ WAIT = kernel('"simt.async_wait"() {groups = 1 : i32} : () -> ()')
         ("sm_80", ELECT, "elect.sync", "sm_90 or newer"),
         ("sm_90", reduce("fmin"), "redux.sync", "sm_100a or newer"),
         ("sm_90a", reduce("fmax"), "redux.sync", "sm_100a or newer"),
+        ("sm_89", BARRIER, "mbarrier.try_wait", "sm_90 or newer\n  = write: target='nvptx:sm_90'"),
+        ("sm_90", GROUP, "wgmma.fence", "sm_90a\n  = write: target='nvptx:sm_90a'"),
+        ("sm_100a", GROUP, "wgmma.fence", "sm_90a\n  = write: target='nvptx:sm_90a'"),
+        ("sm_90", REGISTERS, "setmaxnreg", "sm_90a or newer\n  = write: target='nvptx:sm_90a'"),
     ],
 )
 def test_missing_instructions(architecture: str, program: str, found: str, expected: str) -> None:
@@ -57,6 +64,9 @@ def test_missing_instructions(architecture: str, program: str, found: str, expec
         ("sm_80", WAIT),
         ("sm_90", ELECT),
         ("sm_120a", ELECT),
+        ("sm_90", BARRIER),
+        ("sm_90a", GROUP),
+        ("sm_120a", REGISTERS),
         ("sm_80", reduce("add")),  # only that of floats is newer
         ("sm_100a", reduce("fmin")),
     ],

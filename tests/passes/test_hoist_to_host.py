@@ -243,13 +243,26 @@ def test_a_divisor_that_the_host_computes_is_given_too() -> None:
     [
         "%q = arith.divui %n, %e : i32",
         "%c = arith.constant 7 : i32\n%q = arith.divui %n, %c {triptych.no_sign} : i32",
-        "%a = arith.extsi %n : i32 to i64\n%q = arith.divui %a, %a {triptych.no_sign} : i64",
+        "%a = arith.trunci %n : i32 to i16\n%q = arith.divui %a, %a {triptych.no_sign} : i16",
         "%w = llvm.load %p : !llvm.ptr<1> -> i32\n%q = arith.divui %n, %w {triptych.no_sign} : i32",
     ],
-    ids=["numbers with a sign", "a constant", "64 bits", "a number of the threads"],
+    ids=["numbers with a sign", "a constant", "16 bits", "a number of the threads"],
 )
 def test_divisions_that_stay(body: str) -> None:
     is_changed(body, "# CHECK: arith.divui\n# CHECK-NOT: triptych.reciprocal\n# CHECK-NOT: math.ctlz")
+
+
+def test_a_reciprocal_of_64_bits_is_computed_bit_by_bit() -> None:
+    is_changed(
+        "%a = arith.extsi %n : i32 to i64\n%q = arith.divui %a, %a {triptych.no_sign} : i64",
+        """
+        # CHECK: arith.divui {{.*}}triptych.reciprocal = array<i32: 3, 4, 5>
+        # CHECK: func.func @f
+        # CHECK: math.ctlz {{.*}} : i64
+        # CHECK: scf.for
+        # CHECK: gpu.launch_func
+        """,
+    )
 
 
 FLOOR = """

@@ -144,3 +144,25 @@ def test_calls_of_addresses_have_no_name() -> None:
     checked(
         program(fail("a", "@one", 7), more=more), merge_traps, "# CHECK: llvm.call %\n# CHECK: llvm.call @__assertfail"
     )
+
+
+def test_kernels_with_products_of_warpgroups_call_nothing() -> None:
+    """The assembler would wait for each product."""
+    product = """
+    %one = llvm.mlir.constant(1 : i32) : i32
+    %d = llvm.alloca %one x f32 : (i32) -> !llvm.ptr
+    %s = llvm.mlir.zero : !llvm.ptr<3>
+    "tile.group_mma"(%d, %s, %s, %go) {instruction = "x", tiles = 0, d = 0, a = 0, b = 0, a_operand = 0, b_operand = 0}
+      : (!llvm.ptr, !llvm.ptr<3>, !llvm.ptr<3>, i1) -> ()
+    """
+    checked(
+        program(fail("a", "@one", 1), fail("b", "@two", 2), more=product),
+        merge_traps,
+        """
+        # CHECK-NOT: llvm.call
+        # CHECK: llvm.intr.trap
+        # CHECK-NEXT: llvm.unreachable
+        # CHECK: llvm.intr.trap
+        # CHECK-NEXT: llvm.unreachable
+        """,
+    )

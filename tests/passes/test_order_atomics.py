@@ -84,6 +84,7 @@ def test_updates(update: str, kind: str, written: str) -> None:
         ("acquire", "device", "<1>", "acquire.gpu.global"),
         ("release", "device", "<3>", "release.gpu.shared"),
         ("acq_rel", "cluster", "", "acq_rel.cluster"),
+        ("release", "cluster", "<7>", "release.cluster.shared::cluster"),
     ],
 )
 def test_orders_scopes_and_memories(order: str, scope: str, space: str, written: str) -> None:

@@ -8,20 +8,22 @@ from tests.passes.running import checked, lowered_kernel
 from triptych.targets.nvptx.passes.size_inline_addresses import size_inline_addresses
 
 
-def inline(constraints: str, operands: str, kinds: str, results: str = "()") -> str:
+def inline(constraints: str, operands: str, kinds: str, results: str = "()", space: int = 3) -> str:
     made = "" if results == "()" else "%r = "
-    arguments = "%s: !llvm.ptr<3>, %g: !llvm.ptr<1>, %n: i32"
+    arguments = f"%s: !llvm.ptr<{space}>, %g: !llvm.ptr<1>, %n: i32"
     text = f'{made}llvm.inline_asm "text", "{constraints}" {operands} : ({kinds}) -> {results}\nllvm.return'
     return lowered_kernel(text, arguments)
 
 
 @pytest.mark.parametrize(("letter", "integer"), [("l", "i64"), ("r", "i32")])
-def test_an_address_of_shared_memory_is_an_integer(letter: str, integer: str) -> None:
+@pytest.mark.parametrize("space", [3, 7])
+def test_an_address_of_shared_memory_is_an_integer(letter: str, integer: str, space: int) -> None:
+    """Of the block, or of its cluster."""
     checked(
-        inline(f"=r,r,{letter},~{{memory}}", "%n, %s", "i32, !llvm.ptr<3>", "i32"),
+        inline(f"=r,r,{letter},~{{memory}}", "%n, %s", f"i32, !llvm.ptr<{space}>", "i32", space),
         size_inline_addresses,
         f"""
-        # CHECK: %0 = llvm.ptrtoint %arg0 : !llvm.ptr<3> to {integer}
+        # CHECK: %0 = llvm.ptrtoint %arg0 : !llvm.ptr<{space}> to {integer}
         # CHECK: llvm.inline_asm {{{{.*}}}} %arg2, %0 : (i32, {integer}) -> i32
         """,
     )

@@ -13,7 +13,7 @@ from triptych.support.errors import TriptychError
 
 _GIB = 1 << 30
 _MIB = 1 << 20
-_MOST_BLOCKS_OF_A_CLUSTER = 16
+MOST_BLOCKS_OF_A_CLUSTER = 16
 
 
 class ModelledGpuError(TriptychError, ValueError):
@@ -53,7 +53,7 @@ class ModelledGpu:
 
     def active_clusters(self, blocks: object) -> int:
         """How many clusters of so many blocks run at the same time, a block on each multiprocessor."""
-        most = _MOST_BLOCKS_OF_A_CLUSTER if self.has_clusters else 1
+        most = MOST_BLOCKS_OF_A_CLUSTER if self.has_clusters else 1
         if not isinstance(blocks, int) or not 1 <= blocks <= most:
             raise ModelledGpuError(
                 f"{self.name} has no clusters of {blocks} blocks",

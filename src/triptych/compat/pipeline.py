@@ -1,24 +1,38 @@
 """Pipelines and named barriers, under the name that public programs import.
 
-`PipelineCpAsync` is the pipeline of GPUs from generation 80 on. The pipelines on transaction barriers (`PipelineAsync`
-and those of the tensor memory accelerator) are not here.
+`PipelineCpAsync` is the pipeline of GPUs from generation 80 on; the others are made of mbarriers, of generation 90.
 """
 
 from __future__ import annotations
 
-from triptych.cute.pipeline.async_copy_pipeline import Agent, CooperativeGroup, PipelineCpAsync
-from triptych.cute.pipeline.named_barriers import NamedBarrier, arrive, sync
+from triptych.cute.pipeline.async_copy_pipeline import PipelineCpAsync
+from triptych.cute.pipeline.groups import Agent, CooperativeGroup
+from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, PipelineTmaAsync
+from triptych.cute.pipeline.mbarrier_ring import pipeline_init_arrive, pipeline_init_wait
+from triptych.cute.pipeline.named_barriers import NamedBarrier, arrive, arrive_and_wait, sync
+from triptych.cute.pipeline.order import PipelineOrder
+from triptych.cute.pipeline.participants import PipelineConsumer, PipelineProducer
 from triptych.cute.pipeline.states import PipelineState, PipelineUserType, make_pipeline_state
+from triptych.cute.pipeline.store_pipeline import PipelineTmaStore
 
 __all__ = [
     "Agent",
     "CooperativeGroup",
     "NamedBarrier",
+    "PipelineAsync",
+    "PipelineConsumer",
     "PipelineCpAsync",
+    "PipelineOrder",
+    "PipelineProducer",
     "PipelineState",
+    "PipelineTmaAsync",
+    "PipelineTmaStore",
     "PipelineUserType",
     "arrive",
+    "arrive_and_wait",
     "make_pipeline_state",
+    "pipeline_init_arrive",
+    "pipeline_init_wait",
     "sync",
 ]
 

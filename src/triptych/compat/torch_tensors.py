@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from triptych.compat.installed_torch import torch
+from triptych.compat.torch_cpu.kept_memory import KEPT
+from triptych.compat.torch_cpu.placement import is_placed
 from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
 from triptych.cute.runtime.element_conversion import convert
 from triptych.cute.runtime.torch_types import torch_dtype
@@ -147,6 +149,8 @@ def cute_tensor_like(
         convert_cute_tensor(data_ref.float(), tensor, cutlass_dtype, is_dynamic_layout)
     else:
         storage.copy_(data_ref)
+    if is_placed(storage) or (str(device).partition(":")[0] == "cuda" and storage.device.type == "cpu"):
+        KEPT.keep(storage)
     return tensor, storage
 
 

@@ -14,6 +14,7 @@ _NAMES = LazyNames(
         "triptych.cute.memory.address_spaces": "AddressSpace",
         "triptych.cute.copies.atoms": "CopyAtom CopyLayouts CopyOperation make_copy_atom",
         "triptych.cute.copies.dispatch": "copy copy_atom_call",
+        "triptych.cute.tensors.block_masks": "make_layout_image_mask",
         "triptych.cute.tensors.layout_queries": """
             assume ceil_div cosize crd2idx depth elem_less idx2crd increment_coord is_congruent
             is_weakly_congruent leading_dim product product_each product_like rank round_up shape
@@ -58,7 +59,7 @@ _NAMES = LazyNames(
         "triptych.compile_calls": "compile",
         "triptych.jitting": "jit kernel",
         "triptych.layout": """
-            ComposedLayout E Layout Swizzle SymInt is_static left_inverse make_layout_image_mask
+            ComposedLayout E Layout Swizzle SymInt is_static left_inverse
             make_layout_like make_layout_tv make_swizzle max_common_layout max_common_vector nullspace
             recast_layout repeat right_inverse transform_leaf tuple_add tuple_mul tuple_sub
         """,
@@ -68,7 +69,7 @@ _NAMES = LazyNames(
             TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8
         """,
         "triptych.objectstage.compile_flags": """
-            Contract EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel
+            AsyncOrder Contract EnableTVMFFI GPUArch GenerateLineInfo KeepCUBIN KeepPTX OptLevel
         """,
     },
     modules=("arch", "math", "nvgpu", "runtime", "testing", "typing", "utils"),

@@ -10,6 +10,7 @@ from triptych.cute import testing as testing
 from triptych.cute import typing as typing
 from triptych.cute import utils as utils
 from triptych.cute.memory.address_spaces import AddressSpace as AddressSpace
+from triptych.objectstage.compile_flags import AsyncOrder as AsyncOrder
 from triptych.metastage.scalars import BFloat16 as BFloat16
 from triptych.metastage.scalars import Boolean as Boolean
 from triptych.layout import ComposedLayout as ComposedLayout
@@ -135,7 +136,7 @@ from triptych.cute.tensors.factories import make_fragment_like as make_fragment_
 from triptych.cute.tensors.views import make_identity_layout as make_identity_layout
 from triptych.cute.tensors.factories import make_identity_tensor as make_identity_tensor
 from triptych.cute.tensors.views import make_layout as make_layout
-from triptych.layout import make_layout_image_mask as make_layout_image_mask
+from triptych.cute.tensors.block_masks import make_layout_image_mask as make_layout_image_mask
 from triptych.layout import make_layout_like as make_layout_like
 from triptych.layout import make_layout_tv as make_layout_tv
 from triptych.cute.mma.atoms import make_mma_atom as make_mma_atom
@@ -211,6 +212,7 @@ struct: Any
 
 __all__ = [
     "AddressSpace",
+    "AsyncOrder",
     "BFloat16",
     "Boolean",
     "ComposedLayout",

@@ -18,6 +18,8 @@ _SIZES = "operandSegmentSizes"
 _GRID, _BLOCK, _CLUSTER, _SHARED, _ARGUMENTS, _STREAM, _END = 1, 4, 7, 10, 11, 12, 13
 """Segments of the operands. In front of them are the launches to wait for, which nobody writes."""
 _FLAG = "triptych."
+MAPS = _FLAG + "maps"
+"""On launches and on kernels: which of the arguments are tensor maps."""
 _COOPERATIVE, _OVERLAPPING, _EVENT = "cooperative", "use_pdl", "event"
 
 
@@ -81,6 +83,12 @@ class Launch:
     def records_event(self) -> bool:
         """Whether the stream is to record an event for it."""
         return self._has(_EVENT)
+
+    @property
+    def maps(self) -> frozenset[int]:
+        """The places of its arguments that are tensor maps."""
+        found = self.operation.attributes
+        return frozenset(bindings.mlir().DenseI32ArrayAttr(found[MAPS]) if MAPS in found else ())
 
     def argument_of_operand(self, number: int) -> int | None:
         """The place among the kernel's arguments that an operand of the operation has; None for any other operand."""

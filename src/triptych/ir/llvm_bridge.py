@@ -8,6 +8,7 @@ so another one is refused.
 from __future__ import annotations
 
 import ctypes
+import re
 from functools import cache
 from typing import Any
 
@@ -22,12 +23,14 @@ WRITTEN_BY = 24
 RELEASES = "torch-mlir>=20261001,<20270101"
 """Those that carry it: development of the next LLVM begins every January and July."""
 _DEBUG_FLAG = '!"Debug Info Version"'
+_ALIGNED = ".aligned"
+_TOGETHER = re.compile(r'(\basm (?:sideeffect )?"[^"]*\.aligned[^"]*", "[^"]*"\([^()]*\))')
 _MODULE_FLAGS = "!llvm.module.flags ="
 
 
 def to_llvm_ir(module: Module) -> str:
     """The module as LLVM 22 text."""
-    return without_unused_debug_flag(downgrade_float_literals(translate(module)))
+    return with_convergent_assembly(without_unused_debug_flag(downgrade_float_literals(translate(module))))
 
 
 def translate(module: Module) -> str:
@@ -60,6 +63,12 @@ def without_unused_debug_flag(text: str) -> str:
         return text
     begin, end = _line_at(text, references)
     return text[:begin] + _without_references(text[begin:end], dropped) + text[end:]
+
+
+def with_convergent_assembly(text: str) -> str:
+    """Mark inline assembly that all threads of a warp execute together: MLIR has no word for it, and LLVM would write
+    it twice where one copy of a branch comes to it and another does not."""
+    return _TOGETHER.sub(r"\1 convergent", text) if _ALIGNED in text else text
 
 
 def _line_at(text: str, place: int) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from triptych.ir.handles import (
 TypeOrText: TypeAlias = Type | str
 """A type, or the text of one that is written out in the source code; never one that was printed."""
 
-GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, PRIVATE_SPACE, TENSOR_SPACE = 0, 1, 3, 5, 6
+GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, PRIVATE_SPACE, TENSOR_SPACE, CLUSTER_SPACE = 0, 1, 3, 5, 6, 7
 """The memories of a kernel, as its pointers name them on every target; the numbers are LLVM's for NVIDIA and AMD. A
 target with others translates them where it lowers kernels, as the CPU does, which has one memory and no numbers."""
 

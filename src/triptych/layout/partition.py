@@ -20,9 +20,14 @@ from triptych.layout.tuples import Coord, IntTuple, Tile, product_each
 
 
 def local_tile(target: L, tiler: Tile, coord: Coord, proj: Coord = None) -> tuple[L, IntTuple]:
-    """The tile at a coordinate of the grid of tiles (None keeps a direction whole), and its offset."""
+    """The tile at a coordinate of the grid of tiles (None keeps a direction whole), and its offset.
+
+    `proj` says which modes of the tiler and of the coordinate the target has; further ones of the coordinate stay.
+    """
     if proj is not None:
-        tiler, coord = dice(tiler, proj), dice(coord, proj)
+        further = rank(coord) - rank(proj)
+        wanted = append(proj, 1, rank(coord)) if further > 0 else proj
+        tiler, coord = dice(tiler, proj), dice(coord, wanted)
     tiled = zipped_divide(target, tiler)
     return slice_and_offset((_all_of(tiled, 0), _padded(coord, rank(tiled, [1]))), tiled)
 
@@ -43,18 +48,18 @@ def make_layout_tv(thr_layout: Layout, val_layout: Layout) -> tuple[tuple[Int, .
     return product_each(arrangement.shape), tv
 
 
-def make_layout_image_mask(lay: Layout, coord: Coord, mode: int) -> int:
-    """A bit for every index a layout takes along one mode, the others fixed by the coordinate."""
+def make_layout_image_mask(lay: Layout, coord: Coord, mode: int) -> Int:
+    """A bit for every index a layout takes along one mode, the others fixed by the coordinate, also a run-time one."""
     if not isinstance(coord, tuple) or not 0 <= mode < len(coord):
         raise ProfileError("the mask needs a coordinate that has the mode", found=f"{coord}, mode {mode}")
     along, offset = slice_and_offset((*coord[:mode], None, *coord[mode + 1 :]), lay)
     count = size(along)
-    if not isinstance(count, int) or not isinstance(offset, int) or not along.is_static:
-        raise ProfileError("the mask needs a static layout and coordinate", found=f"{lay} at {coord}")
+    if not isinstance(count, int) or isinstance(offset, tuple) or not along.is_static:
+        raise ProfileError("the mask needs a static layout", found=f"{lay} at {coord}")
     mask = 0
     for i in range(count):
-        mask |= 1 << (offset + int(along(i)))  # an index, since the offset is one
-    return mask
+        mask |= 1 << int(along(i))
+    return mask << offset
 
 
 def _all_of(layout: AnyLayout, mode: int) -> Coord:

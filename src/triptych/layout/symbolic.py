@@ -475,8 +475,6 @@ def _minimum(a: Int, b: Int) -> Int:
 
 def _bitwise(name: str, a: Int, b: Int) -> Int:
     """The low bits both sides are known to lack are shifted out, so that they stay known."""
-    if isinstance(a, int) and isinstance(b, int):
-        return _EVALUATE[name](a, b)
     if same(a, 0) or same(b, 0):
         return a + b if name == "^" else 0
     low_bits = [_content(side) & -_content(side) for side in (a, b)]
@@ -485,14 +483,15 @@ def _bitwise(name: str, a: Int, b: Int) -> Int:
     kept = 0 if name == "&" else a % shift + b % shift
     if same(left, 0) or same(right, 0):
         return kept if name == "&" else (left + right) * shift + kept
+    if isinstance(left, int) and isinstance(right, int):
+        return _EVALUATE[name](left, right) * shift + kept
     return _times(_atom(name, left, right), shift) + kept
 
 
 def _common_low_bits(a: Int, b: Int, low_bits: list[int]) -> int:
     """Where one side has no bits, the other's stay as they are; they are taken apart when they are known."""
-    largest = max(low_bits)
-    low = a % largest if low_bits[0] < low_bits[1] else b % largest
-    return largest if isinstance(low, int) else min(low_bits)
+    low = (a if low_bits[0] < low_bits[1] else b) % max(low_bits)
+    return max(low_bits) if isinstance(low, int) else min(low_bits)
 
 
 def _at_least(value: Int, bound: int) -> bool:

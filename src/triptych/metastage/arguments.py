@@ -85,6 +85,8 @@ class Parameter:
     name: str
     static: bool
     declared: Any
+    is_python_int: bool = False
+    """Annotated as `int` or `bool`: of the run for who calls from Python, and what Python has for other functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,7 @@ def _parameter(name: str, annotation: object, first: bool) -> Parameter:
         return Parameter(name, static, annotation if is_annotation_of_parts(annotation) else None)
     numeric = issubclass(annotation, Numeric) or annotation in PYTHON_NUMBERS
     otherwise = STREAM if is_stream_class(annotation) else None
-    return Parameter(name, static, numeric_class(annotation) if numeric else otherwise)
+    return Parameter(name, static, numeric_class(annotation) if numeric else otherwise, annotation in (int, bool))
 
 
 def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any], caller: Span | None) -> dict[str, Any]:

@@ -201,8 +201,10 @@ def inline_call(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """A call of a compiled function from traced code: the body is inlined."""
-    positional, keywords = arrange(function, declared_arguments(function, parameters, args, kwargs))
+    """A call of a compiled function from traced code: the body is inlined, and what Python has stays for `int` and
+    `bool`."""
+    kept = tuple(parameter for parameter in parameters if not parameter.is_python_int)
+    positional, keywords = arrange(function, declared_arguments(function, kept, args, kwargs))
     return trace.hooks.call(function, *positional, **keywords)
 
 

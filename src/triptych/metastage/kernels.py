@@ -31,8 +31,11 @@ from triptych.metastage.shared_bytes import launch_bytes
 from triptych.metastage.streams import launch_stream
 from triptych.metastage.symbols import symbol
 from triptych.metastage.tracing import KernelBody, Region, Trace, place
+from triptych.simt.async_order import ASYNC_ATTRIBUTE, ASYNC_CHECKS, CHECKS_ATTRIBUTE, EARLY, LATE
+from triptych.simt.clusters import CLUSTER_ATTRIBUTE
 from triptych.simt.device_attribute import device_attributes
 from triptych.simt.dialect import KERNEL_DIALECTS
+from triptych.support.config import debug_checks
 
 
 class KernelLaunch:
@@ -104,6 +107,7 @@ class KernelLaunch:
             trace.operation("gpu.return")
         if kernel.size_argument is not None:
             trace.builder.finish_function(kernel.function, [*types, kernel.size_argument.type], ())
+        _mark_arguments(trace, kernel, [mark for plan in plans.values() for mark in plan.marks()])
         _verify(kernel)
         return kernel
 
@@ -173,8 +177,25 @@ def _new_kernel(
         known = static_dimensions(dimensions)
         if known is not None and min(known) > 0:
             attributes[attribute] = builder.attribute(f"array<i32: {', '.join(map(str, known))}>")
+    checked = ASYNC_CHECKS in debug_checks()
+    if checked or trace.async_order != EARLY:
+        order = LATE if trace.async_order == EARLY else trace.async_order
+        attributes[ASYNC_ATTRIBUTE] = builder.string(order)
+    if checked:
+        attributes[CHECKS_ATTRIBUTE] = builder.attribute("unit")
+    if options.cluster != (1, 1, 1):
+        attributes[CLUSTER_ATTRIBUTE] = builder.attribute(f"array<i32: {', '.join(map(str, options.cluster))}>")
     unique, function, entry = trace.device.kernel(symbol(name), types, attributes, location)
     return KernelBody(unique, function, shape.block, options.cluster), entry
+
+
+def _mark_arguments(trace: Trace, kernel: KernelBody, marks: list[str]) -> None:
+    """Attributes of arguments that are more than their types say."""
+    if not any(marks):
+        return
+    every = [*marks, ""] if kernel.size_argument is not None else marks
+    text = ", ".join("{}" if not mark else f"{{{mark}}}" for mark in every)
+    kernel.function.attributes["arg_attrs"] = trace.builder.attribute(f"[{text}]")
 
 
 @contextmanager

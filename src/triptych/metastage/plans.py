@@ -47,6 +47,10 @@ class Plan(ABC):
     def types(self) -> list[str]:
         """MLIR types of the values that cross."""
 
+    def marks(self) -> list[str]:
+        """What is to be said of each of them where it is an argument of a kernel: an attribute, or nothing."""
+        return [""] * len(self.types())
+
     @abstractmethod
     def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
         """`value` as MLIR values of those types, emitted where the trace is now."""
@@ -112,6 +116,9 @@ class Aggregate(Plan):
     def types(self) -> list[str]:
         return [text for plan in self.plans for text in plan.types()]
 
+    def marks(self) -> list[str]:
+        return [mark for plan in self.plans for mark in plan.marks()]
+
     def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
         parts = take_apart(value)
         if parts is None or parts.key != self.parts.key:
@@ -140,6 +147,10 @@ class Expression(Plan):
 
     def types(self) -> list[str]:
         return [type_text(kind) for kind in self.kinds]
+
+    def marks(self) -> list[str]:
+        said = getattr(type(self.like), "__argument_marks__", None)
+        return Plan.marks(self) if said is None else list(said)
 
     def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
         crossing = as_expression(value)

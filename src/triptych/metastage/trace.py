@@ -24,6 +24,7 @@ from triptych.metastage.kernels import check_launched
 from triptych.metastage.results import Rebuild, take_results
 from triptych.metastage.symbols import symbol
 from triptych.metastage.tracing import Rewrite, Trace, activated
+from triptych.simt.async_order import EARLY
 from triptych.stages import Leaf, Rewritten, Traced
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.source import Span
@@ -57,14 +58,15 @@ def trace(
     *,
     contract_everywhere: bool | None = None,
     contract: bool | None = None,
+    async_order: str = EARLY,
     device_model: DeviceModel = COMMON,
 ) -> tuple[Traced, Rebuild]:
     """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results.
 
     `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all that it calls;
-    `device_model` is the machine that its kernels are for.
+    `async_order` is when what goes on by itself is done in its kernels, `device_model` the machine that they are for.
     """
-    current = Trace(rewrite, contract_everywhere, contract, device_model)
+    current = Trace(rewrite, contract_everywhere, contract, device_model, async_order)
     current.hooks = make_hooks(current)
     function, code = _runnable(rewritten, current)
     current.progress.name = code.co_name

@@ -22,6 +22,7 @@ from triptych.metastage.contraction import Contraction
 from triptych.metastage.handed_attributes import HandedAttributes
 from triptych.metastage.progress import Progress
 from triptych.metastage.repetition import Repetition
+from triptych.simt.async_order import EARLY
 from triptych.stages import Rewritten
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.recursion import TooDeepError
@@ -75,10 +76,21 @@ class SharedPart:
     offset: int
     size: int
     span: Span | None
+    members: tuple[tuple[str, int, int], ...] = ()
+    """What it is divided into: names, offsets within it and sizes."""
 
     @property
     def end(self) -> int:
         return self.offset + self.size
+
+    def name_of(self, offset: int, size: int) -> str:
+        """What a program calls an object of `size` bytes at an offset of shared memory."""
+        for name, start, length in self.members:
+            within = offset - self.offset - start
+            if 0 <= within < length:
+                return name if length == size else f"{name}[{within // size}]"
+        line = f" of line {self.span.line}" if self.span is not None else ""
+        return f"number {(offset - self.offset) // size} in {self.what}{line}"
 
 
 @dataclass(slots=True)
@@ -105,11 +117,22 @@ class KernelBody:
         """What a launch has to provide."""
         return self.shared[-1].end if self.shared else 0
 
-    def share(self, what: str, size: int, alignment: int, span: Span | None) -> int:
+    def share(
+        self,
+        what: str,
+        size: int,
+        alignment: int,
+        span: Span | None,
+        members: tuple[tuple[str, int, int], ...] = (),
+    ) -> int:
         """The offset of a further part of shared memory."""
         offset = -(-self.shared_bytes // alignment) * alignment
-        self.shared.append(SharedPart(what, offset, size, span))
+        self.shared.append(SharedPart(what, offset, size, span, members))
         return offset
+
+    def shared_name(self, offset: int, size: int) -> str | None:
+        """What the program calls an object of `size` bytes at an offset of shared memory, if it is known."""
+        return next((part.name_of(offset, size) for part in self.shared if part.offset <= offset < part.end), None)
 
 
 class Trace:
@@ -121,19 +144,19 @@ class Trace:
         contract_everywhere: bool | None = None,
         contract: bool | None = None,
         device_model: DeviceModel = COMMON,
+        async_order: str = EARLY,
     ) -> None:
         self.rewrite = rewrite
         """The pre-stage, for plain Python functions that the program calls."""
         self.hooks: Hooks
-        self.device_model = device_model
-        """The machine that kernels are for."""
+        self.device_model, self.async_order = device_model, async_order
+        """The machine that kernels are for, and when what goes on by itself is done in them."""
         self.builder = Builder()
         self.contraction = Contraction(self.builder, contract_everywhere, contract)
         self.locations = Locations(self.builder.context)
         self.progress = Progress()
         self.region: Region = Region(self, None, "function", None, HandedAttributes())
-        self.prints = False
-        self.loops = False
+        self.prints = self.loops = False
         self.unrepeatable = ""
         """A call that Python made while tracing whose answer another process might not get, by name."""
         self.module: Any = None

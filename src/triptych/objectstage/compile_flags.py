@@ -46,6 +46,12 @@ class Contract(CompileFlag):
     word, option, kind = "contract", "contract", bool
 
 
+class AsyncOrder(CompileFlag):
+    """When copies and products that go on by themselves are done on the CPU: "early", "late" or "seed:<n>"."""
+
+    word, option, kind = "async", "async_order", str
+
+
 class GenerateLineInfo(CompileFlag):
     """Let profilers and debuggers of a GPU find the line of an instruction."""
 
@@ -76,7 +82,16 @@ class EnableTVMFFI(CompileFlag):
     word, option, kind = "enable-tvm-ffi", "", bool
 
 
-FLAGS: tuple[type[CompileFlag], ...] = (OptLevel, Contract, GenerateLineInfo, KeepPTX, KeepCUBIN, GPUArch, EnableTVMFFI)
+FLAGS: tuple[type[CompileFlag], ...] = (
+    OptLevel,
+    Contract,
+    AsyncOrder,
+    GenerateLineInfo,
+    KeepPTX,
+    KeepCUBIN,
+    GPUArch,
+    EnableTVMFFI,
+)
 
 
 def flags_of(given: object) -> tuple[CompileFlag, ...]:

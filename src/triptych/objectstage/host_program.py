@@ -1,13 +1,15 @@
 """The host function of a program as a program for the CPU: its launches become calls of the driver.
 
 Input: a module that launches kernels which it does not contain. Output: the same module with one function for each
-launch (see `launch_code`), and one parameter more for the host function, the address of a `LaunchRecord`.
+launch (see `launch_code`) and for each tensor map (`tensor_map_code`), and one parameter more for the host function,
+the address of a `LaunchRecord`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from triptych.atoms.operations import TENSOR_MAP, TENSOR_MAP_BYTES
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
@@ -18,6 +20,7 @@ from triptych.ir.modules import function, graft, operations_named
 from triptych.ir.types import GLOBAL_SPACE, memory_space
 from triptych.narrow_floats.storage import stored_type
 from triptych.objectstage.launch_code import LaunchCode, launch_function
+from triptych.objectstage.tensor_map_code import MAP_ALIGNMENT, TensorMapCode, tensor_map_function
 from triptych.stages import Leaf, PassSpec
 
 _ACCESSES = frozenset({"llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxchg"})
@@ -26,8 +29,13 @@ _ACCESSES = frozenset({"llvm.load", "llvm.store", "llvm.atomicrmw", "llvm.cmpxch
 def call_driver(module: Module, name: str, kernels: Sequence[str]) -> Leaf:
     """Let a module's launches call the driver with the places of kernels in a list; the host's new parameter."""
     with module.context:
-        record = _take_record(function(module, name))
-        for i, launch in enumerate(launches(module)):
+        host = function(module, name)
+        record = _take_record(host)
+        found = launches(module)
+        maps = operations_named(host, TENSOR_MAP) if any(launch.maps for launch in found) else []
+        for i, operation in enumerate(maps):
+            _make_map(module, operation, f"{name}.map{i}", record)
+        for i, launch in enumerate(found):
             _call(module, launch, f"{name}.launch{i}", kernels.index(launch.kernel), record)
     return Leaf("launch record", "Int64")
 
@@ -46,6 +54,7 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
         symbol,
         kernel,
         [str(stored_type(argument.type)) for argument in launch.arguments],
+        maps=launch.maps,
         clustered=bool(launch.cluster),
         cooperative=launch.cooperative,
         overlapping=launch.overlapping,
@@ -57,6 +66,36 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
     operands = [_as_stored(value, builder, operation.location) for value in launch.values]
     attributes = builder.call(len(operands) + 1, callee=builder.attribute(f'@"{symbol}"'))
     builder.operation("llvm.call", [record, *operands], (), operation.location, attributes)
+    operation.erase()
+
+
+def _make_map(module: Module, operation: Operation, symbol: str, record: Value) -> None:
+    """Let the driver make a tensor map, on the stack of the host function: a launch copies it."""
+    ir, attributes = bindings.mlir(), operation.attributes
+    box = list(ir.DenseI64ArrayAttr(attributes["box"]))
+    base = operation.operands[0]
+    kind = str(base.type)
+    graft(
+        module,
+        tensor_map_function(
+            TensorMapCode(symbol, kind, attributes["type"].value, box, int(attributes["swizzle"].value))
+        ),
+    )
+    builder = Builder(module.context)
+    builder.insertion = ir.InsertionPoint.at_block_begin(record.owner)
+    size = builder.value(
+        "llvm.mlir.constant", (), builder.type("i64"), operation.location, {"value": builder.integer("i64", 1)}
+    )
+    room = {
+        "elem_type": builder.type_attribute(f"!llvm.array<{TENSOR_MAP_BYTES} x i8>"),
+        "alignment": builder.integer("i64", MAP_ALIGNMENT),
+    }
+    made = builder.value("llvm.alloca", (size,), builder.type("!llvm.ptr"), operation.location, room)
+    builder.insertion = ir.InsertionPoint(operation)
+    operands = [record, made, *operation.operands]
+    call = builder.call(len(operands), callee=builder.attribute(f'@"{symbol}"'))
+    builder.operation("llvm.call", operands, (), operation.location, call)
+    operation.results[0].replace_all_uses_with(made)
     operation.erase()
 
 

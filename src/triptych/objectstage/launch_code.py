@@ -15,7 +15,9 @@ from dataclasses import dataclass
 
 
 class LaunchRecord(ctypes.Structure):
-    """What compiled host code is given for one call, and where it reports a failure."""
+    """What compiled host code is given for one call, and where it reports a failure: the driver's status, and the
+    number of the kernel, or that it is about a tensor map. `encode` is called as `cuTensorMapEncodeTiled`; 0 where the
+    driver has none."""
 
     _fields_ = [
         ("launch", ctypes.c_void_p),
@@ -23,6 +25,8 @@ class LaunchRecord(ctypes.Structure):
         ("kernels", ctypes.c_void_p),
         ("status", ctypes.c_int32),
         ("failed", ctypes.c_int32),
+        ("encode", ctypes.c_void_p),
+        ("driver", ctypes.c_int32),
     ]
 
 
@@ -36,6 +40,8 @@ class LaunchCode:
     """Its place among the kernels."""
     arguments: Sequence[str]
     """Types of the kernel's arguments."""
+    maps: frozenset[int] = frozenset()
+    """Those that are tensor maps: the driver is given the address that the argument is."""
     clustered: bool = False
     cooperative: bool = False
     overlapping: bool = False
@@ -48,8 +54,11 @@ DIMENSIONS = ("gx", "gy", "gz", "bx", "by", "bz")
 CLUSTER = ("cx", "cy", "cz")
 SHARED = "shared"
 HANDLE = "handle"
-_RECORD = "!llvm.struct<(ptr, ptr, ptr, i32, i32)>"
-_LAUNCH, _STREAM, _KERNELS, _STATUS, _FAILED = range(5)
+RECORD = "!llvm.struct<(ptr, ptr, ptr, i32, i32, ptr, i32)>"
+LAUNCH, STREAM, KERNELS, STATUS, FAILED, ENCODE, DRIVER = range(7)
+"""Fields of a `LaunchRecord`."""
+NO_KERNEL = -1
+"""The failure is that of a tensor map."""
 _CONFIG = "!llvm.struct<(i32, i32, i32, i32, i32, i32, i32, ptr, ptr, i32)>"
 _ATTRIBUTE = "!llvm.struct<(i32, i32, array<16 x i32>)>"
 """`CUlaunchConfig` and `CUlaunchAttribute`: a number, four bytes of nothing, and 64 bytes for a value."""
@@ -73,7 +82,7 @@ llvm.func internal @"{code.symbol}"({", ".join(parameters)}) attributes {{no_inl
   %zero = llvm.mlir.constant(0 : i32) : i32
   %null = llvm.mlir.zero : !llvm.ptr
   %call = llvm.inttoptr %record : i64 to !llvm.ptr
-{_field("status", "%call", _STATUS, _RECORD)}
+{field("status", "%call", STATUS, RECORD)}
   %earlier = llvm.load %status : !llvm.ptr -> i32
   %plane = llvm.intr.umin(%gx, %gy) : (i32, i32) -> i32
   %fewest = llvm.intr.umin(%plane, %gz) : (i32, i32) -> i32
@@ -82,12 +91,12 @@ llvm.func internal @"{code.symbol}"({", ".join(parameters)}) attributes {{no_inl
   %wanted = llvm.and %good, %some : i1
   llvm.cond_br %wanted, ^launch, ^end
 ^launch:
-{_packed(code.arguments)}
+{_packed(code)}
 {_attributes(attributes)}
 {_stream(code.streamed)}
 {_config(len(attributes))}
-{_load("launcher", "!llvm.ptr", "%call", _LAUNCH)}
-{_load("kernels", "!llvm.ptr", "%call", _KERNELS)}
+{load_field("launcher", "!llvm.ptr", "%call", LAUNCH)}
+{load_field("kernels", "!llvm.ptr", "%call", KERNELS)}
   %kernel_place = llvm.getelementptr %kernels[{code.kernel}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr
   %kernel = llvm.load %kernel_place : !llvm.ptr -> !llvm.ptr
   %result = llvm.call %launcher(%config, %kernel, %packed, %null)
@@ -96,7 +105,7 @@ llvm.func internal @"{code.symbol}"({", ".join(parameters)}) attributes {{no_inl
   llvm.cond_br %launched, ^end, ^failed
 ^failed:
   llvm.store %result, %status : i32, !llvm.ptr
-{_field("failed", "%call", _FAILED, _RECORD)}
+{field("failed", "%call", FAILED, RECORD)}
   %number = llvm.mlir.constant({code.kernel} : i32) : i32
   llvm.store %number, %failed : i32, !llvm.ptr
   llvm.br ^end
@@ -106,16 +115,19 @@ llvm.func internal @"{code.symbol}"({", ".join(parameters)}) attributes {{no_inl
 """
 
 
-def _packed(kinds: Sequence[str]) -> str:
+def _packed(code: LaunchCode) -> str:
     """The arguments in memory, and an array of their addresses."""
-    lines = [f"  %count = llvm.mlir.constant({max(len(kinds), 1)} : i64) : i64"]
+    lines = [f"  %count = llvm.mlir.constant({max(len(code.arguments), 1)} : i64) : i64"]
     lines += ["  %packed = llvm.alloca %count x !llvm.ptr : (i64) -> !llvm.ptr"]
-    for i, kind in enumerate(kinds):
+    for i, kind in enumerate(code.arguments):
+        if i not in code.maps:
+            lines += [
+                f"  %room{i} = llvm.alloca %one x {kind} : (i64) -> !llvm.ptr",
+                f"  llvm.store %value{i}, %room{i} : {kind}, !llvm.ptr",
+            ]
         lines += [
-            f"  %room{i} = llvm.alloca %one x {kind} : (i64) -> !llvm.ptr",
-            f"  llvm.store %value{i}, %room{i} : {kind}, !llvm.ptr",
             f"  %packed{i} = llvm.getelementptr %packed[{i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr",
-            f"  llvm.store %room{i}, %packed{i} : !llvm.ptr, !llvm.ptr",
+            f"  llvm.store {f'%value{i}' if i in code.maps else f'%room{i}'}, %packed{i} : !llvm.ptr, !llvm.ptr",
         ]
     return "\n".join(lines)
 
@@ -157,14 +169,14 @@ def _attribute(place: int, number: int, values: Sequence[str]) -> str:
 def _stream(streamed: bool) -> str:
     if streamed:
         return f"  %stream = llvm.inttoptr %{HANDLE} : i64 to !llvm.ptr"
-    return _load("stream", "!llvm.ptr", "%call", _STREAM)
+    return load_field("stream", "!llvm.ptr", "%call", STREAM)
 
 
 def _config(attributes: int) -> str:
     values = [*(f"%{name}" for name in (*DIMENSIONS, SHARED)), "%stream", "%attributes", "%attribute_count"]
     kinds = ["i32"] * 7 + ["!llvm.ptr"] * 2 + ["i32"]
     stores = [
-        f"{_field(f'part{i}', '%config', i, _CONFIG)}\n  llvm.store {value}, %part{i} : {kind}, !llvm.ptr"
+        f"{field(f'part{i}', '%config', i, _CONFIG)}\n  llvm.store {value}, %part{i} : {kind}, !llvm.ptr"
         for i, (value, kind) in enumerate(zip(values, kinds, strict=True))
     ]
     return "\n".join(
@@ -176,11 +188,12 @@ def _config(attributes: int) -> str:
     )
 
 
-def _load(name: str, kind: str, record: str, field: int) -> str:
-    return (
-        f"{_field(f'{name}_place', record, field, _RECORD)}\n  %{name} = llvm.load %{name}_place : !llvm.ptr -> {kind}"
-    )
+def load_field(name: str, kind: str, record: str, number: int) -> str:
+    """Load a field of the record into `%name`."""
+    place = field(f"{name}_place", record, number, RECORD)
+    return f"{place}\n  %{name} = llvm.load %{name}_place : !llvm.ptr -> {kind}"
 
 
-def _field(name: str, record: str, field: int, kind: str) -> str:
-    return f"  %{name} = llvm.getelementptr {record}[0, {field}] : (!llvm.ptr) -> !llvm.ptr, {kind}"
+def field(name: str, record: str, number: int, kind: str) -> str:
+    """The address of a field of a struct, as `%name`."""
+    return f"  %{name} = llvm.getelementptr {record}[0, {number}] : (!llvm.ptr) -> !llvm.ptr, {kind}"

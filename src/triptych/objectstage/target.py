@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
 from triptych.objectstage.exports import Export
+from triptych.simt.async_order import is_order
 from triptych.stages import Compiled, Loaded, Lowered, PassSpec
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.nearest import did_you_mean
@@ -31,7 +32,14 @@ class CompileOptions:
     contract: bool | None = None
     """Whether a product and a sum may be rounded once, in all functions; None leaves it to each of them."""
 
+    async_order: str = "early"
+    """When copies and products that go on by themselves are done on the CPU: early, late or seed:<n>."""
+
     def __post_init__(self) -> None:
+        if not is_order(self.async_order):
+            raise UnknownOptionError(
+                "async has no usable value", found=repr(self.async_order), expected="'early', 'late' or 'seed:<n>'"
+            )
         if type(self.opt_level) is not int or not 0 <= self.opt_level <= 3:
             raise UnknownOptionError(
                 "opt_level has no usable value", found=repr(self.opt_level), expected="0, 1, 2 or 3"

@@ -74,6 +74,11 @@ def has(operation: Operation, trait: Callable[[Traits], bool]) -> bool:
     return trait(traits(operation)) or any(trait(traits(child)) for child in walk(operation))
 
 
+def awaits_others(kernel: Operation) -> bool:
+    """Whether threads of a kernel wait for others of their block or cluster elsewhere than at its barriers."""
+    return any(traits(found).awaits() for found in walk(kernel))
+
+
 def all_operands(operation: Operation) -> list[Value]:
     """The operands of an operation and of everything inside it."""
     return [operand for found in (operation, *walk(operation)) for operand in found.operands]

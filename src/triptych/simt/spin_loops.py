@@ -6,16 +6,25 @@ A warp in such a loop waits for another one. A loop that also counts ends by its
 from __future__ import annotations
 
 from triptych.ir.handles import Operation, Value
+from triptych.simt.dialect import MBARRIER_TEST
 from triptych.simt.operations import all_operands, body, contains, defining_op, is_pure, operations, owner_op, walk
 
 _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 
 
 def spins(loop: Operation) -> bool:
-    """Whether a loop waits for memory: its test depends on a place that stays the same, and it stores nothing."""
-    if loop.name != "scf.while" or contains(loop, frozenset({"llvm.store"})):
+    """Whether a loop waits for memory: its test depends on a place that stays the same, and it stores nothing.
+
+    One that asks whether the phase of an mbarrier is over waits for others whatever else it does.
+    """
+    if loop.name != "scf.while":
         return False
-    return any(_reads_one_place(maker, loop) for maker in _Deciding(loop).makers)
+    stores = contains(loop, frozenset({"llvm.store"}))
+    if stores and not contains(loop, frozenset({MBARRIER_TEST})):
+        return False
+    makers = _Deciding(loop).makers
+    asks = any(maker.name == MBARRIER_TEST for maker in makers)
+    return asks or (not stores and any(_reads_one_place(maker, loop) for maker in makers))
 
 
 def counts(loop: Operation) -> bool:

@@ -9,7 +9,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
+from triptych.atoms.operations import (
+    ACQUIRE_MAP,
+    GROUP_COMMIT,
+    GROUP_FENCE,
+    GROUP_MMA,
+    GROUP_WAIT,
+    LOAD_BOX,
+    LOAD_MATRIX,
+    MMA,
+    PREFETCH_BOX,
+    PREFETCH_MAP,
+    PUBLISH_MAP,
+    RELEASE_MAP,
+    REPLACE_MAP,
+    STORE_BOX,
+    STORE_MATRIX,
+    TENSOR_MAP,
+)
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
@@ -22,6 +39,7 @@ class Scope(StrEnum):
     THREAD = "the thread alone"
     WARP = "the lanes of its warp"
     BLOCK = "the threads of its block"
+    CLUSTER = "the threads of its cluster of blocks"
     GRID = "everybody"
 
 
@@ -30,6 +48,7 @@ class Result(StrEnum):
 
     OF_OPERANDS = "as alike as the operands"
     UNIFORM = "one for the warp, whatever the operands are"
+    OF_THE_MOMENT = "one for the lanes of a warp that ask the same at one moment"
     DIVERGENT = "a lane's own, whatever the operands are"
 
 
@@ -60,6 +79,10 @@ class Traits:
         """Whether threads of a block wait for each other there, or are counted."""
         return self.collective and self.scope is Scope.BLOCK
 
+    def awaits(self) -> bool:
+        """Whether a thread may wait there for what others of its block or cluster do, without being counted."""
+        return self.suspends and not self.collective and self.scope in (Scope.BLOCK, Scope.CLUSTER)
+
     def is_of_a_warp(self) -> bool:
         """Whether the lanes of a warp do it together."""
         return self.collective and self.scope is Scope.WARP
@@ -78,6 +101,9 @@ _IDENTITY = Traits(result=Result.DIVERGENT)
 _MEETING = Traits(Scope.WARP, collective=True, suspends=True, result=Result.DIVERGENT)
 _AGREEMENT = Traits(Scope.WARP, collective=True, suspends=True, result=Result.UNIFORM)
 _BARRIER = Traits(Scope.BLOCK, collective=True, suspends=True)
+_COUNTED = Traits(Scope.CLUSTER, writes=True)
+_AWAITS = Traits(Scope.CLUSTER, suspends=True, reads=True, writes=True)
+_COPY = Traits(Scope.CLUSTER, reads=True, writes=True)
 _LOAD = Traits(Scope.GRID, reads=True)
 _STORE = Traits(Scope.GRID, writes=True)
 _UPDATE = Traits(Scope.GRID, reads=True, writes=True, result=Result.DIVERGENT)
@@ -109,6 +135,40 @@ TRAITS: dict[str, Traits] = {
     dialect.ASYNC_COMMIT: _ONCE,
     dialect.ASYNC_WAIT: Traits(suspends=True),
     dialect.PREFETCH: _ONCE,
+    # barriers in shared memory
+    **dict.fromkeys(
+        (dialect.MBARRIER_INIT, dialect.MBARRIER_ARRIVE, dialect.MBARRIER_EXPECT, dialect.MBARRIER_ARRIVE_EXPECT),
+        _COUNTED,
+    ),
+    **dict.fromkeys((dialect.MBARRIER_COMPLETE, dialect.MBARRIER_FENCE, dialect.ASYNC_ARRIVE), _COUNTED),
+    dialect.MBARRIER_WAIT: _AWAITS,
+    dialect.MBARRIER_TEST: Traits(
+        Scope.CLUSTER, reads=True, writes=True, result=Result.OF_THE_MOMENT, repeatable=False
+    ),
+    # copies of boxes, and what orders them
+    LOAD_BOX: _COPY,
+    STORE_BOX: _COPY,
+    PREFETCH_BOX: _ONCE,
+    TENSOR_MAP: _ONCE,  # of the host
+    PREFETCH_MAP: _ONCE,
+    REPLACE_MAP: _STORE,
+    RELEASE_MAP: _STORE,
+    ACQUIRE_MAP: Traits(Scope.GRID, reads=True, writes=True),
+    PUBLISH_MAP: Traits(Scope.GRID, reads=True, writes=True),
+    dialect.BULK_COMMIT: _ONCE,
+    dialect.BULK_WAIT: _AWAITS,
+    dialect.ASYNC_FENCE: Traits(Scope.CLUSTER, writes=True),
+    # clusters
+    dialect.CLUSTER_ARRIVE: _COUNTED,
+    dialect.CLUSTER_WAIT: _AWAITS,
+    dialect.CLUSTER_ADDRESS: _COMPUTES,
+    dialect.STORE_ASYNC: _COPY,
+    # products of warpgroups
+    GROUP_MMA: Traits(Scope.BLOCK, suspends=True, reads=True, writes=True),
+    GROUP_FENCE: _COUNTED,
+    GROUP_COMMIT: _COUNTED,
+    GROUP_WAIT: _AWAITS,
+    dialect.SET_REGISTERS: _ONCE,
     # time
     dialect.CLOCK: _MOMENT,
     dialect.GLOBAL_TIMER: _MOMENT,

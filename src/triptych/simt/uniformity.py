@@ -20,6 +20,7 @@ from triptych.simt.dialect import REDUCE, SHUFFLE
 from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
 from triptych.simt.operations import (
     array_size,
+    awaits_others,
     body,
     dimension,
     has,
@@ -88,7 +89,7 @@ class UniformityAnalysis:
         entry = body(kernel)
         for argument in entry.arguments:
             self._lanes[argument] = self._uniform()
-        self._region(entry, Level.BLOCK)
+        self._region(entry, Level.WARP if awaits_others(kernel) else Level.BLOCK)
 
     @property
     def block(self) -> tuple[int, int, int] | None:
@@ -232,6 +233,9 @@ class UniformityAnalysis:
         kind = traits(operation).result
         if kind is Result.UNIFORM:
             return self._agreed(operation, name, operands)
+        if kind is Result.OF_THE_MOMENT:
+            same = self._shape.lockstep and all(operand.uniform for operand in operands)
+            return self._uniform(Level.WARP) if same else VARYING
         if kind is Result.DIVERGENT:
             return VARYING
         if not operands:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from triptych.support.kernel_errors import (
+    AsyncAccessError,
     BlockMemoryError,
+    ClusterError,
     CooperativeLaunchError,
     DeadlockError,
     DivergentBarrierError,
     LaunchShapeError,
+    MbarrierError,
     PartialWarpError,
 )
 from triptych.support.runtime_errors import (
@@ -40,6 +43,9 @@ CHECK_ERRORS: dict[str, type[CompiledCodeError]] = {
         LaunchShapeError,
         DivergentBarrierError,
         DeadlockError,
+        ClusterError,
+        MbarrierError,
+        AsyncAccessError,
         PartialWarpError,
         BlockMemoryError,
         CooperativeLaunchError,

@@ -6,7 +6,7 @@ A check is made while tracing and fails when the program runs, maybe in another 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -22,9 +22,10 @@ def pack(
     instead: str = "",
     notes: Sequence[str] = (),
     related: Sequence[tuple[str, Span]] = (),
+    tables: Mapping[str, Any] | None = None,
 ) -> str:
-    """The arguments of an error as one text."""
-    facts = {"found": found, "expected": expected, "instead": instead, "notes": list(notes)}
+    """The arguments of an error as one text. `tables` are for who makes more of it than the arguments say."""
+    facts = {"found": found, "expected": expected, "instead": instead, "notes": list(notes), "tables": tables}
     places = {"span": span and asdict(span), "related": [(label, asdict(place)) for label, place in related]}
     return json.dumps({"title": title} | {name: fact for name, fact in (facts | places).items() if fact})
 
@@ -34,7 +35,14 @@ def unpack(text: str) -> dict[str, Any]:
     if not text.startswith("{"):
         return {"title": text}
     facts: dict[str, Any] = json.loads(text)
+    facts.pop("tables", None)
     if "span" in facts:
         facts["span"] = Span(**facts["span"])
     facts["related"] = [(label, Span(**place)) for label, place in facts.get("related", ())]
     return facts
+
+
+def tables(text: str) -> dict[str, Any]:
+    """What the text carries beside the arguments."""
+    found: dict[str, Any] = json.loads(text).get("tables") or {}
+    return found

@@ -90,6 +90,13 @@ class Config:
         words=("shuffled",),
         form=r"shuffled(:\d+)?",
     )
+    async_: str = _setting(
+        "early",
+        "when copies of boxes and products of warpgroups are done on the CPU: 'early', where they are asked for, "
+        "'late', when nobody can go on without them, or 'seed:7', by chance",
+        words=("early", "late", "seed"),
+        form=r"early|late|seed:\d+",
+    )
     assembler: str = _setting(
         "",
         "assembler for NVIDIA GPUs: 'nvjitlink', the library, or 'ptxas', the program; empty: the first installed",
@@ -150,7 +157,11 @@ class Config:
         form=rf"({'|'.join(GPUS)})(:[1-9]\d{{0,3}})?",
     )
     debug: str = _setting(
-        "", "checks compiled into kernels, as 'bounds': every access to memory; empty: none", words=("bounds",)
+        "",
+        "checks compiled into kernels: 'bounds', every access to memory, 'async', accesses of what copies and products "
+        "need that go on by themselves; 'bounds,async' both; empty: none",
+        words=("bounds", "async"),
+        form=r"(bounds|async)(,(bounds|async))*",
     )
     keep: str = _setting(
         "",
@@ -173,6 +184,11 @@ OVERRIDES: list[Config] = []
 def process_environment() -> Any:
     """The environment as programs see and change it: compiled code may depend on a variable of the user's own."""
     return os.environ
+
+
+def debug_checks() -> frozenset[str]:
+    """The checks that the setting `debug` asks for."""
+    return frozenset(config().debug.lower().split(",")) - {""}
 
 
 def config() -> Config:

@@ -195,6 +195,92 @@ run(np.zeros(1024, np.float32))
 """
 
 
+class MbarrierError(CompiledCodeError, RuntimeError):
+    """An mbarrier that nobody has initialised, or that counts more arrivals or bytes than a phase of it can have."""
+
+    code = "TT0626"
+    failing = """
+from triptych import cute
+
+@tt.kernel
+def arrives():
+    barrier = cute.arch.alloc_smem(tt.Int64, 1)
+    with cute.arch.elect_one():
+        cute.arch.mbarrier_init(barrier, 1)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    cute.arch.mbarrier_arrive(barrier)
+    cute.arch.mbarrier_wait(barrier, 0)
+
+@tt.jit
+def run():
+    arrives().launch(grid=1, block=32)
+
+run()
+"""
+    fixed = failing.replace("mbarrier_init(barrier, 1)", "mbarrier_init(barrier, 32)")
+
+
+class ClusterError(CompiledCodeError, RuntimeError):
+    """A block of a cluster that is not there or has ended, or a barrier of the cluster that is used out of turn."""
+
+    code = "TT0627"
+    failing = """
+from triptych import cute
+
+@tt.kernel
+def waits():
+    cute.arch.cluster_wait()
+
+@tt.jit
+def run():
+    waits().launch(grid=2, block=32, cluster=(2, 1, 1))
+
+run()
+"""
+    fixed = failing.replace(
+        "    cute.arch.cluster_wait()", "    cute.arch.cluster_arrive()\n    cute.arch.cluster_wait()"
+    )
+
+
+class AsyncAccessError(CompiledCodeError, RuntimeError):
+    """Shared memory is accessed that a copy or product under way needs, or not fenced before one (checking build)."""
+
+    code = "TT0628"
+    failing = """
+import numpy as np
+
+from triptych import cute
+from triptych.cute.nvgpu import cpasync
+from triptych.cute.runtime import from_dlpack
+from triptych.support.config import override
+
+@tt.kernel
+def stores(atom: cute.CopyAtom, tensor: cute.Tensor):
+    thread, _, _ = cute.arch.thread_idx()
+    shared = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(32), 128)
+    shared[thread] = 1.0
+    cute.arch.sync_threads()
+    here, there = cpasync.tma_partition(atom, 0, cute.make_layout(1), shared, cute.local_tile(tensor, (32,), (0,)))
+    cute.copy(atom, here, there)
+    cute.arch.cp_async_bulk_commit_group()
+    cute.arch.cp_async_bulk_wait_group(0)
+
+@tt.jit
+def run(out: cute.Tensor):
+    layout = cute.make_layout(32)
+    atom, tensor = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), out, layout, (32,))
+    stores(atom, tensor).launch(grid=1, block=32)
+
+with override(debug="async"):
+    run(from_dlpack(np.zeros(32, np.float32), assumed_align=16))
+"""
+    fixed = failing.replace(
+        "    cute.arch.sync_threads()\n",
+        "    cute.arch.fence_proxy('async.shared', space='cta')\n    cute.arch.sync_threads()\n",
+    )
+
+
 class DSLCudaRuntimeError(RuntimeError):
     """What public programs catch where CUDA refuses something; `error_code` is CUDA's number for the reason."""
 

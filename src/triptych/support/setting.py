@@ -49,8 +49,8 @@ class Setting:
 
     @property
     def variable(self) -> str:
-        """`opt_level` is set by `TRIPTYCH_OPT_LEVEL`."""
-        return PREFIX + self.name.upper()
+        """`opt_level` is set by `TRIPTYCH_OPT_LEVEL`; `_` at the end of a name keeps it from being Python's word."""
+        return PREFIX + self.name.removesuffix("_").upper()
 
     def find(self, environment: Environment) -> tuple[str, str] | None:
         """The variable that sets this and its text; our own name wins over aliases, an empty text sets nothing."""

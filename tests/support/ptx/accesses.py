@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     from tests.support.ptx.machine import Block
 
 Run = Callable[[Any], None]
-SPACES = ("global", "shared", "local", "param", "const")
-WINDOWS = {"shared": 1 << 57, "local": 1 << 56}
+SPACES = ("global", "shared", "shared::cluster", "local", "param", "const")
+_PEER = 24
+"""Bits of an address in the shared memory of one block of a cluster."""
+WINDOWS = {"shared": 1 << 57, "local": 1 << 56, "param": 1 << 55}
 """Where generic addresses find the other memories."""
 _END = 1 << 40
 """How large a window is."""
@@ -37,7 +40,7 @@ def access(block: Block, instruction: Instruction) -> Run | None:
 
 def space_of(instruction: Instruction) -> str:
     """The memory that it names; "" for generic addresses."""
-    found = (word.partition("::")[0] for word in instruction.modifiers)
+    found = (word.removesuffix("::cta").removesuffix("::entry") for word in instruction.modifiers)
     return next((word for word in found if word in SPACES), "")
 
 
@@ -59,12 +62,18 @@ def _rooms(block: Block, space: str, addresses: Any, mask: Any) -> list[tuple[An
     """The rooms that addresses are in, with which threads have them, and their addresses there."""
     if space in block.rooms:
         return [(block.rooms[space], mask, addresses[mask])]
+    if space == "shared::cluster":
+        return _of_cluster(block, addresses, mask)
     found = []
     if not space:
         for name, start in WINDOWS.items():
             inside = mask & (addresses >= np.uint64(start)) & (addresses < np.uint64(start + _END))
             if inside.any():
-                found.append((block.rooms[name], inside, addresses[inside] - np.uint64(start)))
+                there = addresses - np.uint64(start)
+                if name == "shared":
+                    found += _of_cluster(block, there, inside)
+                else:
+                    found.append((block.rooms[name], inside, there[inside]))
                 mask = mask & ~inside
     threads = np.flatnonzero(mask)
     for room, here in block.gpu.memory.parts(addresses[threads]):
@@ -72,6 +81,45 @@ def _rooms(block: Block, space: str, addresses: Any, mask: Any) -> list[tuple[An
         chosen[threads[here]] = True
         found.append((room, chosen, addresses[chosen]))
     return found
+
+
+def _of_cluster(block: Block, addresses: Any, mask: Any) -> list[tuple[Any, Any, Any]]:
+    """The same of addresses in the shared memories of all blocks of the cluster."""
+    ranks = addresses >> np.uint64(_PEER)
+    chosen = [(rank, mask & (ranks == rank)) for rank in np.unique(ranks[mask])]
+    return [(peer_at(block, int(rank) << _PEER).rooms["shared"], here, addresses[here]) for rank, here in chosen]
+
+
+def peer_at(block: Block, address: int) -> Block:
+    """The block of the cluster whose shared memory an address is in. It must be running."""
+    rank = address >> _PEER
+    if rank >= len(block.cluster.blocks):
+        raise AccessError(f"{address:#x} is in no shared memory of the cluster")
+    peer = block.cluster.blocks[rank]
+    if not peer.alive.any():
+        raise AccessError(f"{address:#x} is in the shared memory of a block that has ended")
+    return peer
+
+
+def shared_address(block: Block, operand: str, space: str) -> Callable[[], Any]:
+    """How to get an address that must be in shared memory, as one there."""
+    read = block.registers.address(operand)
+    if space:
+        return read
+    window = np.uint64(WINDOWS["shared"])
+
+    def get() -> Any:
+        address = read()
+        return np.where(address >= window, address - window, address)
+
+    return get
+
+
+def bytes_at(block: Block, address: int, size: int, space: str = "") -> Any:
+    """Some words of 8 bytes at one address."""
+    only = block.numbers == 0
+    places = (np.full(block.threads, address + at, np.uint64) for at in range(0, size, 8))
+    return np.array([load(block, space, place, only, 8)[0][0] for place in places], np.uint64).view(np.uint8)
 
 
 def _load(block: Block, instruction: Instruction) -> Run:
@@ -188,7 +236,7 @@ def _formatted(block: Block, text: str, place: Any, only: Any, thread: int) -> s
 # addresses ----------------------------------------------------------------------------------------------------------
 def _generic(block: Block, instruction: Instruction) -> Run:
     """`cvta`: between an address in one memory and the generic one."""
-    window = np.uint64(WINDOWS.get(space_of(instruction), 0))
+    window = np.uint64(WINDOWS.get(space_of(instruction).partition("::")[0], 0))
     step = np.uint64(0) - window if instruction.modifiers[0] == "to" else window
     to, source = instruction.operands
     read, write = block.registers.reader(source, "u64"), block.registers.writer(to, "u64")
@@ -232,6 +280,7 @@ def _atomic(block: Block, instruction: Instruction) -> Run:
             for thread, at in zip(block.numbers[chosen], places, strict=True):
                 before[thread] = words[at]
                 words[at] = _ATOMIC[name](before[thread], *(value[thread] for value in values))
+            room.note(addresses, block.numbers[chosen], size)
         write(before, mask)
 
     return run
@@ -271,7 +320,7 @@ def _asynchronous(block: Block, instruction: Instruction) -> Run:
         return lambda mask: _commit(block, mask)
     if words[:2] in (("async", "wait_group"), ("async", "wait_all")):
         left = int(instruction.operands[0]) if instruction.operands else -1
-        return lambda mask: _wait(block, mask, left)
+        return lambda mask: land(block, mask, left)
     if words[0] != "async" or words[1] not in ("ca", "cg"):
         raise UnknownInstructionError(str(instruction))
     registers = block.registers
@@ -291,7 +340,7 @@ def _commit(block: Block, mask: Any) -> None:
     block.copy_groups += mask
 
 
-def _wait(block: Block, mask: Any, left: int) -> None:
+def land(block: Block, mask: Any, left: int = -1) -> None:
     """Until at most `left` groups of a thread are under way; -1: nothing is, in a group or not."""
     for copy in block.copies:
         due = copy.mask & mask & (copy.groups < block.copy_groups - left)
@@ -303,6 +352,40 @@ def _wait(block: Block, mask: Any, left: int) -> None:
 # nothing to do ------------------------------------------------------------------------------------------------------
 def _nothing(block: Block, instruction: Instruction) -> Run:
     return lambda mask: None
+
+
+_FENCES = (
+    r"(sc|acq_rel|acquire|release)(\.cta|\.cluster|\.gpu|\.sys)",
+    r"(cta|cluster|gpu|sys)",
+    r"mbarrier_init\.release\.cluster",
+    r"proxy\.(alias|async\.global)",
+    r"proxy\.tensormap::generic\.release\.(cta|cluster|gpu|sys)",
+)
+
+
+def _fence(block: Block, instruction: Instruction) -> Run:
+    """Those that order memory make no difference: threads see each other's stores in one order."""
+    words = ".".join(instruction.modifiers)
+    if words in ("proxy.async", "proxy.async.shared::cta", "proxy.async.shared::cluster"):
+        return lambda mask: block.rooms["shared"].fence(mask)
+    if re.fullmatch(r"proxy\.tensormap::generic\.acquire\.(cta|cluster|gpu|sys)", words):
+        return _forget_map(block, instruction)
+    if not any(re.fullmatch(form, words) for form in _FENCES):
+        raise UnknownInstructionError(str(instruction))
+    return lambda mask: None
+
+
+def _forget_map(block: Block, instruction: Instruction) -> Run:
+    place, size = instruction.operands
+    if size != "128":
+        raise UnknownInstructionError(str(instruction))
+    address = block.registers.address(place)
+
+    def run(mask: Any) -> None:
+        for each in address()[mask]:
+            block.cluster.maps.pop(int(each), None)
+
+    return run
 
 
 def _active(block: Block, instruction: Instruction) -> Run:
@@ -328,5 +411,6 @@ _ACCESSES: dict[str, Callable[[Block, Instruction], Run]] = {
     "cp": _asynchronous,
     "call": _call,
     "activemask": _active,
-    **dict.fromkeys(("membar", "fence", "prefetch", "prefetchu", "nanosleep", "griddepcontrol", "discard"), _nothing),
+    "fence": _fence,
+    **dict.fromkeys(("membar", "prefetch", "prefetchu", "nanosleep", "griddepcontrol", "discard"), _nothing),
 }

@@ -6,10 +6,16 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+from tests.support.ptx.clusters import Order
 from tests.support.ptx.machine import Gpu, LoadedModule
+from tests.support.ptx.tensor_maps import MapError, TensorMap
 
-_NO_BINARY, _UNKNOWN = 209, 999
-_NAMES = {_NO_BINARY: b"CUDA_ERROR_NO_BINARY_FOR_GPU", _UNKNOWN: b"CUDA_ERROR_UNKNOWN"}
+_INVALID, _NO_BINARY, _UNKNOWN = 1, 209, 999
+_NAMES = {
+    _INVALID: b"CUDA_ERROR_INVALID_VALUE",
+    _NO_BINARY: b"CUDA_ERROR_NO_BINARY_FOR_GPU",
+    _UNKNOWN: b"CUDA_ERROR_UNKNOWN",
+}
 _ATTRIBUTES = {97: 163 << 10, 75: 8, 76: 0}
 """Of the device: shared memory of a block, compute capability."""
 _FAMILY = ("sm_80", "sm_86", "sm_89")
@@ -30,19 +36,37 @@ class LaunchConfig(ctypes.Structure):
 _LAUNCH = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.POINTER(LaunchConfig), ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_void_p
 )
+_ENCODE = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,
+    ctypes.c_int,
+    ctypes.c_uint32,
+    ctypes.c_void_p,
+    *[ctypes.POINTER(ctypes.c_uint64)] * 2,
+    *[ctypes.POINTER(ctypes.c_uint32)] * 2,
+    *[ctypes.c_int] * 4,
+)
+_CLUSTER_DIMENSION = 4
+
+
+class LaunchAttribute(ctypes.Structure):
+    """`CUlaunchAttribute`."""
+
+    _fields_ = [("id", ctypes.c_uint32), ("before", ctypes.c_uint32), ("value", ctypes.c_uint32 * 16)]
 
 
 class NumpyDriver:
     """A library as `ctypes` loads it. It is told the PTX of each cubin: it cannot read cubins."""
 
-    def __init__(self, *, is_strict: bool = False) -> None:
+    def __init__(self, *, is_strict: bool = False, order: Order = "late") -> None:
         self._is_strict = is_strict
-        self.gpu = Gpu()
+        self.gpu = Gpu(order)
         self.error: Exception | None = None
         self._texts: dict[bytes, str] = {}
         self._modules: list[LoadedModule] = []
         self._kernels: list[tuple[LoadedModule, str]] = []
         self.cuLaunchKernelEx = _LAUNCH(self._launch)
+        self.cuTensorMapEncodeTiled = _ENCODE(self._encode)
 
     def knows(self, cubin: bytes, ptx: str) -> None:
         """Say what a cubin was made from."""
@@ -104,11 +128,34 @@ class NumpyDriver:
         parameters = loaded.module.kernels[name].parameters
         given = [ctypes.string_at(arguments[i], parameter.size or 0) for i, parameter in enumerate(parameters)]
         grid, block = (asked.gx, asked.gy, asked.gz), (asked.bx, asked.by, asked.bz)
+        attributes = (LaunchAttribute * asked.count).from_address(asked.attributes) if asked.count else ()
+        cluster = [each.value[:3] for each in attributes if each.id == _CLUSTER_DIMENSION]
         try:
-            loaded.launch(name, grid, block, asked.shared, given)
+            loaded.launch(name, grid, block, asked.shared, given, *cluster)
         except Exception as error:
             self.error = error
             return _UNKNOWN
+        return 0
+
+    def _encode(
+        self, place: int, kind: int, rank: int, base: int | None, dims: Any, strides: Any, box: Any, steps: Any,
+        interleave: int, swizzle: int, promotion: int, fill: int,
+    ) -> int:  # fmt: skip
+        """A tensor map, if it is one that NVIDIA's driver would accept."""
+        if place % 64 or not 1 <= rank <= 5:
+            return _INVALID
+        lists = (
+            tuple(dims[:rank]),
+            tuple(strides[: rank - 1]) if rank > 1 else (),
+            tuple(box[:rank]),
+            tuple(steps[:rank]),
+        )
+        asked = TensorMap(kind, rank, base or 0, *lists, interleave, swizzle, promotion, fill)
+        try:
+            data = asked.checked().pack()
+        except MapError:
+            return _INVALID
+        ctypes.memmove(place, data, len(data))
         return 0
 
 

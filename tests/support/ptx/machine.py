@@ -17,20 +17,31 @@ import numpy as np
 
 from tests.support.ptx.accesses import Copy, access
 from tests.support.ptx.arithmetic import UnknownInstructionError, meaning
+from tests.support.ptx.bulk_copies import Stores, bulk
+from tests.support.ptx.clusters import (
+    PEER,
+    Cluster,
+    ClusterWait,
+    Dims,
+    Order,
+    StuckError,
+    arrive,
+    mapped,
+    rank_of,
+    special_registers,
+)
+from tests.support.ptx.mbarriers import WAITS, Wait, changing
 from tests.support.ptx.memory import JUNK, Memory, Room
 from tests.support.ptx.operands import WARP, Registers
+from tests.support.ptx.proxies import SharedRoom
 from tests.support.ptx.reading import Instruction, Kernel, Module, read
+from tests.support.ptx.warpgroups import THREADS, Products, warpgroup_instruction
 from tests.support.ptx.warps import collective
 
 SHARED_START = 0x400
 GLOBAL_START = 1 << 58
 """No address of the CPU is as large."""
-Dims = tuple[int, int, int]
 Run = Callable[[Any], None]
-
-
-class StuckError(Exception):
-    """Threads wait for each other for ever."""
 
 
 @dataclass(slots=True)
@@ -46,7 +57,8 @@ class Barrier:
 class Gpu:
     """Memory and modules."""
 
-    def __init__(self) -> None:
+    def __init__(self, order: Order = "late") -> None:
+        self.order = order
         self.memory = Memory(GLOBAL_START)
         self.printed: list[str] = []
         self.clock = itertools.count(1)
@@ -74,12 +86,31 @@ class LoadedModule:
     module: Module
     places: dict[str, int]
 
-    def launch(self, name: str, grid: Dims, block: Dims, shared_bytes: int, arguments: Sequence[bytes]) -> None:
+    def launch(
+        self,
+        name: str,
+        grid: Dims,
+        block: Dims,
+        shared_bytes: int,
+        arguments: Sequence[bytes],
+        cluster: Sequence[int] = (),
+    ) -> None:
+        """The clusters of a grid one after another; the kernel may say itself how many blocks they have."""
         kernel = self.module.kernels[name]
+        x, y, z = cluster or kernel.cluster or (1, 1, 1)
+        if (kernel.cluster and kernel.cluster != (x, y, z)) or grid[0] % x or grid[1] % y or grid[2] % z:
+            raise LaunchError(f"clusters of {(x, y, z)} blocks, {kernel.cluster} required, in a grid of {grid}")
+        running = Cluster((x, y, z), self.gpu)
         with np.errstate(all="ignore"):
-            running = Block(self, kernel, grid, block, shared_bytes, arguments)
-            for z, y, x in itertools.product(*(range(extent) for extent in reversed(grid))):
-                running.run((x, y, z))
+            for rank in range(x * y * z):
+                running.blocks.append(Block(self, kernel, grid, block, shared_bytes, arguments, running, rank))
+            firsts = (range(0, extent, step) for extent, step in zip(reversed(grid), (z, y, x), strict=True))
+            for last, second, first in itertools.product(*firsts):
+                running.run((first, second, last))
+
+
+class LaunchError(Exception):
+    """A launch that a driver refuses."""
 
 
 class Block:
@@ -93,19 +124,28 @@ class Block:
         block: Dims,
         shared_bytes: int,
         arguments: Sequence[bytes],
+        cluster: Cluster,
+        rank: int,
     ) -> None:
         self.kernel = kernel
         self.threads = block[0] * block[1] * block[2]
         self.gpu = loaded.gpu
+        self.cluster, self.rank = cluster, rank
         self.numbers = np.arange(self.threads)
-        names = self._special(grid, block) | loaded.places
+        names = self._special(grid, block) | special_registers(self, grid) | loaded.places
         self._lay_out(loaded.module, names, shared_bytes, arguments)
         self.registers = Registers(kernel, self.threads, names)
+        self.products = Products(self)
+        self._has_products = any(instruction.name == "wgmma" for instruction in kernel.instructions)
+        if self._has_products:
+            self.registers.wrote = self.products.wrote
         self.call_parameters: dict[str, Any] = {}
         self._code: list[Run | None] = [None] * len(kernel.instructions)
-        self._start((0, 0, 0))
+        self._waits: dict[int, Wait | ClusterWait] = {}
+        self.start((0, 0, 0))
 
-    def _start(self, index: Dims) -> None:
+    def start(self, index: Dims) -> None:
+        """From the first instruction on."""
         self.index = index
         self.alive = np.ones(self.threads, bool)
         self.groups: dict[int, Any] = {0: np.ones(self.threads, bool)}
@@ -114,8 +154,16 @@ class Block:
         self.copies: list[Copy] = []
         """Asynchronous ones that are under way, and how many groups of them each thread has closed."""
         self.copy_groups = np.zeros(self.threads, np.int64)
-        for space in ("shared", "local"):
-            self.rooms[space].bytes[:] = JUNK
+        self.stores = Stores(self.threads)
+        self.waiting: dict[int, Wait | ClusterWait] = {}
+        """Places whose threads wait for something that wakes the cluster."""
+        self.refused = np.full(self.threads, -1)
+        """Where each thread was told last that a phase is not over."""
+        self.meetings, self.waits_over = np.zeros((2, self.threads), np.int64)
+        """How often each has arrived at the barrier of the cluster, and has waited there."""
+        self.products.start()
+        self.rooms["shared"].start()
+        self.rooms["local"].bytes[:] = JUNK
 
     def _special(self, grid: Dims, block: Dims) -> dict[str, Any]:
         x, y = self.numbers % block[0], self.numbers // block[0] % block[1]
@@ -136,36 +184,35 @@ class Block:
 
     def _lay_out(self, module: Module, names: dict[str, Any], shared_bytes: int, arguments: Sequence[bytes]) -> None:
         """Variables in the shared memory of the block, the private one of its threads, and the parameters."""
-        ends = {"shared": SHARED_START, "local": 16}
+        ends = {"shared": (self.rank << PEER) + SHARED_START, "local": 16}
         for variable in (*module.variables, *self.kernel.variables):
             if variable.space in ends:
                 start = -(-ends[variable.space] // variable.align) * variable.align
                 names[variable.name] = start
                 ends[variable.space] = start + (shared_bytes if variable.size is None else variable.size)
-        self.rooms = {
-            "shared": Room(0, ends["shared"]),
+        is_watched = any(each.name == "wgmma" or "bulk" in each.modifiers for each in self.kernel.instructions)
+        first = self.rank << PEER
+        self.rooms: dict[str, Any] = {
+            "shared": SharedRoom(first, ends["shared"] - first, self.threads, is_watched=is_watched),
             "local": Room(0, ends["local"], self.threads),
             "param": Room(0, 4096),
         }
         place = 0
         for parameter, value in zip(self.kernel.parameters, arguments, strict=True):
             assert len(value) == parameter.size, f"{parameter}: {len(value)} bytes"
-            place = -(-place // 16) * 16
+            align = max(parameter.align, 16)
+            place = -(-place // align) * align
             names[parameter.name] = place
             self.rooms["param"].bytes[0, place : place + len(value)] = np.frombuffer(value, np.uint8)
             place += len(value)
 
     # the course of the threads ------------------------------------------------------------------------------------
-    def run(self, index: Dims) -> None:
+    def turn(self, number: int) -> bool:
         """The lowest place first; every now and then the highest, for whom threads in a loop may wait."""
-        self._start(index)
-        for turn in itertools.count():
-            ready = [place for place in self.groups if place not in self.blocked]
-            if not ready:
-                break
-            self._advance(max(ready) if turn % 64 == 63 else min(ready))
-        if self.groups or any(barrier.waiting for barrier in self.barriers.values()):
-            raise StuckError(self._where())
+        ready = [place for place in self.groups if place not in self.blocked and place not in self.waiting]
+        if ready:
+            self._advance(max(ready) if number % 64 == 63 else min(ready))
+        return bool(ready)
 
     def _advance(self, place: int) -> None:
         """Let the threads at a place go on until they part, wait, or reach others."""
@@ -192,12 +239,14 @@ class Block:
         if mask.any():
             self.groups[place] = self.groups.get(place, False) | mask
             self.blocked.discard(place)
+            self.waiting.pop(place, None)
 
     def end(self, mask: Any) -> None:
         self.alive &= ~mask
         for barrier in self.barriers.values():
             self._release(barrier)
         self.blocked.clear()
+        self.cluster.meet()
 
     def _guarded(self, instruction: Instruction, mask: Any) -> Any:
         if not instruction.guard:
@@ -209,7 +258,9 @@ class Block:
         """What an instruction does to the threads of a mask."""
         found = self._code[place]
         if found is None:
-            found = self._code[place] = access(self, instruction) or self._computed(instruction)
+            made = _STEPS.get(instruction.name, bulk)
+            found = made(self, instruction) or access(self, instruction) or self._computed(instruction)
+            self._code[place] = found
         return found
 
     def _computed(self, instruction: Instruction) -> Run:
@@ -230,7 +281,10 @@ class Block:
                 found = found, ~found if second else found
             for write, values in zip(writers, found, strict=False):
                 write(values, mask)
+            if is_move:
+                self.products.moved(to, operands[0], mask)
 
+        is_move = self._has_products and instruction.name == "mov"
         return run
 
     def _repacked(self, to: str, source: str, kind: str) -> Run:
@@ -275,6 +329,10 @@ class Block:
             return
         if not mask.any():
             return
+        if instruction.modifiers[0] == "cluster":
+            self._cluster_barrier(instruction, place, mask)
+            return
+        self.rooms["shared"].meet(mask)
         words = [word for word in instruction.modifiers if word in ("sync", "arrive")]
         if not words:
             raise UnknownInstructionError(str(instruction))
@@ -324,11 +382,85 @@ class Block:
                     ready[warp] |= group
         return ready
 
-    def _where(self) -> str:
-        lines = [f"{mask.sum()} threads at {self.kernel.instructions[place]}" for place, mask in self.groups.items()]
+    # waits ----------------------------------------------------------------------------------------------------------
+    def mbarrier(self, instruction: Instruction, place: int, mask: Any) -> None:
+        """A wait, or what each thread does at once."""
+        if instruction.modifiers[0] not in WAITS:
+            self._step(place, instruction)(mask)
+            self.join(place + 1, mask)
+            return
+        if place not in self._waits:
+            self._waits[place] = Wait(self, instruction, place)
+        self._wait(place, mask)
+
+    def tensor_map(self, instruction: Instruction, place: int, mask: Any) -> None:
+        """Each thread changes a map for itself; a warp copies one together."""
+        if instruction.modifiers[0] == "replace":
+            self._step(place, instruction)(mask)
+            self.join(place + 1, mask)
+        elif instruction.modifiers[0] == "cp_fenceproxy":
+            self.meet(instruction, place, mask)
+        else:
+            raise UnknownInstructionError(str(instruction))
+
+    def _cluster_barrier(self, instruction: Instruction, place: int, mask: Any) -> None:
+        if instruction.modifiers[1] == "arrive":
+            arrive(self, instruction, mask)
+            self.join(place + 1, mask)
+        elif set(instruction.modifiers[1:]) <= {"wait", "acquire", "aligned"}:
+            if place not in self._waits:
+                self._waits[place] = ClusterWait(self)
+            self._wait(place, mask)
+        else:
+            raise UnknownInstructionError(str(instruction))
+
+    def _wait(self, place: int, mask: Any) -> None:
+        if mask.any():
+            wait = self._waits[place]
+            over, stay = wait.ask(mask)
+            self.join(place + 1, over)
+            if stay.any():
+                self.join(place, stay)
+                self.waiting[place] = wait
+
+    def refuse(self) -> bool:
+        """Nothing happens any more: threads that ask are told so. Whether there are any."""
+        waits = [(place, wait) for place, wait in self.waiting.items() if isinstance(wait, Wait)]
+        for place, wait in waits:
+            mask = self.groups.pop(place)
+            del self.waiting[place]
+            wait.refuse(mask)
+            self.join(place + 1, mask)
+        return bool(waits)
+
+    def together(self, instruction: Instruction, place: int, mask: Any) -> None:
+        """What the four warps of a warpgroup do when all of them are here."""
+        if not mask.any():
+            return
+        starts = range(0, self.threads, THREADS)
+        ready = np.zeros(self.threads, bool)
+        for start in starts:
+            ready[start : start + THREADS] = mask[start : start + THREADS].all() and start + THREADS <= self.threads
+        if ready.any():
+            found = self._code[place]
+            if found is None:
+                found = self._code[place] = warpgroup_instruction(self, instruction)
+            found(ready)
+            self.join(place + 1, ready)
+        if (mask & ~ready).any():
+            self.join(place, mask & ~ready)
+            self.blocked.add(place)
+
+    def where(self) -> list[str]:
+        """Who is still there, and what for."""
+        lines = []
+        for place, mask in self.groups.items():
+            if place in self.waiting:
+                lines += self.waiting[place].describe(mask)
+            lines.append(f"{mask.sum()} threads at {self.kernel.instructions[place]}")
         for number, barrier in self.barriers.items():
             lines += [f"{mask.sum()} threads at barrier {number}" for _, mask in barrier.waiting]
-        return "; ".join(lines)
+        return lines
 
 
 _COURSE: dict[str, Callable[[Block, Instruction, int, Any], None]] = {
@@ -342,4 +474,13 @@ _COURSE: dict[str, Callable[[Block, Instruction, int, Any], None]] = {
     **dict.fromkeys(
         ("shfl", "vote", "redux", "match", "ldmatrix", "stmatrix", "mma", "movmatrix", "elect"), Block.meet
     ),
+    "mbarrier": Block.mbarrier,
+    "tensormap": Block.tensor_map,
+    "wgmma": Block.together,
+    "setmaxnreg": Block.together,
+}
+_STEPS: dict[str, Callable[[Block, Instruction], Run | None]] = {
+    "mbarrier": changing,
+    "mapa": mapped,
+    "getctarank": rank_of,
 }

@@ -42,7 +42,7 @@ def _warps(mask: Any) -> Any:
             yield start
 
 
-# rows in shared memory ------------------------------------------------------------------------------------------------
+# rows in shared memory --------------------------------------------------------------------------------------------
 def _places(words: tuple[str, ...]) -> tuple[Any, Any]:
     """Rows and the two columns that each lane has of an 8 × 8 matrix, and the lanes whose addresses its rows are at."""
     pair = 2 * PLACE[:, None] + np.arange(2)
@@ -93,12 +93,12 @@ def _store(block: Block, instruction: Instruction) -> Act:
                 both = np.stack([word.astype(np.uint16), (word >> np.uint32(16)).astype(np.uint16)], axis=1)
                 elements[_places(instruction.modifiers)] = both
                 rows = places[start + 8 * number : start + 8 * number + 8]
-                block.rooms["shared"].store(rows, 0, list(elements.T), 2)
+                block.rooms["shared"].store(rows, start + 8 * number + np.arange(8), list(elements.T), 2)
 
     return act
 
 
-# products -------------------------------------------------------------------------------------------------------------
+# products ---------------------------------------------------------------------------------------------------------
 def _product(block: Block, instruction: Instruction) -> Act:
     """`mma.sync.aligned.m16n8kK.row.col.d.a.b.c`."""
     words = instruction.modifiers

@@ -45,6 +45,9 @@ class Room:
         for i, value in enumerate(values):
             words[rows, places + i] = value
 
+    def note(self, addresses: Any, threads: Any, size: int) -> None:
+        """Threads have written; only shared memory remembers who."""
+
     def words(self, size: int) -> Any:
         """The memory as numbers of some bytes each."""
         return self.bytes.view(UNSIGNED[size])

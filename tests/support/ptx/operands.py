@@ -27,6 +27,8 @@ class Registers:
         self._threads = threads
         self._names = names
         self._arrays: dict[str, Any] = {}
+        self.wrote: Callable[[str, Any], None] | None = None
+        """Told of every register that is written, and by which threads."""
 
     def array(self, name: str) -> Any:
         """The register itself."""
@@ -36,6 +38,10 @@ class Registers:
             junk = False if kind == "pred" else JUNK % (1 << 8 * dtype.itemsize)
             self._arrays[name] = np.full(self._threads, junk, dtype)
         return self._arrays[name]
+
+    def words(self) -> list[Any]:
+        """All registers of 32 bits."""
+        return [array for array in self._arrays.values() if array.dtype == np.uint32]
 
     def is_register(self, name: str) -> bool:
         return name in self._types or (name.rstrip("0123456789") in self._types and name[-1].isdigit())
@@ -103,6 +109,8 @@ class Registers:
                 bits = values if signed else values.view(f"u{values.dtype.itemsize}")
                 values = bits.astype(f"i{array.dtype.itemsize}" if signed else array.dtype).view(array.dtype)
             np.copyto(array, values, where=mask)
+            if self.wrote is not None:
+                self.wrote(operand, mask)
 
         return write
 

@@ -31,6 +31,10 @@ _POINTED = re.compile(r"\s\.ptr(\s\.(global|shared|const))?(\s\.align\s\d+)?\s")
 """What a parameter says of the memory it points to."""
 _REGISTERS = re.compile(r"\.reg\s+\.(\w+)\s+(.*)", re.DOTALL)
 _GUARD = re.compile(r"@(!?)(%?[\w$]+)\s+(.*)", re.DOTALL)
+_BRACED = re.compile(r"((?:^|[;:}])\s*)\{((?:[^{}]|\{[^{};]*\})*[;:]\s*)\}")
+"""Statements in braces, of which none are in braces again."""
+_INNER = re.compile(r"\.reg\s+\.\w+\s+([^;]*);")
+_INNER_LABEL = re.compile(r"(?:^|;)\s*([\w$]+)\s*:(?!:)")
 _LABEL = re.compile(r"[\w$]+")
 
 
@@ -80,6 +84,8 @@ class Kernel:
     registers: dict[str, str] = field(default_factory=dict)
     """Their types, by name; by the name without its number for those that are declared as many."""
     variables: list[Variable] = field(default_factory=list)
+    cluster: tuple[int, ...] = ()
+    """The blocks of a cluster, if the code says so."""
 
 
 @dataclass(slots=True)
@@ -98,9 +104,29 @@ def read(text: str) -> Module:
         outside.append(text[end : found.start()])
         end = _closing(text, found.end())
         parameters = [_variable(_POINTED.sub(" ", part.strip())) for part in split(found[2])]
-        kernels[found[1]] = _kernel(Kernel(found[1], parameters), text[found.end() : end])
+        kernel = Kernel(found[1], parameters, cluster=_cluster(found[3]))
+        kernels[found[1]] = _kernel(kernel, _with_own_names(text[found.end() : end]))
     variables = [_variable(found[0]) for part in (*outside, text[end:]) for found in _DECLARED.finditer(part)]
     return Module(kernels, variables)
+
+
+def _cluster(directives: str) -> tuple[int, ...]:
+    found = re.search(r"\.reqnctapercluster\s+([\d,\s]+)", directives)
+    return tuple((*map(int, split(found[1])), 1, 1)[:3]) if found else ()
+
+
+def _with_own_names(body: str) -> str:
+    """Names that statements in braces declare for themselves get a number: other braces may declare them too."""
+    number = 0
+    while found := _BRACED.search(body):
+        number += 1
+        inner = found[2]
+        names = {name for each in _INNER.findall(inner) for name in split(each) if "<" not in name}
+        names |= set(_INNER_LABEL.findall(inner))
+        for name in names:
+            inner = re.sub(rf"(?<![\w$%.]){re.escape(name)}(?![\w$:]*::)(?![\w$])", f"{name}$${number}", inner)
+        body = body[: found.start()] + found[1] + inner + body[found.end() :]
+    return body
 
 
 def _closing(text: str, start: int) -> int:

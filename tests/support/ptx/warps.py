@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tests.support.ptx.arithmetic import ARRAYS, UnknownInstructionError
+from tests.support.ptx.bulk_copies import copy_map
 from tests.support.ptx.matrices import MATRICES
 from tests.support.ptx.operands import WARP
 from tests.support.ptx.reading import Instruction
@@ -23,6 +24,8 @@ def collective(block: Block, instruction: Instruction) -> tuple[Any, Act]:
     """Which lanes each lane waits for, as the bits of a number, and what those that are together do."""
     if instruction.name in MATRICES:
         return np.full(block.threads, (1 << WARP) - 1, np.uint64), MATRICES[instruction.name](block, instruction)
+    if instruction.name == "tensormap":
+        return np.full(block.threads, (1 << WARP) - 1, np.uint64), copy_map(block, instruction)
     members = block.registers.reader(instruction.operands[-1], "u32")()
     return members, _ACTS[instruction.name](block, instruction)
 
@@ -155,7 +158,7 @@ def _election(block: Block, instruction: Instruction) -> Act:
 
 
 def _barrier(block: Block, instruction: Instruction) -> Act:
-    return lambda mask: None
+    return lambda mask: block.rooms["shared"].meet(mask)
 
 
 _ACTS: dict[str, Callable[[Block, Instruction], Act]] = {

@@ -25,7 +25,7 @@ def test_models_agree_with_the_architectures_that_kernels_are_compiled_for(name:
 
 
 def test_the_setting_chooses_model_and_size() -> None:
-    with override(gpu="h100"):
+    with override(gpu="h100", target="nvptx:sm_90a"):
         assert HardwareInfo().get_device_multiprocessor_count() == 132
         assert HardwareInfo().get_max_active_clusters(2) == 66
     with override(gpu="H100:8"):
@@ -33,6 +33,16 @@ def test_the_setting_chooses_model_and_size() -> None:
         assert HardwareInfo().get_max_active_clusters(cluster_size=4) == 2
     with override(gpu=""):
         assert modelled_gpu().generation == 100
+
+
+def test_on_the_cpu_a_cluster_runs_on_each_thread() -> None:
+    """Clusters of any size have no more blocks than there are clusters of one, for which programs have memory."""
+    with override(gpu="h100", threads=3):
+        assert HardwareInfo().get_max_active_clusters(1) == 48
+        assert HardwareInfo().get_max_active_clusters(2) == 24
+        assert HardwareInfo().get_max_active_clusters(16) == 3
+    with override(gpu="h100", threads=30):
+        assert HardwareInfo().get_max_active_clusters(16) == 8
 
 
 @pytest.mark.parametrize("wrong", ["h10000", "h100:0", "h100:", "tpu"])

@@ -162,6 +162,25 @@ def test_transposition_keeps_elements_whole() -> None:
         cute.make_copy_atom(warp.LdMatrix8x8x16bOp(True, 4), tt.Float32)
 
 
+def test_a_store_that_would_tear_elements_says_how_many_a_thread_holds() -> None:
+    """Programs lay out the copy of sums by it, and store them one by one."""
+    atom = cute.make_copy_atom(warp.StMatrix8x8x16bOp(True, 4), tt.Float32)
+    assert (atom.values_read, atom.values_written) == (4, 4)
+
+    @tt.kernel
+    def kernel() -> None:
+        registers = cute.make_rmem_tensor(4, tt.Float32)
+        shared = cute.make_tensor(cute.arch.alloc_smem(tt.Float32, 4), cute.make_layout(4))
+        cute.copy(atom, registers, shared)
+
+    @tt.jit
+    def run() -> None:
+        kernel().launch(grid=1, block=32)
+
+    with pytest.raises(CopyInstructionError, match="tear elements of 32 bits apart"):
+        run()
+
+
 @pytest.mark.parametrize(
     ("mode", "bits", "there_are"),
     [

@@ -108,9 +108,10 @@ def test_text_does_what_the_gpu_does(text: str) -> None:
 
 
 def test_every_family_of_the_table_is_in_a_test() -> None:
-    """Either computed over random bits by the laws, or run here."""
-    laws = Path(__file__).parents[2] / "laws" / "test_inline_ptx_laws.py"
-    named = " ".join(TEXTS) + laws.read_text(encoding="utf-8")
+    """Either computed over random bits by the laws, or run here, or in the tests of clusters."""
+    tests = Path(__file__).parents[2]
+    others = (tests / "laws" / "test_inline_ptx_laws.py", tests / "unit" / "targets" / "cpu" / "test_clusters.py")
+    named = " ".join((*TEXTS, *(path.read_text(encoding="utf-8") for path in others)))
     assert [name for name in known_instructions() if name not in named] == []
 
 
@@ -186,7 +187,7 @@ UNKNOWN = [
     *("div.rz.f32 $0, $1, $1;", "wgmma.fence.sync.aligned;", "L: bra L;", "exit;", "cvt.rna.tf32.f32 $0, $1;"),
     *("ld.param.u32 $0, [$2];", "atom.global.inc.u32 $0, [$2], 5;", "mul.u32 $0, $1, $1;", "shl.u32 $0, $1, 1;"),
     *(
-        "mapa.shared::cluster.u32 $0, $3, 0;",
+        "mapa.shared::cluster.u64 $0, $3, 0;",
         "fence.proxy.async;",
         "prmt.b32.f4e $0, $1, $1, $1;",
         "add.sat.s32 $0, $1, 1;",

@@ -177,7 +177,7 @@ def test_stages_are_full_when_read_and_free_when_filled(schedule: tuple[int, lis
     log: list[tuple[str, int]] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(async_copy_pipelines, "RunTimeInt", PythonInt)
-        patch.setattr(async_copy_pipelines, "_when", either)
+        patch.setattr(async_copy_pipelines, "when", either)
         patch.setattr(async_copy_pipelines, "cp_async_commit_group", lambda: log.append(("commit", 0)))
         patch.setattr(async_copy_pipelines, "cp_async_wait_group", lambda n: log.append(("complete but", n)))
         patch.setattr(async_copy_pipelines, "sync_threads", lambda: log.append(("meet", 0)))

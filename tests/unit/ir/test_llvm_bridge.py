@@ -19,6 +19,7 @@ from triptych.ir.llvm_bridge import (
     check_version,
     to_llvm_ir,
     translate,
+    with_convergent_assembly,
     without_unused_debug_flag,
 )
 
@@ -169,3 +170,17 @@ def test_every_intrinsic_of_the_newer_llvm_is_readable_by_the_older(kind: str) -
             module.operation
         )
     llvm.parse_assembly(to_llvm_ir(module)).verify()
+
+
+def test_assembly_of_whole_warps_is_convergent() -> None:
+    """LLVM would write it twice where it follows a branch."""
+    lines = [
+        '  call void asm sideeffect "wgmma.fence.sync.aligned;", "~{memory}"()',
+        '  %2 = call { float, float } asm sideeffect "{ x.sync.aligned {$0, $1}; }", "=f,=f,0,1"(float %0, float %1)',
+        '  %3 = call i32 asm "mov.b32 $0, $1;", "=r,r"(i32 %1), !dbg !7',
+        '  %4 = call i32 asm "redux.sync.aligned $0, $1;", "=r,r"(i32 %1), !dbg !7',
+    ]
+    expected = [f"{lines[0]} convergent", f"{lines[1]} convergent", lines[2]]
+    expected.append(lines[3].replace(", !dbg", " convergent, !dbg"))
+    assert with_convergent_assembly("\n".join(lines)) == "\n".join(expected)
+    assert with_convergent_assembly(lines[2]) == lines[2]

@@ -100,6 +100,8 @@ def test_local_tile() -> None:
     assert (str(part), offset) == ("(16,8,4,4):(512,16,1,128)", 16 * 512 + 8)
     part, offset = tl.local_tile(Layout.parse("(64,16):(16,1)"), (16, 8, 4), (1, 2, None), proj=(1, None, 1))
     assert (str(part), offset) == ("(16,4,4):(16,1,4)", 256)
+    part, offset = tl.local_tile(layout, (16, 8, 4), (1, 2, None, 3), proj=(1, None, 1))
+    assert (str(part), offset) == ("(16,4,8):(512,16,64)", 16 * 512 + 3)
 
 
 def test_local_partition() -> None:

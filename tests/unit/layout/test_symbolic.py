@@ -32,3 +32,10 @@ def test_values_are_as_cheap_as_what_they_share() -> None:
     assert time.process_time() - start < 0.25
     assert max(len(repr(need.residue)) for need in needs) > 10_000
     assert isinstance(needs[0].residue, SymInt)
+
+
+def test_bits_that_are_known_above_others_that_are_not() -> None:
+    """A swizzle meets such sums where shared memory begins at a multiple of less than its pattern."""
+    low = tl.sym_int(symbol="m") % 128
+    assert (low + 128) & 896 == 128
+    assert ((low + 384) ^ 128).substitute({"m": 5}) == (5 + 384) ^ 128

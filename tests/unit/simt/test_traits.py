@@ -18,6 +18,8 @@ from triptych.ir.modules import operations_named
 from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.simt.operations import has, is_pure, walk, writes
 from triptych.simt.traits import TRAITS, Result, Scope, Traits, is_described, traits
+from triptych.targets.nvptx.passes.expand_warpgroup_products import PRODUCTS
+from triptych.targets.nvptx.passes.lower_asynchronous import RULES
 from triptych.targets.nvptx.passes.lower_simt import ROWS
 
 PACKAGE = Path(__file__).resolve().parents[3] / "src" / "triptych"
@@ -48,9 +50,10 @@ def test_every_operation_of_our_dialects_has_an_entry() -> None:
 
 
 def test_the_nvidia_target_lowers_every_operation_of_our_dialects() -> None:
-    """Products have a pass of their own, and prefetches go with the hints for caches."""
+    """Products have passes of their own, prefetches go with the hints for caches, and maps are made by the host."""
     ours = {name for name in TRAITS if name.startswith(("simt.", "tile."))}
-    assert set(ROWS) == ours - {"tile.mma", "simt.prefetch"}
+    assert not set(ROWS) & set(RULES)
+    assert set(ROWS) | set(RULES) | PRODUCTS == ours - {"tile.mma", "simt.prefetch", "tile.tensor_map"}
 
 
 def test_an_operation_without_an_entry_is_an_error() -> None:

@@ -6,8 +6,8 @@ from triptych.compat.utils.hardware_info import HardwareInfo
 from triptych.compat.utils.launch_control import (
     ClcDynamicPersistentTileScheduler,
     ClcDynamicPersistentTileSchedulerParams,
-    TensorMapUpdateMode,
 )
+from triptych.compat.utils.tensor_map_manager import TensorMapManager, TensorMapUpdateMode
 from triptych.cute.scheduling.groups import (
     GroupedGemmGroupSearchState,
     GroupedGemmTileSchedulerHelper,
@@ -44,6 +44,7 @@ __all__ = [
     "StaticPersistentGroupTileScheduler",
     "StaticPersistentRuntimeTileScheduler",
     "StaticPersistentTileScheduler",
+    "TensorMapManager",
     "TensorMapUpdateMode",
     "WorkTileInfo",
     "create_cute_tensor_for_fp8",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from triptych.compat.modelled_gpu import check_device_number, modelled_gpu
+from triptych.compat.modelled_gpu import MOST_BLOCKS_OF_A_CLUSTER, check_device_number, modelled_gpu
 from triptych.cute.eager import eager
+from triptych.support.config import config
+from triptych.support.processors import processors
 
 
 class HardwareInfo:
@@ -18,8 +20,16 @@ class HardwareInfo:
 
     @eager
     def get_max_active_clusters(self, cluster_size: int, stream: object = None) -> int:
-        """How many clusters of so many blocks run at the same time."""
-        return modelled_gpu().active_clusters(cluster_size)
+        """How many clusters of so many blocks run at the same time, a block on each multiprocessor. On the CPU there
+        are so many of those that the largest clusters have one for each thread of the pool, unless the setting says
+        how many there are: programs have memory for as many blocks as clusters of one would be.
+        """
+        most = modelled_gpu().active_clusters(cluster_size)
+        settings = config()
+        if ":" in settings.gpu or settings.target not in ("", "cpu"):
+            return most
+        blocks = (settings.threads or processors()) * MOST_BLOCKS_OF_A_CLUSTER
+        return min(most, blocks // cluster_size)
 
     @eager
     def get_device_multiprocessor_count(self) -> int:

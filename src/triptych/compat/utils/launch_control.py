@@ -5,19 +5,11 @@ What a kernel would do with them is refused where it is called, with the tier th
 
 from __future__ import annotations
 
-import enum
 from typing import Any, NoReturn
 
 from triptych.compat.aliased_modules import not_here
 from triptych.compat.errors import NotHereYetError
 from triptych.cute.scheduling.tile_order import PersistentTileSchedulerParams, Three
-
-
-class TensorMapUpdateMode(enum.Enum):
-    """Where a kernel changes the descriptor of a tensor before it copies by it."""
-
-    GMEM = enum.auto()
-    SMEM = enum.auto()
 
 
 class ClcDynamicPersistentTileSchedulerParams(PersistentTileSchedulerParams):

@@ -20,7 +20,10 @@ from triptych.cute.arch.atomics import (
 )
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads, sync_warp
 from triptych.cute.arch.bits import brev, clz, ffs, popc
+from triptych.cute.arch.bulk_copies import cp_async_bulk_commit_group, cp_async_bulk_wait_group, fence_proxy
+from triptych.cute.arch.byte_permutation import prmt
 from triptych.cute.arch.clocks import clock, clock64, globaltimer, nanosleep
+from triptych.cute.arch.clusters import cluster_arrive, cluster_arrive_relaxed, cluster_wait, map_dsmem_ptr
 from triptych.cute.arch.device import device_model
 from triptych.cute.arch.fences import fence_acq_rel_cluster, fence_acq_rel_cta, fence_acq_rel_gpu, fence_acq_rel_sys
 from triptych.cute.arch.grids import griddepcontrol_launch_dependents, griddepcontrol_wait
@@ -38,6 +41,17 @@ from triptych.cute.arch.indices import (
     make_warp_uniform,
     thread_idx,
     warp_idx,
+)
+from triptych.cute.arch.mbarriers import (
+    cp_async_mbarrier_arrive_noinc,
+    mbarrier_arrive,
+    mbarrier_arrive_and_expect_tx,
+    mbarrier_conditional_try_wait,
+    mbarrier_expect_tx,
+    mbarrier_init,
+    mbarrier_init_fence,
+    mbarrier_try_wait,
+    mbarrier_wait,
 )
 from triptych.cute.arch.numbers import (
     add_packed_f32x2,
@@ -57,6 +71,12 @@ from triptych.cute.arch.reductions import (
     warp_reduction_min,
     warp_reduction_sum,
     warp_redux_sync,
+)
+from triptych.cute.arch.register_counts import (
+    setmaxregister_decrease,
+    setmaxregister_increase,
+    warpgroup_reg_alloc,
+    warpgroup_reg_dealloc,
 )
 from triptych.cute.arch.shared import alloc_smem, dynamic_smem_size, get_dyn_smem, get_dyn_smem_size
 from triptych.cute.arch.shuffles import (
@@ -108,11 +128,17 @@ __all__ = [
     "brev",
     "clock",
     "clock64",
+    "cluster_arrive",
+    "cluster_arrive_relaxed",
     "cluster_dim",
     "cluster_idx",
     "cluster_size",
+    "cluster_wait",
     "clz",
+    "cp_async_bulk_commit_group",
+    "cp_async_bulk_wait_group",
     "cp_async_commit_group",
+    "cp_async_mbarrier_arrive_noinc",
     "cp_async_wait_group",
     "dynamic_smem_size",
     "elect_one",
@@ -122,6 +148,7 @@ __all__ = [
     "fence_acq_rel_cta",
     "fence_acq_rel_gpu",
     "fence_acq_rel_sys",
+    "fence_proxy",
     "ffs",
     "fma",
     "fma_packed_f32x2",
@@ -136,12 +163,24 @@ __all__ = [
     "inline_ptx",
     "lane_idx",
     "make_warp_uniform",
+    "map_dsmem_ptr",
     "match_all_sync",
     "match_any_sync",
+    "mbarrier_arrive",
+    "mbarrier_arrive_and_expect_tx",
+    "mbarrier_conditional_try_wait",
+    "mbarrier_expect_tx",
+    "mbarrier_init",
+    "mbarrier_init_fence",
+    "mbarrier_try_wait",
+    "mbarrier_wait",
     "mul_packed_f32x2",
     "nanosleep",
     "popc",
+    "prmt",
     "rcp_approx",
+    "setmaxregister_decrease",
+    "setmaxregister_increase",
     "shuffle_sync",
     "shuffle_sync_bfly",
     "shuffle_sync_down",
@@ -161,6 +200,8 @@ __all__ = [
     "warp_reduction_min",
     "warp_reduction_sum",
     "warp_redux_sync",
+    "warpgroup_reg_alloc",
+    "warpgroup_reg_dealloc",
 ]
 
 

@@ -157,7 +157,7 @@ def _place(ptr: object, val: Integer | float) -> tuple[Value, type[Numeric]]:
         size = ptr.dtype.width // 8
         check_access(trace, ptr, address, size, size, ptr)
         return address, ptr.dtype
-    if _is_address(ptr):
+    if is_address(ptr):
         return ptr, type(number(val))
     raise OperandTypeError(
         "an atomic operation needs an address",
@@ -178,7 +178,7 @@ def _require(dtype: type[Numeric], operation: str, known: tuple[str, ...]) -> No
         )
 
 
-def _is_address(ptr: object) -> TypeGuard[Value]:
+def is_address(ptr: object) -> TypeGuard[Value]:
     """An MLIR value that is a pointer; what else a program gives may have a `type` of its own."""
     kind = getattr(ptr, "type", None)
     return kind is not None and is_pointer(kind)

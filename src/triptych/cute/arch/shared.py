@@ -59,8 +59,14 @@ def shared_elements(what: str, dtype: type[Numeric], count: int, alignment: int)
     return shared_bytes(what, dtype, storage.size_in_bytes(count), max(alignment, storage.alignment))
 
 
-def shared_bytes(what: str, dtype: type[Numeric], size: int, alignment: int) -> Pointer:
-    """A further part of shared memory; `what` names it where there is too little."""
+def shared_bytes(
+    what: str,
+    dtype: type[Numeric],
+    size: int,
+    alignment: int,
+    members: tuple[tuple[str, int, int], ...] = (),
+) -> Pointer:
+    """A further part of shared memory; `what` names it where there is too little, `members` what is inside it."""
     if size < 0 or alignment & (alignment - 1) or not 1 <= alignment <= SHARED_ALIGNMENT:
         raise PointerError(
             "there is no such part of shared memory",
@@ -69,7 +75,7 @@ def shared_bytes(what: str, dtype: type[Numeric], size: int, alignment: int) -> 
             expected=f"a size that is not negative, and an alignment that is a power of two up to {SHARED_ALIGNMENT}",
         )
     kernel = kernel_body()
-    offset = kernel.share(what, size, alignment, place())
+    offset = kernel.share(what, size, alignment, place(), members)
     _check_one_way(kernel)
     start = shared_start(device_trace())
     address = advance(device_trace(), start, offset, Uint8, AddressSpace.smem)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from triptych.cute.dynamic.static_expressions import StaticExpression
 from triptych.cute.eager import eager
@@ -33,6 +33,27 @@ class CopyLayouts:
     """The side whose threads and values a tiled copy deals out: that of the registers, where there are some."""
 
 
+@dataclass(frozen=True, slots=True)
+class CopyOperands:
+    """What a program gives a copy beside the tensors: only some operations take any of it."""
+
+    barrier: Any = None
+    """Where the bytes are counted that have arrived."""
+    blocks: Any = None
+    """A mask of the blocks of the cluster that receive them."""
+    map: Any = None
+    """A tensor map in memory, in the place of the atom's own."""
+    cache_policy: Any = None
+
+    def given(self) -> list[str]:
+        """The keywords of `cute.copy` that are not left out."""
+        names = zip(_KEYWORDS, (self.barrier, self.blocks, self.map, self.cache_policy), strict=True)
+        return [name for name, value in names if value is not None]
+
+
+_KEYWORDS = ("tma_bar_ptr", "mcast_mask", "tma_desc_ptr", "cache_policy")
+
+
 class CopyOperation(Operation, ABC):
     """A kind of copy instruction: its layouts, what may be said of it, and how it is emitted."""
 
@@ -51,6 +72,14 @@ class CopyOperation(Operation, ABC):
     def load_cache_mode(self) -> LoadCacheMode:
         """Which caches keep what its plain loads read."""
         return LoadCacheMode.ALWAYS
+
+    def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
+        """Emit a copy as a whole, where it is none that every thread makes instruction by instruction."""
+        return False
+
+    def emit_prefetch(self, atom: CopyAtom, src: Tensor) -> bool:
+        """Emit what brings the source of a copy into caches, where that is not done line by line."""
+        return False
 
     @abstractmethod
     def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:

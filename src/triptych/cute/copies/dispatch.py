@@ -9,14 +9,17 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from triptych.cute.copies.atoms import CopyAtom
+from triptych.cute.copies.atoms import CopyAtom, CopyOperands
 from triptych.cute.copies.autovec import autovec_copy, only_if, require_same_size
+from triptych.cute.copies.errors import BoxCopyError
 from triptych.cute.copies.tiled import TiledCopy
 from triptych.cute.errors import TensorShapeError
 from triptych.cute.memory.cache_hints import Hints, hinted
 from triptych.cute.memory.orders import CacheEvictionPriority
+from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor, static_size
 from triptych.layout import AnyLayout, Layout, composition, size, text
+from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 
 
@@ -27,14 +30,34 @@ def copy(
     *,
     pred: Tensor | None = None,
     l1c_evict_priority: CacheEvictionPriority | None = None,
+    tma_bar_ptr: Pointer | None = None,
+    mcast_mask: Numeric | int | None = None,
+    tma_desc_ptr: Pointer | None = None,
+    cache_policy: int | None = None,
+    loc: object = None,
+    ip: object = None,
 ) -> None:
     """Copy what one thread holds, as the atom moves it.
 
     `pred` has a Boolean for each instruction, in the order (instructions of the first mode, other modes…), or one for
     each element that a thread moves alone; where it is false nothing is read and the destination stays what it is.
     `l1c_evict_priority` says the L1 eviction priority of what is accessed.
+
+    Copies of boxes are called by whole warps, of which one lane makes them. A load counts its bytes on the mbarrier
+    `tma_bar_ptr`, and with `mcast_mask` in every block of the cluster whose bit is set; `tma_desc_ptr` is a tensor map
+    in memory, used in the place of the atom's own.
     """
     used = atom.atom if isinstance(atom, TiledCopy) else atom
+    operands = CopyOperands(tma_bar_ptr, mcast_mask, tma_desc_ptr, cache_policy)
+    if used.op.emit_whole(used, src, dst, operands):
+        return
+    if operands.given():
+        raise BoxCopyError(
+            f"{used} takes no {operands.given()[0]}",
+            span=place(),
+            found=f"{operands.given()[0]}=...",
+            expected="an atom of `cpasync.make_tiled_tma_atom`",
+        )
     with hinted(_hints(used, l1c_evict_priority)):
         _copy(used, src, dst, pred)
 

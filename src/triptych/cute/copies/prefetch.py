@@ -28,6 +28,9 @@ def prefetch(atom: CopyAtom | TiledCopy, src: Tensor) -> None:
     The source is partitioned as for `cute.copy`. Of memories that have no such cache nothing is brought. A CPU looks
     ahead by itself, so nothing happens there, nor in host code.
     """
+    used = atom.atom if isinstance(atom, TiledCopy) else atom
+    if used.op.emit_prefetch(used, src):
+        return
     pointer, trace = src.pointer, tracing()
     if trace.kernel is None or pointer.memspace not in _CACHED:
         return

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from triptych.cute.inline_ptx import bits, choices, conversions, floats, integers, memory, moves, warps
+from triptych.cute.inline_ptx import bits, choices, clusters, conversions, floats, integers, memory, moves, warps
 from triptych.cute.inline_ptx.code import Code, Meaning
 from triptych.cute.inline_ptx.errors import NoPtxMeaningError
 from triptych.cute.inline_ptx.statements import Instruction
@@ -43,7 +43,9 @@ _FAMILIES: dict[str, tuple[Family, ...]] = {
     "slct": (choices.choice_by_sign,),
     "cvt": (conversions.conversion,),
     "mov": (moves.move,),
-    **dict.fromkeys(("ld", "st"), (memory.access,)),
+    "ld": (memory.access,),
+    "st": (memory.access, clusters.asynchronous_store),
+    "mapa": (clusters.address,),
     **dict.fromkeys(("atom", "red"), (memory.update,)),
     **dict.fromkeys(("fence", "membar"), (memory.fence,)),
     "prefetch": (memory.prefetch,),
@@ -52,7 +54,7 @@ _FAMILIES: dict[str, tuple[Family, ...]] = {
     "vote": (warps.vote,),
     "match": (warps.match,),
     "redux": (warps.reduction,),
-    **dict.fromkeys(("bar", "barrier"), (warps.barrier,)),
+    **dict.fromkeys(("bar", "barrier"), (warps.barrier, clusters.barrier)),
     "nanosleep": (warps.sleep,),
     "griddepcontrol": (warps.dependent_grids,),
 }

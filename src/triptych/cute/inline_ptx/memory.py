@@ -13,7 +13,7 @@ from triptych.cute.inline_ptx.code import ADDRESS, Code, Meaning
 from triptych.cute.inline_ptx.kinds import FLOATS, WIDTHS, is_signed, mlir_of
 from triptych.cute.inline_ptx.statements import Instruction
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.memory.shared_window import shared_pointer
+from triptych.cute.memory.shared_window import cluster_pointer, shared_pointer
 from triptych.cute.tensor_ssa.vectors import extract, join, vector_type
 from triptych.ir.handles import Attribute, Value
 from triptych.simt.dialect import PREFETCH
@@ -22,6 +22,7 @@ _SPACES = {
     "global": AddressSpace.gmem,
     "shared": AddressSpace.smem,
     "shared::cta": AddressSpace.smem,
+    "shared::cluster": AddressSpace.dsmem,
 }
 _SCOPES = frozenset({"cta", "cluster", "gpu", "sys"})
 _ORDERS = {"ld": ("weak", "relaxed", "acquire", "volatile"), "st": ("weak", "relaxed", "release", "volatile")}
@@ -120,6 +121,8 @@ def pointer(code: Code, address: Value, space: AddressSpace) -> Value:
     """The MLIR pointer of an address."""
     if space is AddressSpace.smem:
         return shared_pointer(code.trace, code.resized(address, 64))
+    if space is AddressSpace.dsmem:
+        return cluster_pointer(code.trace, code.resized(address, 64))
     return code.value("llvm.inttoptr", (code.resized(address, 64),), space.pointer_type)
 
 
@@ -228,7 +231,7 @@ def between_spaces(instruction: Instruction) -> Meaning | None:
     marks = instruction.marks
     inward = marks[:1] == ("to",)
     rest = marks[1:] if inward else marks
-    if len(rest) != 2 or rest[0] not in _SPACES or rest[1] != "u64":
+    if len(rest) != 2 or rest[0] not in _SPACES or rest[0] == "shared::cluster" or rest[1] != "u64":
         return None
     space = _SPACES[rest[0]]
 

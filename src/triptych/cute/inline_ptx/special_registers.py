@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from triptych.cute.inline_ptx.code import Code
 from triptych.cute.inline_ptx.warps import lane
@@ -26,7 +27,31 @@ def special_register(code: Code, name: str) -> Value | None:
         return code.value(operation, (), kind)
     if name == "WARP_SZ":
         return code.integer(32, _WARP)
+    if name in _CLUSTER and code.trace.kernel is not None:
+        return _CLUSTER[name](code, code.trace.kernel.cluster)
     return _LANES[name](code) if name in _LANES else None
+
+
+def _block(code: Code, axis: str) -> Value:
+    found = special_register(code, f"%ctaid.{axis}")
+    assert found is not None
+    return found
+
+
+def _rank(code: Code, cluster: tuple[int, int, int]) -> Value:
+    """The place of the block in its cluster, along x first."""
+    rank = code.integer(32, 0)
+    for axis, extent in reversed(list(zip("xyz", cluster, strict=True))):
+        size = code.integer(32, extent)
+        within = code.like("arith.remui", _block(code, axis), size)
+        rank = code.like("arith.addi", code.like("arith.muli", rank, size), within)
+    return rank
+
+
+_CLUSTER: dict[str, Callable[[Code, tuple[int, int, int]], Value]] = {
+    "%cluster_ctarank": _rank,
+    "%cluster_nctarank": lambda code, cluster: code.integer(32, prod(cluster)),
+}
 
 
 def _before(code: Code, past: int) -> Value:

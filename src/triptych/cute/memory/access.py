@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from triptych.cute.current_trace import tracing
-from triptych.cute.errors import PartialByteError
+from triptych.cute.errors import PartialByteError, PointerError
 from triptych.cute.memory.addresses import Addressed, parted_offset, reached
 from triptych.cute.memory.bounds_checks import check_access
 from triptych.cute.memory.cache_hints import load_attributes, store_attributes
@@ -86,6 +86,13 @@ def write_vector(pointer: Addressed, offsets: Sequence[Int], vector: Value, what
 
 def accessed(pointer: Addressed, offset: Int, size: int, alignment: int, what: object) -> Any:
     """The address that an access of `size` bytes goes to, `offset` elements after the pointer: through its swizzle."""
+    if pointer.operand is not None:
+        raise PointerError(
+            "a view that only matrix instructions read",
+            span=place(),
+            found=f"an element of {what}",
+            expected="the tensor in shared memory that the fragment was made of",
+        )
     trace = tracing()
     address = reached(trace, pointer, offset, pointer.dtype)
     check_access(trace, pointer, address, size, alignment, what)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from triptych.ir.types import GLOBAL_SPACE, PRIVATE_SPACE, SHARED_SPACE, TENSOR_SPACE, pointer_to
+from triptych.ir.types import CLUSTER_SPACE, GLOBAL_SPACE, PRIVATE_SPACE, SHARED_SPACE, TENSOR_SPACE, pointer_to
 
 
 class AddressSpace(Enum):
@@ -15,6 +15,7 @@ class AddressSpace(Enum):
     smem = SHARED_SPACE
     rmem = PRIVATE_SPACE
     tmem = TENSOR_SPACE
+    dsmem = CLUSTER_SPACE
 
     @property
     def pointer_type(self) -> str:
@@ -27,4 +28,4 @@ class AddressSpace(Enum):
         return self is AddressSpace.rmem
 
 
-_NUMBERED = (AddressSpace.gmem, AddressSpace.smem, AddressSpace.tmem)
+_NUMBERED = (AddressSpace.gmem, AddressSpace.smem, AddressSpace.tmem, AddressSpace.dsmem)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from triptych.atoms.smem_operands import SmemOperand
 from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.allocations import Allocation
@@ -46,6 +47,7 @@ class Addressed(Protocol):
     swizzle: Swizzle | None
     allocation: Allocation | None
     origin: Origin | None
+    operand: SmemOperand | None
 
     def ir_value(self) -> Value: ...
 

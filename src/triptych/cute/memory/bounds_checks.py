@@ -11,7 +11,7 @@ from triptych.metastage.checks import check
 from triptych.metastage.scalars import Int64
 from triptych.metastage.tracing import Trace
 from triptych.simt.stack_slots import private_place
-from triptych.support.config import config
+from triptych.support.config import debug_checks
 from triptych.support.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
 
 BOUNDS = "bounds"
@@ -24,7 +24,7 @@ _FIRST_ADDRESS = 4096
 
 def checks_bounds() -> bool:
     """Whether this is a debug build whose accesses are checked."""
-    return config().debug.lower() == BOUNDS
+    return BOUNDS in debug_checks()
 
 
 def check_access(trace: Trace, pointer: Addressed, address: Value, size: int, alignment: int, what: object) -> None:

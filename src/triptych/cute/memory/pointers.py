@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from triptych.atoms.smem_operands import SmemOperand
 from triptych.cute.current_trace import tracing
 from triptych.cute.dynamic.integers import ints
 from triptych.cute.dynamic.traced_integers import realize, trusted_int
@@ -19,7 +20,7 @@ from triptych.cute.memory.addresses import Origin, advance, in_bytes, stretch
 from triptych.cute.memory.allocations import Allocation
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.element_values import element_value
-from triptych.cute.memory.shared_window import shared_address, shared_pointer
+from triptych.cute.memory.shared_window import cluster_pointer, shared_address, shared_pointer
 from triptych.ir.handles import Value
 from triptych.ir.types import is_pointer, type_text
 from triptych.layout import Int, Swizzle, divisibility
@@ -32,7 +33,7 @@ from triptych.metastage.tracing import Region, active, place
 class Pointer:
     """An address of elements. `p + n` is n elements further."""
 
-    __slots__ = ("_region", "_value", "alignment", "allocation", "dtype", "memspace", "origin", "swizzle")
+    __slots__ = ("_region", "_value", "alignment", "allocation", "dtype", "memspace", "operand", "origin", "swizzle")
 
     def __init__(
         self,
@@ -44,6 +45,7 @@ class Pointer:
         swizzle: Swizzle | None = None,
         allocation: Allocation | None = None,
         origin: Origin | None = None,
+        operand: SmemOperand | None = None,
     ) -> None:
         self._value = value
         self._region: Region = tracing().region
@@ -57,6 +59,8 @@ class Pointer:
         """The memory it points into; known only where accesses are checked."""
         self.origin = origin
         """For swizzled memory, an address that whole stretches of it are counted from; it stands for the value then."""
+        self.operand = operand
+        """Where it is the start of slices that matrix instructions read themselves: how a slice lies in memory."""
 
     @property
     def value_type(self) -> type[Numeric]:
@@ -134,7 +138,7 @@ class Pointer:
 
     def toint(self, *, loc: object = None, ip: object = None) -> Int32 | Int64:
         """The address in bytes; one in shared memory counts from where that of the block starts, in 32 bits."""
-        if self.memspace is not AddressSpace.smem:
+        if self.memspace not in (AddressSpace.smem, AddressSpace.dsmem):
             return self.byte_address()
         trace = tracing()
         return Int32.of(shared_address(trace, self.ir_value()), trace.region)
@@ -155,16 +159,21 @@ class Pointer:
             return self._with(value, dtype=kind, swizzle=swizzle, origin=None)
         return self._with(origin.address, dtype=kind, swizzle=swizzle, origin=origin)
 
+    def sliced(self, operand: SmemOperand) -> Pointer:
+        """The same address, without its swizzle, as the start of slices that matrix instructions read."""
+        return self._with(self.ir_value(), swizzle=None, origin=None, operand=operand)
+
     def inside(self, allocation: Allocation) -> Pointer:
         """The same pointer, known to point into an allocation."""
         return self._with(self._checked(), allocation=allocation)
 
     def _with(self, value: object, **changes: object) -> Pointer:
-        names = ("dtype", "memspace", "alignment", "swizzle", "allocation", "origin")
+        names = ("dtype", "memspace", "alignment", "swizzle", "allocation", "origin", "operand")
         return Pointer(value, **{**{name: getattr(self, name) for name in names}, **changes})
 
     def __str__(self) -> str:
         swizzled = f", {self.swizzle}" if self.swizzle is not None else ""
+        swizzled += f", {self.operand}" if self.operand is not None else ""
         return f"ptr<{self.dtype.__name__}, {self.memspace.name}, align<{self.alignment}>{swizzled}>"
 
     __repr__ = __str__
@@ -192,7 +201,7 @@ class Pointer:
     def __static_part__(self) -> tuple[Any, ...]:
         extent = self.allocation.static_part() if self.allocation is not None else None
         origin = self.origin.alignment if self.swizzle is not None and self.origin is not None else None
-        return self.dtype, self.memspace, self.alignment, self.swizzle, origin, extent
+        return self.dtype, self.memspace, self.alignment, self.swizzle, origin, extent, self.operand
 
 
 def make_ptr(
@@ -211,6 +220,8 @@ def make_ptr(
         pointer = given
     elif mem_space is AddressSpace.smem and trace.kernel is not None:
         pointer = shared_pointer(trace, lift(value, Int64.info, trace))
+    elif mem_space is AddressSpace.dsmem and trace.kernel is not None:
+        pointer = cluster_pointer(trace, lift(value, Int64.info, trace))
     else:
         pointer = trace.value("llvm.inttoptr", (lift(value, Int64.info, trace),), mem_space.pointer_type)
     return Pointer(pointer, numeric_class(dtype), mem_space, assumed_align)

@@ -67,7 +67,10 @@ class SmemAllocator:
 
     def _struct(self, kind: struct, byte_alignment: int) -> Struct:
         alignment = max(byte_alignment, kind.alignment)
-        return kind(shared_bytes(f"the struct {kind.name}", Uint8, kind.size_in_bytes(), alignment))
+        members = tuple(
+            (f"{kind.name}.{member.name}", member.offset, member.kind.size_in_bytes()) for member in kind.members
+        )
+        return kind(shared_bytes(f"the struct {kind.name}", Uint8, kind.size_in_bytes(), alignment, members))
 
 
 def _extent(layout: AnyLayout) -> Any:

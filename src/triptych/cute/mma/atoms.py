@@ -13,12 +13,13 @@ from typing import Any
 from triptych.cute.dynamic.static_expressions import StaticExpression
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.operands import Product
+from triptych.cute.mma.run_time_fields import get_field, set_field
 from triptych.cute.operation_protocol import Operation
 from triptych.cute.tensors.factories import make_fragment_like, make_rmem_tensor
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout
 from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Float32, Numeric, TFloat32
+from triptych.metastage.scalars import Boolean, Float32, Numeric, TFloat32
 from triptych.metastage.tracing import place
 
 
@@ -57,6 +58,19 @@ class MmaOperation(StaticExpression, Operation, ABC):
     @property
     def operand_space(self) -> AddressSpace | None:
         """The memory that all operands must lie in; None for any."""
+        return None
+
+    def space_of(self, operand: str) -> AddressSpace | None:
+        """The memory that one operand, A, B, C or D, must lie in."""
+        return self.operand_space
+
+    def fragment(self, operand: str, source: Tensor | AnyLayout | IntTuple) -> Tensor | None:
+        """What `make_fragment_A` or `make_fragment_B` gives where an operand does not lie in registers."""
+        return None
+
+    @property
+    def accumulate_field(self) -> object:
+        """The field by which programs say, at run time, whether products are added to D; None where they always are."""
         return None
 
     def require(self, threads: int) -> None:
@@ -100,16 +114,27 @@ class MmaAtom(StaticExpression):
         return self.op.tv_layout_C
 
     def make_fragment_A(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
-        """Registers for a part of A: like a partition of it, or of the shape of one."""
-        return _registers(source, _held(self.op.a_dtype, source))
+        """Registers for a part of A: like a partition of it, or of the shape of one. Of a partition of shared memory
+        that the operation reads itself, a view of it."""
+        view = self.op.fragment("A", source)
+        return _registers(source, _held(self.op.a_dtype, source)) if view is None else view
 
     def make_fragment_B(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
-        """Registers for a part of B."""
-        return _registers(source, _held(self.op.b_dtype, source))
+        """Registers for a part of B, or a view of shared memory."""
+        view = self.op.fragment("B", source)
+        return _registers(source, _held(self.op.b_dtype, source)) if view is None else view
 
     def make_fragment_C(self, source: Tensor | AnyLayout | IntTuple) -> Tensor:
         """Registers for a part of the sums, whatever the type that memory holds."""
         return _registers(source, self.op.acc_dtype)
+
+    def set(self, field: object, value: object) -> None:
+        """Give a field of the operation a value, from here on."""
+        set_field(self, self.op.accumulate_field, field, value)
+
+    def get(self, field: object) -> Boolean:
+        """The value of a field of the operation."""
+        return get_field(self, self.op.accumulate_field, field)
 
     def __str__(self) -> str:
         return str(self.op)
@@ -124,7 +149,7 @@ def make_mma_atom(op: MmaOperation) -> MmaAtom:
             "this is no matrix operation",
             span=place(),
             found=repr(op),
-            expected="nvgpu.MmaUniversalOp(...) or an operation of nvgpu.warp",
+            expected="nvgpu.MmaUniversalOp(...) or an operation of nvgpu.warp or nvgpu.warpgroup",
         )
     return MmaAtom(op)
 

@@ -102,3 +102,56 @@ def f():
 f()
 """
     fixed = failing.replace("(4, 2, 1)", "(1, 2, 4)")
+
+
+class UnsetFieldError(TensorError, RuntimeError):
+    """A product by an operation that adds to D or begins anew, and nobody has said which."""
+
+    code = "TT0935"
+    failing = """
+from triptych import cute
+from triptych.cute.nvgpu import warpgroup
+
+@tt.kernel
+def k(says: tt.Constexpr):
+    mode = cute.nvgpu.OperandMajorMode.K
+    op = warpgroup.MmaF16BF16Op(tt.Float16, tt.Float32, (64, 8, 16), warpgroup.OperandSource.SMEM, mode, mode)
+    mma = cute.make_tiled_mma(op)
+    if says:
+        mma.set(warpgroup.Field.ACCUMULATE, True)
+    mma.get(warpgroup.Field.ACCUMULATE)
+
+@tt.jit
+def f():
+    k(False).launch(grid=1, block=128)
+
+f()
+"""
+    fixed = failing.replace("k(False)", "k(True)")
+
+
+class SharedOperandError(TensorError, ValueError):
+    """A matrix in shared memory that does not lie as the matrix instructions read it."""
+
+    code = "TT0936"
+    failing = """
+from triptych import cute
+from triptych.cute.nvgpu import warpgroup
+
+@tt.kernel
+def k(layout: tt.Constexpr):
+    mode = cute.nvgpu.OperandMajorMode.K
+    op = warpgroup.MmaF16BF16Op(tt.Float16, tt.Float32, (64, 8, 16), warpgroup.OperandSource.SMEM, mode, mode)
+    mma = cute.make_tiled_mma(op)
+    memory = cute.SmemAllocator().allocate_tensor(tt.Float16, layout.outer, 1024, layout.inner)
+    mma.make_fragment_A(mma.get_slice(0).partition_A(memory))
+
+@tt.jit
+def f(order: tt.Constexpr):
+    kind = warpgroup.SmemLayoutAtomKind.K_SW128 if order else warpgroup.SmemLayoutAtomKind.MN_SW128
+    atom = warpgroup.make_smem_layout_atom(kind, tt.Float16)
+    k(cute.tile_to_shape(atom, (64, 64), (0, 1))).launch(grid=1, block=128)
+
+f(False)
+"""
+    fixed = failing.replace("f(False)", "f(True)")

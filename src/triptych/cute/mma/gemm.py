@@ -5,9 +5,12 @@ Input: tensors (values of an atom, atoms along a mode, atoms along the other). O
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from triptych.cute.mma.atoms import MmaAtom
 from triptych.cute.mma.operand_checks import checked_product
 from triptych.cute.mma.operands import misfit
+from triptych.cute.mma.run_time_fields import get_field
 from triptych.cute.mma.tiled import ThrMma, TiledMma
 from triptych.cute.tensors.tensor import Tensor, static_size
 from triptych.layout import rank, text
@@ -28,6 +31,8 @@ def gemm(atom: MmaAtom | TiledMma | ThrMma, d: Tensor, a: Tensor, b: Tensor, c: 
         )
     product = checked_product(used, d, a, b, c)
     used.op.require(tiled.size if isinstance(tiled, TiledMma) else static_size(used.thr_id, d))
+    if (field := used.op.accumulate_field) is not None:
+        product = replace(product, accumulate=get_field(tiled, field, field))
     used.op.emit(product)
 
 

@@ -41,14 +41,17 @@ def _operand(atom: MmaAtom, name: str, modes: str, tensor: Tensor, dtype: type[N
     if found is not dtype and not (dtype is TFloat32 and found is Float32):
         kind = "coordinates" if found is None else found.__name__
         raise misfit(f"the elements of {name} have another type than {atom} takes", kind, dtype.__name__)
-    space = atom.op.operand_space
+    space = atom.op.space_of(name)
     if space is AddressSpace.rmem and tensor.memspace is not space:
         raise misfit(f"{name} does not lie in registers", str(tensor), "a register tensor", "a copy into a fragment")
     if space is not None and tensor.memspace is not space:
         raise misfit(f"{name} does not lie in {space.name}", str(tensor), f"a tensor in {space.name}")
+    if space is AddressSpace.smem and tensor.pointer.operand is None:
+        instead = f"make_fragment_{name}(partition_{name}(tensor)), and parts of that"
+        raise misfit(f"{name} is memory, and no view of it that instructions read", str(tensor), "a fragment", instead)
     static_size(tensor.layout, tensor)
     extents: Any = (*(size(tensor.layout, [mode]) for mode in range(rank(tensor.layout))), 1, 1)[:3]
-    values = size(tv, [1])
+    values = size(tv, [1]) if tensor.pointer.operand is None else 1
     if extents[0] != values:
         raise misfit(
             f"the first mode of {name} (values of an atom) does not fit {atom}",

@@ -36,6 +36,8 @@ class Product:
     a: Operand
     b: Operand
     c: Operand
+    accumulate: Any = True
+    """Whether C is added: a Boolean, where the operation has a field for it."""
 
     @property
     def tiles(self) -> tuple[int, int, int]:

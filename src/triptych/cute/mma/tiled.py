@@ -14,12 +14,13 @@ from triptych.cute.dynamic.static_expressions import StaticExpression
 from triptych.cute.eager import eager
 from triptych.cute.mma.atoms import MmaAtom, MmaOperation, make_mma_atom
 from triptych.cute.mma.errors import MatrixTilingError
+from triptych.cute.mma.run_time_fields import get_field, set_field
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.thread_slices import warn_of_missing_threads
 from triptych.layout import AnyLayout, IntTuple, Layout, make_layout, right_inverse, size, text, tiled_product
 from triptych.layout.layout import from_modes
 from triptych.layout.thread_values import dealt_to_atoms, part_of_atom, tiled_thread_values
-from triptych.metastage.scalars import Numeric
+from triptych.metastage.scalars import Boolean, Numeric
 from triptych.metastage.tracing import place
 
 _M, _N, _K = range(3)
@@ -99,6 +100,15 @@ class TiledMma(StaticExpression):
     def tv_layout_C_tiled(self) -> Layout:
         """(thread, value) -> m + M * n of one tile."""
         return self._tiled(_C, self.tv_layout_C)
+
+    # fields -----------------------------------------------------------------------------------------------------
+    def set(self, field: object, value: object) -> None:
+        """Give a field of the operation a value, from here on."""
+        set_field(self, self.op.accumulate_field, field, value)
+
+    def get(self, field: object) -> Boolean:
+        """The value of a field of the operation."""
+        return get_field(self, self.op.accumulate_field, field)
 
     # parts ------------------------------------------------------------------------------------------------------
     def get_slice(self, thr_idx: Numeric | int) -> ThrMma:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from triptych.cute.nvgpu import cpasync, warp
+from triptych.cute.nvgpu import cpasync, warp, warpgroup
 from triptych.cute.nvgpu.copy_operations import (
     CacheEvictionPriority,
     CopyG2ROp,
@@ -30,6 +30,7 @@ __all__ = [
     "common",
     "cpasync",
     "warp",
+    "warpgroup",
 ]
 
 common = sys.modules[__name__]

@@ -6,43 +6,20 @@ has copied is visible to the others after a barrier: so waiting for a stage is a
 
 from __future__ import annotations
 
-import enum
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
 from triptych.cute.arch.async_copies import cp_async_commit_group, cp_async_wait_group
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads
-from triptych.cute.arch.device import device_function, device_model, kernel_body
-from triptych.cute.current_trace import tracing
+from triptych.cute.arch.device import device_function, kernel_body
 from triptych.cute.pipeline.errors import PipelineError
+from triptych.cute.pipeline.groups import Agent, CooperativeGroup
+from triptych.cute.pipeline.mbarrier_ring import when
 from triptych.cute.pipeline.states import PipelineState, RunTimeInt
 from triptych.metastage.scalars import Boolean, Numeric
 from triptych.metastage.tracing import place
 
 _LAST_BARRIER = 15
-
-
-class Agent(enum.Enum):
-    """Who takes part: some threads, whole warps, or all threads of the block."""
-
-    Thread = enum.auto()
-    Warp = enum.auto()
-    ThreadBlock = enum.auto()
-
-
-@dataclass(frozen=True, slots=True)
-class CooperativeGroup:
-    """The producers or the consumers of a pipeline: what they are, and how many."""
-
-    agent: Agent
-    size: int = 1
-
-    @property
-    def threads(self) -> int:
-        """How many threads it has."""
-        return self.size * (device_model().lanes if self.agent is Agent.Warp else 1)
 
 
 class Synchronisation(Protocol):
@@ -144,7 +121,7 @@ class _OneGroup:
         """Stages acquired and not yet released by all threads, as of the last barrier."""
 
     def acquire(self, state: PipelineState) -> None:
-        _when(self._taken.get() >= self._stages, self._meet)
+        when(self._taken.get() >= self._stages, self._meet)
         self._in_use.set(self._in_use.get() + 1)
         self._taken.set(self._taken.get() + 1)
 
@@ -156,7 +133,7 @@ class _OneGroup:
         younger = max(self._stages - 2, 0)
         if younger:
             enough = self._pending.get() > younger
-            _when(enough, lambda: cp_async_wait_group(younger), lambda: cp_async_wait_group(0))
+            when(enough, lambda: cp_async_wait_group(younger), lambda: cp_async_wait_group(0))
         else:
             cp_async_wait_group(0)
         self._pending.set(self._pending.get() - 1)
@@ -192,7 +169,7 @@ class _TwoGroups:
         self._acquired = RunTimeInt(0)
 
     def acquire(self, state: PipelineState) -> None:
-        _when(self._acquired.get() >= self._stages, lambda: self._wait(self._empty(state.index)))
+        when(self._acquired.get() >= self._stages, lambda: self._wait(self._empty(state.index)))
         self._acquired.set(self._acquired.get() + 1)
 
     def commit(self, state: PipelineState) -> None:
@@ -208,7 +185,7 @@ class _TwoGroups:
 
     def tail(self) -> None:
         for stage in range(self._stages):
-            _when(self._acquired.get() > stage, partial(self._wait, self._empty(stage)))
+            when(self._acquired.get() > stage, partial(self._wait, self._empty(stage)))
 
     def _wait(self, number: Numeric | int) -> None:
         barrier(barrier_id=number, number_of_threads=self._threads)
@@ -218,7 +195,3 @@ class _TwoGroups:
 
     def _empty(self, stage: Numeric | int) -> Any:
         return stage + (self._first + self._stages)
-
-
-def _when(condition: object, then: Callable[[], object], otherwise: Callable[[], object] = lambda: None) -> None:
-    tracing().hooks.if_(condition, then, otherwise)

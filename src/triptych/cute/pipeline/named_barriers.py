@@ -41,6 +41,11 @@ def sync(barrier_id: int = 0) -> None:
     barrier(barrier_id=barrier_id)
 
 
+def arrive_and_wait(barrier_id: int, num_threads: int) -> None:
+    """Come to a barrier of `num_threads` threads, and wait for the others."""
+    barrier(barrier_id=barrier_id, number_of_threads=num_threads)
+
+
 def arrive(barrier_id: int, num_threads: int) -> None:
     """Count as having come to a barrier of `num_threads` threads, and go on."""
     barrier_arrive(barrier_id=barrier_id, number_of_threads=num_threads)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from triptych.cute.tensor_ssa.selection import where
 from triptych.cute.tensors.factories import make_rmem_tensor
@@ -32,6 +32,15 @@ class RunTimeInt:
 
     def set(self, value: object) -> None:
         self._memory[0] = value
+
+
+class Place(Protocol):
+    """A stage in the ring and the parity of the pass around it: of a state, or of a handle."""
+
+    @property
+    def index(self) -> Any: ...
+    @property
+    def phase(self) -> Any: ...
 
 
 class PipelineUserType(enum.Enum):

@@ -7,24 +7,25 @@ from typing import Any, Self
 
 from triptych.cute.pipeline.states import RunTimeInt
 from triptych.cute.scheduling.tile_order import Number, PersistentTileSchedulerParams, Three
+from triptych.layout.tuples import leaves, transform_leaf
 from triptych.metastage.scalars import Boolean, Int32
 
 
 class WorkTileInfo:
-    """A tile by its place (m, n, l), and whether there is one."""
+    """A tile by its place, (m, n, l) or nested as a program counts, and whether there is one."""
 
     __slots__ = ("_is_valid_tile", "_tile_idx")
 
-    def __init__(self, tile_idx: Three, is_valid_tile: Number) -> None:
-        m, n, layer = tile_idx
-        self._tile_idx = Int32(m), Int32(n), Int32(layer)
+    # Any: a tuple of numbers and of such tuples.
+    def __init__(self, tile_idx: Any, is_valid_tile: Number) -> None:
+        self._tile_idx = transform_leaf(Int32, tile_idx)
         self._is_valid_tile = Boolean(is_valid_tile)
 
     def __repr__(self) -> str:
         return f"WorkTileInfo({self._tile_idx}, {self._is_valid_tile})"
 
     @property
-    def tile_idx(self) -> tuple[Int32, Int32, Int32]:
+    def tile_idx(self) -> Any:
         """Its place."""
         return self._tile_idx
 
@@ -34,10 +35,12 @@ class WorkTileInfo:
         return self._is_valid_tile
 
     def __extract_mlir_values__(self) -> list[Any]:
-        return [*self._tile_idx, self._is_valid_tile]
+        return [*leaves(self._tile_idx), self._is_valid_tile]
 
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> WorkTileInfo:
-        return WorkTileInfo((values[0], values[1], values[2]), values[3])
+        *places, is_valid = values
+        following = iter(places)
+        return WorkTileInfo(transform_leaf(lambda _: next(following), self._tile_idx), is_valid)
 
 
 class StaticPersistentTileScheduler:

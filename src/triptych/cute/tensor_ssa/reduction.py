@@ -19,8 +19,9 @@ from triptych.cute.tensor_ssa.vectors import pick
 from triptych.ir.handles import Value
 from triptych.layout import Shape, dice, make_layout, slice_
 from triptych.metastage import arithmetic
+from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.promotion import TypeInfo
-from triptych.metastage.tracing import Trace
+from triptych.metastage.tracing import Trace, place
 
 Profile: TypeAlias = "int | tuple[Profile, ...] | None"
 
@@ -32,6 +33,12 @@ class ReductionOp(Enum):
     MUL = "mul"
     MAX = "max"
     MIN = "min"
+    # Only copies that reduce into memory have the following.
+    INC = "inc"
+    DEC = "dec"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
 
     def combine(self, emitter: Trace, info: TypeInfo, left: Value, right: Value) -> Value:
         """Two partial results as one."""
@@ -43,6 +50,13 @@ class ReductionOp(Enum):
                 return extreme(emitter, "max", info, left, right)
             case ReductionOp.MIN:
                 return extreme(emitter, "min", info, left, right)
+            case _:
+                raise OperandTypeError(
+                    f"{self.name} reduces memory, not values",
+                    span=place(),
+                    found=str(self),
+                    expected="ReductionOp.ADD, MUL, MAX or MIN",
+                )
 
 
 _OPERATORS = {ReductionOp.ADD: "+", ReductionOp.MUL: "*"}

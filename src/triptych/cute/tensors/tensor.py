@@ -31,6 +31,7 @@ from triptych.layout import (
     Swizzle,
     coalesce,
     crd2idx,
+    leading_dim,
     size,
     slice_and_offset,
     text,
@@ -74,6 +75,7 @@ class Tensor(ArrayHabits):
         return self.iterator.dtype if isinstance(self.iterator, Pointer) else None
 
     dtype = element_type
+    _dtype = element_type  # public programs ask for it by this name
 
     @property
     def type(self) -> str:
@@ -84,6 +86,11 @@ class Tensor(ArrayHabits):
     def memspace(self) -> AddressSpace | Any:
         """Where the elements are; None for coordinates."""
         return self.iterator.memspace if isinstance(self.iterator, Pointer) else None
+
+    @property
+    def leading_dim(self) -> int | tuple[int, ...] | None:
+        """The mode whose step is known to be 1."""
+        return leading_dim(self.shape, self.stride)
 
     @property
     def pointer(self) -> Pointer:

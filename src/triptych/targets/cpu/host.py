@@ -34,3 +34,8 @@ def _processor() -> str:
         return platform.processor()
     facts = [[part.strip() for part in line.split(":", 1)] for line in first.splitlines()]
     return "; ".join(": ".join(fact) for fact in facts if fact[0] in _FACTS)
+
+
+def has_wide_registers() -> bool:
+    """Whether there are 32 registers of 64 bytes, which hold many more sums than others do."""
+    return "avx512f" in _processor().split()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 ALIGNMENT = 64
 """Of everything that compiled code allocates: a line of the cache, and the widest vector register."""
+SHARED_ALIGNMENT = 1024
+"""Of the shared memory of a block: what the largest swizzle permutes in itself."""
 STACK_BYTES = 1 << 16
 """What a function may take of the stack of whoever calls it: threads may have 256 KiB."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from triptych.atoms.operations import GROUP_MMA
 from triptych.simt.loop_hints import annotate_loops, hint_loops
 from triptych.simt.preserve_spin_loops import LOOPS, preserve_spin_loops
 from triptych.simt.signed_extensions import SIGNED_EXTENSIONS, mark_signed_extensions
@@ -10,14 +11,17 @@ from triptych.stages import PassSpec
 from triptych.targets.cpu.calling.entry import check_signature, write_entry
 from triptych.targets.cpu.passes.call_libm import INEXACT, call_libm
 from triptych.targets.cpu.passes.check_launch import check_launch
+from triptych.targets.cpu.passes.check_products import check_products
 from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
 from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
 from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
+from triptych.targets.cpu.passes.join_warpgroup_products import join_warpgroup_products
 from triptych.targets.cpu.passes.lower_assert import lower_assert
 from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_presplit
 from triptych.targets.cpu.passes.lower_launch import lower_launch
 from triptych.targets.cpu.passes.lower_memory_order import ACCESSES, lower_memory_order
 from triptych.targets.cpu.passes.lower_print import PRINTS, lower_print
+from triptych.targets.cpu.passes.lower_tensor_maps import MAPS, lower_tensor_maps
 from triptych.targets.cpu.passes.move_bfloat16_as_bits import move_bfloat16_as_bits
 from triptych.targets.cpu.passes.outline_warps import outline_warps
 from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
@@ -28,7 +32,13 @@ from triptych.targets.cpu.simt.convert import vectorise_kernels
 
 PIPELINE = (
     PassSpec("check-signature", "Refuse a type that cannot cross to Python before any work is done.", check_signature),
-    PassSpec("check-launch", "Refuse launches whose blocks would have to run at the same time.", check_launch),
+    PassSpec("check-launch", "No machine runs more than 16 blocks of a cluster together.", check_launch),
+    PassSpec(
+        "check-products",
+        "Checking builds tell of products whose registers others touch.",
+        check_products,
+        frozenset({GROUP_MMA}),
+    ),
     PassSpec(
         "expand-narrow-floats", "The machine computes in 32 bits and more, and rounds here.", expand_narrow_floats
     ),
@@ -46,6 +56,7 @@ PIPELINE = (
         LOOPS,
     ),
     PassSpec("inline-async-copies", "A CPU copies when it is asked to.", inline_async_copies, COPIES),
+    PassSpec("lower-tensor-maps", "What a map says of a tensor is for copies to read.", lower_tensor_maps, MAPS),
     PassSpec("lower-memory-order", "Other threads see ordered accesses in their order.", lower_memory_order, ACCESSES),
     PassSpec("mark-signed-extensions", "Unsigned numbers wrap at zero.", mark_signed_extensions, SIGNED_EXTENSIONS),
     PassSpec(
@@ -57,6 +68,12 @@ PIPELINE = (
         "Thread numbers have known ranges: with them most index arithmetic becomes simple enough to analyse.",
     ),
     PassSpec("prefetch-tiles", "A copy takes as long as memory does.", prefetch_tiles, frozenset({"scf.for"})),
+    PassSpec(
+        "join-warpgroup-products",
+        "A product loads and stores its sums once, however deep it is.",
+        join_warpgroup_products,
+        frozenset({GROUP_MMA}),
+    ),
     PassSpec("vectorise-kernels", "A warp is a vector, and a block a loop over warps.", vectorise_kernels),
     PassSpec("vectorise-math", "A call of the C library for each lane takes 14 times as long.", vectorise_math),
     PassSpec("allocate-host-arrays", "The stack of whoever calls may be small.", allocate_host_arrays, ARRAYS),

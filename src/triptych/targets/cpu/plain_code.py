@@ -50,10 +50,10 @@ class PlainCode:
     def constant(self, value: int, kind: TypeOrText) -> Value:
         return self.value("arith.constant", (), kind, {"value": self.builder.integer(kind, value)})
 
-    def padded(self, size: Value) -> Value:
+    def padded(self, size: Value, alignment: int = ALIGNMENT) -> Value:
         """`memory_sizes.padded` of a number (i64) that is known at run time."""
-        more = self.value("arith.addi", (size, self.constant(ALIGNMENT - 1, "i64")), "i64")
-        return self.value("arith.andi", (more, self.constant(-ALIGNMENT, "i64")), "i64")
+        more = self.value("arith.addi", (size, self.constant(alignment - 1, "i64")), "i64")
+        return self.value("arith.andi", (more, self.constant(-alignment, "i64")), "i64")
 
     def compare(self, predicate: str, left: Value, right: Value) -> Value:
         return self.compared(predicate, left, right, "i1")

@@ -12,7 +12,7 @@ from triptych.targets.nvptx.kept_code import Code, with_views
 from triptych.targets.nvptx.passes.uniform_branches import make_uniform
 from triptych.targets.nvptx.report.occupancy import described, usages
 from triptych.targets.nvptx.report.resources import read_report
-from triptych.targets.nvptx.toolchain.assembler import AssemblerOptions, ptx_version
+from triptych.targets.nvptx.toolchain.assembler import AssemblerOptions, check_strides, ptx_version
 from triptych.targets.nvptx.toolchain.assembling import find_assembler
 from triptych.targets.nvptx.toolchain.locate import libdevice
 
@@ -36,6 +36,7 @@ def codegen(lowered: Lowered, options: CompileOptions, architecture: Architectur
     pending = shared_pool().submit(request, lowered.llvm)
     kernels = described(lowered.traced.module.read())  # while the worker is busy
     ptx = make_uniform(pending.result().assembly)
+    check_strides(ptx, assembler)
     assembled = assembler.assemble(ptx, architecture, AssemblerOptions(options.opt_level, options.line_info))
     resources = read_report(assembled.report)
     return with_views(lowered, architecture, asdict(options), Code(ptx, assembled.cubin, usages(kernels, resources)))

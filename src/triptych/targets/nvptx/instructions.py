@@ -13,7 +13,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from triptych.atoms.operations import LOAD_MATRIX, MMA, STORE_MATRIX
+from triptych.atoms.operations import (
+    ACQUIRE_MAP,
+    GROUP_COMMIT,
+    GROUP_FENCE,
+    GROUP_MMA,
+    GROUP_WAIT,
+    LOAD_BOX,
+    LOAD_MATRIX,
+    MMA,
+    PREFETCH_BOX,
+    PREFETCH_MAP,
+    PUBLISH_MAP,
+    RELEASE_MAP,
+    REPLACE_MAP,
+    STORE_BOX,
+    STORE_MATRIX,
+)
 from triptych.atoms.warp_mma import WARP_MMAS
 from triptych.ir.handles import Operation
 from triptych.ir.types import is_integer
@@ -32,7 +48,7 @@ class Emission(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """An operation, and the first generation of GPUs that has it."""
+    """An operation, and the generations of GPUs that have it."""
 
     operation: str
     emission: Emission
@@ -41,6 +57,8 @@ class Instruction:
     since: int = 0
     specific: bool = False
     """Only architectures whose name ends in `a` have it."""
+    last: int | None = None
+    """The last generation that has it; None for what all later ones have too."""
     when: Callable[[Operation], bool] | None = None
     """The forms of the operation that the row is about; None for all that no other row is about."""
 
@@ -123,6 +141,39 @@ INSTRUCTIONS = (
     Instruction(STORE_MATRIX, _I, "stmatrix", since=100, specific=True, when=_of_bytes),
     Instruction(MMA, _I, "mma.sync", since=MATRICES_SINCE),
     *_newer_matrices(),
+    # matrices in the registers of a warpgroup
+    Instruction(GROUP_MMA, _P, "wgmma.mma_async", since=90, specific=True, last=90),
+    Instruction(GROUP_FENCE, _I, "wgmma.fence", since=90, specific=True, last=90),
+    Instruction(GROUP_COMMIT, _I, "wgmma.commit_group", since=90, specific=True, last=90),
+    Instruction(GROUP_WAIT, _P, "wgmma.wait_group", since=90, specific=True, last=90),
+    Instruction(dialect.SET_REGISTERS, _I, "setmaxnreg", since=90, specific=True),
+    # barriers in shared memory
+    Instruction(dialect.MBARRIER_INIT, _I, "mbarrier.init", since=80),
+    Instruction(dialect.MBARRIER_ARRIVE, _I, "mbarrier.arrive", since=90),
+    Instruction(dialect.MBARRIER_EXPECT, _I, "mbarrier.expect_tx", since=90),
+    Instruction(dialect.MBARRIER_ARRIVE_EXPECT, _I, "mbarrier.arrive.expect_tx", since=90),
+    Instruction(dialect.MBARRIER_COMPLETE, _I, "mbarrier.complete_tx", since=90),
+    Instruction(dialect.MBARRIER_WAIT, _I, "mbarrier.try_wait", since=90),
+    Instruction(dialect.MBARRIER_TEST, _I, "mbarrier.try_wait", since=90),
+    Instruction(dialect.MBARRIER_FENCE, _I, "fence.mbarrier_init", since=90),
+    Instruction(dialect.ASYNC_ARRIVE, _I, "cp.async.mbarrier.arrive", since=80),
+    # copies of boxes
+    Instruction(LOAD_BOX, _P, "cp.async.bulk.tensor", since=90),
+    Instruction(STORE_BOX, _P, "cp.async.bulk.tensor", since=90),
+    Instruction(PREFETCH_BOX, _P, "cp.async.bulk.prefetch.tensor", since=90),
+    Instruction(PREFETCH_MAP, _P, "prefetch.tensormap", since=90),
+    Instruction(REPLACE_MAP, _P, "tensormap.replace", since=90, specific=True),
+    Instruction(RELEASE_MAP, _P, "fence.proxy.tensormap::generic.release", since=90),
+    Instruction(ACQUIRE_MAP, _P, "fence.proxy.tensormap::generic.acquire", since=90),
+    Instruction(PUBLISH_MAP, _P, "tensormap.cp_fenceproxy", since=90),
+    Instruction(dialect.BULK_COMMIT, _I, "cp.async.bulk.commit_group", since=90),
+    Instruction(dialect.BULK_WAIT, _I, "cp.async.bulk.wait_group", since=90),
+    Instruction(dialect.ASYNC_FENCE, _I, "fence.proxy.async", since=90),
+    # clusters of blocks
+    Instruction(dialect.CLUSTER_ARRIVE, _I, "barrier.cluster.arrive", since=90),
+    Instruction(dialect.CLUSTER_WAIT, _I, "barrier.cluster.wait", since=90),
+    Instruction(dialect.CLUSTER_ADDRESS, _I, "mapa", since=90),
+    Instruction(dialect.STORE_ASYNC, _P, "st.async", since=90),
     # copies that go on by themselves
     Instruction(dialect.ASYNC_COMMIT, _I, "cp.async.commit_group", since=80),
     Instruction(dialect.ASYNC_COPY, _I, "cp.async", since=80),

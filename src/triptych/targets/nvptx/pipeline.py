@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.atoms.operations import MMA
+from triptych.atoms.operations import MMA, TENSOR_MAP
 from triptych.ir.launch import LAUNCH
 from triptych.simt.loop_hints import COUNTED, annotate_loops, hint_loops
 from triptych.simt.preserve_spin_loops import LOOPS, preserve_spin_loops
@@ -14,15 +14,18 @@ from triptych.targets.nvptx.passes.bound_launches import bound_launches
 from triptych.targets.nvptx.passes.check_architecture import checking, checking_launches, lacking
 from triptych.targets.nvptx.passes.check_inline_ptx import INLINE, check_inline_ptx
 from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma
+from triptych.targets.nvptx.passes.expand_warpgroup_products import PRODUCTS, expand_warpgroup_products
 from triptych.targets.nvptx.passes.extract_device_module import extract_device_module
 from triptych.targets.nvptx.passes.hoist_allocas import hoist_allocas
 from triptych.targets.nvptx.passes.hoist_to_host import hoist_to_host
+from triptych.targets.nvptx.passes.lower_asynchronous import RULES, lower_asynchronous
 from triptych.targets.nvptx.passes.lower_cache_hints import lower_cache_hints
 from triptych.targets.nvptx.passes.lower_simt import lower_simt
 from triptych.targets.nvptx.passes.magic_division import DIVISIONS, magic_division
 from triptych.targets.nvptx.passes.merge_traps import CALLS, merge_traps
 from triptych.targets.nvptx.passes.narrow_floats import expanding
 from triptych.targets.nvptx.passes.order_atomics import UPDATES, ordering
+from triptych.targets.nvptx.passes.pass_tensor_maps import pass_tensor_maps, take_tensor_maps
 from triptych.targets.nvptx.passes.select_math import SELECTED, select_math
 from triptych.targets.nvptx.passes.size_inline_addresses import size_inline_addresses
 from triptych.targets.nvptx.passes.split_vectors import split_vectors
@@ -52,6 +55,13 @@ def before_split(architecture: Architecture) -> tuple[PassSpec, ...]:
             adds=_NOTHING,
         ),
         PassSpec("check-inline-ptx", "LLVM ends the process for constraints it cannot read.", check_inline_ptx, INLINE),
+        PassSpec(
+            "take-tensor-maps",
+            "The host passes another thing than a pointer.",
+            take_tensor_maps,
+            frozenset({TENSOR_MAP}),
+            _NOTHING,
+        ),
         PassSpec("hoist-to-host", "All threads would compute the same of the arguments.", hoist_to_host, adds=_NOTHING),
         PassSpec(
             "mark-extents", "Only the launch knows what an argument is.", mark_extents, frozenset({LAUNCH}), _NOTHING
@@ -99,6 +109,12 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
         ),
         PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt, adds=_NOTHING),
         PassSpec(
+            "lower-asynchronous",
+            "Barriers in memory and copies of boxes are intrinsics, or inline PTX.",
+            lower_asynchronous,
+            frozenset(RULES),
+        ),
+        PassSpec(
             "magic-division", "A division takes as long as ten multiplications.", magic_division, DIVISIONS, _NOTHING
         ),
     )
@@ -128,11 +144,18 @@ def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
         PassSpec("merge-traps", "Calls of `__assertfail` are long.", merge_traps, CALLS),
         PassSpec("hoist-allocas", "Memory that a loop reserves grows in every turn.", hoist_allocas),
         PassSpec("assume-nonnegative", "Divisions by what is never negative need no corrections.", assume_nonnegative),
+        PassSpec("pass-tensor-maps", "A map is 128 bytes among the parameters.", pass_tensor_maps, adds=_NOTHING),
         PassSpec(
             "expand-tile-mma",
             "A matrix instruction takes registers, not arrays.",
             expanding_mma(architecture),
             frozenset({MMA}),
+        ),
+        PassSpec(
+            "expand-warpgroup-products",
+            "A product of a warpgroup goes on while registers are used for other things.",
+            expand_warpgroup_products,
+            PRODUCTS,
         ),
         PassSpec("extract-device-module", "LLVM has no modules in modules.", extract_device_module),
     )

@@ -29,7 +29,7 @@ const char *fake_log(void) { return written; }
 void fake_forget(void) { written[0] = failing[0] = 0; current = 0; kernel_count = 0; version = 13000; }
 void fake_fail(const char *function, int status) { strcpy(failing, function); failure = status; }
 void fake_version(int number) { version = number; }
-/* Kinds of a kernel's arguments: p pointer, l and i integers of 64 and 32 bits, b of 8 bits, f and d floats. */
+/* Kinds of a kernel's arguments: p pointer, l and i integers of 64 and 32 bits, b of 8 bits, f and d floats, m a map. */
 void fake_kernel(const char *name, const char *arguments) {
     strcpy(kernels[kernel_count].name, name);
     strcpy(kernels[kernel_count++].arguments, arguments);
@@ -85,8 +85,22 @@ static void log_arguments(const char *kinds, void **packed) {
         case 'b': LOG(" %d", *(uint8_t *)at); break;
         case 'f': LOG(" %g", *(float *)at); break;
         case 'd': LOG(" %g", *(double *)at); break;
+        case 'm': LOG(" map %#llx", (unsigned long long)((uint64_t *)at)[1]); break;
         }
     }
+}
+int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *base, const uint64_t *dims, const uint64_t *strides,
+                           const uint32_t *box, const uint32_t *steps, int interleave, int swizzle, int promotion,
+                           int fill) {
+    MAY_FAIL("cuTensorMapEncodeTiled");
+    if ((uintptr_t)map % 64 || interleave || fill || promotion != 2) return INVALID_VALUE;
+    LOG("map of type %d at %#llx:", type, (unsigned long long)(uintptr_t)base);
+    for (uint32_t i = 0; i < rank; i++)
+        LOG(" %llu of %llu, step %u, %llu bytes apart;", (unsigned long long)box[i], (unsigned long long)dims[i], steps[i],
+            i ? (unsigned long long)strides[i - 1] : 0ull);
+    LOG(" swizzle %d\n", swizzle);
+    memset(map, 255, 128);
+    return SUCCESS;
 }
 int cuLaunchKernelEx(const Config *config, void *function, void **packed, void **extra) {
     Kernel *kernel = function;

@@ -17,7 +17,13 @@ from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
 from triptych.targets.nvptx.errors import AssemblerError, MissingToolError, NoGpuError
 from triptych.targets.nvptx.report.instruction_counts import instruction_counts
 from triptych.targets.nvptx.toolchain import assembling, locate
-from triptych.targets.nvptx.toolchain.assembler import Assembled, Assembler, AssemblerOptions, ptx_version
+from triptych.targets.nvptx.toolchain.assembler import (
+    Assembled,
+    Assembler,
+    AssemblerOptions,
+    check_strides,
+    ptx_version,
+)
 from triptych.targets.nvptx.toolchain.assembling import toolchain
 from triptych.targets.nvptx.toolchain.disassembling import disassemble
 
@@ -88,6 +94,14 @@ def test_ptx_is_what_both_llvm_and_the_assembler_know(version: tuple[int, int], 
 def test_an_assembler_too_old_for_the_architecture_is_refused(version: tuple[int, int], name: str) -> None:
     with pytest.raises(AssemblerError, match=f"old is too old for {name}"):
         ptx_version(Old(version), ARCHITECTURES[name])
+
+
+def test_strides_of_tensor_maps_are_in_bytes_for_newer_assemblers() -> None:
+    ptx = "tensormap.replace.tile.global_stride.shared::cta.b1024.b64 [%r1], 0, %rd1;"
+    check_strides(ptx, Old((12, 5)))
+    check_strides("ret;", Old((12, 4)))
+    with pytest.raises(AssemblerError, match="old is too old for kernels that change tensor maps"):
+        check_strides(ptx, Old((12, 4)))
 
 
 # what is missing ------------------------------------------------------------------------------------------------

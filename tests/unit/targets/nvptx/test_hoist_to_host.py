@@ -48,6 +48,31 @@ def divided(numbers: cute.Tensor, quotients: cute.Tensor, remainders: cute.Tenso
 
 
 @tt.kernel
+def divide_long(numbers: cute.Tensor, quotients: cute.Tensor, remainders: cute.Tensor, divisor: tt.Int64) -> None:
+    i = cute.arch.thread_idx()[0]
+    quotients[i] = numbers[i] // divisor
+    remainders[i] = numbers[i] % divisor
+
+
+@tt.jit
+def divided_long(numbers: cute.Tensor, quotients: cute.Tensor, remainders: cute.Tensor, divisor: tt.Int64) -> None:
+    divide_long(numbers, quotients, remainders, divisor).launch(grid=1, block=64)
+
+
+@tt.kernel
+def by_grid(a: cute.Tensor) -> None:
+    x, y, _ = cute.arch.grid_dim()
+    i, j, _ = cute.arch.block_idx()
+    number = i + x * j
+    a[number] = (number % cute.size(((8, x // 8), y))) % y
+
+
+@tt.jit
+def divided_by_grid(a: cute.Tensor, x: tt.Int32, y: tt.Int32) -> None:
+    by_grid(a).launch(grid=(x, y, 1), block=1)
+
+
+@tt.kernel
 def number(a: cute.Tensor) -> None:
     i = cute.arch.block_idx()[0] * 32 + cute.arch.thread_idx()[0]
     if i < cute.size(a):
@@ -104,6 +129,59 @@ def test_python_division_by_what_the_host_knows(divider: Any, divisor: int) -> N
 @settings(max_examples=60, deadline=None)
 def test_python_division_of_anything(divider: Any, dividends: list[int], divisor: int) -> None:
     check_division(divider, dividends, divisor)
+
+
+@pytest.fixture(scope="module")
+def long_divider() -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hoist_to_host, "extents_given", lambda *_: [True] * 7)
+        numbers = np.zeros(64, np.int64)
+        call, module = changed(divided_long, numbers, numbers, numbers, 1)
+    assert not names(module)
+    return call
+
+
+def check_long_division(divider: Any, dividends: list[int], divisor: int) -> None:
+    numbers = np.array(dividends, np.int64)
+    quotients, remainders = np.empty_like(numbers), np.empty_like(numbers)
+    divider(numbers, quotients, remainders, divisor)
+    assert quotients.tolist() == [n // divisor for n in dividends]
+    assert remainders.tolist() == [n % divisor for n in dividends]
+
+
+@pytest.mark.parametrize(
+    "divisor", sorted({d for k in range(0, 63, 3) for d in (2**k - 1, 2**k, 2**k + 1) if d > 0} | {2**63 - 1, 10**18})
+)
+def test_long_division_by_what_the_host_knows(long_divider: Any, divisor: int) -> None:
+    most = 2**63 - 1
+    sizes = [
+        0,
+        1,
+        divisor,
+        divisor - 1,
+        most // divisor * divisor,
+        most // divisor * divisor - 1,
+        most,
+        most - 1,
+        2**62,
+    ]
+    signed = [n for size in sizes for n in (size, -size, ~size)]
+    check_long_division(long_divider, (signed * 3)[:64], divisor)
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=64, max_size=64), st.integers(1, 2**63 - 1))
+@settings(max_examples=40, deadline=None)
+def test_long_division_of_anything(long_divider: Any, dividends: list[int], divisor: int) -> None:
+    check_long_division(long_divider, dividends, divisor)
+
+
+def test_the_host_knows_the_grid() -> None:
+    call, module = changed(divided_by_grid, np.zeros(17 * 6, np.int64), 17, 6)
+    assert names(module) == ["arith.divsi"], "only that by eight"
+    for x, y in ((17, 6), (8, 1), (16, 5)):
+        found = np.zeros(17 * 6, np.int64)
+        call(found, x, y)
+        assert found[: x * y].tolist() == [n % (x // 8 * 8 * y) % y for n in range(x * y)]
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,7 @@ NO_INSTRUCTIONS = {
     "gpu.container_module",  # an attribute
     "gpu.launch_func",  # the host's
     "gpu.module",  # the file
+    "tile.tensor_map",  # the host's
 }
 
 MASK = "%m = arith.constant -1 : i32 "

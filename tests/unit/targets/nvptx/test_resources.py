@@ -26,6 +26,18 @@ def test_report_is_read() -> None:
     }
 
 
+def test_remarks_are_about_the_function_that_they_name_or_about_all() -> None:
+    lost = "Potential Performance Loss: wgmma.mma_async instructions are serialized in the function 'second'"
+    ignored = "(C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry."
+    found = read_report(f"ptxas info    : {ignored}\nptxas info    : (C7513) {lost}\n{REPORT}")
+    of_all = "C7508 'setmaxnreg' ignored; unable to determine register count at entry."
+    assert found["first"].remarks == (of_all,)
+    assert found["second"].remarks == (of_all, f"C7513 {lost.partition(': ')[2]}")
+    added = "ptxas info    : (C75{}) {} is injected in around line 618 by compiler to allow use of registers"
+    found = read_report("\n".join([added.format(19, "warpgroup.arrive"), added.format(17, "wgmma.wait_group"), REPORT]))
+    assert [remark[:5] for remark in found["first"].remarks] == ["C7517"]
+
+
 def test_a_report_without_kernels_is_empty() -> None:
     assert read_report("ptxas info    : 0 bytes gmem\n") == {}
 

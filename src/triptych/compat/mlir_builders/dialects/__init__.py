@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from triptych.compat.mlir_builders.dialects import llvm, vector
+from triptych.compat.mlir_builders.dialects import llvm, math, nvvm, vector
 
-__all__ = ["llvm", "vector"]
+__all__ = ["llvm", "math", "nvvm", "vector"]
 
 
 def __dir__() -> list[str]:

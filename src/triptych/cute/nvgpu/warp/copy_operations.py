@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, Form, MatrixCopy
+from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, REGISTER_BITS, Form, MatrixCopy
 from triptych.atoms.operations import WARP_THREADS
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
 from triptych.cute.copies.errors import CopyInstructionError
 from triptych.cute.copies.matrix_copies import load_matrices, store_matrices
 from triptych.cute.tensors.tensor import Tensor
-from triptych.layout import Layout, recast_layout, size
+from triptych.layout import Layout, make_layout, recast_layout, size
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import place
 
@@ -57,15 +57,18 @@ class MatrixCopyOp(CopyOperation):
             recast_layout(dtype.width, 1, bits) for bits in (instruction.in_memory, instruction.in_registers)
         )
         if size(registers, [0]) != WARP_THREADS:
-            raise CopyInstructionError(
-                f"{instruction.name} would tear elements of {dtype.width} bits apart",
-                span=place(),
-                found=dtype.__name__,
-                expected="elements as wide as those that are transposed, or narrower",
-                instead="transpose=False, or a copy by `CopyUniversalOp`",
-            )
+            raise self._tears(dtype)
         source, destination = (memory, registers) if instruction.is_load else (registers, memory)
         return CopyLayouts(Layout(WARP_THREADS, 1), source, destination, registers)
+
+    def _tears(self, dtype: type[Numeric]) -> CopyInstructionError:
+        return CopyInstructionError(
+            f"{self.instruction.name} would tear elements of {dtype.width} bits apart",
+            span=place(),
+            found=dtype.__name__,
+            expected="elements as wide as those that are transposed, or narrower",
+            instead="transpose=False, or a copy by `CopyUniversalOp`",
+        )
 
 
 class LdMatrixOp(MatrixCopyOp):
@@ -80,13 +83,28 @@ class LdMatrixOp(MatrixCopyOp):
 
 
 class StMatrixOp(MatrixCopyOp):
-    """A store of matrices from registers into shared memory."""
+    """A store of matrices from registers into shared memory.
+
+    Programs also ask which thread holds what for elements that it would tear apart, and copy them in another way.
+    """
 
     __slots__ = ()
     forms = MATRIX_STORES
 
+    def layouts(self, dtype: type[Numeric], num_bits_per_copy: int) -> CopyLayouts:
+        """The layouts of the instruction, which count bits, in elements; for too wide ones as many in each thread."""
+        if not self._is_torn(dtype):
+            return MatrixCopyOp.layouts(self, dtype, num_bits_per_copy)
+        held = make_layout((WARP_THREADS, self.instruction.registers * REGISTER_BITS // dtype.width))
+        return CopyLayouts(Layout(WARP_THREADS, 1), held, held, held)
+
+    def _is_torn(self, dtype: type[Numeric]) -> bool:
+        return size(recast_layout(dtype.width, 1, self.instruction.in_registers), [0]) != WARP_THREADS
+
     def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
         """One store of matrices."""
+        if self._is_torn(atom.value_type):
+            raise self._tears(atom.value_type)
         store_matrices(self.instruction, atom, src, dst, index)
 
 

@@ -12,6 +12,7 @@ from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import MmaOperation
 from triptych.cute.mma.errors import UnknownMatrixInstructionError
 from triptych.cute.mma.operands import Product
+from triptych.cute.nvgpu.instruction_types import TYPES, WORDS, Shape3
 from triptych.cute.nvgpu.warp.mma_emission import emit_tile_mma, require_threads
 from triptych.layout import Layout
 from triptych.metastage.scalars import (
@@ -21,29 +22,13 @@ from triptych.metastage.scalars import (
     Float16,
     Float32,
     Int8,
-    Int32,
     Numeric,
     TFloat32,
     Uint8,
 )
 from triptych.metastage.tracing import place
 
-Shape3 = tuple[int, int, int]
 _WARP = Layout(WARP_THREADS, 1)
-
-_WORDS: dict[type[Numeric], str] = {
-    Float16: "f16",
-    BFloat16: "bf16",
-    TFloat32: "tf32",
-    Float8E4M3FN: "e4m3",
-    Float8E5M2: "e5m2",
-    Int8: "s8",
-    Uint8: "u8",
-    Float32: "f32",
-    Int32: "s32",
-}
-"""Element types in the words of the instruction set."""
-_TYPES = {word: dtype for dtype, word in _WORDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +39,12 @@ class WarpMmaOp(MmaOperation):
     b_dtype: type[Numeric]
     acc_dtype: type[Numeric]
     shape_mnk: Shape3
-    factors: ClassVar[tuple[type[Numeric], ...]] = tuple(_WORDS)
+    factors: ClassVar[tuple[type[Numeric], ...]] = tuple(WORDS)
     """The element types that A may have."""
 
     def __post_init__(self) -> None:
         if self._name() not in WARP_MMAS or self.a_dtype not in self.factors:
-            known = [entry for entry in WARP_MMAS.values() if _TYPES[entry.a] in self.factors]
+            known = [entry for entry in WARP_MMAS.values() if TYPES[entry.a] in self.factors]
             raise UnknownMatrixInstructionError(
                 f"{type(self).__name__} has no such instruction",
                 span=place(),
@@ -71,7 +56,7 @@ class WarpMmaOp(MmaOperation):
     def _nearest(self, known: list[WarpMma]) -> str:
         """The instruction that shares most with what was asked for."""
         asked = {self.a_dtype, self.acc_dtype, self.shape_mnk}
-        shared = [len(asked & {_TYPES[one.a], _TYPES[one.accumulator], one.shape_mnk}) for one in known]
+        shared = [len(asked & {TYPES[one.a], TYPES[one.accumulator], one.shape_mnk}) for one in known]
         return _entry(known[shared.index(max(shared))])
 
     @property
@@ -118,7 +103,7 @@ class WarpMmaOp(MmaOperation):
         emit_tile_mma(self.instruction.name, product)
 
     def _name(self) -> str:
-        a, b, accumulator = (_WORDS.get(dtype, "") for dtype in (self.a_dtype, self.b_dtype, self.acc_dtype))
+        a, b, accumulator = (WORDS.get(dtype, "") for dtype in (self.a_dtype, self.b_dtype, self.acc_dtype))
         shape = "".join(f"{letter}{extent}" for letter, extent in zip("mnk", self.shape_mnk, strict=True))
         return f"{shape}.{accumulator}.{a}.{b}.{accumulator}"
 
@@ -182,7 +167,7 @@ class MmaI8Op(_MmaOfBytesOp):
 
 
 def _entry(instruction: WarpMma) -> str:
-    a, b, accumulator = (_TYPES[word] for word in (instruction.a, instruction.b, instruction.accumulator))
+    a, b, accumulator = (TYPES[word] for word in (instruction.a, instruction.b, instruction.accumulator))
     return _described(a, b, accumulator, instruction.shape_mnk)
 
 

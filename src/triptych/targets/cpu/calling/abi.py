@@ -31,6 +31,7 @@ LAUNCH = "triptych_launch"
 POLL = "triptych_poll"
 KERNEL_FAULT = "triptych_kernel_fault"
 KERNEL_WRITE = "triptych_kernel_write"
+KERNEL_WAITING = "triptych_kernel_waiting"
 BLOCK_MEMORY = "triptych_block_memory"
 
 FORMATS = {
@@ -42,6 +43,11 @@ FORMATS = {
 """What these functions are called with, as C formats describe it: an address (K), an integer (L), text (y)."""
 KERNEL_FAULT_DECLARATION = f"llvm.func @{KERNEL_FAULT}(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)\n"
 """The launch, the name of an error class, its text, and where: four i32, block x, y, z and the thread; or null."""
+KERNEL_WAITING_DECLARATION = f"llvm.func @{KERNEL_WAITING}(!llvm.ptr, !llvm.ptr)\n"
+"""The launch, and `WAITING_WORDS` i32: how many warps wait, block x, y, z, 3 unused, then of each warp the words of
+`WaitingWarp`."""
+WAITING_HEAD, WAITING_ENTRY, MOST_WAITING = 7, 8, 32
+WAITING_WORDS = WAITING_HEAD + WAITING_ENTRY * MOST_WAITING
 KERNEL_WRITE_DECLARATION = f"llvm.func @{KERNEL_WRITE}(!llvm.ptr, !llvm.ptr, i64) -> i32\n"
 """The launch, text and its length; gives whether the launch is being stopped."""
 LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32, !llvm.ptr, i64, i32) -> i32\n"

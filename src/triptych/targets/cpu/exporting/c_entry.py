@@ -19,7 +19,7 @@ from triptych.targets.cpu.exporting.codes import (
     OK,
     UNCHECKED,
 )
-from triptych.targets.cpu.exporting.device_code import HANDLE, KERNELS, LAUNCH, LOAD, RECORD, UNLOAD
+from triptych.targets.cpu.exporting.device_code import ENCODE, HANDLE, KERNELS, LAUNCH, LOAD, RECORD, UNLOAD, VERSION
 from triptych.targets.cpu.exporting.llvm_lines import Lines
 from triptych.targets.cpu.exporting.native_error_code import text_global
 
@@ -200,6 +200,8 @@ def _pack_record(lines: Lines, value: str) -> str:
     lines.put("ptr null", record, 8)
     lines.put(f"ptr {lines.place(handle, KERNELS)}", record, 16)
     lines.put("i64 0", record, 24)
+    lines.put(f"ptr {lines.field(handle, ENCODE, 'ptr')}", record, 32)
+    lines.put(f"i64 {lines.field(handle, VERSION, 'i64')}", record, 40)
     _put(lines, value, f"i32 {INT_TAG}", f"ptr {record}")
     return record
 

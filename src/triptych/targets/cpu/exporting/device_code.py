@@ -1,7 +1,8 @@
 """LLVM IR of an exported object whose kernels run on a GPU of NVIDIA: the cubin, and what loads it by the driver's API.
 
 The driver is opened when the module is loaded, so that a program starts, and says what is missing, without one. A
-handle holds the driver's launch function, its unload function, the loaded module, and then the kernels.
+handle holds the driver's launch function, the one that makes tensor maps, its version, its unload function, the loaded
+module, and then the kernels.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from triptych.targets.cpu.exporting.native_error_code import text_global
 
 LOAD, UNLOAD, HANDLE = "triptych_device_load", "triptych_device_unload", 8
 """Functions of a module, and where it keeps its handle."""
-LAUNCH, KERNELS = 0, 24
+LAUNCH, ENCODE, VERSION, KERNELS = 0, 8, 16, 40
 """Offsets in a handle."""
-_UNLOAD, _MODULE = 8, 16
-RECORD = 32
+_UNLOAD, _MODULE = 24, 32
+RECORD = 48
 """Bytes of a `LaunchRecord`."""
 _LIBRARY = "libcuda.so.1"
 _NOW = 2
@@ -73,10 +74,14 @@ class _Loading:
         self._require(f"icmp ne ptr {library}, null", f"there is no NVIDIA driver ({_LIBRARY}) on this machine")
         self._call(library, "cuInit", "i32 0", "the NVIDIA driver finds no GPU (CUDA error %d)")
         self._enter(library)
-        places = 3 + len(self._code.kernels)
+        places = KERNELS // 8 + len(self._code.kernels)
         handle = lines.set(f"call ptr @calloc(i64 {places}, i64 8)")
         self._require(f"icmp ne ptr {handle}, null", "there is no memory for a module")
         lines.put(f"ptr {self._function(library, 'cuLaunchKernelEx')}", handle, LAUNCH)
+        encode = lines.set(f"call ptr @dlsym(ptr {library}, ptr {self._text('cuTensorMapEncodeTiled')})")
+        lines.put(f"ptr {encode}", handle, ENCODE)  # null in a driver without it, which only programs with maps notice
+        version = f"ptr {lines.place(handle, VERSION)}"
+        self._call(library, "cuDriverGetVersion", version, "the driver has no version (CUDA error %d)")
         lines.put(f"ptr {self._function(library, 'cuModuleUnload')}", handle, _UNLOAD)
         loaded = lines.place(handle, _MODULE)
         refused = f"the driver refuses the code for {self._code.target} (CUDA error %d)"

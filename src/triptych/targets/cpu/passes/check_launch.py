@@ -1,24 +1,27 @@
-"""Pass `check-launch`: refuse launches whose blocks are parts of clusters.
-
-Each block has memory of its own, which other blocks cannot reach.
-"""
+"""Pass `check-launch`: refuse launches whose clusters have more blocks than any machine runs together."""
 
 from __future__ import annotations
+
+from math import prod
 
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module
 from triptych.ir.launch import launches
 from triptych.ir.location import place_of
+from triptych.simt.operations import constant_of
+
+_MOST_BLOCKS = 16
 
 
 def check_launch(module: Module) -> None:
-    """Raise at the first launch in clusters."""
+    """Raise at the first launch in clusters that are too large."""
     for launch in launches(module):
-        if launch.cluster:
+        blocks = prod(constant_of(extent) or 1 for extent in launch.cluster)
+        if blocks > _MOST_BLOCKS:
             raise LoweringError(
-                "the CPU target has no clusters of several blocks",
+                f"a cluster has at most {_MOST_BLOCKS} blocks",
                 span=place_of(launch.operation),
-                found="a launch whose blocks share memory",
-                expected="blocks that do not depend on each other",
-                instead="no `cluster`, or cluster=(1, 1, 1)",
+                found=f"a cluster of {blocks} blocks",
+                expected=f"1 to {_MOST_BLOCKS} blocks",
+                instead="a smaller `cluster`",
             )

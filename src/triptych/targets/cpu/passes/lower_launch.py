@@ -8,6 +8,7 @@ Input: the launches in the host function, and for every kernel `k` the function 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 from triptych.ir import bindings
@@ -17,6 +18,7 @@ from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
 from triptych.ir.types import type_text
+from triptych.simt.clusters import CLUSTER_ATTRIBUTE
 from triptych.support.kernel_errors import BlockMemoryError, CooperativeLaunchError, LaunchShapeError
 from triptych.targets.cpu.calling.abi import LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
 from triptych.targets.cpu.kernel_functions import (
@@ -27,6 +29,7 @@ from triptych.targets.cpu.kernel_functions import (
     POLL_REQUEST,
     enclosing_function,
 )
+from triptych.targets.cpu.memory_sizes import ALIGNMENT, SHARED_ALIGNMENT
 from triptych.targets.cpu.plain_code import PlainCode
 
 _CHUNK = ".chunk"
@@ -139,14 +142,18 @@ def _lower(module: Module, given: Launch) -> None:
     symbol = code.builder.attribute(f'@"{kernel}{_CHUNK}"')
     chunk = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": symbol})
     total = _total(code, given.grid, launch)
+    together = _blocks_together(blocks)
+    if given.cluster:
+        _check_whole_clusters(code, given)
+        total = code.value("arith.divui", (total, code.constant(together, "i64")), "i64")
     identity = _identity(module, kernel, launch, code)
     own = int(blocks.attributes[MEMORY_ATTRIBUTE].value) if MEMORY_ATTRIBUTE in blocks.attributes else 0
     facts = _memory_facts(launch, own)
-    memory = _memory(code, own, numbers[-1], facts)
+    memory = _memory(code, own, numbers[-1], facts, together)
     if given.cooperative:
         _check_together(code, total, launch)
-    together = code.constant(int(given.cooperative), "i32")
-    status = code.call(LAUNCH, (chunk, packed, total, *given.block[:2], identity, memory, together), ["i32"]).result
+    as_one = code.constant(int(given.cooperative), "i32")
+    status = code.call(LAUNCH, (chunk, packed, total, *given.block[:2], identity, memory, as_one), ["i32"]).result
     has_room = code.compare("ne", status, code.constant(NO_ROOM, "i32"))
     code.check(has_room, BlockMemoryError, "the system has no memory for a block of this kernel", **facts)
     code.check_zero(status)
@@ -191,6 +198,25 @@ def _total(code: _Code, grid: Sequence[Value], launch: Operation) -> Value:
     return low
 
 
+def _blocks_together(blocks: Operation) -> int:
+    """How many blocks a call of `k.blocks` with one number runs: those of a cluster that reach each other."""
+    return prod(blocks.attributes[CLUSTER_ATTRIBUTE]) if CLUSTER_ATTRIBUTE in blocks.attributes else 1
+
+
+def _check_whole_clusters(code: _Code, launch: Launch) -> None:
+    """A grid is made of whole clusters."""
+    for axis, size, extent in zip("xyz", launch.grid, launch.cluster, strict=True):
+        rest = code.value("arith.remui", (size, extent), "i32")
+        facts = {
+            "span": place_of(launch.operation),
+            "found": f"a number of blocks along {axis} that is no multiple of the cluster's",
+            "expected": "a grid of whole clusters",
+            "instead": "the grid rounded up to a multiple of the cluster: `cute.round_up(blocks, cluster)`",
+        }
+        whole = code.compare("eq", rest, code.constant(0, "i32"))
+        code.check(whole, LaunchShapeError, "a grid is not made of whole clusters", **facts)
+
+
 def _check_together(code: _Code, total: Value, launch: Operation) -> None:
     """Blocks that wait for each other need a thread each."""
     fits = code.compare("sle", total, code.constant(MOST_TOGETHER, "i64"))
@@ -203,9 +229,11 @@ def _check_together(code: _Code, total: Value, launch: Operation) -> None:
     code.check(fits, CooperativeLaunchError, "a cooperative launch has more blocks than can run together", **facts)
 
 
-def _memory(code: _Code, own: int, shared: Value, facts: Mapping[str, Any]) -> Value:
-    """The bytes that a block needs, shared memory and its own; more than the limit is refused."""
-    before = code.padded(code.value("arith.extui", (shared,), "i64"))
+def _memory(code: _Code, own: int, shared: Value, facts: Mapping[str, Any], blocks: int) -> Value:
+    """The bytes that blocks need that run together, shared memory and their own; more than the limit is refused."""
+    alignment = SHARED_ALIGNMENT if blocks > 1 else ALIGNMENT
+    each = code.padded(code.value("arith.extui", (shared,), "i64"), alignment)
+    before = code.value("arith.muli", (each, code.constant(blocks, "i64")), "i64")
     memory = code.value("arith.addi", (before, code.constant(own, "i64")), "i64")
     fits = code.compare("ule", memory, code.constant(MOST_BYTES, "i64"))
     title = f"a block of this kernel needs more than {MOST_BYTES >> 20} MiB of memory"

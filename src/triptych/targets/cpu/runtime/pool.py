@@ -21,7 +21,7 @@ from triptych.ir.worker import Request
 from triptych.support.config import config
 from triptych.support.processors import processors
 from triptych.support.stacks import start_thread
-from triptych.targets.cpu.calling.abi import BLOCK_MEMORY, KERNEL_FAULT, KERNEL_WRITE, LAUNCH, POLL
+from triptych.targets.cpu.calling.abi import BLOCK_MEMORY, KERNEL_FAULT, KERNEL_WAITING, KERNEL_WRITE, LAUNCH, POLL
 from triptych.targets.cpu.calling.calling_python import PYTHON_WRITER
 from triptych.targets.cpu.calling.writing import write_text
 from triptych.targets.cpu.runtime.kept_object import kept_object
@@ -40,7 +40,7 @@ from triptych.targets.cpu.runtime.system import system
 _STACK = 1 << 20
 """Bytes of a worker's stack. What is large in a block lies in the thread's arena (`pool_memory_code`)."""
 _OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, getattr(signal, "SIGBUS", signal.SIGSEGV)}
-_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WRITE, BLOCK_MEMORY)
+_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WAITING, KERNEL_WRITE, BLOCK_MEMORY)
 
 
 _KEY_TYPES = {"i32": ctypes.c_uint32, "i64": ctypes.c_uint64}

@@ -64,11 +64,12 @@ def pool_text(surroundings: str) -> str:
 
 _STATE = """
 %launch = type { ptr, ptr, i64, i64, i64, ptr, ptr, ptr, [4 x i32], i32, i32, i32, [64 x i8], i64, ptr, i64, i32, i32,
-                 i32, i32, [24 x i8] }
+                 i32, i32, [24 x i8], [264 x i32] }
 ; 0 chunk function, 1 packed arguments, 2 number of blocks, 3 calling thread, 4 time of the next look at signals,
 ; 5 Python exception, 6 name of the error, 7 its text, 8 where it was, 9 and 10 block dimensions, 11 stopped,
 ; 13 next block (the padding keeps it apart from what every thread reads), 14 which kernel, launched where,
-; 15 bytes of memory that a block needs, 16 to 19 of cooperative launches (`pool_cooperative_code`)
+; 15 bytes of memory that a block needs, 16 to 19 of cooperative launches (`pool_cooperative_code`),
+; 21 who waits for whom when nobody gets on
 
 declare i64 @pthread_self()
 declare i32 @pthread_mutex_init(ptr, ptr)

@@ -29,6 +29,8 @@ fill:
   store i32 %block_y, ptr %y_place
   %stopped_place = getelementptr %launch, ptr %launch, i64 0, i32 11
   store i32 0, ptr %stopped_place
+  %waiting_place = getelementptr %launch, ptr %launch, i64 0, i32 21
+  store i32 0, ptr %waiting_place
   %next_place = getelementptr %launch, ptr %launch, i64 0, i32 13
   store i64 0, ptr %next_place
   %identity_place = getelementptr %launch, ptr %launch, i64 0, i32 14

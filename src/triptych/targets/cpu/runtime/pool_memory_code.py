@@ -6,9 +6,10 @@ no kernel fails for want of memory in the middle. An arena stays with its thread
 
 from __future__ import annotations
 
+from triptych.targets.cpu.memory_sizes import SHARED_ALIGNMENT
 from triptych.targets.cpu.runtime.system import ALLOCATE
 
-ARENA_ALIGNMENT = 1024
+ARENA_ALIGNMENT = SHARED_ALIGNMENT
 """Of an arena, and so of shared memory at its start. The bytes before it hold the arena's size."""
 _KEPT = 16 << 20
 """Bytes of an arena that a thread keeps between launches."""

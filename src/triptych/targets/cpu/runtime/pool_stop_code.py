@@ -33,6 +33,28 @@ leave:
   ret void
 }
 
+; Keeps who waits for whom, of the first block in which nobody gets on: 263 words. The word before them says that.
+define void @triptych_kernel_waiting(ptr %launch, ptr %words) cold noinline {
+entry:
+  %place = getelementptr %launch, ptr %launch, i64 0, i32 21
+  %exchanged = cmpxchg ptr %place, i32 0, i32 1 seq_cst seq_cst
+  %first = extractvalue { i32, i1 } %exchanged, 1
+  br i1 %first, label %keep, label %leave
+keep:
+  br label %copy
+copy:
+  %i = phi i64 [ 0, %keep ], [ %next, %copy ]
+  %from = getelementptr i32, ptr %words, i64 %i
+  %word = load i32, ptr %from
+  %next = add i64 %i, 1
+  %to = getelementptr i32, ptr %place, i64 %next
+  store i32 %word, ptr %to
+  %more = icmp ult i64 %next, 263
+  br i1 %more, label %copy, label %leave
+leave:
+  ret void
+}
+
 ; Whether a kernel is to end early; compiled loops ask now and then.
 define i32 @triptych_poll(ptr %launch) noinline {
   call void @give_way(ptr %launch)

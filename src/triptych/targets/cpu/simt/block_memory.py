@@ -9,23 +9,27 @@ from __future__ import annotations
 from triptych.ir.handles import Attribute, Type, Value
 from triptych.ir.types import byte_size
 from triptych.targets.cpu.calling.abi import BLOCK_MEMORY
-from triptych.targets.cpu.memory_sizes import STACK_BYTES, padded
+from triptych.targets.cpu.memory_sizes import SHARED_ALIGNMENT, STACK_BYTES, padded
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.function_memory import FunctionMemory, insert_here
 
 
 class BlockMemory(FunctionMemory):
-    """Allocates for one block at a time."""
+    """Allocates for one block at a time, or for the blocks of a cluster together."""
 
-    def __init__(self, code: Code, shared_bytes: Value | None) -> None:
+    def __init__(self, code: Code, shared_bytes: Value | None, blocks: int) -> None:
         self.arena_bytes = 0
         self._stack_bytes = 0
         super().__init__(code)
         self.shared: Value | None = None
-        self._arena_start = code.constant(0, "i64")
+        """Of the first block."""
+        self.distance = self._arena_start = code.constant(0, "i64")
+        """From the shared memory of a block to that of the next one of its cluster, in bytes (i64)."""
         if shared_bytes is not None:
             self.shared = self._part(self._arena_start)
-            self._arena_start = code.padded(code.value("arith.extui", (shared_bytes,), "i64"))
+            each = code.value("arith.extui", (shared_bytes,), "i64")
+            self.distance = code.padded(each) if blocks == 1 else code.padded(each, SHARED_ALIGNMENT)
+            self._arena_start = code.value("arith.muli", (self.distance, code.constant(blocks, "i64")), "i64")
         self._after_start = insert_here(code)
 
     def allocate(self, kind: Type, count: int, attributes: dict[str, Attribute] | None = None) -> Value:

@@ -12,7 +12,7 @@ from triptych.ir.handles import Attribute, Block, Module, Operation, Type, Value
 from triptych.ir.types import byte_size, element_type, is_index, is_integer, is_vector, lanes
 from triptych.simt.device_attribute import device_of
 from triptych.simt.loop_hints import CARRIED
-from triptych.simt.operations import body, has_body, inner, known_block, operations, producer
+from triptych.simt.operations import awaits_others, body, has_body, inner, known_block, operations, producer
 from triptych.simt.spin_loops import waits
 from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.targets.cpu.kernel_functions import POLL_REQUEST
@@ -332,7 +332,7 @@ class BlockFunction(Arrays):
 
 
 def _planned(kernel: Operation, shape: Shape, by_element: frozenset[Value]) -> tuple[UniformityAnalysis, list[Item]]:
-    if waits(kernel):
+    if waits(kernel) or awaits_others(kernel):
         raise NeedsCoroutines(kernel)
     per_warp: frozenset[Operation] = frozenset()
     while True:

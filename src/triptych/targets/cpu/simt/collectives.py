@@ -276,6 +276,7 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     dialect.SLEEP: nothing,
     dialect.AWAIT_PREVIOUS_GRID: nothing,  # it has ended
     dialect.LAUNCH_DEPENDENTS: nothing,
+    dialect.SET_REGISTERS: nothing,  # a CPU shares none between threads
     "gpu.barrier": barrier,
     dialect.BARRIER: barrier,
     dialect.BARRIER_ARRIVE: barrier,

@@ -16,15 +16,19 @@ from triptych.simt import addresses
 from triptych.simt.operations import dimension, is_pure, pointee
 from triptych.targets.cpu.simt import (
     atomics,
+    boxes,
     branching,
+    clusters,
     collectives,
     intrinsics,
     looping,
     matrix_moves,
     matrix_products,
+    mbarriers,
     memory,
     prefetching,
     thread_vectors,
+    warpgroup_products,
 )
 from triptych.targets.cpu.simt.values import Emitted, Private, Scalar, Wide, plain_pointer
 from triptych.targets.cpu.simt.warp import Warp
@@ -36,10 +40,14 @@ _HANDLERS = {
     **prefetching.HANDLERS,
     **atomics.HANDLERS,
     **collectives.HANDLERS,
+    **boxes.HANDLERS,
     **matrix_moves.HANDLERS,
     **matrix_products.HANDLERS,
     **intrinsics.HANDLERS,
+    **mbarriers.HANDLERS,
+    **clusters.HANDLERS,
     **thread_vectors.HANDLERS,
+    **warpgroup_products.HANDLERS,
 }
 _THREAD = frozenset({"gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.lane_id"})
 
@@ -49,6 +57,8 @@ def convert(warp: Warp, operation: Operation) -> None:
     name = operation.name
     if _is_number(warp, operation):
         return
+    if warp.arrays.checks is not None:
+        warp.arrays.checks.before(warp, operation)
     if name in _HANDLERS:
         _HANDLERS[name](warp, operation)
     elif name in _THREAD:

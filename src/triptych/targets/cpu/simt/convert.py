@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import graft, kernels, symbols
+from triptych.simt.clusters import reaches_other_blocks
 from triptych.simt.device_attribute import device_of
 from triptych.simt.operations import walk
 from triptych.simt.traits import traits
-from triptych.targets.cpu.calling.abi import BLOCK_MEMORY_DECLARATION
+from triptych.targets.cpu.calling.abi import BLOCK_MEMORY_DECLARATION, KERNEL_WAITING_DECLARATION
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
 from triptych.targets.cpu.runtime.system import CLOCK
 from triptych.targets.cpu.simt.barrier_regions import NeedsCoroutines
@@ -22,7 +23,7 @@ func.func private @{POLL_REQUEST}()
 func.func private @{SUSPEND_REQUEST}()
 func.func private @{LAUNCH_REQUEST}() -> !llvm.ptr
 func.func private @{CLOCK}(i32, !llvm.ptr) -> i32
-{BLOCK_MEMORY_DECLARATION}"""
+{BLOCK_MEMORY_DECLARATION}{KERNEL_WAITING_DECLARATION}"""
 
 
 def vectorise_kernels(module: Module) -> None:
@@ -38,6 +39,9 @@ def vectorise_kernels(module: Module) -> None:
 
 def _convert(kernel: Operation, module: Module) -> None:
     """Loops over warps between barriers where that is right, warps that wait for each other otherwise."""
+    if reaches_other_blocks(kernel):
+        CoroutineKernel(kernel, module).build()
+        return
     try:
         function = BlockFunction(kernel, module, _width(kernel))
     except NeedsCoroutines:

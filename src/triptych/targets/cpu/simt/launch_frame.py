@@ -1,4 +1,8 @@
-"""The function `<name>.blocks` around a kernel's code: its arguments, shared memory, and the loop over its blocks."""
+"""The function `<name>.blocks` around a kernel's code: its arguments, shared memory, and the loop over its blocks.
+
+Where blocks of a cluster have to do with each other a cluster takes the place of a block in that loop: its blocks run
+together, and their shared memories lie side by side.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from triptych.ir.handles import Module, Operation, Value
+from triptych.simt.clusters import CLUSTER_ATTRIBUTE, cluster_of, reaches_other_blocks
 from triptych.simt.device_attribute import device_of
 from triptych.simt.operations import body, contains, known_block
 from triptych.targets.cpu.kernel_functions import MEMORY_ATTRIBUTE
@@ -35,7 +40,13 @@ class LaunchFrame:
         if size is not None:
             self._block = [code.constant(n, "i32") for n in size]
         has_shared = contains(kernel, frozenset({"llvm.mlir.addressof"}))
-        self.memory = BlockMemory(code, values[-3] if has_shared else None)
+        self.cluster = cluster_of(kernel) if reaches_other_blocks(kernel) else (1, 1, 1)
+        self.blocks = prod(self.cluster)
+        """Blocks that run together."""
+        if self.blocks > 1:
+            sizes = code.builder.attribute(f"array<i32: {', '.join(map(str, self.cluster))}>")
+            self.function.attributes[CLUSTER_ATTRIBUTE] = sizes
+        self.memory = BlockMemory(code, values[-3] if has_shared else None, self.blocks)
         self.shared = self.memory.shared
         known = prod(size) if size is not None else None
         self.most_warps = -(-(known or device_of(kernel).threads) // code.width)
@@ -44,7 +55,7 @@ class LaunchFrame:
         self.threads, self.warps = self._counts(known)
 
     def build(self, run: Callable[[Position], None]) -> None:
-        """Write the loop; `run` writes what one block does."""
+        """Write the loop; `run` writes what one block does, or a whole cluster, given its first block."""
         code = self._code
         loop = code.operation("scf.for", (self._begin, self._end, code.constant(1, "i64")), regions=1)
         inside = code.block(loop, 0, ["i64"])
@@ -64,13 +75,37 @@ class LaunchFrame:
         more = code.value("arith.addi", (counted, code.constant(width - 1, "i32")), "i32")
         return counted, code.value("arith.divui", (more, code.constant(width, "i32")), "i32")
 
+    def block_of_cluster(self, first: Position, rank: Value) -> Position:
+        """The position of a block by its rank (i32) in the cluster."""
+        if self.blocks == 1:
+            return first
+        code, ids, rest = self._code, [], rank
+        for start, extent in zip(first.block_ids, self.cluster, strict=True):
+            size = code.constant(extent, "i32")
+            within = code.value("arith.remui", (rest, size), "i32")
+            rest = code.value("arith.divui", (rest, size), "i32")
+            ids.append(code.value("arith.addi", (start, within), "i32"))
+        return Position(ids, first.grid, first.block)
+
     def _block_ids(self, number: Value) -> Sequence[Value]:
+        """Of a block by its number, or of the first block of a cluster."""
         code = self._code
-        wide = [code.value("arith.extui", (size,), "i64") for size in self._grid[:2]]
+        wide = [self._units(axis) for axis in range(2)]
         rest = code.value("arith.divui", (number, wide[0]), "i64")
         ids = [
             code.value("arith.remui", (number, wide[0]), "i64"),
             code.value("arith.remui", (rest, wide[1]), "i64"),
             code.value("arith.divui", (rest, wide[1]), "i64"),
         ]
-        return [code.value("arith.trunci", (one,), "i32") for one in ids]
+        narrow = [code.value("arith.trunci", (one,), "i32") for one in ids]
+        if self.blocks == 1:
+            return narrow
+        extents = [code.constant(extent, "i32") for extent in self.cluster]
+        return [code.value("arith.muli", pair, "i32") for pair in zip(narrow, extents, strict=True)]
+
+    def _units(self, axis: int) -> Value:
+        """How many blocks, or clusters, there are along an axis (i64)."""
+        code = self._code
+        blocks = code.value("arith.extui", (self._grid[axis],), "i64")
+        extent = self.cluster[axis]
+        return blocks if extent == 1 else code.value("arith.divui", (blocks, code.constant(extent, "i64")), "i64")

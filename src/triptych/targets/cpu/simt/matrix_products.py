@@ -21,14 +21,15 @@ def multiply(warp: Warp, operation: Operation) -> None:
     require_whole_warp(warp, operation)
     instruction = WARP_MMAS[str(operation.attributes["instruction"].value)]
     warp.arrays.define(product_functions(instruction))
-    arrays = [_array(warp, operation, operand) for operand in operation.operands]
-    tables = [_table(warp, list(operation.attributes[name])) for name in "dabc"]
+    arrays = [array_of(warp, operation, operand) for operand in operation.operands]
+    tables = [table(warp, list(operation.attributes[name])) for name in "dabc"]
     counts = [warp.code.constant(count, "i64") for count in operation.attributes["tiles"]]
     callee = {"callee": warp.code.attribute(f"@{function_name(instruction)}")}
     warp.code.operation("func.call", [*arrays, *tables, *counts], attributes=callee)
 
 
-def _array(warp: Warp, operation: Operation, operand: Value) -> Value:
+def array_of(warp: Warp, operation: Operation, operand: Value) -> Value:
+    """The address of this warp's part of an array that an instruction takes whole."""
     found = warp.get(operand)
     if not isinstance(found, Private) or found.index or found.dynamic is not None:
         raise LoweringError(
@@ -39,7 +40,8 @@ def _array(warp: Warp, operation: Operation, operand: Value) -> Value:
     return warp.arrays.private(warp, found.root)[1]
 
 
-def _table(warp: Warp, places: Sequence[int]) -> Value:
+def table(warp: Warp, places: Sequence[int]) -> Value:
+    """A constant array of numbers."""
     text = ", ".join(map(str, places))
     name, kind = f"registers.{sha256(text.encode()).hexdigest()[:16]}", f"!llvm.array<{len(places)} x i32>"
     warp.arrays.define(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from triptych.atoms.operations import MMA
+from triptych.atoms.operations import GROUP_MMA, MMA
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, element_type
 from triptych.simt.addresses import INDEXING, step
@@ -59,4 +59,4 @@ def _fits(user: Operation, number: int, size: int) -> bool:
         return byte_size(element_type(user.results[0].type)) % size == 0
     if user.name == "llvm.store":
         return number == 1 and byte_size(element_type(user.operands[0].type)) % size == 0
-    return bool(user.name == MMA)
+    return user.name in (MMA, GROUP_MMA)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from triptych.ir.handles import Block, InsertionPoint, Module, Operation, Type, Value
 from triptych.ir.modules import graft, symbols
 from triptych.ir.types import count_and_element, is_pointer
 from triptych.simt.uniformity import UniformityAnalysis
+from triptych.targets.cpu.simt.barrier_state import State
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.fragment_stores import FragmentStores
 from triptych.targets.cpu.simt.packed_sums import Slot
 from triptych.targets.cpu.simt.private_arrays import PrivateArray
 from triptych.targets.cpu.simt.values import Emitted, Packed, Rows, Scalar, Wide, plain_pointer
+
+if TYPE_CHECKING:
+    from triptych.targets.cpu.simt.async_checks import AsyncChecks
+    from triptych.targets.cpu.simt.async_queue import AsyncQueue
 
 Convert: TypeAlias = "Callable[[Warp, Operation], None]"
 """Writes one operation as code of a warp."""
@@ -35,9 +40,17 @@ class Arrays:
 
     shared: Value | None
     """None where the launch provides no shared memory."""
+    state: State | None = None
+    """What warps that wait for each other share; None where no warp waits."""
+    queue: AsyncQueue | None = None
+    """Where copies and products wait that are done later than they are asked for."""
+    checks: AsyncChecks | None = None
+    """What looks for accesses of memory that is in use in the background."""
+    cluster: object = None
+    """The `ClusterUnit` of a kernel whose blocks have to do with each other."""
 
     def __init__(self, module: Module) -> None:
-        self._module = module
+        self.module = self._module = module
         self._defined: set[str] = set()
         self.fragment_stores = FragmentStores()
 
@@ -91,6 +104,27 @@ class Arrays:
     def barrier(self, warp: Warp, operation: Operation) -> None:
         """Meet other warps."""
         raise NotImplementedError
+
+    def wait_until(
+        self,
+        warp: Warp,
+        operation: Operation,
+        holds: Callable[[], Value],
+        awaited: tuple[Value, Value] | None = None,
+    ) -> None:
+        """Let other warps run until a condition holds, whose code `holds` writes wherever it is looked at.
+
+        `awaited` is the address of the mbarrier, and the parity (i32), where it is one.
+        """
+        raise NotImplementedError
+
+    def owner(self, warp: Warp, *, whole_group: bool = False) -> Value:
+        """A number (i64) that only this warp has among those that run together, or its warpgroup."""
+        raise NotImplementedError
+
+    def of_rank(self, warp: Warp, operation: Operation, pointer: Value, rank: Value) -> Value:
+        """The same place of shared memory in another block of the cluster; a block alone is its own."""
+        return pointer
 
 
 class Warp:

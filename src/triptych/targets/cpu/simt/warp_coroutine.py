@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from triptych.atoms.warpgroup_mma import WARPGROUP_WARPS
 from triptych.ir import bindings
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft
 from triptych.ir.types import byte_size, type_text
+from triptych.simt.clusters import cluster_of, reaches_other_blocks
 from triptych.simt.device_attribute import device_of
 from triptych.simt.dialect import BARRIER_ARRIVE
 from triptych.simt.lanes import Level
@@ -25,21 +27,27 @@ from triptych.targets.cpu.kernel_functions import (
     SUSPEND_REQUEST,
 )
 from triptych.targets.cpu.memory_sizes import padded
+from triptych.targets.cpu.simt.async_checks import AsyncChecks
+from triptych.targets.cpu.simt.async_queue import AsyncQueue
 from triptych.targets.cpu.simt.barrier_state import (
     ARRIVED,
     BARRIER_COUNT,
+    BULK_GROUPS,
+    CONTEXT_BYTES,
     ENDED,
+    FENCES,
     GENERATION,
     LIVE_THREADS,
     LIVE_WARPS,
+    PRODUCT_GROUPS,
     PROGRESS,
     RUNNING,
     SITE,
-    WAITING,
     State,
     line_of,
     when,
 )
+from triptych.targets.cpu.simt.clusters import ClusterUnit
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.conversion import convert
 from triptych.targets.cpu.simt.function_memory import FunctionMemory
@@ -57,7 +65,17 @@ _OTHERS_ENDED = "the thread named below comes here and others have ended"
 class WarpCoroutine(Arrays):
     """The coroutine. It reports faults to the launch like any code of a kernel."""
 
-    def __init__(self, kernel: Operation, module: Module, code: Code, name: str, sites: Sequence[Operation]) -> None:
+    cluster: ClusterUnit | None
+
+    def __init__(
+        self,
+        kernel: Operation,
+        module: Module,
+        code: Code,
+        name: str,
+        sites: Sequence[Operation],
+        state_words: int,
+    ) -> None:
         super().__init__(module)
         self._kernel = kernel
         self._code = code
@@ -65,7 +83,10 @@ class WarpCoroutine(Arrays):
         self.start = f"{name}.start"
         """What callers call: the coroutine as a function that returns its handle."""
         self._sites = sites
+        self._state_words = state_words
         self._private = private_arrays(kernel)
+        self.queue = AsyncQueue.of(kernel, code, self)
+        self.checks = AsyncChecks.of(kernel, code, self)
         self._offsets: dict[Value, int] = {}
         self._scratch: dict[tuple[Type, str], int] = {}
         self._bytes = 0
@@ -89,8 +110,10 @@ class WarpCoroutine(Arrays):
         values: dict[Value, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
         rest = given[len(arguments) :]
         grid, block, block_ids, number = rest[:3], rest[3:6], rest[6:9], rest[9]
-        state, self._context, self.shared, _ = rest[10:]
-        self._state = State(code, state)
+        state, self._context, self.shared, launch = rest[10:]
+        if self.checks is not None:
+            self.checks.launch = launch
+        self.state = self._state = State(code, state)
         self._memory = FunctionMemory(code)
         self._position = Position(block_ids, grid, block)
         by_element = frozenset(root for root, array in self._private.items() if array.by_element)
@@ -104,12 +127,26 @@ class WarpCoroutine(Arrays):
         self._existing = code.compare("ult", warp.linear().value, code.broadcast(self._threads, "i32"), lanes=True)
         self._lanes = code.many(self._existing)
         warp.mask = self._existing
+        self.cluster = self._cluster_unit()
+        if self.queue is not None:
+            for group in (BULK_GROUPS, PRODUCT_GROUPS, FENCES):
+                self._state.set(self._state.of_warp(number, group), 0)
         warp.run(operations(body(kernel))[:-1])
         self._check_nobody_waits(warp)
         self._end(number)
         code.operation("func.return")
         code.builder.finish_function(function, types, [])
         return self._bytes
+
+    def _cluster_unit(self) -> ClusterUnit | None:
+        if not reaches_other_blocks(self._kernel):
+            return None
+        unit = ClusterUnit(self._code, self._state, self._position, cluster_of(self._kernel), self._state_words)
+        unit.begin(self)
+        return unit
+
+    def of_rank(self, warp: Warp, operation: Operation, pointer: Value, rank: Value) -> Value:
+        return pointer if self.cluster is None else self.cluster.place(warp, operation, pointer, rank)
 
     # memory -----------------------------------------------------------------------------------------------------
     def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
@@ -131,6 +168,15 @@ class WarpCoroutine(Arrays):
     def fault(self, warp: Warp, thread: Value) -> None:
         self._memory.write_fault(self._position.block_ids, thread)
 
+    def owner(self, warp: Warp, *, whole_group: bool = False) -> Value:
+        code = self._code
+        mine = code.value("llvm.ptrtoint", (self._context,), "i64")
+        if not whole_group:
+            return mine
+        place = code.value("arith.andi", (warp.number, code.constant(WARPGROUP_WARPS - 1, "i32")), "i32")
+        back = code.value("arith.muli", (place, self._state.get(CONTEXT_BYTES)), "i32")
+        return code.value("arith.subi", (mine, code.resized(back, "i64")), "i64")
+
     # waiting ----------------------------------------------------------------------------------------------------
     def _suspend(self) -> None:
         self._code.operation("func.call", attributes={"callee": self._code.attribute(f"@{SUSPEND_REQUEST}")})
@@ -138,6 +184,7 @@ class WarpCoroutine(Arrays):
     def poll(self, warp: Warp, loop: Operation) -> None:
         if spins(loop) and not counts(loop):
             self._wait_at(warp.number, self._sites.index(loop))
+            self._await(warp.number, None)
         else:
             self._state.add(PROGRESS, 1)
         self._suspend()
@@ -148,9 +195,14 @@ class WarpCoroutine(Arrays):
             self._state.add(PROGRESS, 1)
 
     def _wait_at(self, number: Value, site: int) -> None:
-        code = self._code
-        word = code.value("arith.extui", (number,), "i64")
-        self._state.set(code.value("arith.addi", (word, code.constant(WAITING, "i64")), "i64"), site)
+        self._state.set(self._state.of_warp(number, 0), site)
+
+    def _await(self, number: Value, awaited: tuple[Value, Value] | None) -> None:
+        """Note the mbarrier that a warp waits for, and the parity of its phase."""
+        state, code = self._state, self._code
+        pointer, parity = awaited or (code.value("llvm.mlir.zero", (), "!llvm.ptr"), code.constant(0, "i32"))
+        state.set(state.of_warp(number, 1), parity)
+        code.store(pointer, state.place(state.of_warp(number, 2)), 8)
 
     def barrier(self, warp: Warp, operation: Operation) -> None:
         """Arrive, and unless the operation only arrives, give way until all have."""
@@ -171,6 +223,7 @@ class WarpCoroutine(Arrays):
         if operation.name == BARRIER_ARRIVE:
             return
         self._wait_at(warp.number, site)
+        self._await(warp.number, None)
         waiting = code.operation("scf.while", regions=2)
         before = code.enter(code.block(waiting, 0))
         same = code.compare("eq", state.get(self._word(first, GENERATION)), generation)
@@ -181,6 +234,35 @@ class WarpCoroutine(Arrays):
         code.operation("scf.yield")
         code.leave(before)
         self._wait_at(warp.number, RUNNING)
+
+    def wait_until(
+        self,
+        warp: Warp,
+        operation: Operation,
+        holds: Callable[[], Value],
+        awaited: tuple[Value, Value] | None = None,
+    ) -> None:
+        code = self._code
+        site = self._sites.index(operation)
+
+        def wait() -> None:
+            self._wait_at(warp.number, site)
+            self._await(warp.number, awaited)
+            waiting = code.operation("scf.while", regions=2)
+            before = code.enter(code.block(waiting, 0))
+            self._suspend()
+            code.operation("scf.condition", (self._not(holds()),))
+            code.leave(before)
+            before = code.enter(code.block(waiting, 1))
+            code.operation("scf.yield")
+            code.leave(before)
+            self._wait_at(warp.number, RUNNING)
+            self._state.add(PROGRESS, 1)
+
+        when(code, self._not(holds()), wait)
+
+    def _not(self, condition: Value) -> Value:
+        return self._code.value("arith.xori", (condition, self._code.constant(1, "i1")), "i1")
 
     def _of_barrier(self, warp: Warp, operation: Operation) -> tuple[Value, Value, Value]:
         """The first word of the barrier, the threads it waits for, and the threads that arrive."""
@@ -205,6 +287,8 @@ class WarpCoroutine(Arrays):
         code, state = self._code, self._state
         minus = code.value("arith.subi", (code.constant(0, "i32"), self._lanes), "i32")
         live = state.add(LIVE_THREADS, minus)
+        if self.cluster is not None:
+            self.cluster.end(self._lanes)
         state.add(LIVE_WARPS, -1)
         state.add(PROGRESS, 1)
         self._wait_at(number, ENDED)

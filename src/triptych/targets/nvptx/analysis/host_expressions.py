@@ -1,4 +1,4 @@
-"""What a kernel computes of its arguments alone, found in the kernel and computed by the host before the launch.
+"""What a kernel computes of its arguments and its grid alone, found in it and computed by the host before the launch.
 
 Every thread would compute the same. All that is taken over is defined for any numbers: the host computes it even if no
 thread would have come to it.
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
+from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Attribute, Attributes, Location, Operation, Value
 from triptych.ir.launch import Launch
 from triptych.simt.bottom_up import fact
@@ -28,18 +29,20 @@ _DIVISIONS = ("arith.divui", "arith.remui", "arith.divsi", "arith.remsi")
 _TAKEN = _TOTAL.union(_DIVISIONS)
 
 
+_GRID_WIDTH = 32
 _MOST_LEVELS = 64
 """Deeper expressions stay with the threads: a limit for what goes through them level by level."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expression:
-    """An operation on expressions, or an argument of the kernel by its place. There are no two equal ones."""
+    """An operation on expressions, an argument of the kernel by its place, or the number of blocks along a dimension.
+    There are no two equal ones."""
 
     name: str
     width: int
     number: int
-    """The place of an argument, a constant, the predicate of a comparison."""
+    """The place of an argument, a dimension, a constant, the predicate of a comparison."""
     operands: tuple[Expression, ...]
     bounds: tuple[int, int]
     """The smallest and the largest signed number that it may be."""
@@ -51,7 +54,11 @@ class Expression:
         return self.name == "arith.constant"
 
 
-ARGUMENT = "argument"
+ARGUMENT, GRID = "argument", "grid"
+_MOST_BLOCKS = (2**31 - 1, 2**16 - 1, 2**16 - 1)
+_DIMENSIONS = "xyz"
+_LESS = 2
+"""The predicate: signed <."""
 
 
 class HostSide:
@@ -92,6 +99,9 @@ class HostSide:
         if operation is None:
             place = ir.BlockArgument(value).arg_number
             return self._only(ARGUMENT, value.type.width, place, ()) if value.owner == self._entry else None
+        if operation.name == "arith.index_cast":
+            dimension = _grid_dimension(operation.operands[0])
+            return None if dimension is None else self._only(GRID, value.type.width, dimension, ())
         if operation.name not in _TAKEN:
             return None
         operands = [operand for operand in map(self._known.get, operation.operands) if operand is not None]
@@ -124,6 +134,9 @@ class HostSide:
         if expression.name == ARGUMENT:
             return self._launch.arguments[expression.number]
         kind = f"i{expression.width}"
+        if expression.name == GRID:
+            blocks = self.grid[expression.number]
+            return blocks if expression.width <= _GRID_WIDTH else self.emit("arith.extui", (blocks,), kind)
         operands = [self.compute(operand) for operand in expression.operands]
         attributes = {}
         if expression.is_constant:
@@ -161,6 +174,14 @@ class HostSide:
         self._launch.add_arguments(self._asked)
 
 
+def _grid_dimension(value: Value) -> int | None:
+    """Along which dimension it is the number of blocks; None for any other value."""
+    operation = defining_op(value)
+    if operation is None or operation.name != "gpu.grid_dim":
+        return None
+    return _DIMENSIONS.index(word_of(operation.attributes["dimension"]))
+
+
 def _number(attributes: Attributes) -> int:
     named = next((name for name in ("value", "predicate") if name in attributes), None)
     return int(bindings.mlir().IntegerAttr(attributes[named]).value) if named else 0
@@ -179,7 +200,16 @@ def _bounds(
     everything = (-(1 << (width - 1)), (1 << (width - 1)) - 1)
     if name == ARGUMENT:
         return (0, everything[1]) if is_extent else everything
-    low, high = (number, number) if name == "arith.constant" else _exact_bounds(name, operands, everything)
+    if name == GRID:
+        return 0, min(_MOST_BLOCKS[number], everything[1])
+    if name == "arith.cmpi":
+        (low, _), (_, most) = operands
+        return (0, 0) if number == _LESS and low >= most else (-1, 0)
+    if name == "arith.select":
+        condition, then, otherwise = operands
+        low, high = otherwise if condition == (0, 0) else (min(then[0], otherwise[0]), max(then[1], otherwise[1]))
+    else:
+        low, high = (number, number) if name == "arith.constant" else _exact_bounds(name, operands, everything)
     return (low, high) if everything[0] <= low and high <= everything[1] else everything
 
 
@@ -197,6 +227,8 @@ def _exact_bounds(name: str, operands: Sequence[tuple[int, int]], everything: tu
             return low * least, high * most
         case "arith.divui" | "arith.divsi":
             return low // most, high // least
+        case "arith.remui" | "arith.remsi":
+            return 0, min(high, most - 1)
         case "arith.maxui" | "arith.maxsi":
             return max(low, least), max(high, most)
         case "arith.minui" | "arith.minsi":

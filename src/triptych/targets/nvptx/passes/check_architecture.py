@@ -14,7 +14,7 @@ from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.simt.operations import constant_of
 from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
 from triptych.targets.nvptx.errors import ArchitectureError
 from triptych.targets.nvptx.instructions import INSTRUCTIONS, Instruction
 
@@ -36,7 +36,7 @@ def checking(architecture: Architecture) -> Callable[[Module], None]:
             for operation in operations_named(kernel, *lacking(architecture)):
                 for row in rows:
                     if row.operation == operation.name and (row.when is None or row.when(operation)):
-                        raise _too_old(architecture, row, operation)
+                        raise _missing(architecture, row, operation)
 
     return check_architecture
 
@@ -56,16 +56,26 @@ def _lacking(architecture: Architecture) -> list[Instruction]:
 
 
 def _has(architecture: Architecture, row: Instruction) -> bool:
-    return architecture.generation >= row.since and (architecture.is_specific or not row.specific)
+    generations = row.since <= architecture.generation <= (row.last or architecture.generation)
+    return generations and (architecture.is_specific or not row.specific)
 
 
-def _too_old(architecture: Architecture, row: Instruction, operation: Operation) -> ArchitectureError:
+def _missing(architecture: Architecture, row: Instruction, operation: Operation) -> ArchitectureError:
+    first = f"sm_{row.since}{'a' if row.specific else ''}"
+    others = " or newer" if row.last is None else "" if row.last == row.since else f" to sm_{row.last}"
     return ArchitectureError(
         f"{architecture.name} has no instruction for this",
         span=place_of(operation),
         found=row.ptx or row.operation,
-        expected=f"sm_{row.since}{'a' if row.specific else ''} or newer",
+        expected=f"{first}{others}",
+        instead=_offered(row),
     )
+
+
+def _offered(row: Instruction) -> str:
+    """A target that has what is missing."""
+    found = next(name for name, architecture in ARCHITECTURES.items() if _has(architecture, row))
+    return f"target='nvptx:{found}'"
 
 
 def _check_launch(architecture: Architecture, launch: Launch) -> None:

@@ -14,7 +14,16 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Location, Module, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
-from triptych.ir.types import GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, TypeOrText, element_type, lanes, memory_space
+from triptych.ir.types import (
+    CLUSTER_SPACE,
+    GENERIC_SPACE,
+    GLOBAL_SPACE,
+    SHARED_SPACE,
+    TypeOrText,
+    element_type,
+    lanes,
+    memory_space,
+)
 from triptych.simt.dialect import PREFETCH
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.memory_types import bits_of
@@ -23,6 +32,7 @@ from triptych.targets.nvptx.instructions import CACHE, ORDER
 _REGISTERS = {"i16": "h", "i32": "r", "i64": "l"}
 _VOLATILE = "volatile_"
 _SPACES: dict[int | None, str] = {GLOBAL_SPACE: ".global", SHARED_SPACE: ".shared", GENERIC_SPACE: ""}
+_SPACES |= {CLUSTER_SPACE: ".shared::cluster"}
 
 
 def lower_cache_hints(module: Module) -> bool:

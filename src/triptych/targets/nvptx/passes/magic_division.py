@@ -3,7 +3,8 @@
 For d from 1 to 2**31 - 1, let l be the smallest number with 2**l >= d, and m = 2**(31+l) // d + 1, which has 32 bits.
 Then n // d == n*m >> (31+l) for every n from 0 to 2**31 - 1: m*d exceeds 2**(31+l) by at most d, so n*m / 2**(31+l)
 exceeds n/d by less than 1/2**l, which is no more than the 1/d that would reach the next integer. Computed from 2*n that
-is the high half of a product, shifted by l: three instructions, and 32 bits to go on with.
+is the high half of a product, shifted by l: three instructions, and 32 bits to go on with. The same holds for 64 bits,
+whose divisions would be calls; there the host divides bit by bit.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
+from triptych.ir.types import int_width
 from triptych.targets.nvptx.analysis.host_expressions import ARGUMENT, Expression, HostSide
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.passes.floor_divisions import FloorDivision, floor_division
@@ -24,7 +26,9 @@ _RECIPROCAL = "triptych.reciprocal"
 """On a division: the places of the kernel's arguments that are the divisor, m and l."""
 _NO_SIGN = "triptych.no_sign"
 """On an unsigned division, from the trace: neither number needs its highest bit."""
-_WIDTH = 32
+_AT_LEAST = 9
+"""The predicate: unsigned >=."""
+_WIDTHS = (32, 64)
 DIVISIONS = frozenset({"arith.divui", "arith.remui"})
 
 
@@ -46,25 +50,52 @@ def ask_for_reciprocals(side: HostSide, divisions: Sequence[Operation]) -> None:
 
 
 def _is_worth_it(divisor: Expression) -> bool:
-    """LLVM knows what to do with constants, and reciprocals of 64 bits would need numbers of 128."""
-    return divisor.width == _WIDTH and not divisor.is_constant
+    """LLVM knows what to do with constants."""
+    return divisor.width in _WIDTHS and not divisor.is_constant
 
 
 def _reciprocal(side: HostSide, divisor: Expression, given: dict[Expression, Attribute]) -> Attribute:
     """Compute it on the host. A divisor of zero is never used, but must have a reciprocal."""
     if divisor not in given:
-        one, known = side.constant(1, "i32"), side.compute(divisor)
-        above_zero = side.emit("arith.maxui", (known, one), "i32")
-        zeros = side.emit("math.ctlz", (side.emit("arith.subi", (above_zero, one), "i32"),), "i32")
-        shift = side.emit("arith.subi", (side.constant(_WIDTH, "i32"), zeros), "i32")
-        half = side.constant(1 << (_WIDTH - 1), "i64")
-        power = side.emit("arith.shli", (half, side.emit("arith.extui", (shift,), "i64")), "i64")
-        quotient = side.emit("arith.divui", (power, side.emit("arith.extui", (above_zero,), "i64")), "i64")
-        multiplier = side.emit("arith.addi", (side.emit("arith.trunci", (quotient,), "i32"), one), "i32")
+        width, kind = divisor.width, f"i{divisor.width}"
+        one, known = side.constant(1, kind), side.compute(divisor)
+        above_zero = side.emit("arith.maxui", (known, one), kind)
+        zeros = side.emit("math.ctlz", (side.emit("arith.subi", (above_zero, one), kind),), kind)
+        shift = side.emit("arith.subi", (side.constant(width, kind), zeros), kind)
+        quotient = (_short_quotient if width == _WIDTHS[0] else _long_quotient)(side, above_zero, shift)
+        multiplier = side.emit("arith.addi", (quotient, one), kind)
         place = divisor.number if divisor.name == ARGUMENT else side.give(known)
         places = [place, side.give(multiplier), side.give(shift)]
         given[divisor] = bindings.mlir().DenseI32ArrayAttr.get(places, context=side.kernel.context)
     return given[divisor]
+
+
+def _short_quotient(side: HostSide, divisor: Value, shift: Value) -> Value:
+    """`2**(31 + shift) // divisor`, of 32 bits."""
+    half = side.constant(1 << 31, "i64")
+    power = side.emit("arith.shli", (half, side.emit("arith.extui", (shift,), "i64")), "i64")
+    quotient = side.emit("arith.divui", (power, side.emit("arith.extui", (divisor,), "i64")), "i64")
+    return side.emit("arith.trunci", (quotient,), "i32")
+
+
+def _long_quotient(side: HostSide, divisor: Value, shift: Value) -> Value:
+    """`2**(63 + shift) // divisor`, of 64 bits: the first bit is one, for `2**shift` is not below the divisor."""
+    builder, ir, kind = side.builder, bindings.mlir(), side.builder.type("i64")
+    one = side.constant(1, "i64")
+    rest = side.emit("arith.subi", (side.emit("arith.shli", (one, shift), "i64"), divisor), "i64")
+    bounds = [side.constant(number, "i64") for number in (0, 63, 1)]
+    loop = builder.operation("scf.for", (*bounds, rest, one), (kind, kind), side.location, regions=1)
+    body = loop.regions[0].blocks.append(*[kind] * 3, arg_locs=[side.location] * 3)
+    outside, builder.insertion = builder.insertion, ir.InsertionPoint(body)
+    _, left, quotient = body.arguments
+    left = side.emit("arith.addi", (left, left), "i64")
+    fits = side.compare(_AT_LEAST, left, divisor)
+    left = side.emit("arith.select", (fits, side.emit("arith.subi", (left, divisor), "i64"), left), "i64")
+    bit = side.emit("arith.extui", (fits,), "i64")
+    quotient = side.emit("arith.addi", (side.emit("arith.addi", (quotient, quotient), "i64"), bit), "i64")
+    builder.operation("scf.yield", (left, quotient), (), side.location)
+    builder.insertion = outside
+    return loop.results[1]
 
 
 def _divide_downwards(kernel: Operation, division: FloorDivision, reciprocal: Attribute) -> None:
@@ -72,12 +103,13 @@ def _divide_downwards(kernel: Operation, division: FloorDivision, reciprocal: At
     ir = bindings.mlir()
     builder = Builder(kernel.context)
     builder.insertion = ir.InsertionPoint(division.operation)
-    location, kind = division.operation.location, builder.type("i32")
+    location, kind = division.operation.location, division.operation.result.type
+    width = int_width(kind) or 0
 
     def emit(name: str, left: Value, right: Value, attributes: dict[str, Attribute] | None = None) -> Value:
         return builder.value(f"arith.{name}", (left, right), kind, location, attributes)
 
-    highest = builder.value("arith.constant", (), kind, location, {"value": builder.integer("i32", _WIDTH - 1)})
+    highest = builder.value("arith.constant", (), kind, location, {"value": builder.integer(kind, width - 1)})
     sign = emit("shrsi", division.dividend, highest)
     size = emit("xori", division.dividend, sign)
     quotient = emit("xori", emit("divui", size, division.divisor, {_RECIPROCAL: reciprocal}), sign)
@@ -101,14 +133,16 @@ def _multiplied(arguments: Sequence[Value], op: Replacement) -> list[Value] | No
     places = bindings.mlir().DenseI32ArrayAttr(division.attributes[_RECIPROCAL])
     divisor, multiplier, shift = (arguments[place] for place in places)
     dividend = op.operands[0]
+    width = int_width(dividend.type) or 0
+    kind, wide = f"i{width}", f"i{2 * width}"
 
     def emit(name: str, kind: str, *operands: Value) -> Value:
         return op.value(f"arith.{name}", operands, kind)
 
-    twice = emit("addi", "i32", dividend, dividend)
-    product = emit("muli", "i64", emit("extui", "i64", twice), emit("extui", "i64", multiplier))
-    high = emit("shrui", "i64", product, op.integer("i64", _WIDTH))
-    result = emit("shrui", "i32", emit("trunci", "i32", high), shift)
+    twice = emit("addi", kind, dividend, dividend)
+    product = emit("muli", wide, emit("extui", wide, twice), emit("extui", wide, multiplier))
+    high = emit("shrui", wide, product, op.integer(wide, width))
+    result = emit("shrui", kind, emit("trunci", kind, high), shift)
     if division.name == "arith.remui":
-        result = emit("subi", "i32", dividend, emit("muli", "i32", result, divisor))
+        result = emit("subi", kind, dividend, emit("muli", kind, result, divisor))
     return [result]

@@ -2,12 +2,16 @@
 
 A call needs five arguments in their places; a check only has to bring what is its own, the message and the line.
 Addresses of texts are read from constant memory: as numbers in the code they would take twice as many instructions.
+
+In a kernel with products of warpgroups they end in a trap, without a message: wherever it stands, a call of a function
+that the assembler does not see makes it wait for every single product.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from triptych.atoms.operations import GROUP_MMA
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
@@ -23,12 +27,27 @@ _CONSTANT_MEMORY = 4
 def merge_traps(module: Module) -> None:
     """Let every failing check jump to a block at the end of its kernel that makes the call."""
     for function in kernels(module, "llvm.func"):
-        calls = [call for call in operations_named(function, *CALLS) if "callee" in call.attributes]
+        found = operations_named(function, *CALLS, GROUP_MMA)
+        calls = [call for call in found if "callee" in call.attributes]
         failing = [call for call in calls if callee(call) == _FAIL]
-        if failing:
+        if any(operation.name == GROUP_MMA for operation in found):
+            for call in failing:
+                _stop(call)
+        elif failing:
             for call in failing:
                 _read_addresses(call)
             _share(function, failing)
+
+
+def _stop(call: Operation) -> None:
+    """End the kernel instead of making the call."""
+    builder = Builder(call.context)
+    end = list(call.operation.block.operations)[-1].operation
+    builder.insertion = bindings.mlir().InsertionPoint(end)
+    builder.operation("llvm.intr.trap", (), (), call.location)
+    builder.operation("llvm.unreachable", (), (), call.location)
+    end.erase()
+    call.erase()
 
 
 # Texts ----------------------------------------------------------------------------------------------------------------

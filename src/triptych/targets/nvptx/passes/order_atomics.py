@@ -12,7 +12,7 @@ from collections.abc import Callable
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
-from triptych.ir.types import GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, memory_space, type_text
+from triptych.ir.types import CLUSTER_SPACE, GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, memory_space, type_text
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.architectures import Architecture
 
@@ -21,6 +21,7 @@ _ORDERINGS = {2: "relaxed", 4: "acquire", 5: "release", 6: "acq_rel"}
 _SCOPES = {"block": "cta", "cluster": "cluster", "device": "gpu", "": "sys"}
 _PLAIN = "relaxed", "gpu"
 _SPACES: dict[int | None, str] = {GLOBAL_SPACE: ".global", SHARED_SPACE: ".shared", GENERIC_SPACE: ""}
+_SPACES |= {CLUSTER_SPACE: ".shared::cluster"}
 _REGISTERS = {"i32": "r", "i64": "l", "f32": "f", "f64": "d", "f16": "h", "bf16": "h"}
 _SHORT = frozenset({"f16", "bf16"})
 _BFLOAT16_SINCE = 90

@@ -10,7 +10,7 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import operations_named
-from triptych.ir.types import SHARED_SPACE, memory_space
+from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, memory_space
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.passes.check_inline_ptx import INLINE
 
@@ -28,7 +28,7 @@ def _size_addresses(operation: Operation) -> None:
     constraints = operation.attributes["constraints"].value.split(",")
     letters = [letter for letter in constraints if letter and not letter.startswith(("=", "~"))]
     for place, (letter, operand) in enumerate(zip(letters, list(operation.operands), strict=True)):
-        if letter in _INTEGERS and memory_space(operand.type) == SHARED_SPACE:
+        if letter in _INTEGERS and memory_space(operand.type) in (SHARED_SPACE, CLUSTER_SPACE):
             builder = Builder(operation.context)
             builder.insertion = bindings.mlir().InsertionPoint(operation)
             kind = builder.type(_INTEGERS[letter])

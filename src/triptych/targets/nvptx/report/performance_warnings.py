@@ -1,5 +1,5 @@
-"""Warnings, at the line of the program, of what makes a kernel slow on a GPU: registers that do not suffice, and
-neighbours in memory that are moved one by one.
+"""Warnings, at the line of the program, of what makes a kernel slow on a GPU: registers that do not suffice, neighbours
+in memory that are moved one by one, and asynchronous instructions that wait for one another.
 
 Only what can be changed is warned of; `triptych show --stage resources` lists more. The setting `performance_warnings`
 switches all of them off.
@@ -29,13 +29,18 @@ def warn_of_slow_code(usages: Mapping[str, Usage]) -> None:
     if not config().performance_warnings:
         return
     lines: dict[tuple[str, int], dict[str, dict[str, None]]] = defaultdict(lambda: defaultdict(dict))
-    remarks = [remark for find in (_spills, _narrow) for usage in usages.values() for remark in find(usage)]
+    remarks = [remark for find in (_spills, _remarks, _narrow) for usage in usages.values() for remark in find(usage)]
     for span, what, why in remarks:
         place = span or Span(__file__, 1, 0)
         lines[place.file, place.line][why][what] = None
     for (file, line), reasons in lines.items():
         text = "; ".join(f"{' and '.join(what)}: {why}" for why, what in reasons.items())
         warnings.warn_explicit(text, PerformanceWarning, file, line, registry=_shown[file])
+
+
+def _remarks(usage: Usage) -> Iterator[Remark]:
+    for remark in usage.resources.remarks:
+        yield usage.span, f"NVIDIA's assembler says of {usage.resources.kernel}", remark
 
 
 def _narrow(usage: Usage) -> Iterator[Remark]:

@@ -20,6 +20,10 @@ _FACTS = {
     "spill_stores": re.compile(r"(\d+) bytes spill stores"),
     "spill_loads": re.compile(r"(\d+) bytes spill loads"),
 }
+_REMARK = re.compile(r"\((C75\d\d)\) (?:Potential Performance Loss: |(?=wgmma\.wait_group))([^\n]*)")
+"""They are no warnings of the assembler: code with them is right, and several times slower than it could be. Others
+only tell that it has added an instruction where it is needed."""
+_FUNCTION = re.compile(r"function '([^']+)'")
 _WARPS_TOGETHER = 4
 """A multiprocessor has four parts, each with its share of the registers; warps go to them in turn."""
 
@@ -40,18 +44,28 @@ class Resources:
     spill_stores: int = 0
     """Bytes that each thread puts into local memory because registers do not suffice."""
     spill_loads: int = 0
+    remarks: tuple[str, ...] = ()
+    """What the assembler says that costs time, each with its number: `C7513 wgmma instructions are serialized ...`."""
 
 
 def read_report(report: str) -> dict[str, Resources]:
     """The resources of every kernel in an assembler's report, by the kernel's name."""
+    remarks = [(number, words.strip()) for number, words in _REMARK.findall(report)]
     _, *sections = re.split(r"(?=Compiling entry function)", report)
     found: dict[str, Resources] = {}
     for section in sections:
         head = _KERNEL.match(section)
         if head is not None:
             numbers = {fact: int(match[1]) for fact, form in _FACTS.items() if (match := form.search(section))}
-            found[head[1]] = Resources(head[1], head[2], **numbers)
+            said = tuple(f"{number} {words}" for number, words in remarks if _is_about(words, head[1]))
+            found[head[1]] = Resources(head[1], head[2], **numbers, remarks=said)
     return found
+
+
+def _is_about(words: str, kernel: str) -> bool:
+    """Remarks that name no function are about all."""
+    named = _FUNCTION.findall(words)
+    return not named or kernel in named
 
 
 def occupancy(resources: Resources, architecture: Architecture, threads: int, shared: int = 0) -> int:

@@ -65,8 +65,9 @@ def usage_from(facts: list[Mapping[str, Any]]) -> dict[str, Usage]:
 
 def _usage(values: Mapping[str, Any]) -> Usage:
     narrow = tuple(exactly(Narrow, {**each, "span": _span(each["span"])}) for each in values["narrow"])
+    resources = values["resources"]
     parts = {
-        "resources": exactly(Resources, values["resources"]),
+        "resources": exactly(Resources, {**resources, "remarks": tuple(resources["remarks"])}),
         "occupancy": {name: values["occupancy"][name] for name in ARCHITECTURES if name in values["occupancy"]},
         "narrow": narrow,
         "span": _span(values["span"]),

@@ -14,7 +14,7 @@ from typing import Any
 from triptych.targets.nvptx.errors import DriverError, NoGpuError
 
 LIBRARIES: tuple[str, ...] = ("libcuda.so.1", "nvcuda.dll")
-LAUNCH = "cuLaunchKernelEx"
+LAUNCH, ENCODE = "cuLaunchKernelEx", "cuTensorMapEncodeTiled"
 LAUNCHES_SINCE = 12000
 """The driver's version, 1000 times the major one of CUDA, from which it has all functions that are used here."""
 
@@ -57,6 +57,11 @@ class Driver:
     def launch_address(self) -> int:
         """Where the function is that launches a kernel."""
         return ctypes.cast(getattr(self._library, LAUNCH), ctypes.c_void_p).value or 0
+
+    def encode_address(self) -> int:
+        """Where the function is that makes tensor maps; 0 in a driver that has none."""
+        found = getattr(self._library, ENCODE, None)
+        return 0 if found is None else ctypes.cast(found, ctypes.c_void_p).value or 0
 
     # contexts ---------------------------------------------------------------------------------------------------
     def enter(self, device: int | None) -> int:
@@ -117,6 +122,15 @@ class Driver:
     def error(self, title: str, status: int) -> DriverError:
         """The error of a status, with what the driver says about it."""
         return DriverError(title, found=self._words(status), expected=_ADVICE.get(status, ""))
+
+    def map_error(self, status: int) -> DriverError:
+        """The error of a tensor map that could not be made."""
+        return DriverError(
+            "the driver made no tensor map for a TMA copy",
+            found=self._words(status),
+            expected="a tensor that begins at a multiple of 16 bytes, with strides of multiples of 16 bytes and no "
+            "extent of 0",
+        )
 
     def _words(self, status: int) -> str:
         parts = []

@@ -13,13 +13,13 @@ from typing import Any
 
 from triptych.boundary import for_user
 from triptych.objectstage.call import load_host
-from triptych.objectstage.launch_code import LaunchRecord
+from triptych.objectstage.launch_code import NO_KERNEL, LaunchRecord
 from triptych.stages import Compiled, Leaf, Loaded
 from triptych.support.dlpack import GPU
 from triptych.support.runtime_errors import ArgumentCountError
 from triptych.support.streams import current_stream, stream_handle
 from triptych.support.tensor_errors import ArgumentTensorError
-from triptych.targets.nvptx.errors import NoGpuError
+from triptych.targets.nvptx.errors import DriverError, NoGpuError
 from triptych.targets.nvptx.runtime.driver import Driver, find_driver
 
 
@@ -61,6 +61,7 @@ class _Program:
         self._kernels = compiled.lowered.kernels
         self._driver = driver
         self._launch = driver.launch_address()
+        self._maps = (driver.encode_address(), driver.version())
         self._host = load_host(compiled)
         self._loaded: dict[int, ctypes.Array[ctypes.c_void_p]] = {}
 
@@ -80,11 +81,16 @@ class _Program:
         device = _device(self._parameters, args)
         kernels = self._in_context(self._driver.enter(device))
         handle = current_stream(device) if stream is None else stream_handle(stream)
-        record = LaunchRecord(self._launch, handle, ctypes.addressof(kernels), 0, 0)
+        record = LaunchRecord(self._launch, handle, ctypes.addressof(kernels), 0, 0, *self._maps)
         result = host(*args, ctypes.addressof(record))
         if record.status:
-            raise self._driver.error(f"the kernel {self._kernels[record.failed]} could not be launched", record.status)
+            raise self._failed(record)
         return result
+
+    def _failed(self, record: LaunchRecord) -> DriverError:
+        if record.failed == NO_KERNEL:
+            return self._driver.map_error(record.status)
+        return self._driver.error(f"the kernel {self._kernels[record.failed]} could not be launched", record.status)
 
     def _in_context(self, context: int) -> ctypes.Array[ctypes.c_void_p]:
         """The handles of the kernels in a context, which is the current one."""

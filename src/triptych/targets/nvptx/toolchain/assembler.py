@@ -22,6 +22,8 @@ _PTX_OF_CUDA = {
 }
 """The newest version of PTX, times ten, that the tools of a CUDA version know."""
 
+_MAP_STRIDE, _STRIDES_IN_BYTES = "tensormap.replace.tile.global_stride", (12, 5)
+
 
 @dataclass(frozen=True, slots=True)
 class AssemblerOptions:
@@ -65,6 +67,18 @@ def ptx_version(assembler: Assembler, architecture: Architecture) -> int:
             instead="pip install -U 'triptych[cuda]'",
         )
     return min(known, NEWEST_PTX)
+
+
+def check_strides(ptx: str, assembler: Assembler) -> None:
+    """Refuse kernels that change the strides of tensor maps: older assemblers take them in units of 16 bytes."""
+    version = assembler.version() or (0, 0)
+    if _MAP_STRIDE in ptx and version < _STRIDES_IN_BYTES:
+        raise AssemblerError(
+            f"{assembler.name} is too old for kernels that change tensor maps",
+            found=f"CUDA {version[0]}.{version[1]}",
+            expected=f"CUDA {_STRIDES_IN_BYTES[0]}.{_STRIDES_IN_BYTES[1]} or newer",
+            instead="pip install -U 'triptych[cuda]'",
+        )
 
 
 def refused(architecture: Architecture, words: str) -> AssemblerError:

@@ -1,0 +1,126 @@
+"""Operands of products in shared memory: how a matrix may lie there, and which byte an instruction then reads.
+
+An instruction is told where its slice of a matrix begins and four numbers: which mode is contiguous, a swizzle, and two
+distances. They come from the layout *without* its swizzle; the swizzle is applied to byte addresses when memory is
+read, so the next slice is the next address. Atoms that a layout may be made of (rows by bytes of a row), under a
+swizzle `S<B,4,3>` of byte addresses:
+
+    B  0  1  2  3        K:   8 rows of 16 * 2**B bytes that lie along K
+                         MN:  the same with rows and columns exchanged
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.layout import ComposedLayout, Layout, Swizzle, coalesce
+from triptych.layout import size as size_of
+
+CHUNK_BYTES = 16
+"""What a swizzle keeps together; distances and addresses are counted in it."""
+ATOM_ROWS = 8
+K_MAJOR, MN_MAJOR = 0, 1
+UNUSED = CHUNK_BYTES
+"""A distance that an instruction does not read."""
+_LARGEST = (1 << 14) * CHUNK_BYTES
+_MODES = (0, 3, 2, 1)
+"""A descriptor's number for each swizzle."""
+
+
+def byte_swizzle(bits: int) -> Swizzle:
+    """A swizzle of byte addresses: the 16-byte places of a stretch of 128 bytes, by the stretch's number."""
+    return Swizzle(bits, 4, 3)
+
+
+def pattern_bytes(bits: int) -> int:
+    """What a buffer with a swizzle is aligned to."""
+    return CHUNK_BYTES * ATOM_ROWS << bits
+
+
+def smem_atom(major: int, bits: int, width: int) -> ComposedLayout:
+    """The atom (rows, columns) of elements of `width` bits that layouts of operands are tiled with."""
+    long = (CHUNK_BYTES * 8 // width) << bits
+    plain = Layout((ATOM_ROWS, long), (long, 1)) if major == K_MAJOR else Layout((long, ATOM_ROWS), (1, long))
+    return ComposedLayout(byte_swizzle(bits), 0, plain)
+
+
+@dataclass(frozen=True, slots=True)
+class SmemOperand:
+    """How an instruction's slice of a matrix lies in shared memory; distances are in bytes."""
+
+    major: int
+    """0: elements along K are neighbours; 1: those along M or N."""
+    swizzle: int
+    leading: int
+    stride: int
+
+    @property
+    def row_bytes(self) -> int:
+        """The contiguous stretch of an atom."""
+        return CHUNK_BYTES << self.swizzle
+
+    def plain_address(self, row: int, column: int, size: int) -> int:
+        """The byte of an element of `size` bytes after the first one of the slice, without the swizzle."""
+        chunk, wide = CHUNK_BYTES // size, self.row_bytes // size
+        if self.major == K_MAJOR:
+            along = self.leading if self.swizzle == 0 else CHUNK_BYTES
+            inside = row % ATOM_ROWS * self.row_bytes + column % chunk * size
+            return inside + row // ATOM_ROWS * self.stride + column // chunk * along
+        rows, columns = (self.leading, self.stride) if self.swizzle else (self.stride, self.leading)
+        inside = row % wide * size + column % ATOM_ROWS * self.row_bytes
+        return inside + row // wide * rows + column // ATOM_ROWS * columns
+
+    def address(self, start: int, row: int, column: int, size: int) -> int:
+        """The byte that an instruction reads for an element of a slice that begins at the byte `start`."""
+        return byte_swizzle(self.swizzle)(start + self.plain_address(row, column, size))
+
+    def descriptor(self) -> int:
+        """The 64 bits that say it, all but the address: that goes, in units of 16 bytes, into the lowest 14."""
+        distances = (self.leading // CHUNK_BYTES << 16) | (self.stride // CHUNK_BYTES << 32)
+        return distances | _MODES[self.swizzle] << 62
+
+    def layout(self, rows: int, columns: int, size: int) -> Layout:
+        """The layout of a slice in elements, without the swizzle."""
+        chunk, wide = CHUNK_BYTES // size, min(self.row_bytes // size, rows)
+        if self.major == K_MAJOR:
+            along = self.leading if self.swizzle == 0 else CHUNK_BYTES
+            return Layout(
+                ((ATOM_ROWS, rows // ATOM_ROWS), (chunk, columns // chunk)),
+                ((self.row_bytes // size, self.stride // size), (1, along // size)),
+            )
+        far, next_ = (self.leading, self.stride) if self.swizzle else (self.stride, self.leading)
+        return Layout(
+            ((wide, rows // wide), (ATOM_ROWS, columns // ATOM_ROWS)),
+            ((1, far // size), (self.row_bytes // size, next_ // size)),
+        )
+
+
+def smem_operand(slice_: Layout, size: int, major: int, bits: int) -> SmemOperand | None:
+    """How a slice (rows, columns) of elements of `size` bytes lies, given its layout without the swizzle.
+
+    None for layouts that no instruction can read.
+    """
+    rows, columns = (size_of(slice_, [mode]) for mode in (0, 1))
+    if not slice_.is_static or not isinstance(rows, int) or not isinstance(columns, int):
+        return None
+    operand = _distances(slice_, (rows, columns), size, major, bits)
+    fits = all(0 <= part < _LARGEST and part % CHUNK_BYTES == 0 for part in (operand.leading, operand.stride))
+    if not fits or rows % ATOM_ROWS or (major == MN_MAJOR and rows % min(operand.row_bytes // size, rows)):
+        return None
+    expected = operand.layout(rows, columns, size)
+    return operand if coalesce(expected, (1, 1)) == coalesce(slice_, (1, 1)) else None
+
+
+def _distances(slice_: Layout, extents: tuple[int, int], size: int, major: int, bits: int) -> SmemOperand:
+    chunk, wide = CHUNK_BYTES // size, (CHUNK_BYTES << bits) // size
+
+    def distance(row: int, column: int) -> Any:
+        inside = row < extents[0] and column < extents[1]
+        return slice_((row, column)) * size if inside else UNUSED
+
+    if major == K_MAJOR:
+        leading = distance(0, chunk) if bits == 0 else UNUSED
+        return SmemOperand(major, bits, leading, distance(ATOM_ROWS, 0))
+    far, next_ = distance(wide, 0), distance(0, ATOM_ROWS)
+    return SmemOperand(major, bits, *((far, next_) if bits else (next_, far)))

@@ -1,0 +1,302 @@
+"""Boxes of tensors: which part of a tile one copy of the machine moves, and how a tile is divided among such copies.
+
+Input: the shape and strides of a tensor in global memory, the layout of a tile in shared memory and the tiler that
+takes the tile. Output: `Boxes`, which dimensions a map has and what a box is of each; and layouts that cut tiles into
+boxes. Pure algebra: languages, targets and tests share it.
+
+A dimension of a map is a mode of the tensor. The innermost come first, as the tile lies in shared memory. A box is as
+much of the tile as lies in shared memory in the order in which the machine walks through a box.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd, prod
+
+from triptych.layout import (
+    ComposedLayout,
+    Int,
+    IntTuple,
+    Layout,
+    ScaledBasis,
+    Shape,
+    Swizzle,
+    Tile,
+    coalesce,
+    composition,
+    cosize,
+    logical_divide,
+    make_identity_layout,
+    recast_layout,
+    right_inverse,
+    size,
+)
+from triptych.layout.coalescing import leaf_pairs
+
+MOST_DIMENSIONS = 5
+MOST_EXTENT = 256
+"""Elements of a box along a dimension."""
+PIECE = 16
+"""Bytes that a swizzle keeps together; base, strides and rows of a box are multiples of it."""
+DESTINATION_ALIGNMENT = 128
+"""Bytes: where a box may begin in shared memory."""
+ELEMENT_BYTES = {
+    "u8": 1,
+    "u16": 2,
+    "u32": 4,
+    "s32": 4,
+    "u64": 8,
+    "s64": 8,
+    "f16": 2,
+    "bf16": 2,
+    "f32": 4,
+    "tf32": 4,
+    "f64": 8,
+}
+"""Types of elements that a map may say, with their sizes."""
+_ROW = 128
+"""Bytes of shared memory that a swizzle counts as a row."""
+_SWIZZLE_BASE, _SWIZZLE_SHIFT, _MOST_BITS = 4, 3, 3
+
+Path = tuple[int, ...]
+
+
+class BoxError(Exception):
+    """No box moves this tile; the language says so at the line of its program."""
+
+    def __init__(self, title: str, *, found: str = "", expected: str = "", instead: str = "") -> None:
+        super().__init__(title)
+        self.title = title
+        self.found = found
+        self.expected = expected
+        self.instead = instead
+
+
+@dataclass(frozen=True, slots=True)
+class Boxes:
+    """How a tile of a tensor is copied."""
+
+    dimensions: tuple[Path, ...]
+    """The modes of the tensor that the dimensions of the map are, the innermost first."""
+    box: tuple[int, ...]
+    """The extents that one copy moves; with multicast, that all copies of the cluster's blocks move together."""
+    swizzle: int
+    """Bits of a shared address, from bit 4 on, that those from bit 7 on are exclusive-ored into."""
+    element_bytes: int
+    shares: int = 1
+    """Blocks that each move a part of the box, into all of them."""
+
+    @property
+    def values(self) -> int:
+        """Elements of a box."""
+        return prod(self.box)
+
+    @property
+    def share(self) -> tuple[int, ...]:
+        """The extents that one block moves: the outermost are divided first."""
+        left, extents = self.shares, list(self.box)
+        for i in reversed(range(len(extents))):
+            part = gcd(left, extents[i])
+            extents[i] //= part
+            left //= part
+        return tuple(extents)
+
+
+def swizzle_bits(layout: Layout | ComposedLayout, element_bits: int) -> int:
+    """The swizzle of a layout in shared memory as machines have it: on pieces of 16 bytes, by rows of 128.
+
+    Layouts of operands have a swizzle of byte addresses over a layout of elements, others one of elements. No copy of
+    boxes has a swizzle that could be both.
+    """
+    if not isinstance(layout, ComposedLayout):
+        return 0
+    inner = layout.known_inner
+    if isinstance(inner, Swizzle):
+        return inner.bits if _is_known(inner) else element_swizzle(inner, element_bits)
+    raise BoxError("a box lies in shared memory by a plain layout or a swizzled one", found=str(layout))
+
+
+def element_swizzle(swizzle: Swizzle, element_bits: int) -> int:
+    """The bits of a swizzle of elements."""
+    in_bytes = recast_layout(8, element_bits, ComposedLayout(swizzle, 0, Layout(1, 0))).inner
+    assert isinstance(in_bytes, Swizzle)
+    return known_swizzle(in_bytes)
+
+
+def known_swizzle(swizzle: Swizzle) -> int:
+    """The bits of a swizzle of byte addresses, refused where no copy of boxes has it."""
+    if _is_known(swizzle):
+        return swizzle.bits
+    raise BoxError(
+        "no copy of boxes has this swizzle",
+        found=f"{swizzle} on bytes",
+        expected="S<1,4,3>, S<2,4,3> or S<3,4,3> on bytes: 32, 64 or 128 bytes",
+        instead="a layout atom of 16-byte pieces and rows of 128 bytes",
+    )
+
+
+def _is_known(swizzle: Swizzle) -> bool:
+    kept = (swizzle.base, swizzle.shift) == (_SWIZZLE_BASE, _SWIZZLE_SHIFT)
+    return swizzle.bits == 0 or (kept and swizzle.bits <= _MOST_BITS)
+
+
+def boxes(
+    shape: Shape, stride: IntTuple, shared: Layout | ComposedLayout, tiler: Tile, element_bits: int, shares: int = 1
+) -> Boxes:
+    """How tiles that `tiler` takes of a tensor are copied to where `shared` says, by so many blocks together."""
+    if element_bits % 8:
+        raise BoxError("elements of boxes are whole bytes", found=f"{element_bits} bits")
+    in_bytes, swizzle = element_bits // 8, swizzle_bits(shared, element_bits)
+    order = _order(shape, shared, tiler)
+    steps = _leading(order, _row_elements(swizzle, in_bytes))
+    _check_contiguous(stride, steps, shared, in_bytes)
+    used = [path for path, _ in steps]
+    others = [path for path in _paths(shape) if path not in used and not _is_zero(at_path(stride, path))]
+    dimensions = (*used, *others)
+    if len(dimensions) > MOST_DIMENSIONS:
+        raise BoxError(
+            f"a tensor of {len(dimensions)} dimensions",
+            found=f"strides {stride}",
+            expected=f"at most {MOST_DIMENSIONS}",
+            instead="modes that continue each other joined into one",
+        )
+    made = Boxes(dimensions, (*(extent for _, extent in steps), *(1 for _ in others)), swizzle, in_bytes, shares)
+    return _checked(made, size(order))
+
+
+def partition(shared_tile: Layout, values: int) -> Layout:
+    """(element of a box, box) -> number of the coordinate of the tile, in the order of shared memory."""
+    inverse = right_inverse(shared_tile)
+    if size(inverse) != size(shared_tile):
+        raise _has_gaps(shared_tile)
+    return logical_divide(inverse, Layout(values, 1))
+
+
+def coordinate_strides(shape: Shape, dimensions: tuple[Path, ...]) -> IntTuple:
+    """The strides of a tensor of this shape whose elements are coordinates of the map."""
+
+    def at(part: Shape, path: Path) -> IntTuple:
+        if isinstance(part, tuple):
+            return tuple(at(inner, (*path, i)) for i, inner in enumerate(part))
+        return ScaledBasis(1, (dimensions.index(path),)) if path in dimensions else 0  # type: ignore[return-value]
+
+    return at(shape, ())
+
+
+# the walk ---------------------------------------------------------------------------------------------------------
+def _order(shape: Shape, shared: Layout | ComposedLayout, tiler: Tile) -> Layout:
+    """Place in shared memory -> coordinate of the tensor. Of several tiles in shared memory the first one counts."""
+    plain = shared.outer if isinstance(shared, ComposedLayout) else shared
+    if not plain.is_static:
+        raise BoxError("a tile in shared memory is of a known layout", found=str(plain), expected="static extents")
+    inverse, tile = right_inverse(plain), composition(make_identity_layout(shape), tiler)
+    if size(inverse) != size(plain):
+        raise _has_gaps(plain)
+    count = size(tile)
+    if isinstance(count, int) and size(plain) > count:
+        inverse = composition(inverse, Layout(count, 1))
+        if cosize(inverse) != count:
+            raise BoxError(
+                "several tiles in shared memory are not one after the other",
+                found=f"{plain} for tiles of {tile}",
+                expected="a mode of stages behind the modes of the tile, with the largest stride",
+            )
+    return coalesce(composition(tile, inverse))
+
+
+def _leading(order: Layout, most_in_row: int) -> list[tuple[Path, int]]:
+    """The modes that a box takes: steps of one element along a mode of the tensor that no mode before has taken."""
+    found: list[tuple[Path, int]] = []
+    for extent, step in leaf_pairs(order):
+        if not isinstance(step, ScaledBasis) or step.value != 1 or not isinstance(extent, int):
+            break
+        if any(path == step.mode for path, _ in found) or len(found) == MOST_DIMENSIONS:
+            break
+        taken = _divisor(extent, most_in_row if not found else MOST_EXTENT)
+        found.append((step.mode, taken))
+        if taken < extent:
+            break
+    return found
+
+
+def _row_elements(swizzle: int, in_bytes: int) -> int:
+    """Elements that a box may have along its first dimension: as many as the swizzle's own row."""
+    return min(MOST_EXTENT, (PIECE << swizzle) // in_bytes) if swizzle else MOST_EXTENT
+
+
+def _divisor(extent: int, most: int) -> int:
+    """The largest divisor that is not more."""
+    return next(part for part in range(min(extent, most), 0, -1) if extent % part == 0)
+
+
+def _paths(shape: Shape, path: Path = ()) -> list[Path]:
+    if not isinstance(shape, tuple):
+        return [path]
+    return [leaf for i, part in enumerate(shape) for leaf in _paths(part, (*path, i))]
+
+
+def at_path(value: IntTuple, path: Path) -> Int:
+    """The leaf of a nested tuple."""
+    for i in path:
+        assert isinstance(value, tuple)
+        value = value[i]
+    assert not isinstance(value, tuple)
+    return value
+
+
+def _is_zero(step: Int) -> bool:
+    return isinstance(step, int) and step == 0
+
+
+# what must hold ---------------------------------------------------------------------------------------------------
+def _check_contiguous(
+    stride: IntTuple, steps: list[tuple[Path, int]], shared: Layout | ComposedLayout, in_bytes: int
+) -> None:
+    first = at_path(stride, steps[0][0]) if steps else 0
+    if not steps or not isinstance(first, int) or first != 1:
+        raise BoxError(
+            "the mode that is contiguous in shared memory is not contiguous in global memory",
+            found=f"stride {first} of the mode that has stride 1 in {shared}",
+            expected="stride 1 in both",
+            instead="a layout of the tile with the other mode first, or `mark_layout_dynamic(leading_dim=...)`",
+        )
+    extent = steps[0][1]
+    if extent * in_bytes % PIECE:
+        raise BoxError(
+            f"rows of {extent * in_bytes} bytes",
+            found=f"{extent} elements of {in_bytes} bytes side by side",
+            expected=f"a multiple of {PIECE} bytes",
+            instead="a tile that is wider along the contiguous mode",
+        )
+
+
+def _checked(made: Boxes, tile: Int) -> Boxes:
+    share = made.share
+    in_bytes = prod(share) * made.element_bytes
+    pattern = _ROW << made.swizzle if made.swizzle else DESTINATION_ALIGNMENT
+    if prod(share) * made.shares != made.values:
+        raise BoxError(
+            f"a box cannot be divided among {made.shares} blocks",
+            found=f"a box of {made.box}",
+            expected=f"extents that {made.shares} divides",
+        )
+    if in_bytes % PIECE or share[0] * made.element_bytes % PIECE:
+        raise BoxError(f"a share of {in_bytes} bytes", found=f"{share} of {made.box}", expected=f"multiples of {PIECE}")
+    several = made.shares > 1 or (isinstance(tile, int) and tile > made.values)
+    if several and in_bytes % pattern:
+        raise BoxError(
+            f"boxes of {in_bytes} bytes do not begin where a swizzle's pattern does",
+            found=f"a box of {share} elements of {made.element_bytes} bytes",
+            expected=f"a multiple of {pattern} bytes",
+            instead="a larger tile, or fewer blocks that share it",
+        )
+    return made
+
+
+def _has_gaps(layout: Layout) -> BoxError:
+    return BoxError(
+        "the tile has gaps in shared memory",
+        found=str(layout),
+        expected="a layout that fills its memory",
+        instead="a layout atom and `tile_to_shape`, or a compact layout",
+    )

@@ -1,0 +1,88 @@
+"""Control flow that programs build by hand: branches and loops whose values are named one by one.
+
+Python's own `if` and `while` do the same in traced code, and carry every variable; these are for programs that were
+written with builder calls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from triptych.compat.mlir_builders.values import raw, wrapped
+from triptych.cute.current_trace import tracing
+from triptych.hooks import UNDEFINED
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.scalars import Boolean, Numeric, numeric_class
+from triptych.metastage.tracing import place
+
+__all__ = ["if_generate", "while_generate", "yield_out"]
+
+
+# Any: numbers of the program, and MLIR values of builder calls.
+def if_generate(
+    cond: Any,
+    then_body: Callable[..., Any],
+    else_body: Callable[..., Any] | None = None,
+    input_args: Sequence[Any] | None = None,
+    return_types: Sequence[Any] | None = None,
+    **_: object,
+) -> Any:
+    """Call one of two functions, which give values of the types; the values of the one that is called."""
+    given, kinds = list(input_args or ()), [numeric_class(kind) for kind in return_types or ()]
+    results: list[Any] = [UNDEFINED] * len(kinds)
+
+    def side(body: Callable[..., Any] | None) -> None:
+        found = () if body is None else body(*given)
+        parts = list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
+        if len(parts) != len(kinds):
+            raise _unlike(len(parts), len(kinds))
+        results[:] = [_number(part, kind) for part, kind in zip(parts, kinds, strict=True)]
+
+    def write(values: tuple[Any, ...]) -> None:
+        results[:] = values
+
+    names = tuple(f"result {i}" for i in range(len(kinds)))
+    test = cond if isinstance(cond, Numeric | bool) else wrapped(raw(cond))
+    tracing().hooks.if_(test, lambda: side(then_body), lambda: side(else_body), names, lambda: tuple(results), write)
+    return None if not results else results[0] if len(results) == 1 else results
+
+
+@contextmanager
+def while_generate(inputs: Sequence[Any], cond: Callable[..., Any], **_: object) -> Iterator[tuple[Any, ...]]:
+    """A loop around the `with` block, which gets the values of a round and ends with `yield_out` of the next ones."""
+    trace = tracing()
+    first = [raw(value) for value in inputs]
+    kinds = [value.type for value in first]
+    made = trace.operation("scf.while", first, kinds, regions=2)
+    head = trace.builder.append_block(made, 0, kinds, trace.location())
+    with trace.inside(head, "loop"):
+        test = _number(cond(*map(wrapped, head.arguments)), Boolean)
+        trace.operation("scf.condition", (test.ir_value(), *head.arguments))
+    body = trace.builder.append_block(made, 1, kinds, trace.location())
+    with trace.inside(body, "loop"):
+        yield tuple(map(wrapped, body.arguments))
+
+
+def yield_out(args: Sequence[Any] | None = None, **_: object) -> None:
+    """The values of the next round of the loop that this ends."""
+    tracing().operation("scf.yield", [raw(value) for value in args or ()])
+
+
+def _number(value: Any, kind: type[Numeric]) -> Numeric:
+    """A number of a type, or an MLIR value of it."""
+    if isinstance(value, Numeric):
+        return value.to(kind)
+    if isinstance(value, bool | int | float):
+        return kind.fitting(value)
+    return kind.of(raw(value), tracing().region)
+
+
+def _unlike(found: int, expected: int) -> OperandTypeError:
+    return OperandTypeError(
+        "a branch gives as many values as types are named",
+        span=place(),
+        found=f"{found} values",
+        expected=f"{expected}, as `return_types` says",
+    )

@@ -1,0 +1,86 @@
+"""Builder calls of NVIDIA's dialect that programs make themselves: `cutlass._mlir.dialects.nvvm`.
+
+Each stands for the operation of the language that means the same, so it runs on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+from triptych.atoms.operations import LOAD_BOX
+from triptych.compat.mlir_builders.values import raw, wrapped
+from triptych.cute.arch.device import device_function, device_trace
+from triptych.cute.copies.autovec import only_if
+from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.tracing import place
+from triptych.simt.dialect import ELECT, MBARRIER_TEST
+
+__all__ = [
+    "CpAsyncBulkTensorGlobalToSharedClusterOp",
+    "CpAsyncBulkTensorLoadMode",
+    "TMALoadMode",
+    "elect_sync",
+    "mbarrier_try_wait_parity_timelimit",
+]
+
+
+class TMALoadMode(Enum):
+    """Which elements of a tensor a box is."""
+
+    TILE = 0
+
+
+CpAsyncBulkTensorLoadMode = TMALoadMode
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+@device_function
+def elect_sync(*, membermask: Any = None, loc: object = None, ip: object = None) -> Any:
+    """True in one lane of the warp."""
+    return wrapped(device_trace().value(ELECT, (), "i1"))
+
+
+@device_function
+def mbarrier_try_wait_parity_timelimit(
+    addr: Any, phase: Any, ticks: Any, *, loc: object = None, ip: object = None
+) -> Any:
+    """Whether the phase of a parity is over; how long to wait for it is the machine's own affair."""
+    return wrapped(device_trace().value(MBARRIER_TEST, (raw(addr), raw(phase)), "i1"))
+
+
+@device_function
+def CpAsyncBulkTensorGlobalToSharedClusterOp(
+    dstMem: Any,
+    tmaDescriptor: Any,
+    coordinates: Sequence[Any],
+    mbar: Any,
+    im2colOffsets: Sequence[Any] = (),
+    *,
+    predicate: Any = None,
+    mode: TMALoadMode = TMALoadMode.TILE,
+    loadMode: TMALoadMode = TMALoadMode.TILE,
+    loc: object = None,
+    ip: object = None,
+) -> None:
+    """Load a box, as large as its tensor map says, in the threads whose predicate holds."""
+    if im2colOffsets:
+        found = f"{len(im2colOffsets)} offsets of im2col"
+        raise OperandTypeError("boxes are loaded as tiles", span=place(), found=found, expected="none, and TILE")
+    trace = device_trace()
+    attributes = {
+        **{name: trace.builder.integer("i64", 0) for name in ("bytes", "swizzle")},
+        "box": trace.builder.attribute("array<i64>"),
+        "multicast": trace.builder.attribute("false"),
+    }
+    nobody = trace.value("arith.constant", (), "i32", {"value": trace.builder.integer("i32", 0)})
+    operands = (*map(raw, (tmaDescriptor, dstMem, mbar)), nobody, *map(raw, coordinates))
+
+    def load() -> None:
+        trace.operation(LOAD_BOX, operands, attributes=attributes)
+
+    load() if predicate is None else only_if(wrapped(raw(predicate)), load)

@@ -1,0 +1,36 @@
+"""Instructions that the 128 threads of a warpgroup execute together, and what orders them."""
+
+from __future__ import annotations
+
+from triptych.cute.nvgpu.warpgroup.mma_operations import (
+    Field,
+    MmaF8Op,
+    MmaF16BF16Op,
+    MmaI8Op,
+    MmaTF32Op,
+    OperandSource,
+    WarpgroupMmaOp,
+)
+from triptych.cute.nvgpu.warpgroup.order import commit_group, fence, wait_group
+from triptych.cute.nvgpu.warpgroup.shared_layouts import SmemLayoutAtomKind, make_smem_layout_atom
+from triptych.cute.tensors.layout_orders import OperandMajorMode
+
+__all__ = [
+    "Field",
+    "MmaF8Op",
+    "MmaF16BF16Op",
+    "MmaI8Op",
+    "MmaTF32Op",
+    "OperandMajorMode",
+    "OperandSource",
+    "SmemLayoutAtomKind",
+    "WarpgroupMmaOp",
+    "commit_group",
+    "fence",
+    "make_smem_layout_atom",
+    "wait_group",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,98 @@
+"""Meta-stage, products by whole warpgroups: one `tile.group_mma` stands for all instructions of a call."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from triptych.atoms.operations import GROUP_MMA
+from triptych.cute.arch.errors import DeviceOnlyError
+from triptych.cute.current_trace import tracing
+from triptych.cute.memory.register_arrays import array_of, register_offsets
+from triptych.cute.mma.atoms import MmaOperation
+from triptych.cute.mma.errors import MatrixTilingError
+from triptych.cute.mma.operands import Operand, Product, misfit
+from triptych.metastage.scalars import Boolean, lift
+from triptych.metastage.tracing import place
+
+
+def emit_group_mma(instruction: str, product: Product) -> None:
+    """One `tile.group_mma` for all instructions of a product."""
+    trace = tracing()
+    builder = trace.builder
+    d, d_places = _registers(product.d)
+    c, c_places = _registers(product.c)
+    if d is not c and (d != c or d_places != c_places):
+        raise misfit(
+            "D is not C: a warpgroup adds to the sums where they are",
+            f"D {product.d.tensor} and C {product.c.tensor}",
+            "the same tensor twice",
+            "cute.gemm(tiled_mma, sums, a, b, sums)",
+        )
+    attributes = {
+        "instruction": builder.string(instruction),
+        "tiles": _integers(product.tiles),
+        "d": _integers(d_places),
+    }
+    operands = [d]
+    for operand in (product.a, product.b):
+        value, places, lies = _factor(operand)
+        name = operand.name.lower()
+        attributes[name], attributes[f"{name}_operand"] = _integers(places), _integers(lies)
+        operands.append(value)
+    accumulate = lift(product.accumulate, Boolean.info, trace)
+    trace.operation(GROUP_MMA, [*operands, accumulate], attributes=attributes)
+
+
+def _registers(operand: Operand) -> tuple[Any, list[int]]:
+    array, start = array_of(operand.tensor, operand.name)
+    return array, register_offsets(operand.tensor, start, operand.modes, operand.name, operand.extents)
+
+
+def _factor(operand: Operand) -> tuple[Any, list[int], list[int]]:
+    """The array or the pointer, where the registers or slices are in it, and how a slice lies in shared memory."""
+    pointer = operand.tensor.pointer
+    lies = pointer.operand
+    if lies is None:
+        return *_registers(operand), []
+    element, layout = operand.dtype.width // 8, operand.tensor.layout
+    if not layout.is_static:
+        raise misfit(
+            f"where the slices of {operand.name} are is not known while tracing", str(operand.tensor), "static modes"
+        )
+    _, rows, columns = operand.extents
+    extents = (layout[mode] if mode < len(layout) else None for mode in (1, 2))
+    first, second = (
+        [0] if mode is None else [mode(i) * element for i in range(count)]
+        for mode, count in zip(extents, (rows, columns), strict=True)
+    )
+    places = [along + across for across in second for along in first]
+    return pointer.ir_value(), places, [lies.major, lies.swizzle, lies.leading, lies.stride]
+
+
+def _integers(values: Iterable[int]) -> Any:
+    text = ", ".join(map(str, values))
+    return tracing().builder.attribute(f"array<i64: {text}>" if text else "array<i64>")
+
+
+def require_warpgroups(op: MmaOperation, needed: int) -> None:
+    """A block must have the threads of all atoms."""
+    kernel = tracing().kernel
+    if kernel is None:
+        raise DeviceOnlyError(
+            "a matrix instruction exists only inside a kernel",
+            span=place(),
+            found=f"a product by {op} in host code",
+            expected="a call in a `@kernel` function, or in one that it calls",
+        )
+    if not all(isinstance(extent, int) for extent in kernel.block):
+        return
+    threads = math.prod(kernel.block)
+    if threads < needed:
+        raise MatrixTilingError(
+            "the block has too few threads",
+            span=place(),
+            found=f"a block of {threads} threads for a product by {needed}",
+            expected=f"{needed} threads or more: whole warpgroups of 128",
+        )

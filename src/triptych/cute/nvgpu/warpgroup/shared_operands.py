@@ -1,0 +1,99 @@
+"""Meta-stage, operands that instructions read from shared memory: views whose elements are whole slices.
+
+Input: a partition (slice, slices along M or N, slices along K, further modes…) of a tensor in shared memory. Output: a
+tensor on the same memory without its swizzle, whose first mode is one slice; a part of it is ordinary arithmetic.
+"""
+
+from __future__ import annotations
+
+from triptych.atoms.smem_operands import (
+    CHUNK_BYTES,
+    K_MAJOR,
+    MN_MAJOR,
+    byte_swizzle,
+    smem_atom,
+    smem_operand,
+)
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.pointers import Pointer
+from triptych.cute.mma.atoms import MmaOperation
+from triptych.cute.mma.errors import SharedOperandError
+from triptych.cute.mma.operands import misfit
+from triptych.cute.tensors.layout_orders import OperandMajorMode
+from triptych.cute.tensors.tensor import Tensor
+from triptych.layout import ComposedLayout, Layout, SwizzleError, rank
+from triptych.layout.layout import from_modes
+from triptych.layout.swizzle import Swizzle, recast_swizzle
+from triptych.metastage.tracing import place
+
+_WIDEST = 3
+
+
+def shared_fragment(op: MmaOperation, name: str, source: object, major: OperandMajorMode) -> Tensor:
+    """The view of a partition of A or B."""
+    if not isinstance(source, Tensor) or source.memspace is not AddressSpace.smem:
+        raise misfit(
+            f"{name} of {op} is read from shared memory",
+            str(source),
+            f"a partition of a tensor in shared memory (partition_{name})",
+        )
+    pointer = source.pointer
+    element = (op.a_dtype if name == "A" else op.b_dtype).width // 8
+    layout, bits = _plain(source, element)
+    slice_ = layout[0]
+    if not slice_.is_static or rank(slice_) != 2:
+        raise misfit(f"a slice of {name} is not known while tracing", str(source), f"what partition_{name} has made")
+    wanted = K_MAJOR if major is OperandMajorMode.K else MN_MAJOR
+    operand = None if bits is None else smem_operand(slice_, element, wanted, bits)
+    if operand is None:
+        raise _does_not_lie_so(op, name, source, slice_, element, wanted)
+    _require_alignment(name, pointer)
+    view = from_modes((Layout(1, 0), *(layout[mode] for mode in range(1, rank(layout)))))
+    return Tensor(pointer.sliced(operand), view)
+
+
+def _plain(source: Tensor, element: int) -> tuple[Layout, int | None]:
+    """The layout without its swizzle, and the bits of the swizzle of byte addresses; None for any other swizzle."""
+    layout, swizzle = source.layout, source.pointer.swizzle
+    if isinstance(layout, ComposedLayout):
+        inner = layout.inner
+        if swizzle is not None or not isinstance(inner, Swizzle) or layout.offset != 0:
+            return layout.outer, None
+        try:
+            swizzle = recast_swizzle(inner, 8, 8 * element)
+        except SwizzleError:
+            return layout.outer, None
+        layout = layout.outer
+    if swizzle is None or swizzle.bits == 0:
+        return layout, 0
+    fits = swizzle.bits <= _WIDEST and swizzle == byte_swizzle(swizzle.bits)
+    return layout, swizzle.bits if fits else None
+
+
+def _require_alignment(name: str, pointer: Pointer) -> None:
+    """Addresses are counted in chunks. Swizzles are of absolute addresses, so patterns begin where they begin."""
+    if pointer.alignment % CHUNK_BYTES == 0:
+        return
+    raise SharedOperandError(
+        f"{name} may not begin at a whole chunk of {CHUNK_BYTES} bytes",
+        span=place(),
+        found=str(pointer),
+        expected=f"memory aligned to {CHUNK_BYTES} bytes, or to the pattern of its swizzle",
+        instead="cute.struct.Align[..., 1024], or byte_alignment=1024",
+    )
+
+
+def _does_not_lie_so(
+    op: object, name: str, source: Tensor, slice_: Layout, element: int, major: int
+) -> SharedOperandError:
+    atoms = ", ".join(str(smem_atom(major, bits, 8 * element)) for bits in range(_WIDEST, -1, -1))
+    contiguous = "K" if major == K_MAJOR else ("M" if name == "A" else "N")
+    swizzle = source.pointer.swizzle
+    return SharedOperandError(
+        f"no instruction reads {name} as it lies in shared memory",
+        span=place(),
+        found=f"the slice {slice_} of {source.layout} under {swizzle or 'no swizzle'} of byte addresses",
+        expected=f"for {op}, which takes {name} contiguous along {contiguous}: tiles of one of {atoms}",
+        instead="tile_to_shape(make_smem_layout_atom(...), ...), with memory laid out by "
+        "`get_tensor(layout.outer, swizzle=layout.inner)`",
+    )

@@ -1,0 +1,72 @@
+"""Meta-stage, pipelines: groups of threads that take turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from triptych.cute.arch.device import Integer, device_function
+from triptych.cute.pipeline.groups import CooperativeGroup
+from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, initialise, meet
+from triptych.cute.pipeline.states import PipelineState
+from triptych.cute.tensor_ssa.selection import where
+from triptych.metastage.scalars import Int32
+
+
+class PipelineOrder:
+    """`length` groups pass through `depth` places of the program in the order of their numbers, again and again.
+
+    A group waits for its turn, and arrives when the next one may come. Group 0 is the first.
+    """
+
+    __runtime_mutable__ = True
+
+    def __init__(self, barriers: MbarrierArray, length: int, group_id: Integer, state: PipelineState) -> None:
+        self.sync_object_full = barriers
+        self.depth, self.length = barriers.num_stages // length, length
+        self._group = group_id
+        self._state = state
+
+    def __repr__(self) -> str:
+        return f"PipelineOrder({self.depth} places, {self.length} groups)"
+
+    @staticmethod
+    @device_function
+    def create(
+        *,
+        barrier_storage: object,
+        depth: int,
+        length: int,
+        group_id: Integer,
+        producer_group: CooperativeGroup,
+        defer_sync: bool = False,
+    ) -> PipelineOrder:
+        """The order as a group sees it; all threads of the block make it."""
+        first = barriers_at(barrier_storage, f"{depth} * {length}")
+        barriers = MbarrierArray(first, depth * length, producer_group.size)
+        initialise(barriers)
+        if not defer_sync:
+            meet()
+        phase = where(Int32(group_id) == 0, 1, 0)
+        return PipelineOrder(barriers, length, group_id, PipelineState(depth, 0, 0, phase))
+
+    def wait(self) -> None:
+        """Wait for this group's turn."""
+        self.sync_object_full.wait(self._barrier(self._group), self._state.phase)
+
+    def arrive(self) -> None:
+        """The next group may come; this one goes to the next place."""
+        following = Int32(self._group) + 1
+        self.sync_object_full.arrive(self._barrier(where(following == self.length, 0, following)))
+        self._state.advance()
+
+    def _barrier(self, group: Any) -> Any:
+        return self._state.index * self.length + group
+
+    def __extract_mlir_values__(self) -> list[Any]:
+        return [Int32(self._group), *self._state.__extract_mlir_values__()]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> PipelineOrder:
+        group, *place = values
+        state = self._state.__new_from_mlir_values__(place)
+        return PipelineOrder(self.sync_object_full, self.length, group, state)

@@ -1,0 +1,187 @@
+"""Meta-stage, pipelines: a producer and a consumer that remember where they are, and handles of the stages they hold.
+
+A handle is the place of one stage, as numbers that do not change: loops, branches and functions hand it on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, Self
+
+from triptych.cute.memory.pointers import Pointer
+from triptych.cute.pipeline.states import PipelineState, Place, RunTimeInt
+from triptych.metastage.scalars import Boolean, Int32
+
+
+class Pipeline(Protocol):
+    """What participants ask of their pipeline."""
+
+    num_stages: int
+
+    def producer_acquire(self, state: Place, try_acquire_token: object = None) -> None: ...
+    def producer_try_acquire(self, state: Place) -> Boolean: ...
+    def producer_commit(self, state: Place) -> None: ...
+    def producer_get_barrier(self, state: Place) -> Pointer: ...
+    def producer_tail(self, state: Any) -> None: ...
+    def consumer_wait(self, state: Place, try_wait_token: object = None) -> None: ...
+    def consumer_try_wait(self, state: Place) -> Boolean: ...
+    def consumer_release(self, state: Place) -> None: ...
+
+
+class ImmutableResourceHandle:
+    """A stage that somebody holds."""
+
+    __slots__ = ("_count", "_index", "_phase", "_pipeline")
+
+    def __init__(self, pipeline: Pipeline, count: object, index: object, phase: object) -> None:
+        self._pipeline = pipeline
+        self._count, self._index, self._phase = Int32(count), Int32(index), Int32(phase)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._index})"
+
+    @property
+    def index(self) -> Any:
+        """The stage in the ring."""
+        return self._index
+
+    @property
+    def count(self) -> Any:
+        """How many stages were passed before it."""
+        return self._count
+
+    @property
+    def phase(self) -> Any:
+        """Which pass around the ring, modulo two."""
+        return self._phase
+
+    def clone(self) -> Self:
+        """The same stage."""
+        return type(self)(self._pipeline, self._count, self._index, self._phase)
+
+    def __extract_mlir_values__(self) -> list[Any]:
+        return [self._count, self._index, self._phase]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Self:
+        return type(self)(self._pipeline, *values)
+
+
+class ProducerHandle(ImmutableResourceHandle):
+    """A stage that is being filled."""
+
+    __slots__ = ()
+
+    @property
+    def barrier(self) -> Pointer:
+        """The barrier that says that the stage is full: copies complete their bytes on it."""
+        return self._pipeline.producer_get_barrier(self)
+
+    def commit(self) -> None:
+        """The stage is filled."""
+        self._pipeline.producer_commit(self)
+
+
+class ConsumerHandle(ImmutableResourceHandle):
+    """A stage that is being read."""
+
+    __slots__ = ()
+
+    def release(self) -> None:
+        """The stage is not read any more."""
+        self._pipeline.consumer_release(self)
+
+
+class _Participant:
+    """A place in the ring, and the stage that was taken last."""
+
+    __runtime_mutable__ = True
+
+    def __init__(self, pipeline: Pipeline, state: PipelineState, last: object = 0) -> None:
+        self._pipeline = pipeline
+        self._state = state
+        self._last = RunTimeInt(last)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._pipeline})"
+
+    def advance(self) -> None:
+        """Go to the next stage."""
+        self._state.advance()
+
+    def reset(self) -> None:
+        """Count from zero, at the same stage."""
+        self._state.reset_count()
+
+    def clone(self) -> Self:
+        """Another one at the same place, which goes its own way."""
+        return type(self)(self._pipeline, self._state.clone(), self._last.get())
+
+    def _taken(self) -> tuple[Any, Any, Any]:
+        state = self._state
+        taken = state.count, state.index, state.phase
+        self._last.set(taken[1])
+        return taken
+
+    def _last_taken(self) -> Place:
+        return ImmutableResourceHandle(self._pipeline, 0, self._last.get(), 0)
+
+    def __extract_mlir_values__(self) -> list[Any]:
+        return [*self._state.__extract_mlir_values__(), self._last.get()]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Self:
+        *place, last = values
+        return type(self)(self._pipeline, self._state.__new_from_mlir_values__(place), last)
+
+
+class PipelineProducer(_Participant):
+    """Takes empty stages, one after the other, fills them and says so."""
+
+    ImmutableResourceHandle = ProducerHandle
+
+    def acquire(self, try_acquire_token: object = None) -> ProducerHandle:
+        """Wait until this stage is empty."""
+        self._pipeline.producer_acquire(self._state, try_acquire_token)
+        return ProducerHandle(self._pipeline, *self._taken())
+
+    def acquire_and_advance(self, try_acquire_token: object = None) -> ProducerHandle:
+        """Wait until this stage is empty, and go to the next one."""
+        handle = self.acquire(try_acquire_token)
+        self.advance()
+        return handle
+
+    def try_acquire(self) -> Boolean:
+        """Whether this stage is empty."""
+        return self._pipeline.producer_try_acquire(self._state)
+
+    def commit(self, handle: ProducerHandle | None = None) -> None:
+        """A stage is filled: that of the handle, or the one that was acquired last."""
+        self._pipeline.producer_commit(self._last_taken() if handle is None else handle)
+
+    def tail(self) -> None:
+        """Wait until all stages are empty, before the block ends."""
+        self._pipeline.producer_tail(self._state)
+
+
+class PipelineConsumer(_Participant):
+    """Takes full stages, one after the other, reads them and says so."""
+
+    ImmutableResourceHandle = ConsumerHandle
+
+    def wait(self, try_wait_token: object = None) -> ConsumerHandle:
+        """Wait until this stage is full."""
+        self._pipeline.consumer_wait(self._state, try_wait_token)
+        return ConsumerHandle(self._pipeline, *self._taken())
+
+    def wait_and_advance(self, try_wait_token: object = None) -> ConsumerHandle:
+        """Wait until this stage is full, and go to the next one."""
+        handle = self.wait(try_wait_token)
+        self.advance()
+        return handle
+
+    def try_wait(self) -> Boolean:
+        """Whether this stage is full."""
+        return self._pipeline.consumer_try_wait(self._state)
+
+    def release(self, handle: ConsumerHandle | None = None) -> None:
+        """A stage is not read any more: that of the handle, or the one that was waited for last."""
+        self._pipeline.consumer_release(self._last_taken() if handle is None else handle)

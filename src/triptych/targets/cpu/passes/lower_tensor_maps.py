@@ -1,0 +1,54 @@
+"""Pass `lower-tensor-maps`: a tensor map is 128 bytes on the stack of the host function.
+
+Input: `tile.tensor_map` in host code. Output: stores of the base, the extents and the strides, where the functions that
+copy boxes read them, and of the box, which only few of them do not know already.
+"""
+
+from __future__ import annotations
+
+from triptych.atoms.operations import TENSOR_MAP, TENSOR_MAP_BYTES
+from triptych.atoms.tensor_maps import ELEMENT_BYTES
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Value
+from triptych.ir.modules import operations_named
+from triptych.targets.cpu.kernel_functions import enclosing_function
+from triptych.targets.cpu.memory_sizes import ALIGNMENT
+from triptych.targets.cpu.simt.boxes import write_box, write_map
+from triptych.targets.cpu.simt.code import Code
+
+MAPS = frozenset({TENSOR_MAP})
+
+
+def lower_tensor_maps(module: Module) -> None:
+    """Write every map where it is made."""
+    with module.context:
+        for operation in operations_named(module, TENSOR_MAP):
+            _lower(operation)
+
+
+def _lower(operation: Operation) -> None:
+    code = Code(Builder(operation.context), 1)
+    code.location = operation.location
+    code.builder.insertion = bindings.mlir().InsertionPoint(operation)
+    place = _allocate(operation)
+    base, *numbers = operation.operands
+    write_map(code, place, base, numbers)
+    box = [int(extent) for extent in operation.attributes["box"]]
+    element_bytes = ELEMENT_BYTES[operation.attributes["type"].value]
+    write_box(code, place, box, element_bytes, int(operation.attributes["swizzle"].value))
+    operation.results[0].replace_all_uses_with(place)
+    operation.erase()
+
+
+def _allocate(operation: Operation) -> Value:
+    """At the start of the function, so that no loop makes the stack grow."""
+    code = Code(Builder(operation.context), 1)
+    code.location = operation.location
+    entry = enclosing_function(operation).regions[0].blocks[0]
+    code.builder.insertion = bindings.mlir().InsertionPoint.at_block_begin(entry)
+    attributes = {
+        "elem_type": code.builder.type_attribute(f"!llvm.array<{TENSOR_MAP_BYTES} x i8>"),
+        "alignment": code.builder.integer("i64", ALIGNMENT),
+    }
+    return code.value("llvm.alloca", (code.constant(1, "i64"),), "!llvm.ptr", attributes)

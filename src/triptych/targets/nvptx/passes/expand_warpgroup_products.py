@@ -1,0 +1,298 @@
+"""Pass `expand-warpgroup-products`: products of warpgroups, and what waits for them, as inline PTX on registers.
+
+Input: kernels whose fragments are private arrays. Output: one piece of PTX for each `tile.group_mma`, between loads and
+stores of whole registers at constant offsets, so that LLVM keeps the arrays in registers.
+
+The instructions run on while the warp does other things, which no value says: a wait takes, and gives back, all sums
+that may still be written, so that nothing reads them before; it also takes the registers of A, so that nothing else is
+put there. Of those a copy is kept: the program may fill the array again before it waits. A fence takes what the
+products after it read and write, so that it comes after all that others write there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from triptych.atoms.operations import GROUP_COMMIT, GROUP_FENCE, GROUP_MMA, GROUP_WAIT
+from triptych.atoms.smem_operands import SmemOperand
+from triptych.atoms.warpgroup_mma import WARPGROUP_MMAS, WarpgroupMma
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Module, Operation, Value
+from triptych.ir.modules import operations_named
+from triptych.ir.types import SHARED_SPACE, memory_space
+from triptych.simt.operations import producer
+from triptych.targets.nvptx.analysis.kernels import kernels
+from triptych.targets.nvptx.analysis.products_in_flight import products_in_flight
+
+PRODUCTS = frozenset({GROUP_MMA, GROUP_WAIT, GROUP_FENCE, GROUP_COMMIT})
+_ALIGNMENT = 4
+"""Bytes of a register."""
+_LETTERS = {"f32": "f", "i32": "r"}
+_ADDRESS_BITS, _LOW = 0x3FFF, 0xFFFFFFFF
+
+
+def expand_warpgroup_products(module: Module) -> None:
+    """Write out all products, fences and waits of the kernels."""
+    for kernel in kernels(module, "llvm.func"):
+        operations = operations_named(kernel, *PRODUCTS)
+        if operations:
+            _Kernel(kernel).write(operations)
+
+
+@dataclass(frozen=True, slots=True)
+class _Registers:
+    """Places of registers in a private array."""
+
+    base: Value
+    element: Attribute
+    """The attribute that holds the type of the array's elements."""
+    kind: str
+    offsets: tuple[int, ...]
+
+
+class _Kernel:
+    """The products of one kernel."""
+
+    def __init__(self, kernel: Operation) -> None:
+        self._kernel = kernel
+        self._builder = Builder(kernel.context)
+        self._memory = {
+            "alignment": self._builder.integer("i64", _ALIGNMENT),
+            "ordering": self._builder.integer("i64", 0),
+        }
+        self._flight = products_in_flight(kernel)
+        self._kept: dict[Operation, _Registers] = {}
+        """The copies of A of products that take it from registers."""
+
+    def write(self, operations: Sequence[Operation]) -> None:
+        for operation in operations:
+            if operation.name == GROUP_MMA and not _is_shared(operation):
+                self._kept[operation] = self._room(operation)
+        for operation in operations:
+            self._builder.insertion = bindings.mlir().InsertionPoint(operation)
+            _Writer(self._builder, self._memory, operation).write(self)
+        for operation in operations:
+            operation.erase()
+
+    def in_flight(self, wait: Operation) -> tuple[list[_Registers], list[_Registers]]:
+        """The sums that a wait takes and gives, and the registers that it only takes."""
+        products = self._flight.waited[wait]
+        return _merged([_sums(each) for each in products]), [
+            self._kept[each] for each in products if each in self._kept
+        ]
+
+    def following(self, fence: Operation) -> list[_Registers]:
+        """What a fence takes and gives."""
+        products = self._flight.fenced[fence]
+        return _merged([_sums(each) for each in products] + [_of_a(each) for each in products if not _is_shared(each)])
+
+    def kept(self, product: Operation) -> _Registers | None:
+        return self._kept.get(product)
+
+    def _room(self, product: Operation) -> _Registers:
+        """An array for the registers of A, with as many elements."""
+        count = len(_of_a(product).offsets)
+        builder, ir = self._builder, bindings.mlir()
+        builder.insertion = ir.InsertionPoint.at_block_begin(self._kernel.regions[0].blocks[0])
+        size = {"value": builder.integer("i32", count)}
+        number = builder.value("llvm.mlir.constant", (), builder.type("i32"), product.location, size)
+        element = builder.type_attribute("i32")
+        room = {"elem_type": element, "alignment": builder.integer("i64", _ALIGNMENT)}
+        made = builder.value("llvm.alloca", (number,), builder.type("!llvm.ptr"), product.location, room)
+        return _Registers(made, element, "i32", tuple(range(count)))
+
+
+class _Writer:
+    """Builds what stands for one operation, in front of it and at its place in the source."""
+
+    def __init__(self, builder: Builder, memory: dict[str, Attribute], operation: Operation) -> None:
+        self._builder, self._memory = builder, memory
+        self._operation, self._place = operation, operation.location
+        self._addresses: dict[tuple[Value, int], Value] = {}
+
+    def write(self, kernel: _Kernel) -> None:
+        match self._operation.name:
+            case "tile.group_mma":
+                self._multiply(kernel.kept(self._operation))
+            case "tile.group_wait":
+                sums, read = kernel.in_flight(self._operation)
+                groups = self._operation.attributes["groups"].value
+                self._pass_through(f"wgmma.wait_group.sync.aligned {groups};", sums, read)
+            case "tile.group_fence":
+                self._pass_through("wgmma.fence.sync.aligned;", kernel.following(self._operation), [])
+            case "tile.group_commit":
+                self._pass_through("wgmma.commit_group.sync.aligned;", [], [])
+
+    # products -----------------------------------------------------------------------------------------------------
+    def _multiply(self, kept: _Registers | None) -> None:
+        operation = self._operation
+        instruction = WARPGROUP_MMAS[operation.attributes["instruction"].value]
+        sums = _sums(operation)
+        values = self._load(sums)
+        a_values, a_texts = self._a(len(values), kept)
+        b_values, b_texts = self._descriptors(2, "b", len(values) + len(a_values))
+        accumulate = f"${len(values) + len(a_values) + len(b_values)}"
+        text = _text(operation, instruction, len(values), a_texts, b_texts, accumulate)
+        letter = _LETTERS[sums.kind]
+        constraints = [f"={letter}"] * len(values) + [("r" if kept else "l")] * len(a_values)
+        constraints += ["l"] * len(b_values) + ["b"] + [str(i) for i in range(len(values))]
+        inputs = [*a_values, *b_values, operation.operands[3], *values]
+        self._store(sums, self._inline(text, constraints, inputs, [sums.kind] * len(values)))
+
+    def _a(self, first: int, kept: _Registers | None) -> tuple[list[Value], list[str]]:
+        """The operands of A, of which the first has this number, and how each instruction names its own."""
+        if kept is None:
+            return self._descriptors(1, "a", first)
+        registers = _of_a(self._operation)
+        values = self._load(registers)
+        self._store(kept, values)
+        m, _, k = _integers(self._operation, "tiles")
+        count = len(values) // (m * k)
+        texts = [", ".join(f"${first + count * i + j}" for j in range(count)) for i in range(m * k)]
+        return values, [f"{{{text}}}" for text in texts]
+
+    def _descriptors(self, operand: int, name: str, first: int) -> tuple[list[Value], list[str]]:
+        """An operand in shared memory: its descriptor for each instruction, and how they name it."""
+        facts = SmemOperand(*_integers(self._operation, f"{name}_operand"))
+        address = self._value("llvm.ptrtoint", (self._operation.operands[operand],), "i32")
+        chunk = self._value("llvm.lshr", (address, self._number("i32", 4)), "i32")
+        place = self._value("llvm.and", (chunk, self._number("i32", _ADDRESS_BITS)), "i32")
+        distances = _integers(self._operation, name)
+        unique = list(dict.fromkeys(distances))
+        values = [self._descriptor(place, facts.descriptor(), each >> 4) for each in unique]
+        return values, [f"${first + unique.index(each)}" for each in distances]
+
+    def _descriptor(self, place: Value, constant: int, distance: int) -> Value:
+        """The address and what is in the same word are added up in 32 bits: no sum has more than 14 of the address."""
+        low = self._value("llvm.add", (place, self._number("i32", (constant & _LOW) + distance)), "i32")
+        wide = self._value("llvm.zext", (low,), "i64")
+        return self._value("llvm.or", (wide, self._number("i64", constant & ~_LOW)), "i64")
+
+    # waits and fences ---------------------------------------------------------------------------------------------
+    def _pass_through(self, text: str, changed: Sequence[_Registers], read: Sequence[_Registers]) -> None:
+        values = [self._load(each) for each in changed]
+        taken = [value for each in read for value in self._load(each)]
+        kinds = [each.kind for each, some in zip(changed, values, strict=True) for _ in some]
+        constraints = (
+            [f"={_LETTERS[kind]}" for kind in kinds] + ["r"] * len(taken) + [str(i) for i in range(len(kinds))]
+        )
+        given = self._inline(text, constraints, [*taken, *(value for some in values for value in some)], kinds)
+        for each, some in zip(changed, values, strict=True):
+            self._store(each, given[: len(some)])
+            given = given[len(some) :]
+
+    # registers ----------------------------------------------------------------------------------------------------
+    def _inline(
+        self, text: str, constraints: Sequence[str], operands: Sequence[Value], kinds: Sequence[str]
+    ) -> list[Value]:
+        """Inline PTX with these results; its text has `.aligned`, so that LLVM is told not to duplicate it."""
+        builder = self._builder
+        attributes = {
+            "asm_string": builder.string(text),
+            "constraints": builder.string(",".join([*constraints, "~{memory}"])),
+            "has_side_effects": builder.attribute("unit"),
+        }
+        if len(kinds) < 2:
+            results = [builder.type(kind) for kind in kinds]
+            return list(builder.operation("llvm.inline_asm", operands, results, self._place, attributes).results)
+        together = builder.type(f"!llvm.struct<({', '.join(kinds)})>")
+        made = builder.value("llvm.inline_asm", operands, together, self._place, attributes)
+        places = ({"position": builder.attribute(f"array<i64: {i}>")} for i in range(len(kinds)))
+        return [
+            builder.value("llvm.extractvalue", (made,), builder.type(kind), self._place, place)
+            for kind, place in zip(kinds, places, strict=True)
+        ]
+
+    def _load(self, registers: _Registers) -> list[Value]:
+        return [
+            self._value("llvm.load", (self._address(registers, offset),), registers.kind, self._memory)
+            for offset in registers.offsets
+        ]
+
+    def _store(self, registers: _Registers, values: Sequence[Value]) -> None:
+        for value, offset in zip(values, registers.offsets, strict=True):
+            operands = (value, self._address(registers, offset))
+            self._builder.operation("llvm.store", operands, (), self._place, self._memory)
+
+    def _address(self, registers: _Registers, offset: int) -> Value:
+        known = self._addresses.get((registers.base, offset))
+        if known is None:
+            attributes = {
+                "elem_type": registers.element,
+                "rawConstantIndices": self._builder.attribute(f"array<i32: {offset}>"),
+            }
+            known = self._value("llvm.getelementptr", (registers.base,), "!llvm.ptr", attributes)
+            self._addresses[registers.base, offset] = known
+        return known
+
+    def _number(self, kind: str, value: int) -> Value:
+        return self._value("llvm.mlir.constant", (), kind, {"value": self._builder.integer(kind, value)})
+
+    def _value(
+        self, name: str, operands: Sequence[Value], result: str, attributes: dict[str, Attribute] | None = None
+    ) -> Value:
+        return self._builder.value(name, operands, self._builder.type(result), self._place, attributes)
+
+
+def _text(
+    operation: Operation, instruction: WarpgroupMma, count: int, a: Sequence[str], b: Sequence[str], accumulate: str
+) -> str:
+    """All instructions of a product: only those of the first k may begin with zero."""
+    m_tiles, n_tiles, k_tiles = _integers(operation, "tiles")
+    each = count // (m_tiles * n_tiles)
+    tail = _tail(operation, instruction)
+    lines = []
+    for k in range(k_tiles):
+        for n in range(n_tiles):
+            for m in range(m_tiles):
+                first = (m + m_tiles * n) * each
+                sums = ", ".join(f"${first + i}" for i in range(each))
+                begins = accumulate if k == 0 else "yes"
+                operands = f"{{{sums}}}, {a[m + m_tiles * k]}, {b[n + n_tiles * k]}, {begins}{tail}"
+                lines.append(f"wgmma.mma_async.sync.aligned.{instruction.name} {operands};")
+    body = "\n\t".join(lines)
+    return f"{{ .reg .pred yes; setp.ne.b32 yes, 1, 0;\n\t{body} }}" if k_tiles > 1 else body
+
+
+def _tail(operation: Operation, instruction: WarpgroupMma) -> str:
+    """Signs of the factors, and which of them are transposed."""
+    if instruction.accumulator == "s32":
+        return ""
+    if not instruction.transposes:
+        return ", 1, 1"
+    majors = [facts[0] for facts in (_integers(operation, f"{name}_operand") for name in "ab") if facts]
+    return f", 1, 1, {', '.join(map(str, majors))}"
+
+
+def _is_shared(product: Operation) -> bool:
+    return memory_space(product.operands[1].type) == SHARED_SPACE
+
+
+def _sums(product: Operation) -> _Registers:
+    instruction = WARPGROUP_MMAS[product.attributes["instruction"].value]
+    return _registers(product, 0, "d", "f32" if instruction.accumulator == "f32" else "i32")
+
+
+def _of_a(product: Operation) -> _Registers:
+    return _registers(product, 1, "a", "i32")
+
+
+def _registers(product: Operation, operand: int, name: str, kind: str) -> _Registers:
+    base = product.operands[operand]
+    return _Registers(base, producer(base).attributes["elem_type"], kind, tuple(_integers(product, name)))
+
+
+def _merged(registers: Sequence[_Registers]) -> list[_Registers]:
+    """Each register once."""
+    merged: dict[Value, _Registers] = {}
+    for each in registers:
+        known = merged.get(each.base)
+        more = each.offsets if known is None else tuple(dict.fromkeys((*known.offsets, *each.offsets)))
+        merged[each.base] = _Registers(each.base, each.element, each.kind, more)
+    return list(merged.values())
+
+
+def _integers(operation: Operation, name: str) -> list[int]:
+    return list(bindings.mlir().DenseI64ArrayAttr(operation.attributes[name]))

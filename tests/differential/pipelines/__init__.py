@@ -1,0 +1,1 @@
+"""Generated kernels of producers and consumers, and what they must compute."""

@@ -1,0 +1,92 @@
+"""Laws of operands in shared memory: the rule that instructions read them by names the byte that a layout names.
+
+The layouts are tiled with every atom, in both orders; the oracle is the swizzle of the layout's own index. Registers of
+a warpgroup are those of four warps one below the other.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from triptych.atoms.smem_operands import (
+    K_MAJOR,
+    MN_MAJOR,
+    SmemOperand,
+    byte_swizzle,
+    pattern_bytes,
+    smem_atom,
+    smem_operand,
+)
+from triptych.atoms.warp_mma import WARP_MMAS
+from triptych.atoms.warpgroup_mma import DEPTH_BYTES, WARPGROUP_MMAS, WarpgroupMma
+from triptych.layout import Layout, composition, cosize, size, slice_and_offset, tile_to_shape, zipped_divide
+
+LEGAL = [(major, bits, 16) for major in (K_MAJOR, MN_MAJOR) for bits in range(4)]
+LEGAL += [(K_MAJOR, bits, width) for bits in range(4) for width in (8, 32)]
+TILES = [(64, 32), (128, 64), (192, 128), (256, 64)]
+
+
+def number(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+@pytest.mark.parametrize(("major", "bits", "width"), LEGAL)
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_instructions_read_what_layouts_say(major: int, bits: int, width: int, order: tuple[int, int]) -> None:
+    element, depth, drawn = width // 8, DEPTH_BYTES * 8 // width, random.Random(major * 64 + bits * 8 + width)
+    for rows, columns in TILES:
+        atom = smem_atom(major, bits, width)
+        if columns % number(size(atom, [1])) or rows % number(size(atom, [0])):
+            continue
+        plain = tile_to_shape(atom, (rows, columns), order).outer
+        for taken in (64, rows, 8):
+            slices = zipped_divide(plain, (taken, depth))
+            places = list(itertools.product(range(rows // taken), range(columns // depth)))
+            for m, k in drawn.sample(places, min(len(places), 3)):
+                part, offset = slice_and_offset(((None, None), (m, k)), slices)
+                operand = smem_operand(part, element, major, bits)
+                assert operand is not None, (part, rows, columns)
+                start = number(offset) * element
+                for _ in range(16):
+                    row, column = drawn.randrange(taken), drawn.randrange(depth)
+                    index = number(plain((m * taken + row, k * depth + column)))
+                    assert operand.address(start, row, column, element) == byte_swizzle(bits)(index * element)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        Layout((64, 16), (72, 1)),  # rows that are padded
+        Layout((64, 16), (1, 64)),  # contiguous along the other mode
+        Layout((64, 16), (64, 2)),  # every second element
+        Layout(((8, 8), 16), ((64, 516), 1)),  # eight rows that are no whole chunks apart from the next eight
+        Layout(((4, 16), 16), ((64, 1024), 1)),  # four rows together
+    ],
+)
+def test_other_layouts_are_none(layout: Layout) -> None:
+    assert smem_operand(layout, 2, K_MAJOR, 3) is None
+
+
+def test_a_descriptor() -> None:
+    operand = smem_operand(Layout(((8, 8), 16), ((64, 512), 1)), 2, K_MAJOR, 3)
+    assert operand == SmemOperand(K_MAJOR, 3, 16, 1024)
+    assert operand.descriptor() == 1 << 62 | 64 << 32 | 1 << 16
+    assert pattern_bytes(3) == 1024
+
+
+@pytest.mark.parametrize("found", list(WARPGROUP_MMAS.values())[::41], ids=lambda one: one.name)
+def test_registers_are_those_of_four_warps(found: WarpgroupMma) -> None:
+    _, n, k = found.shape_mnk
+    kind = "f32" if found.accumulator == "f16" and found.a != "f16" else found.accumulator
+    warp = WARP_MMAS[f"m16n8k{k}.{kind}.{found.a}.{found.b}.{kind}"]
+    for lane, value in itertools.product(range(128), range(number(size(found.tv_c, [1])))):
+        place = number(warp.tv_c((lane % 32, value % 4)))
+        assert found.tv_c((lane, value)) == (lane // 32 * 16 + place % 16) + 64 * (place // 16 + 8 * (value // 4))
+    for lane, value in itertools.product(range(128), range(number(size(found.tv_a, [1])))):
+        place = number(warp.tv_a((lane % 32, value)))
+        assert found.tv_a((lane, value)) == (lane // 32 * 16 + place % 16) + 64 * (place // 16)
+    assert cosize(composition(found.tv_shared_b, Layout((1, n * k), (0, 128)))) == n * k

@@ -1,0 +1,82 @@
+"""Tensor maps that a kernel changes: a copy in memory becomes the map of another tensor, and copies go by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import triptych as tt
+from triptych import cute
+from triptych.compat.mlir_builders.dialects import nvvm
+from triptych.cute.nvgpu import cpasync
+from triptych.cute.runtime import from_dlpack
+from triptych.utils import TensorMapManager, TensorMapUpdateMode
+
+TILE = (8, 32)
+LAYOUT = cute.make_layout(TILE, stride=(32, 1))
+
+
+@tt.kernel
+def load_of_another(
+    atom: cute.CopyAtom,
+    coordinates: cute.Tensor,
+    other: cute.Tensor,
+    maps: cute.Tensor,
+    out: cute.Tensor,
+    mode: tt.Constexpr[Any],
+    by_builder: tt.Constexpr[bool],
+) -> None:
+    lane, _, _ = cute.arch.thread_idx()
+    allocator = cute.SmemAllocator()
+    barrier = allocator.allocate_array(tt.Int64, 1)
+    in_shared = allocator.allocate_array(tt.Int64, 16, 128)
+    shared = allocator.allocate_tensor(tt.Float32, LAYOUT, 128)
+    with cute.arch.elect_one():
+        cute.arch.mbarrier_init(barrier, 1)
+        cute.arch.mbarrier_arrive_and_expect_tx(barrier, 8 * 32 * 4)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    manager = TensorMapManager(mode, 128)
+    used = manager.get_tensormap_ptr(maps.iterator)
+    manager.init_tensormap_from_atom(atom, in_shared if mode is TensorMapUpdateMode.SMEM else used, 0)
+    manager.fence_tensormap_initialization()
+    cute.arch.sync_warp()
+    manager.update_tensormap((other,), (atom,), (used,), 0, (in_shared,))
+    manager.fence_tensormap_update(used)
+    tile = cute.group_modes(cute.local_tile(coordinates, TILE, (1, 1)), 0, 2)
+    here, there = cpasync.tma_partition(atom, 0, cute.make_layout(1), cute.group_modes(shared, 0, 2), tile)
+    if tt.const_expr(by_builder):
+        nvvm.CpAsyncBulkTensorGlobalToSharedClusterOp(
+            here.iterator,
+            manager.get_tensormap_ptr(used, cute.AddressSpace.generic),
+            [tt.Int32(32), tt.Int32(8)],
+            barrier,
+            [],
+            predicate=nvvm.elect_sync(),
+        )
+    else:
+        cute.copy(atom, there, here, tma_bar_ptr=barrier, tma_desc_ptr=used)
+    cute.arch.mbarrier_wait(barrier, 0)
+    for i in range(8):
+        out[i, lane] = shared[i, lane]
+
+
+@pytest.mark.parametrize("mode", list(TensorMapUpdateMode))
+@pytest.mark.parametrize("by_builder", [False, True])
+def test_a_changed_map_is_that_of_the_other_tensor(mode: TensorMapUpdateMode, by_builder: bool) -> None:
+    first, other = np.zeros((8, 32), np.float32), np.arange(12 * 48, dtype=np.float32).reshape(12, 48)
+    maps, out = np.zeros(32, np.int64), np.zeros((8, 32), np.float32)
+    aligned = maps[(-maps.ctypes.data // 8) % 16 :][:16]
+
+    @tt.jit
+    def run(source: cute.Tensor, another: cute.Tensor, memory: cute.Tensor, target: cute.Tensor) -> None:
+        atom, coordinates = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), source, LAYOUT, TILE)
+        load_of_another(atom, coordinates, another, memory, target, mode, by_builder).launch(grid=1, block=32)
+
+    arrays = [from_dlpack(array, assumed_align=16) for array in (first, other)]
+    run(*arrays, from_dlpack(aligned, assumed_align=64), out)
+    expected = np.zeros((8, 32), np.float32)
+    expected[:4, :16] = other[8:, 32:]
+    assert np.array_equal(out, expected)

@@ -1,0 +1,217 @@
+"""Pipelines on mbarriers: what is waited for is there, whoever holds which stage, however handles travel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import triptych as tt
+from triptych import cute, pipeline
+from triptych.cute.arch.device import bits32, device_trace
+from triptych.cute.arch.mbarriers import barrier_address
+from triptych.cute.pipeline.errors import PipelineError
+from triptych.metastage.errors import OperandTypeError
+from triptych.simt import dialect
+
+WARP = 32
+COUNT = 11
+
+
+def group(size: int) -> pipeline.CooperativeGroup:
+    return pipeline.CooperativeGroup(pipeline.Agent.Thread, size)
+
+
+def storage(stages: int) -> tuple[Any, Any]:
+    """Barriers, and a number for each lane in each stage."""
+    barriers = cute.arch.alloc_smem(tt.Int64, 2 * stages)
+    shape = cute.make_layout((WARP, stages))
+    return barriers, cute.make_tensor(cute.arch.alloc_smem(tt.Int32, WARP * stages), shape)
+
+
+@tt.jit
+def launched(
+    kernel: tt.Constexpr[Any], out: cute.Tensor, stages: tt.Constexpr[int], threads: tt.Constexpr[int]
+) -> None:
+    kernel(out, stages).launch(grid=2, block=threads)
+
+
+def out_of(kernel: Any, stages: int, threads: int = 2 * WARP) -> Any:
+    out = np.full((COUNT, WARP), -1, np.int32)
+    launched(kernel, out, stages, threads)
+    return out
+
+
+EXPECTED = np.arange(COUNT)[:, None] * 1000 + np.arange(WARP)[::-1]
+"""What a consumer sees that reads what the lane at the other end of the warp wrote."""
+
+
+@tt.kernel
+def with_states(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+    barriers, buffer = storage(stages)
+    pipe = pipeline.PipelineAsync.create(
+        num_stages=stages, producer_group=group(WARP), consumer_group=group(WARP), barrier_storage=barriers
+    )
+    lane = cute.arch.lane_idx()
+    if cute.arch.warp_idx() == 0:
+        state = pipeline.make_pipeline_state(pipeline.PipelineUserType.Producer, stages)
+        for i in range(COUNT):
+            pipe.producer_acquire(state, pipe.producer_try_acquire(state))
+            buffer[lane, state.index] = i * 1000 + lane
+            pipe.producer_commit(state)
+            state.advance()
+        pipe.producer_tail(state)
+    else:
+        state = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, stages)
+        token = pipe.consumer_try_wait(state)
+        for i in range(COUNT):
+            pipe.consumer_wait(state, token)
+            out[i, lane] = buffer[WARP - 1 - lane, state.index]
+            pipe.consumer_release(state)
+            state.advance()
+            token = tt.Boolean(False)
+            if i + 1 < COUNT:
+                token = pipe.consumer_try_wait(state)
+
+
+def release(consumer: Any, held: Any) -> Any:
+    """Handles are arguments and results."""
+    consumer.release(held)
+    return consumer
+
+
+@tt.kernel
+def with_handles(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+    """The consumer releases a stage one turn late: its handle crosses the loop, a branch and a function."""
+    barriers, buffer = storage(stages)
+    pipe = pipeline.PipelineAsync.create(
+        num_stages=stages,
+        producer_group=group(WARP),
+        consumer_group=group(WARP),
+        barrier_storage=barriers,
+        defer_sync=True,
+    )
+    pipeline.pipeline_init_arrive(cluster_shape_mn=(1, 1))
+    pipeline.pipeline_init_wait(cluster_shape_mn=(1, 1))
+    producer, consumer = pipe.make_participants()
+    lane = cute.arch.lane_idx()
+    if cute.arch.warp_idx() == 0:
+        for i in range(COUNT):
+            handle = producer.acquire_and_advance()
+            buffer[lane, handle.index] = handle.count * 1000 + lane
+            if i % 2 == 0:
+                handle.commit()
+            else:
+                producer.commit()
+        producer.tail()
+    else:
+        held = consumer.wait_and_advance(consumer.try_wait())
+        for i in range(1, COUNT):
+            following = consumer.wait_and_advance()
+            out[i - 1, lane] = buffer[WARP - 1 - lane, held.index]
+            if held.count % 2 == 0:
+                held.release()
+            else:
+                consumer = release(consumer, held)
+            held = following.clone()
+        out[COUNT - 1, lane] = buffer[WARP - 1 - lane, held.index]
+        consumer.release()
+
+
+@pytest.mark.parametrize(("kernel", "stages"), [(with_states, 1), (with_states, 3), (with_handles, 2)])
+def test_consumers_read_what_producers_wrote(kernel: Any, stages: int) -> None:
+    assert (out_of(kernel, stages) == EXPECTED).all()
+
+
+def complete(pointer: Any, amount: Any) -> None:
+    device_trace().operation(dialect.MBARRIER_COMPLETE, (barrier_address(pointer), bits32(amount)))
+
+
+@tt.kernel
+def with_bytes(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+    """Two warps of consumers, counted as warps; the bytes say when a stage is full."""
+    barriers, buffer = storage(stages)
+    pipe = pipeline.PipelineTmaAsync.create(
+        num_stages=stages,
+        producer_group=group(1),
+        consumer_group=group(2),
+        tx_count=4 * WARP,
+        barrier_storage=barriers,
+        cta_layout_vmnk=cute.make_layout((1, 1, 1, 1)),
+    )
+    producer, consumer = pipe.make_participants()
+    lane, warp = cute.arch.lane_idx(), cute.arch.warp_idx()
+    if warp == 0:
+        for i in range(COUNT):
+            handle = producer.acquire_and_advance(producer.try_acquire())
+            buffer[lane, handle.index] = i * 1000 + lane
+            cute.arch.fence_proxy("async.shared", space="cta")
+            cute.arch.sync_warp()
+            complete(handle.barrier, 4)
+            handle.commit()
+        producer.tail()
+    else:
+        for i in range(COUNT):
+            full = consumer.wait_and_advance()
+            if i % 2 + 1 == warp:
+                out[i, lane] = buffer[WARP - 1 - lane, full.index]
+            full.release()
+
+
+def test_bytes_fill_a_stage_and_warps_empty_it() -> None:
+    assert (out_of(with_bytes, 2, 3 * WARP) == EXPECTED).all()
+
+
+@tt.kernel
+def in_turns(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+    """Three warps append their number to the list of each place, in order."""
+    barriers, lengths = cute.arch.alloc_smem(tt.Int64, 3 * stages), cute.arch.alloc_smem(tt.Int32, stages)
+    lane, warp = cute.arch.lane_idx(), cute.arch.warp_idx()
+    order = pipeline.PipelineOrder.create(
+        barrier_storage=barriers, depth=stages, length=3, group_id=warp, producer_group=group(WARP)
+    )
+    if warp == 0 and lane == 0:
+        for i in tt.range_constexpr(stages):
+            (lengths + i).store(0)
+    cute.arch.sync_threads()
+    for turn in range(3 if stages == 1 else 2):
+        order.wait()
+        length = lengths + turn % stages
+        at = length.load()
+        out[turn % stages * 3 + at, lane] = warp
+        cute.arch.sync_warp()
+        if lane == 0:
+            length.store(at + 1)
+        order.arrive()
+    pipeline.arrive_and_wait(barrier_id=1, num_threads=3 * WARP)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+def test_groups_take_turns(depth: int) -> None:
+    turns = 3 if depth == 1 else 2
+    assert (out_of(in_turns, depth, 3 * WARP)[: 3 * turns] == np.array([0, 1, 2] * turns)[:, None]).all()
+
+
+def test_mistakes_are_refused_while_tracing() -> None:
+    @tt.kernel
+    def without_memory(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+        pipeline.PipelineAsync.create(num_stages=stages, producer_group=group(1), consumer_group=group(1))
+
+    @tt.kernel
+    def of_too_many_bytes(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
+        barriers, _ = storage(stages)
+        pipeline.PipelineTmaAsync.create(
+            num_stages=stages,
+            producer_group=group(1),
+            consumer_group=group(1),
+            tx_count=1 << 20,
+            barrier_storage=barriers,
+        )
+
+    with pytest.raises(PipelineError, match="memory for its barriers"):
+        out_of(without_memory, 1)
+    with pytest.raises(PipelineError, match="bytes of a stage"):
+        out_of(of_too_many_bytes, 1)
+    with pytest.raises(OperandTypeError, match="not aligned"):
+        pipeline.CooperativeGroup(pipeline.Agent.Thread, 48, alignment=32)
