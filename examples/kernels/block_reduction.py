@@ -8,10 +8,9 @@ sum; a second launch of the same kernel adds those up.
 from __future__ import annotations
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 THREADS = 256
 PER_BLOCK = 16 * THREADS
@@ -59,19 +58,29 @@ def sum_of(x: np.ndarray) -> np.ndarray:
     return total
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    sizes = (1, 255, 4096, 4097, 1_000_003)
-    for n in sizes:
-        x = random.random(n, np.float32)
-        agree(sum_of(x), x.sum(dtype=np.float64), 1e-6)
-    print(f"block reduction: agrees with float64 for {', '.join(map(str, sizes))} elements")
+CASES = {
+    **{f"{n}": {"n": n} for n in (1, 255, 4096, 4097)},
+    "large": {"n": 1 << 20, "bench": True},
+}
 
 
-def benchmark() -> None:
-    x = np.random.default_rng(0).random(1 << 24, np.float32)
-    versus_numpy("block reduction", lambda: sum_of(x), x.sum, moved=x.nbytes)
+def kernel_fn(x: np.ndarray) -> np.ndarray:
+    return sum_of(x).reshape(())
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(x: np.ndarray) -> np.ndarray:
+    return np.asarray(x.sum())
+
+
+baseline_fn = reference_fn
+
+
+def get_inputs(n: int = 10_000, seed: int = 0) -> list[np.ndarray]:
+    return [np.random.default_rng(seed).random(n, np.float32)]
+
+
+def algorithmic_flops_bytes(x: np.ndarray) -> tuple[int, int]:
+    return x.size, x.nbytes
+
+
+workbench.main(__name__)

@@ -6,13 +6,13 @@ operator of the same expression. Each `op` gives its own compiled kernel.
 
 from __future__ import annotations
 
+from math import erf
 from typing import Any
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 THREADS = 256
 
@@ -46,50 +46,51 @@ def polynomial(x: Any, y: Any, z: Any) -> Any:
     return (x * y + z) * x - y
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    for n in (1, 255, 1000, 65_537):
-        x, y, z = random.standard_normal((3, n), np.float32)
-        out = np.empty_like(x)
-        exact_x, exact_y, exact_z = (tensor.astype(np.float64) for tensor in (x, y, z))
-
-        apply(lambda a: a * a, (x,), out)
-        agree(out, x * x)
-
-        apply(lambda a, b, c: a * b + c, (x, y, z), out)
-        agree(out, exact_x * exact_y + exact_z, 1e-7)
-
-        apply(lambda a, b: a if a > b else b, (x, y), out)
-        agree(out, np.maximum(x, y))
-
-        apply(polynomial, (x, y, z), out)
-        agree(out, polynomial(exact_x, exact_y, exact_z), 1e-6)
-
-        apply(sigmoid_gate, (x, y), out)
-        agree(out, exact_x / (1 + np.exp(-exact_y)), 1e-6)
-    x = np.array([-2.0, -0.5, 0.0, 0.5, 2.0], np.float32)
-    out = np.empty_like(x)
-    apply(gelu, (x,), out)
-    agree(out, np.array([-0.04550026, -0.15426877, 0.0, 0.34573123, 1.95449974]), 1e-6)
-    print("elementwise apply: six functions agree with float64")
+def gelu_exactly(x: np.ndarray) -> np.ndarray:
+    return 0.5 * x * (1 + np.vectorize(erf, otypes=[x.dtype])(x / x.dtype.type(np.sqrt(2))))
 
 
-def benchmark() -> None:
-    x, y, z = np.random.default_rng(0).standard_normal((3, 1 << 22), np.float32)
-    out = np.empty_like(x)
-    versus_numpy(
-        "(x * y + z) * x - y",
-        lambda: apply(polynomial, (x, y, z), out),
-        lambda: np.copyto(out, polynomial(x, y, z)),
-        moved=4 * x.nbytes,
-    )
-    versus_numpy(
-        "x / (1 + exp(-y))",
-        lambda: apply(sigmoid_gate, (x, y), out),
-        lambda: np.copyto(out, x / (1 + np.exp(-y))),
-        moved=3 * x.nbytes,
-    )
+FUNCTIONS = {
+    "square": (lambda a: a * a, 1, lambda a: a * a),
+    "multiply and add": (lambda a, b, c: a * b + c, 3, lambda a, b, c: a * b + c),
+    "larger": (lambda a, b: a if a > b else b, 2, np.maximum),
+    "polynomial": (polynomial, 3, polynomial),
+    "gate": (sigmoid_gate, 2, lambda a, b: a / (1 + np.exp(-b))),
+    "gelu": (gelu, 1, gelu_exactly),
+}
+"""Each with its number of arguments, and as NumPy computes it."""
+CASES = {
+    **{f"{name}, {n}": {"name": name, "n": n} for name in FUNCTIONS for n in (1, 1000)},
+    **{name: {"name": name, "n": 1 << 20, "bench": True} for name in ("polynomial", "gate")},
+}
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def kernel_fn(name: str, *tensors: np.ndarray) -> np.ndarray:
+    out = np.empty_like(tensors[0])
+    apply(FUNCTIONS[name][0], tensors, out)
+    return out
+
+
+def reference_fn(name: str, *tensors: np.ndarray) -> np.ndarray:
+    return FUNCTIONS[name][2](*tensors)
+
+
+baseline_fn = reference_fn
+
+
+def error_bound(name: str, *tensors: np.ndarray) -> float:
+    """Relative to the largest result: some of them cancel."""
+    wide = [tensor.astype(np.float64) for tensor in tensors]
+    return 2e-6 * float(np.max(np.abs(FUNCTIONS[name][2](*wide))))
+
+
+def get_inputs(name: str = "gate", n: int = 65_537, seed: int = 0) -> list[object]:
+    tensors = np.random.default_rng(seed).standard_normal((FUNCTIONS[name][1], n), np.float32)
+    return [name, *tensors]
+
+
+def algorithmic_flops_bytes(name: str, *tensors: np.ndarray) -> tuple[int, int]:
+    return 4 * tensors[0].size, (len(tensors) + 1) * tensors[0].nbytes
+
+
+workbench.main(__name__)

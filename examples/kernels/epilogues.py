@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 THREADS = 256
 
@@ -89,30 +88,38 @@ EXACT = {
 }
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    for n in (1, 256, 1000):
-        x, y = random.standard_normal((2, n), np.float32)
-        for epilogue, exact in EXACT.items():
-            out = np.empty_like(x)
-            axpy(0.5, x, y, out, epilogue)
-            agree(out, exact(0.5 * x.astype(np.float64) + y), 1e-7)
-    compiled = tt.compile(axpy, 0.5, x, y, out, ReLU())
-    assert "func.call" not in compiled.mlir, "the epilogue is inlined"
-    print(f"epilogues: {', '.join(map(str, EXACT))} agree with float64")
+NAMES = {str(epilogue): epilogue for epilogue in EXACT}
+CASES = {
+    **{f"{name}, {n}": {"name": name, "n": n} for name in NAMES for n in (1, 256, 1000)},
+    "large": {"name": str(ReLU()), "n": 1 << 20, "bench": True},
+}
 
 
-def benchmark() -> None:
-    x, y = np.random.default_rng(0).standard_normal((2, 1 << 24), np.float32)
+def kernel_fn(x: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
     out = np.empty_like(x)
-
-    def numpys() -> None:
-        np.multiply(x, np.float32(0.5), out=out)
-        np.add(out, y, out=out)
-        np.maximum(out, 0, out=out)
-
-    versus_numpy("axpy with ReLU", lambda: axpy(0.5, x, y, out, ReLU()), numpys, moved=3 * x.nbytes)
+    axpy(0.5, x, y, out, NAMES[name])
+    return out
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(x: np.ndarray, y: np.ndarray, name: str) -> np.ndarray:
+    return EXACT[NAMES[name]](x.dtype.type(0.5) * x + y)
+
+
+baseline_fn = reference_fn
+
+
+def error_bound(x: np.ndarray, y: np.ndarray, name: str) -> float:
+    exact = reference_fn(x.astype(np.float64), y.astype(np.float64), name)
+    return 1e-7 * float(np.max(np.abs(exact), initial=1.0))
+
+
+def get_inputs(n: int = 1000, name: str = next(iter(NAMES)), seed: int = 0) -> list[object]:
+    x, y = 1 + np.random.default_rng(seed).standard_normal((2, n), np.float32)
+    return [x, y, name]
+
+
+def algorithmic_flops_bytes(x: np.ndarray, y: np.ndarray, name: str) -> tuple[int, int]:
+    return 3 * x.size, 3 * x.nbytes
+
+
+workbench.main(__name__)

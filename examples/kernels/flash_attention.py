@@ -16,16 +16,14 @@ Exponentials are powers of two, with log2(e) in the scale: that is one instructi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from math import e, log2, sqrt
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-from measure import main, report, versus_numpy, within
 
 import triptych as tt
-from triptych import cute, pipeline
+from triptych import cute, pipeline, workbench
 from triptych.cute import nvgpu
 from triptych.cute.nvgpu import cpasync, warp
 from triptych.cute.runtime import from_dlpack
@@ -289,9 +287,9 @@ def bound(v: np.ndarray) -> float:
     return 2.125 * ROUNDING[v.dtype.type] * float(np.abs(v.astype(np.float64)).max())
 
 
-def sample(shape: tuple[int, int, int, int], keys: int, dtype: Any = np.float16) -> list[np.ndarray]:
+def sample(shape: tuple[int, int, int, int], keys: int, dtype: Any = np.float16, seed: int = 0) -> list[np.ndarray]:
     batch, length, heads, dim = shape
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     lengths = length, keys, keys
     return [random.standard_normal((batch, n, heads, dim), np.float32).astype(dtype) for n in lengths]
 
@@ -302,36 +300,42 @@ def flops(shape: tuple[int, int, int, int], keys: int, causal: bool) -> int:
     return 4 * batch * heads * length * keys * dim // (2 if causal else 1)
 
 
-def check() -> None:
-    for dtype, causal in ((np.float16, False), (ml_dtypes.bfloat16, True)):
-        for shape, keys in (((1, 64, 1, 64), 64), ((2, 100, 3, 64), 130)):
-            q, k, v = sample(shape, keys, dtype)
-            o = np.full(shape, np.nan, dtype)
-            run = partial(attention, *map(tensor_of, (q, k, v, o)), causal)
-            run()
-            used = within(o, reference(q, k, v, causal), bound(v))
-        name = f"attention {np.dtype(dtype).name}{' causal' if causal else ''} {shape}, {keys} keys"
-        report(name, used, run, flops(shape, keys, causal))
+CASES = {
+    "f16": {"batch": 1, "length": 64, "heads": 1, "keys": 64},
+    "f16, two batches": {},
+    "bf16, causal": {"dtype": ml_dtypes.bfloat16, "causal": True},
+    "large": {"batch": 1, "length": 512, "heads": 2, "keys": 512, "bench": True},
+}
 
 
-def benchmark() -> None:
-    shape, keys = (1, 1024, 4, 64), 1024
-    q, k, v = sample(shape, keys)
-    o = np.empty(shape, np.float16)
-    wide = [x.astype(np.float32).transpose(0, 2, 1, 3) for x in (q, k, v)]
-
-    def numpys() -> None:
-        scores = wide[0] @ wide[1].transpose(0, 1, 3, 2)
-        scores *= 1 / sqrt(shape[3])
-        scores -= scores.max(-1, keepdims=True)
-        np.exp(scores, out=scores)
-        scores /= scores.sum(-1, keepdims=True)
-        scores @ wide[2]
-
-    run = partial(attention, *map(tensor_of, (q, k, v, o)), False)
-    run()
-    versus_numpy(f"attention {shape}, NumPy f32", run, numpys, flops=flops(shape, keys, False))
+def kernel_fn(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool) -> np.ndarray:
+    o = np.empty_like(q)
+    attention(*map(tensor_of, (q, k, v, o)), causal)
+    return o
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool) -> np.ndarray:
+    return reference(q, k, v, causal).astype(q.dtype)
+
+
+def error_bound(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool) -> np.ndarray:
+    return np.broadcast_to(bound(v), q.shape)
+
+
+def get_inputs(
+    batch: int = 2,
+    length: int = 100,
+    heads: int = 3,
+    keys: int = 130,
+    dtype: type = np.float16,
+    causal: bool = False,
+    seed: int = 0,
+) -> list[object]:
+    return [*sample((batch, length, heads, 64), keys, dtype, seed), causal]
+
+
+def algorithmic_flops_bytes(q: np.ndarray, k: np.ndarray, v: np.ndarray, causal: bool) -> tuple[int, int]:
+    return flops(q.shape, k.shape[1], causal), 2 * q.nbytes + k.nbytes + v.nbytes
+
+
+workbench.main(__name__)

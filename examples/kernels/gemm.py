@@ -13,10 +13,9 @@ Matrices need not be multiples of the tiles: outside of them tiles are filled wi
 from __future__ import annotations
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 # 1. tiled -------------------------------------------------------------------------------------------------------
 TILE = 32
@@ -113,30 +112,36 @@ def register_tiled(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> None:
 WAYS = {"tiled": tiled, "register-tiled": register_tiled}
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    sizes = ((1, 1, 1), (32, 32, 32), (64, 64, 16), (100, 70, 33), (65, 129, 200))
-    for m, n, k in sizes:
-        a, b = random.standard_normal((m, k), np.float32), random.standard_normal((k, n), np.float32)
-        for multiply in WAYS.values():
-            c = np.empty((m, n), np.float32)
-            multiply(a, b, c)
-            agree(c, a.astype(np.float64) @ b, 1e-5)
-    print(f"gemm: tiled and register-tiled agree with float64 for (m, n, k) in {', '.join(map(str, sizes))}")
+CASES = {
+    **{
+        f"{name}, {m} x {n} x {k}": {"name": name, "m": m, "n": n, "k": k}
+        for name in WAYS
+        for m, n, k in ((1, 1, 1), (64, 64, 16), (100, 70, 33), (65, 129, 200))
+    },
+    **{name: {"name": name, "m": 256, "n": 256, "k": 256, "bench": True} for name in WAYS},
+}
 
 
-def benchmark() -> None:
-    n = 1024
-    a, b = np.random.default_rng(0).standard_normal((2, n, n), np.float32)
-    c = np.empty_like(a)
-    for name, multiply in WAYS.items():
-        versus_numpy(
-            f"{name}, {n} x {n} x {n}",
-            lambda multiply=multiply: multiply(a, b, c),
-            lambda: np.matmul(a, b, out=c),
-            flops=2 * n**3,
-        )
+def kernel_fn(a: np.ndarray, b: np.ndarray, name: str) -> np.ndarray:
+    c = np.empty((a.shape[0], b.shape[1]), a.dtype)
+    WAYS[name](a, b, c)
+    return c
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(a: np.ndarray, b: np.ndarray, name: str) -> np.ndarray:
+    return a @ b
+
+
+baseline_fn = reference_fn
+
+
+def get_inputs(m: int = 64, n: int = 64, k: int = 64, name: str = next(iter(WAYS)), seed: int = 0) -> list[object]:
+    random = np.random.default_rng(seed)
+    return [random.standard_normal((m, k), np.float32), random.standard_normal((k, n), np.float32), name]
+
+
+def algorithmic_flops_bytes(a: np.ndarray, b: np.ndarray, name: str) -> tuple[int, int]:
+    return 2 * a.size * b.shape[1], a.nbytes + b.nbytes + 4 * a.shape[0] * b.shape[1]
+
+
+workbench.main(__name__)

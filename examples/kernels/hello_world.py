@@ -6,8 +6,6 @@ runs, on the host once, in a kernel once for each thread that comes there.
 
 from __future__ import annotations
 
-from measure import main, seconds
-
 import triptych as tt
 from triptych import cute
 
@@ -30,28 +28,8 @@ def hello_world() -> None:
     hello().launch(grid=1, block=6)
 
 
-@tt.kernel
-def nothing() -> None:
-    """A kernel that shows what a launch costs."""
-
-
-@tt.jit
-def launch_nothing() -> None:
-    nothing().launch(grid=1, block=32)
-
-
-def check() -> None:
+if __name__ == "__main__":
     print("the first call traces, compiles and runs:")
     hello_world()
     print("the second call runs:")
     hello_world()
-
-
-def benchmark() -> None:
-    first = seconds(launch_nothing)
-    later = min(seconds(launch_nothing) for _ in range(1000))
-    print(f"an empty launch: {first * 1e3:.0f} ms to trace and compile once, then {later * 1e6:.1f} us a call")
-
-
-if __name__ == "__main__":
-    main(check, benchmark)

@@ -8,10 +8,9 @@ second way counts most in shared memory and adds up 256 numbers for each block a
 from __future__ import annotations
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 THREADS = 256
 BINS = 256
@@ -55,29 +54,37 @@ def histogram(data: cute.Tensor, bins: cute.Tensor, kernel: tt.Constexpr) -> Non
 KERNELS = {"global atomics": count_globally, "atomics in shared memory": count_in_blocks}
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    sizes = (1, 1000, 16_384, 100_001)
-    for n in sizes:
-        for data in (random.integers(0, 256, n, np.uint8), np.full(n, 7, np.uint8)):
-            for kernel in KERNELS.values():
-                bins = np.zeros(BINS, np.int32)
-                histogram(data, bins, kernel)
-                agree(bins, np.bincount(data, minlength=BINS))
-    print(f"histogram: equal to NumPy for {', '.join(map(str, sizes))} bytes, random and all the same")
+CASES = {
+    **{
+        f"{name}, {n} bytes, {'all the same' if spread == 1 else 'random'}": {"name": name, "n": n, "spread": spread}
+        for name in KERNELS
+        for n in (1, 1000, 16_384)
+        for spread in (1, 256)
+    },
+    **{name: {"name": name, "n": 1 << 20, "bench": True} for name in KERNELS},
+}
 
 
-def benchmark() -> None:
-    data = np.random.default_rng(0).integers(0, 256, 1 << 24, np.uint8)
+def kernel_fn(data: np.ndarray, name: str) -> np.ndarray:
     bins = np.zeros(BINS, np.int32)
-    for name, kernel in KERNELS.items():
-        versus_numpy(
-            name,
-            lambda kernel=kernel: histogram(data, bins, kernel),
-            lambda: np.bincount(data, minlength=BINS),
-            moved=data.nbytes,
-        )
+    histogram(data, bins, KERNELS[name])
+    return bins
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(data: np.ndarray, name: str) -> np.ndarray:
+    return np.bincount(data, minlength=BINS).astype(np.int32)
+
+
+baseline_fn = reference_fn
+
+
+def get_inputs(n: int = 100_001, spread: int = 256, name: str = next(iter(KERNELS)), seed: int = 0) -> list[object]:
+    random = np.random.default_rng(seed)
+    return [(random.integers(0, 256) + random.integers(0, spread, n)).astype(np.uint8), name]
+
+
+def algorithmic_flops_bytes(data: np.ndarray, name: str) -> tuple[int, int]:
+    return data.size, data.nbytes
+
+
+workbench.main(__name__)

@@ -9,10 +9,9 @@ square of the mean would lose everything when the mean is large. The row is in t
 from __future__ import annotations
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 THREADS = 128
 WARPS = THREADS // cute.arch.WARP_SIZE
@@ -59,30 +58,34 @@ def numpy_layer_norm(x: np.ndarray, weight: np.ndarray, bias: np.ndarray, eps: f
     return centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + eps) * weight + bias
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    shapes = ((1, 1), (3, 31), (5, 128), (7, 1000), (64, 257))
-    for shape in shapes:
-        x = 100 + random.standard_normal(shape, np.float32)
-        weight, bias = random.standard_normal((2, shape[1]), np.float32)
-        y = np.empty_like(x)
-        layer_norm(x, weight, bias, y, 1e-5)
-        agree(y, numpy_layer_norm(x.astype(np.float64), weight, bias, 1e-5), 1e-4)
-    print(f"layer norm: agrees with float64 for {', '.join(map(str, shapes))}")
+EPS = 1e-5
+CASES = {
+    **{f"{rows} x {columns}": {"rows": rows, "columns": columns} for rows, columns in ((3, 31), (5, 128), (64, 257))},
+    "large": {"rows": 1024, "columns": 1024, "bench": True},
+}
 
 
-def benchmark() -> None:
-    random = np.random.default_rng(0)
-    x = random.standard_normal((4096, 1024), np.float32)
-    weight, bias = random.standard_normal((2, 1024), np.float32)
+def kernel_fn(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
     y = np.empty_like(x)
-    versus_numpy(
-        "layer norm 4096 x 1024",
-        lambda: layer_norm(x, weight, bias, y, 1e-5),
-        lambda: numpy_layer_norm(x, weight, bias, 1e-5),
-        moved=2 * x.nbytes,
-    )
+    layer_norm(x, weight, bias, y, EPS)
+    return y
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
+    return numpy_layer_norm(x, weight, bias, x.dtype.type(EPS))
+
+
+baseline_fn = reference_fn
+
+
+def get_inputs(rows: int = 7, columns: int = 1000, seed: int = 0) -> list[np.ndarray]:
+    random = np.random.default_rng(seed)
+    weight, bias = random.standard_normal((2, columns), np.float32)
+    return [100 + random.standard_normal((rows, columns), np.float32), weight, bias]
+
+
+def algorithmic_flops_bytes(x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> tuple[int, int]:
+    return 8 * x.size, 2 * x.nbytes
+
+
+workbench.main(__name__)

@@ -7,10 +7,9 @@ are as many blocks as needed, so the last one may have threads without an elemen
 from __future__ import annotations
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 THREADS = 256
 
@@ -29,22 +28,28 @@ def relu(x: cute.Tensor, y: cute.Tensor) -> None:
     relu_kernel(x, y).launch(grid=cute.ceil_div(cute.size(x), THREADS), block=THREADS)
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    sizes = (1, 255, 256, 257, 100_000)
-    for n in sizes:
-        x = random.standard_normal(n, np.float32)
-        y = np.empty_like(x)
-        relu(x, y)
-        agree(y, np.maximum(x, 0))
-    print(f"relu: equal to NumPy for {', '.join(map(str, sizes))} elements")
+CASES = {"one": {"n": 1}, "a block": {"n": 256}, "and one": {"n": 257}, "large": {"n": 1 << 20, "bench": True}}
 
 
-def benchmark() -> None:
-    x = np.random.default_rng(0).standard_normal(1 << 24, np.float32)
+def kernel_fn(x: np.ndarray) -> np.ndarray:
     y = np.empty_like(x)
-    versus_numpy("relu", lambda: relu(x, y), lambda: np.maximum(x, 0, out=y), moved=2 * x.nbytes)
+    relu(x, y)
+    return y
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(x: np.ndarray) -> np.ndarray:
+    return np.maximum(x, 0)
+
+
+baseline_fn = reference_fn
+
+
+def get_inputs(n: int = 1000, seed: int = 0) -> list[np.ndarray]:
+    return [np.random.default_rng(seed).standard_normal(n, np.float32) + np.float32(0.5)]
+
+
+def algorithmic_flops_bytes(x: np.ndarray) -> tuple[int, int]:
+    return x.size, 2 * x.nbytes
+
+
+workbench.main(__name__)

@@ -9,10 +9,9 @@ warps, which have nothing to do with each other: warp w of block b has row 4 b +
 from __future__ import annotations
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 LANES = cute.arch.WARP_SIZE
 WARPS = 4
@@ -42,30 +41,33 @@ def numpy_rms_norm(x: np.ndarray, weight: np.ndarray, eps: float) -> np.ndarray:
     return x / np.sqrt((x**2).mean(axis=1, keepdims=True) + eps) * weight
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    shapes = ((1, 1), (3, 31), (5, 128), (7, 1000), (66, 257))
-    for shape in shapes:
-        x = random.standard_normal(shape, np.float32)
-        weight = random.standard_normal(shape[1], np.float32)
-        y = np.empty_like(x)
-        rms_norm(x, weight, y, 1e-6)
-        agree(y, numpy_rms_norm(x.astype(np.float64), weight, 1e-6), 1e-6)
-    print(f"rms norm: agrees with float64 for {', '.join(map(str, shapes))}")
+EPS = 1e-6
+CASES = {
+    **{f"{rows} x {columns}": {"rows": rows, "columns": columns} for rows, columns in ((3, 31), (5, 128), (66, 257))},
+    "large": {"rows": 1024, "columns": 1024, "bench": True},
+}
 
 
-def benchmark() -> None:
-    random = np.random.default_rng(0)
-    x = random.standard_normal((4096, 1024), np.float32)
-    weight = random.standard_normal(1024, np.float32)
+def kernel_fn(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
     y = np.empty_like(x)
-    versus_numpy(
-        "rms norm 4096 x 1024",
-        lambda: rms_norm(x, weight, y, 1e-6),
-        lambda: numpy_rms_norm(x, weight, 1e-6),
-        moved=2 * x.nbytes,
-    )
+    rms_norm(x, weight, y, EPS)
+    return y
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    return numpy_rms_norm(x, weight, x.dtype.type(EPS))
+
+
+baseline_fn = reference_fn
+
+
+def get_inputs(rows: int = 7, columns: int = 1000, seed: int = 0) -> list[np.ndarray]:
+    random = np.random.default_rng(seed)
+    return [random.standard_normal((rows, columns), np.float32), random.standard_normal(columns, np.float32)]
+
+
+def algorithmic_flops_bytes(x: np.ndarray, weight: np.ndarray) -> tuple[int, int]:
+    return 4 * x.size, 2 * x.nbytes
+
+
+workbench.main(__name__)

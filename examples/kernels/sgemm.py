@@ -14,10 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from measure import main, product_bound, report, versus_numpy, within
 
 import triptych as tt
-from triptych import cute, pipeline
+from triptych import cute, pipeline, workbench
 from triptych.cute import nvgpu
 
 SIDE = 16
@@ -174,23 +173,37 @@ def sgemm(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, tiling: tt.Constexpr =
     sgemm_kernel(a, b_by_n, c, tiling).launch(grid=(columns, rows), block=THREADS)
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    for m, n, k in ((1, 1, 1), (128, 128, 8), (130, 70, 33), (300, 200, 257)):
-        a, b = random.standard_normal((m, k), np.float32), random.standard_normal((k, n), np.float32)
-        c = np.full((m, n), np.nan, np.float32)
-        sgemm(a, b, c)
-        used = within(c, a.astype(np.float64) @ b, product_bound(a, b))
-    report(f"sgemm {m} x {n} x {k}", used, lambda: sgemm(a, b, c), 2 * m * n * k)
+CASES = {
+    **{f"{m} x {n} x {k}": {"m": m, "n": n, "k": k} for m, n, k in ((1, 1, 1), (128, 128, 8), (300, 200, 257))},
+    "large": {"m": 512, "n": 512, "k": 512, "bench": True},
+}
 
 
-def benchmark() -> None:
-    n = 1024
-    a, b = np.random.default_rng(0).standard_normal((2, n, n), np.float32)
-    c = np.empty_like(a)
+def kernel_fn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    c = np.empty((a.shape[0], b.shape[1]), a.dtype)
     sgemm(a, b, c)
-    versus_numpy(f"sgemm {n} x {n} x {n}", lambda: sgemm(a, b, c), lambda: np.matmul(a, b, out=c), flops=2 * n**3)
+    return c
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return a @ b
+
+
+baseline_fn = reference_fn
+
+
+def error_bound(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """When every sum is rounded to float32: k roundings of 2**-24 of the summands."""
+    return (a.shape[1] + 1) * 2.0**-24 * (np.abs(a.astype(np.float64)) @ np.abs(b.astype(np.float64))) + 1e-30
+
+
+def get_inputs(m: int = 130, n: int = 70, k: int = 32, seed: int = 0) -> list[np.ndarray]:
+    random = np.random.default_rng(seed)
+    return [random.standard_normal((m, k), np.float32), random.standard_normal((k, n), np.float32)]
+
+
+def algorithmic_flops_bytes(a: np.ndarray, b: np.ndarray) -> tuple[int, int]:
+    return 2 * a.size * b.shape[1], a.nbytes + b.nbytes + 4 * a.shape[0] * b.shape[1]
+
+
+workbench.main(__name__)

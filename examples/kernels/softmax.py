@@ -14,10 +14,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 THREADS = 128
 WARPS = THREADS // cute.arch.WARP_SIZE
@@ -68,26 +67,27 @@ def exact_softmax(x: np.ndarray) -> np.ndarray:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    shapes = ((1, 1), (3, 31), (5, 128), (7, 1000), (64, 257))
-    for shape in shapes:
-        x = 10 * random.standard_normal(shape, np.float32)
-        y = np.empty_like(x)
-        softmax(x, y)
-        agree(y, exact_softmax(x.astype(np.float64)), 1e-6)
-    huge = np.array([[1e30, -1e30, 1e30, 0.0]], np.float32)
-    y = np.empty_like(huge)
-    softmax(huge, y)
-    agree(y, np.array([[0.5, 0.0, 0.5, 0.0]]))
-    print(f"softmax: agrees with float64 for {', '.join(map(str, shapes))} and huge numbers")
+CASES = {
+    **{f"{rows} x {columns}": {"rows": rows, "columns": columns} for rows, columns in ((3, 31), (5, 128), (64, 257))},
+    "large": {"rows": 1024, "columns": 1024, "bench": True},
+}
 
 
-def benchmark() -> None:
-    x = np.random.default_rng(0).standard_normal((4096, 1024), np.float32)
+def kernel_fn(x: np.ndarray) -> np.ndarray:
     y = np.empty_like(x)
-    versus_numpy("softmax 4096 x 1024", lambda: softmax(x, y), lambda: exact_softmax(x), moved=2 * x.nbytes)
+    softmax(x, y)
+    return y
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+reference_fn = baseline_fn = exact_softmax
+
+
+def get_inputs(rows: int = 7, columns: int = 1000, seed: int = 0) -> list[np.ndarray]:
+    return [10 * np.random.default_rng(seed).standard_normal((rows, columns), np.float32)]
+
+
+def algorithmic_flops_bytes(x: np.ndarray) -> tuple[int, int]:
+    return 5 * x.size, 2 * x.nbytes
+
+
+workbench.main(__name__)

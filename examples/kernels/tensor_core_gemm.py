@@ -16,15 +16,13 @@ nothing of the classes is in the compiled kernel. A bias is a tensor inside of s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-from measure import main, product_bound, report, versus_numpy, within
 
 import triptych as tt
-from triptych import cute, pipeline
+from triptych import cute, pipeline, workbench
 from triptych.cute import nvgpu
 from triptych.cute.nvgpu import cpasync, warp
 from triptych.cute.runtime import from_dlpack
@@ -268,35 +266,52 @@ def numbers(shape: tuple[int, int], dtype: Any, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape, np.float32).astype(dtype)
 
 
-def check() -> None:
-    m, n, k = 200, 150, 208
-    bias = numbers((1, n), np.float32, 2)[0]
-    epilogues = {
-        "f16": (PLAIN, lambda exact: exact),
-        "bf16": (ReLU(), lambda exact: np.maximum(exact, 0)),
-        "fp8": (Then(Bias(bias), ReLU()), lambda exact: np.maximum(exact + bias, 0)),
-    }
-    for name, (epilogue, applied) in epilogues.items():
-        x, w = numbers((m, k), TYPES[name], 0), numbers((n, k), TYPES[name], 1)
-        exact = applied(x.astype(np.float64) @ w.astype(np.float64).T)
-        bound = product_bound(x, w.T) + 2.0**-23 * np.abs(exact)
-        y = np.full((m, n), np.nan, np.float32)
-        run = partial(gemm, operand_of(x), operand_of(w), y, epilogue)
-        run()
-        report(f"{name} {m} x {n} x {k}, {type(epilogue).__name__}", within(y, exact, bound), run, 2 * m * n * k)
+def biased(n: int) -> Then:
+    return Then(Bias(numbers((1, n), np.float32, 2)[0]), ReLU())
 
 
-def benchmark() -> None:
-    n = 1024
-    for name in ("f16", "bf16"):
-        x, w = numbers((n, n), TYPES[name], 0), numbers((n, n), TYPES[name], 1)
-        wide_x, wide_w = x.astype(np.float32), w.astype(np.float32).T
-        y = np.empty((n, n), np.float32)
-        run = partial(gemm, operand_of(x), operand_of(w), y)
-        run()
-        numpys = partial(np.matmul, wide_x, wide_w, out=y)
-        versus_numpy(f"{name} {n} x {n} x {n}, NumPy f32", run, numpys, flops=2 * n**3)
+EPILOGUES = {
+    "f16": lambda n: PLAIN,
+    "bf16": lambda n: ReLU(),
+    "fp8": biased,
+}
+"""What each type's case does with its sums."""
+CASES = {
+    **{name: {"name": name} for name in EPILOGUES},
+    **{f"large {name}": {"name": name, "m": 512, "n": 512, "k": 512, "bench": True} for name in ("f16", "bf16")},
+}
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def kernel_fn(x: np.ndarray, w: np.ndarray, name: str) -> np.ndarray:
+    y = np.empty((len(x), len(w)), np.float32)
+    gemm(operand_of(x), operand_of(w), y, EPILOGUES[name](len(w)))
+    return y
+
+
+def reference_fn(x: np.ndarray, w: np.ndarray, name: str) -> np.ndarray:
+    wide = np.float64 if x.dtype == np.float64 else np.float32
+    y = x.astype(wide) @ w.astype(wide).T
+    if name == "fp8":
+        y = y + numbers((1, len(w)), np.float32, 2)[0]
+    return y if name == "f16" else np.maximum(y, 0)
+
+
+baseline_fn = reference_fn
+
+
+def error_bound(x: np.ndarray, w: np.ndarray, name: str) -> np.ndarray:
+    """k roundings of the summands to float32, and one of the epilogue."""
+    wide_x, wide_w = x.astype(np.float64), w.astype(np.float64)
+    summands = (x.shape[1] + 1) * 2.0**-24 * (np.abs(wide_x) @ np.abs(wide_w).T)
+    return summands + 2.0**-23 * np.abs(reference_fn(wide_x, wide_w, name)) + 1e-30
+
+
+def get_inputs(m: int = 200, n: int = 150, k: int = 208, name: str = "f16", seed: int = 0) -> list[object]:
+    return [numbers((m, k), TYPES[name], 2 * seed), numbers((n, k), TYPES[name], 2 * seed + 1), name]
+
+
+def algorithmic_flops_bytes(x: np.ndarray, w: np.ndarray, name: str) -> tuple[int, int]:
+    return 2 * x.size * len(w), x.nbytes + w.nbytes + 4 * len(x) * len(w)
+
+
+workbench.main(__name__)

@@ -6,16 +6,15 @@ has 32 banks: a column of a plain tile lies in one bank, and 32 threads wait for
 
 Two layouts of the tile avoid that, and nothing in the kernel changes. *Padded* rows are one element longer. A *swizzle*
 permutes each row by its number, without any unused element. `bank_conflicts` counts what a GPU would wait, without
-one. A CPU has no banks, so here the other two gain nothing: `--benchmark` shows what they cost.
+one. A CPU has no banks, so here the other two gain nothing: `triptych bench` shows what they cost.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 from triptych.layout import bank_conflicts
 
 TILE = 32
@@ -50,31 +49,48 @@ def transpose(a: cute.Tensor, b: cute.Tensor, layout: tt.Constexpr) -> None:
     transpose_tile(a, b, layout).launch(grid=(columns, rows), block=(TILE, ROWS))
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    for shape in ((1, 1), (32, 32), (33, 31), (100, 257)):
-        for dtype in (np.float32, np.int16):
-            a = (1000 * random.random(shape)).astype(dtype)
-            for layout in LAYOUTS.values():
-                b = np.empty(shape[::-1], dtype)
-                transpose(a, b, layout)
-                agree(b, a.T)
-    column = cute.make_layout(TILE)  # 32 threads and the 32 rows of column 0
-    for name, layout in LAYOUTS.items():
-        print(f"transpose, {name:8}: equal to NumPy; on a GPU reading a column is {bank_conflicts(layout, column)}")
+SHAPES = ((1, 1), (33, 31), (100, 257))
+CASES = {
+    f"{name}, {np.dtype(dtype).name}, {rows} x {columns}": {
+        "rows": rows,
+        "columns": columns,
+        "dtype": dtype,
+        "name": name,
+    }
+    for name in LAYOUTS
+    for dtype in (np.float32, np.int16)
+    for rows, columns in SHAPES
+}
+CASES |= {name: {"rows": 1024, "columns": 1024, "name": name, "bench": True} for name in LAYOUTS}
 
 
-def benchmark() -> None:
-    a = np.random.default_rng(0).random((4096, 4096), np.float32)
-    b = np.empty_like(a)
-    for name, layout in LAYOUTS.items():
-        versus_numpy(
-            f"transpose 4096 x 4096, {name}",
-            lambda layout=layout: transpose(a, b, layout),
-            lambda: np.copyto(b, a.T),
-            moved=2 * a.nbytes,
-        )
+def kernel_fn(a: np.ndarray, name: str) -> np.ndarray:
+    b = np.empty(a.shape[::-1], a.dtype)
+    transpose(a, b, LAYOUTS[name])
+    return b
+
+
+def reference_fn(a: np.ndarray, name: str) -> np.ndarray:
+    return a.T.copy()
+
+
+baseline_fn = reference_fn
+
+
+def get_inputs(
+    rows: int = 64, columns: int = 64, dtype: type = np.float32, name: str = next(iter(LAYOUTS)), seed: int = 0
+) -> list[object]:
+    return [(1 + 1000 * np.random.default_rng(seed).random((rows, columns))).astype(dtype), name]
+
+
+def algorithmic_flops_bytes(a: np.ndarray, name: str) -> tuple[int, int]:
+    return 0, 2 * a.nbytes
 
 
 if __name__ == "__main__":
-    main(check, benchmark)
+    column = cute.make_layout(TILE)  # 32 threads and the 32 rows of column 0
+    for name, layout in LAYOUTS.items():
+        print(f"transpose, {name:8}: on a GPU reading a column is {bank_conflicts(layout, column)}")
+
+
+workbench.main(__name__)

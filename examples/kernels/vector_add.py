@@ -10,10 +10,9 @@
 from __future__ import annotations
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 THREADS = 256
 VALUES = 4
@@ -83,37 +82,38 @@ def by_threads_and_values(a: cute.Tensor, b: cute.Tensor, c: cute.Tensor) -> Non
     add_thread_values(*tiled, c.shape, tv).launch(grid=(columns, rows), block=cute.size(tv, mode=[0]))
 
 
-VECTORS = {"by elements": by_elements, "by vectors": by_vectors}
+WAYS = {"by elements": by_elements, "by vectors": by_vectors, "by threads and values": by_threads_and_values}
+CASES = {
+    **{f"{way}, {n}": {"way": way, "shape": (n,)} for way in list(WAYS)[:2] for n in (1, 3, 1024, 1025, 100_001)},
+    **{
+        f"{shape}": {"way": "by threads and values", "shape": shape}
+        for shape in ((16, 64), (1, 1), (5, 200), (33, 257))
+    },
+    **{way: {"way": way, "shape": (1 << 20,), "bench": True} for way in list(WAYS)[:2]},
+    "by threads and values": {"way": "by threads and values", "shape": (1024, 1024), "bench": True},
+}
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    for n in (1, 3, 4, 1023, 1024, 1025, 100_001):
-        a, b = random.random((2, n), np.float32)
-        for add in VECTORS.values():
-            c = np.empty_like(a)
-            add(a, b, c)
-            agree(c, a + b)
-    for shape in ((16, 64), (1, 1), (5, 200), (100, 63), (33, 257)):
-        a, b = random.random((2, *shape), np.float32)
-        c = np.empty_like(a)
-        by_threads_and_values(a, b, c)
-        agree(c, a + b)
-    print("vector add: by elements, by vectors, by threads and values: all equal to NumPy")
-
-
-def benchmark() -> None:
-    a, b = np.random.default_rng(0).random((2, 4096, 4096), np.float32)
+def kernel_fn(a: np.ndarray, b: np.ndarray, way: str) -> np.ndarray:
     c = np.empty_like(a)
-    x, y, z = (tensor.reshape(-1) for tensor in (a, b, c))
-
-    def numpys() -> None:
-        np.add(x, y, out=z)
-
-    for name, add in VECTORS.items():
-        versus_numpy(name, lambda add=add: add(x, y, z), numpys, moved=3 * a.nbytes)
-    versus_numpy("by threads and values", lambda: by_threads_and_values(a, b, c), numpys, moved=3 * a.nbytes)
+    WAYS[way](a, b, c)
+    return c
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(a: np.ndarray, b: np.ndarray, way: str) -> np.ndarray:
+    return a + b
+
+
+baseline_fn = reference_fn
+
+
+def get_inputs(shape: tuple[int, ...] = (1000,), way: str = "by elements", seed: int = 0) -> list[object]:
+    a, b = np.random.default_rng(seed).standard_normal((2, *shape), np.float32)
+    return [a, b, way]
+
+
+def algorithmic_flops_bytes(a: np.ndarray, b: np.ndarray, way: str) -> tuple[int, int]:
+    return a.size, 3 * a.nbytes
+
+
+workbench.main(__name__)

@@ -11,10 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from measure import agree, main, versus_numpy
 
 import triptych as tt
-from triptych import cute
+from triptych import cute, workbench
 
 THREADS = 256
 WARPS = THREADS // cute.arch.WARP_SIZE
@@ -76,21 +75,31 @@ def reduce(x: np.ndarray, combine: Combine, neutral: float) -> np.float32:
         x = out
 
 
-def check() -> None:
-    random = np.random.default_rng(0)
-    sizes = (1, 31, 255, 4097, 1_000_003)
-    for n in sizes:
-        x = random.standard_normal(n, np.float32)
-        agree(reduce(x, add, 0.0) / n, x.sum(dtype=np.float64) / n, 1e-6)
-        agree(reduce(x, cute.arch.fmax, float("-inf")), x.max())
-    print(f"warp reduction: sum and maximum agree with float64 for {', '.join(map(str, sizes))} elements")
+WAYS = {"sum": (add, 0.0, np.sum), "maximum": (cute.arch.fmax, float("-inf"), np.max)}
+CASES = {
+    **{f"{name}, {n}": {"name": name, "n": n} for name in WAYS for n in (1, 31, 255, 4097)},
+    **{name: {"name": name, "n": 1 << 20, "bench": True} for name in WAYS},
+}
 
 
-def benchmark() -> None:
-    x = np.random.default_rng(0).random(1 << 24, np.float32)
-    versus_numpy("sum by shuffles", lambda: reduce(x, add, 0.0), x.sum, moved=x.nbytes)
-    versus_numpy("maximum by shuffles", lambda: reduce(x, cute.arch.fmax, float("-inf")), x.max, moved=x.nbytes)
+def kernel_fn(x: np.ndarray, name: str) -> np.ndarray:
+    combine, start, _ = WAYS[name]
+    return np.asarray(reduce(x, combine, start), np.float32)
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(x: np.ndarray, name: str) -> np.ndarray:
+    return np.asarray(WAYS[name][2](x))
+
+
+baseline_fn = reference_fn
+
+
+def get_inputs(n: int = 10_000, name: str = "sum", seed: int = 0) -> list[object]:
+    return [1 + np.random.default_rng(seed).standard_normal(n, np.float32), name]
+
+
+def algorithmic_flops_bytes(x: np.ndarray, name: str) -> tuple[int, int]:
+    return x.size, x.nbytes
+
+
+workbench.main(__name__)

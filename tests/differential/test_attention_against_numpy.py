@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.support.error_bounds import within
 from tests.support.example_kernels import example
 
 attention: Any = example("flash_attention")
-measure: Any = example("measure")
 
 PROGRAMS = [
     (np.float16, 32, False, 32),
@@ -29,7 +29,7 @@ def attended(shape: tuple[int, int, int, int], keys: int, program: tuple[Any, in
     q, k, v = attention.sample(shape, keys, dtype)
     o = np.full(shape, np.nan, dtype)
     attention.attention(*map(attention.tensor_of, (q, k, v, o)), causal, tile)
-    measure.within(o, attention.reference(q, k, v, causal), attention.bound(v))
+    within(o, attention.reference(q, k, v, causal), attention.bound(v))
 
 
 @given(st.integers(1, 2), lengths, st.integers(1, 3), lengths, st.sampled_from(PROGRAMS))
@@ -50,4 +50,4 @@ def test_a_large_score_takes_all_the_weight(program: tuple[Any, int, bool, int])
     q[0, rows, 0, 0] = k[0, rows, 0, 0] = 40 * np.where(rows % 7 == 0, 1, -1)
     o = np.full_like(q, np.nan)
     attention.attention(*map(attention.tensor_of, (q, k, v, o)), causal, tile)
-    measure.within(o, attention.reference(q, k, v, causal), attention.bound(v))
+    within(o, attention.reference(q, k, v, causal), attention.bound(v))

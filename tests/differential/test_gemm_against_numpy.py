@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.error_bounds import product_bound, within
 from tests.support.example_kernels import example
 from tests.support.ptx.matrices import FACTORS, SUMS
 from triptych import cute
@@ -23,7 +24,6 @@ from triptych.cute.runtime import from_dlpack
 
 sgemm: Any = example("sgemm")
 tensor_core_gemm: Any = example("tensor_core_gemm")
-measure: Any = example("measure")
 
 few_compilations = settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
@@ -124,7 +124,7 @@ def test_simt_gemm_for_any_shape(m: int, n: int, k: int, tiling: Any) -> None:
     a, b = random.standard_normal((m, k), np.float32), random.standard_normal((k, n), np.float32)
     c = np.full((m, n), np.nan, np.float32)
     sgemm.sgemm(a, b, c, tiling)
-    measure.within(c, a.astype(np.float64) @ b, measure.product_bound(a, b))
+    within(c, a.astype(np.float64) @ b, product_bound(a, b))
 
 
 @given(extents, extents, st.integers(1, 20), st.sampled_from(sorted(TILINGS, key=str)))
@@ -135,7 +135,7 @@ def test_tensor_core_gemm_for_any_shape(m: int, n: int, vectors: int, dtype: Any
     y = np.full((m, n), np.nan, np.float32)
     tensor_core_gemm.gemm(*map(tensor_core_gemm.operand_of, (x, w)), y, tiling=TILINGS[dtype])
     exact = x.astype(np.float64) @ w.astype(np.float64).T
-    measure.within(y, exact, measure.product_bound(x, w.T))
+    within(y, exact, product_bound(x, w.T))
 
 
 # epilogues --------------------------------------------------------------------------------------------------------

@@ -37,7 +37,9 @@ def test_a_map_is_written_where_it_is_made() -> None:
         # CHECK-NEXT: llvm.store %arg1, %2
         # CHECK-NEXT: %3 = llvm.getelementptr %0[6]
         # CHECK-NEXT: llvm.store %arg3, %3
-        # CHECK-NEXT: call @use(%0)
+        # CHECK: %4 = llvm.getelementptr %0[10]
+        # CHECK-NEXT: llvm.store %c524352_i64, %4
+        # CHECK: call @use(%0)
         # CHECK-NOT: tile.
         """,
     )

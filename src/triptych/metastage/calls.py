@@ -201,8 +201,7 @@ def inline_call(
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> Any:
-    """A call of a compiled function from traced code: the body is inlined, and what Python has stays for `int` and
-    `bool`."""
+    """A call of a compiled function from traced code: the body is inlined; a Python int declared as one stays one."""
     kept = tuple(parameter for parameter in parameters if not parameter.is_python_int)
     positional, keywords = arrange(function, declared_arguments(function, kept, args, kwargs))
     return trace.hooks.call(function, *positional, **keywords)

@@ -31,11 +31,12 @@ from triptych.metastage.shared_bytes import launch_bytes
 from triptych.metastage.streams import launch_stream
 from triptych.metastage.symbols import symbol
 from triptych.metastage.tracing import KernelBody, Region, Trace, place
-from triptych.simt.async_order import ASYNC_ATTRIBUTE, ASYNC_CHECKS, CHECKS_ATTRIBUTE, EARLY, LATE
+from triptych.simt.async_order import ASYNC_ATTRIBUTE, CHECKS_ATTRIBUTE, EARLY, LATE
 from triptych.simt.clusters import CLUSTER_ATTRIBUTE
 from triptych.simt.device_attribute import device_attributes
 from triptych.simt.dialect import KERNEL_DIALECTS
-from triptych.support.config import debug_checks
+from triptych.simt.shared_parts import name_parts
+from triptych.support.checkers import ASYNC, checkers
 
 
 class KernelLaunch:
@@ -108,6 +109,9 @@ class KernelLaunch:
         if kernel.size_argument is not None:
             trace.builder.finish_function(kernel.function, [*types, kernel.size_argument.type], ())
         _mark_arguments(trace, kernel, [mark for plan in plans.values() for mark in plan.marks()])
+        if checkers():
+            parts = [(part.what, part.offset, part.size, part.span) for part in kernel.shared]
+            name_parts(kernel.function, trace.builder, parts)
         _verify(kernel)
         return kernel
 
@@ -177,7 +181,7 @@ def _new_kernel(
         known = static_dimensions(dimensions)
         if known is not None and min(known) > 0:
             attributes[attribute] = builder.attribute(f"array<i32: {', '.join(map(str, known))}>")
-    checked = ASYNC_CHECKS in debug_checks()
+    checked = ASYNC in checkers()
     if checked or trace.async_order != EARLY:
         order = LATE if trace.async_order == EARLY else trace.async_order
         attributes[ASYNC_ATTRIBUTE] = builder.string(order)

@@ -15,8 +15,6 @@ ASYNC_ATTRIBUTE = "triptych.async"
 """Of a `gpu.func`: the order, where it is not `early`."""
 CHECKS_ATTRIBUTE = "triptych.async_checks"
 """Of a `gpu.func` whose accesses of shared memory are checked against what is under way."""
-ASYNC_CHECKS = "async"
-"""The word of the setting `debug` that asks for it."""
 EARLY, LATE = "early", "late"
 SEED = re.compile(r"seed:(\d+)")
 

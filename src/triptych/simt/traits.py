@@ -31,6 +31,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.simt import dialect
+from triptych.simt.check_dialect import CHECK_ACCESS, CHECK_COPY, CHECK_PLACE, CHECK_SYNC
 
 
 class Scope(StrEnum):
@@ -111,6 +112,7 @@ _ANYTHING = Traits(Scope.GRID, reads=True, writes=True, result=Result.DIVERGENT,
 _MOMENT = Traits(result=Result.UNIFORM, repeatable=False)
 _ONCE = Traits(repeatable=False)
 _CONTROL = Traits(encloses=True)
+_TOLD = Traits(Scope.BLOCK, writes=True, repeatable=False)
 
 TRAITS: dict[str, Traits] = {
     # lanes of a warp
@@ -169,6 +171,11 @@ TRAITS: dict[str, Traits] = {
     GROUP_COMMIT: _COUNTED,
     GROUP_WAIT: _AWAITS,
     dialect.SET_REGISTERS: _ONCE,
+    # what checkers are told
+    CHECK_ACCESS: _TOLD,
+    CHECK_SYNC: _TOLD,
+    CHECK_PLACE: _TOLD,
+    CHECK_COPY: Traits(Scope.BLOCK, reads=True, writes=True, repeatable=False),
     # time
     dialect.CLOCK: _MOMENT,
     dialect.GLOBAL_TIMER: _MOMENT,

@@ -25,6 +25,7 @@ T = TypeVar("T", bool, int, float, str)
 
 GPUS = ("a100", "a10", "l40s", "h100", "b200", "b300", "rtx5090")
 """Those that `compat.modelled_gpu` describes."""
+_CHECKERS = ("bounds", "races", "init", "async", "all")
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 _LEVEL = rf"({'|'.join(_LEVELS)}|\d+)"
 
@@ -158,10 +159,9 @@ class Config:
     )
     debug: str = _setting(
         "",
-        "checks compiled into kernels: 'bounds', every access to memory, 'async', accesses of what copies and products "
-        "need that go on by themselves; 'bounds,async' both; empty: none",
-        words=("bounds", "async"),
-        form=r"(bounds|async)(,(bounds|async))*",
+        "checkers compiled into kernels, as 'bounds,races,init,async', or 'all'; empty: none",
+        words=_CHECKERS,
+        form=rf"({'|'.join(_CHECKERS)})(,({'|'.join(_CHECKERS)}))*",
     )
     keep: str = _setting(
         "",
@@ -184,11 +184,6 @@ OVERRIDES: list[Config] = []
 def process_environment() -> Any:
     """The environment as programs see and change it: compiled code may depend on a variable of the user's own."""
     return os.environ
-
-
-def debug_checks() -> frozenset[str]:
-    """The checks that the setting `debug` asks for."""
-    return frozenset(config().debug.lower().split(",")) - {""}
 
 
 def config() -> Config:

@@ -13,7 +13,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeAlias
 
 import triptych
 from triptych.metastage import places
@@ -22,6 +22,7 @@ from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import caller, user_traceback
 from triptych.tools.build import BuildRequest, build
 from triptych.tools.cache import cache_command
+from triptych.tools.check import CheckRequest, check
 from triptych.tools.coverage import coverage
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
@@ -29,6 +30,9 @@ from triptych.tools.layouts import LayoutRequest, show_layout
 from triptych.tools.link_flags import link_flags
 from triptych.tools.run import RunRequest, run
 from triptych.tools.show import ALL, RESOURCES, STAGES, show
+from triptych.tools.workbench import WORKBENCH, add_workbench
+
+_Request: TypeAlias = LayoutRequest | RunRequest | BuildRequest | CheckRequest
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,6 +43,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return run(RunRequest(**_chosen(arguments, RunRequest)))
         if arguments.command == "build":
             return build(BuildRequest(**_chosen(arguments, BuildRequest)))
+        if arguments.command == "check":
+            return check(CheckRequest(**_chosen(arguments, CheckRequest)))
+        if arguments.command in WORKBENCH:
+            return WORKBENCH[arguments.command](arguments)
         print(_run(arguments))
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (`| head`) has left: what is still buffered goes nowhere
@@ -101,7 +109,7 @@ def _run(arguments: argparse.Namespace) -> str:
             return environment(as_json=arguments.json)
 
 
-def _chosen(arguments: argparse.Namespace, request: type[LayoutRequest | RunRequest | BuildRequest]) -> dict[str, Any]:
+def _chosen(arguments: argparse.Namespace, request: type[_Request]) -> dict[str, Any]:
     """The fields of a request as the command line gives them."""
     return {field.name: getattr(arguments, field.name) for field in dataclasses.fields(request)}
 
@@ -138,6 +146,9 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a Python file, a notebook or a folder")
 
     _add_build(commands.add_parser("build", parents=[listing], help="compile all that a manifest lists"))
+
+    _add_check(commands.add_parser("check", parents=[listing], help="run a program under the checkers"))
+    add_workbench(commands, listing)
 
     _add_layout(commands.add_parser("layout", parents=[listing], help="show a layout, as '(8,8):(8,1)'"))
 
@@ -177,6 +188,15 @@ def _add_build(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "-j", dest="workers", type=int, metavar="N", help="processes at once (default: one for each processor)"
     )
+
+
+def _add_check(command: argparse.ArgumentParser) -> None:
+    command.add_argument("place", metavar="FILE[:FUNCTION]", help="a script, or a function as 'kernels.py:saxpy'")
+    command.add_argument("--args", default="", metavar="LITERALS", help="arguments, as '100, Float32[64, 64], n=3'")
+    command.add_argument("--only", default="", metavar="WORDS", help="checkers, as 'races,init' (default: all)")
+    command.add_argument("--strict", action="store_true", help="notes count as findings")
+    command.add_argument("--cutlass", action="store_true", help="let `cutlass` be Triptych, as `triptych run` does")
+    command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="as the script takes them; options behind --")
 
 
 def _add_cache(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:

@@ -96,8 +96,8 @@ def run_compiled(program: KernelProgram, opt_level: int) -> list[Outcome]:
 
 
 def run_checked(program: KernelProgram) -> list[Outcome]:
-    """Compile with checks of every access to memory, none of which may fail, and run the blocks in another order."""
-    with override(debug="bounds", block_order="shuffled:7"):
+    """Compile with all checkers, none of which may find anything, and run the blocks in another order."""
+    with override(debug="bounds,races,init", block_order="shuffled:7"):
         return run_compiled(program, opt_level=0)
 
 

@@ -71,6 +71,15 @@ def test_extents_of_a_compact_tensor_marked_dynamic(marks: Any, layout: str) -> 
     assert str(tensor.layout) == layout
 
 
+def test_one_element_leads_by_its_last_mode() -> None:
+    assert str(from_dlpack(np.ones((1, 1))).mark_layout_dynamic().layout) == "(?,?):(?{i64},1)"
+
+
+def _ambiguous() -> np.ndarray:
+    """Two modes of extent 1 and step 1, and one that steps over elements."""
+    return np.lib.stride_tricks.as_strided(np.ones(8), (1, 4, 1), (8, 16, 8))
+
+
 def _twice(tensor: RuntimeTensor) -> RuntimeTensor:
     return tensor.mark_compact_shape_dynamic(mode=1).mark_compact_shape_dynamic(mode=3, stride_order=(0, 1, 2, 3))
 
@@ -78,7 +87,7 @@ def _twice(tensor: RuntimeTensor) -> RuntimeTensor:
 @pytest.mark.parametrize(
     ("mark", "title"),
     [
-        (lambda: from_dlpack(np.ones((1, 1, 1))).mark_layout_dynamic(), "several modes could be the leading one"),
+        (lambda: from_dlpack(_ambiguous()).mark_layout_dynamic(), "several modes could be the leading one"),
         (lambda: from_dlpack(A).mark_layout_dynamic(leading_dim=1), "mode 1 cannot be the leading one"),
         (lambda: from_dlpack(B).mark_layout_dynamic(leading_dim=3), "mode 3 cannot be the leading one"),
         (lambda: from_dlpack(A).mark_layout_dynamic(leading_dim=4), "leading_dim is not a mode"),

@@ -57,7 +57,7 @@ def test_spellings_of_a_switch(text: str, value: bool) -> None:
         ("TRIPTYCH_WORKERS", "0", "at least 1"),
         ("TRIPTYCH_WORKER_TIMEOUT", "soon", "a number at least 0.001"),
         ("TRIPTYCH_PRINT_IR", "maybe", "one of 1, true, on, 0, false, off"),
-        ("TRIPTYCH_DEBUG", "bound", "nothing, or one of: bounds"),
+        ("TRIPTYCH_DEBUG", "bound", "nothing, or made of: bounds"),
         ("TRIPTYCH_DEBUG", "bound", "did you mean 'bounds'?"),
         ("TRIPTYCH_ASSEMBLER", "masm", "nvjitlink, ptxas"),
         ("TRIPTYCH_BLOCK_ORDER", "shufled:7", "did you mean 'shuffled:7'?"),

@@ -11,11 +11,8 @@ from triptych.metastage.checks import check
 from triptych.metastage.scalars import Int64
 from triptych.metastage.tracing import Trace
 from triptych.simt.stack_slots import private_place
-from triptych.support.config import debug_checks
+from triptych.support.checkers import BOUNDS, checkers
 from triptych.support.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
-
-BOUNDS = "bounds"
-"""The word of the setting `debug` that turns the checks on."""
 
 _FROM_OUTSIDE = (AddressSpace.generic, AddressSpace.gmem)
 _FIRST_ADDRESS = 4096
@@ -24,7 +21,7 @@ _FIRST_ADDRESS = 4096
 
 def checks_bounds() -> bool:
     """Whether this is a debug build whose accesses are checked."""
-    return BOUNDS in debug_checks()
+    return BOUNDS in checkers()
 
 
 def check_access(trace: Trace, pointer: Addressed, address: Value, size: int, alignment: int, what: object) -> None:

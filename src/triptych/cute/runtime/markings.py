@@ -50,7 +50,12 @@ def implicit_leading_mode(shape: Sequence[int], stride: Sequence[int]) -> int | 
 
 
 def deduced_leading_mode(shape: Sequence[int], stride: Sequence[int]) -> int | None:
-    """The mode of step 1, if there is one; it is an error if several could be."""
+    """The mode of step 1, if there is one; it is an error if several could be.
+
+    A tensor of one element takes no steps, so nothing is misread whichever leads: the last, as in any row-major tensor.
+    """
+    if shape and all(extent == 1 for extent in shape):
+        return len(shape) - 1
     candidates = [mode for mode, step in enumerate(stride) if step == 1]
     long = [mode for mode in candidates if shape[mode] > 1]
     if not candidates:

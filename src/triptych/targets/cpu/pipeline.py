@@ -15,6 +15,7 @@ from triptych.targets.cpu.passes.check_products import check_products
 from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
 from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
 from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
+from triptych.targets.cpu.passes.instrument_checks import instrument_checks
 from triptych.targets.cpu.passes.join_warpgroup_products import join_warpgroup_products
 from triptych.targets.cpu.passes.lower_assert import lower_assert
 from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_presplit
@@ -33,6 +34,7 @@ from triptych.targets.cpu.simt.convert import vectorise_kernels
 PIPELINE = (
     PassSpec("check-signature", "Refuse a type that cannot cross to Python before any work is done.", check_signature),
     PassSpec("check-launch", "No machine runs more than 16 blocks of a cluster together.", check_launch),
+    PassSpec("instrument-checks", "A missing barrier shows in no result of this machine.", instrument_checks),
     PassSpec(
         "check-products",
         "Checking builds tell of products whose registers others touch.",

@@ -23,6 +23,8 @@ from triptych.targets.cpu.calling.python_call import (
 from triptych.targets.cpu.calling.raising import RAISING
 from triptych.targets.cpu.calling.tensor_calls import attempting, calling_with_tensors, calling_with_views, refused
 from triptych.targets.cpu.calling.writing import write_text
+from triptych.targets.cpu.checking.finding_code import COLLECT
+from triptych.targets.cpu.checking.runtime import checker_symbols
 from triptych.targets.cpu.runtime.pool import pool_symbols
 
 _CALL_PATH_FUNCTIONS = (
@@ -89,8 +91,9 @@ def prepare(traced: Traced) -> None:
 
 
 def _imports(artifact: bytes) -> dict[str, int]:
-    """The pool of threads is made only for code that launches."""
-    return {**python_symbols(), **(pool_symbols() if LAUNCH.encode() in artifact else {})}
+    """The pool of threads is made only for code that launches, and checkers only for code that asks them."""
+    found = {**python_symbols(), **(pool_symbols() if LAUNCH.encode() in artifact else {})}
+    return {**found, **checker_symbols()} if COLLECT.encode() in artifact else found
 
 
 @cache

@@ -25,7 +25,7 @@ from triptych.targets.cpu.simt.queue_functions import (
     STORES,
     queue_functions,
 )
-from triptych.targets.cpu.simt.warp import Arrays, Warp
+from triptych.targets.cpu.simt.warp import Arrays, Background, Warp
 
 Act = Callable[["State | None", "list[Value]"], None]
 """Writes what an operation does, with nothing but the values it is given."""
@@ -213,7 +213,7 @@ def wait_for_products(warp: Warp, operation: Operation) -> None:
     when(code, some, partial(_run_products, warp, queue, state, last))
 
 
-def _run_products(warp: Warp, queue: AsyncQueue, state: State, group: Value) -> None:
+def _run_products(warp: Warp, queue: Background, state: State, group: Value) -> None:
     before = state.get(_end_of_group(warp, state, group))
     queue.run_due(state, PRODUCTS, warp.arrays.owner(warp, whole_group=True), before)
 

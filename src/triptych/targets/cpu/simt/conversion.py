@@ -18,6 +18,7 @@ from triptych.targets.cpu.simt import (
     atomics,
     boxes,
     branching,
+    check_calls,
     clusters,
     collectives,
     intrinsics,
@@ -48,6 +49,7 @@ _HANDLERS = {
     **clusters.HANDLERS,
     **thread_vectors.HANDLERS,
     **warpgroup_products.HANDLERS,
+    **check_calls.HANDLERS,
 }
 _THREAD = frozenset({"gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.lane_id"})
 

@@ -15,6 +15,7 @@ from triptych.simt.device_attribute import device_of
 from triptych.simt.operations import body, contains, known_block
 from triptych.targets.cpu.kernel_functions import MEMORY_ATTRIBUTE
 from triptych.targets.cpu.simt.block_memory import BlockMemory
+from triptych.targets.cpu.simt.check_calls import begin_block, end_block
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.values import plain_pointer
 from triptych.targets.cpu.simt.warp import Position
@@ -25,6 +26,7 @@ class LaunchFrame:
 
     def __init__(self, kernel: Operation, module: Module, code: Code) -> None:
         self._code = code
+        self._kernel = kernel
         code.location = kernel.location
         kinds = [plain_pointer(a.type) for a in body(kernel).arguments] + ["i32"] * 7 + ["i64"] * 2
         types = [code.builder.type(kind) for kind in kinds]
@@ -35,7 +37,7 @@ class LaunchFrame:
         values = list(entry.arguments)
         self.arguments = values[:-9]
         self._grid, self._block = values[-9:-6], values[-6:-3]
-        self._begin, self._end = values[-2:]
+        self._shared_bytes, self._begin, self._end = values[-3:]
         size = known_block(kernel)
         if size is not None:
             self._block = [code.constant(n, "i32") for n in size]
@@ -46,7 +48,7 @@ class LaunchFrame:
         if self.blocks > 1:
             sizes = code.builder.attribute(f"array<i32: {', '.join(map(str, self.cluster))}>")
             self.function.attributes[CLUSTER_ATTRIBUTE] = sizes
-        self.memory = BlockMemory(code, values[-3] if has_shared else None, self.blocks)
+        self.memory = BlockMemory(code, self._shared_bytes if has_shared else None, self.blocks)
         self.shared = self.memory.shared
         known = prod(size) if size is not None else None
         self.most_warps = -(-(known or device_of(kernel).threads) // code.width)
@@ -60,7 +62,10 @@ class LaunchFrame:
         loop = code.operation("scf.for", (self._begin, self._end, code.constant(1, "i64")), regions=1)
         inside = code.block(loop, 0, ["i64"])
         before = code.enter(inside)
-        run(Position(self._block_ids(inside.arguments[0]), self._grid, self._block))
+        position = Position(self._block_ids(inside.arguments[0]), self._grid, self._block)
+        begin_block(code, self._kernel, position, self.threads, self.shared, self._shared_bytes)
+        run(position)
+        end_block(code, self._kernel)
         code.operation("scf.yield")
         code.leave(before)
         code.operation("func.return")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 from triptych.ir.handles import Block, InsertionPoint, Module, Operation, Type, Value
 from triptych.ir.modules import graft, symbols
@@ -15,10 +15,6 @@ from triptych.targets.cpu.simt.fragment_stores import FragmentStores
 from triptych.targets.cpu.simt.packed_sums import Slot
 from triptych.targets.cpu.simt.private_arrays import PrivateArray
 from triptych.targets.cpu.simt.values import Emitted, Packed, Rows, Scalar, Wide, plain_pointer
-
-if TYPE_CHECKING:
-    from triptych.targets.cpu.simt.async_checks import AsyncChecks
-    from triptych.targets.cpu.simt.async_queue import AsyncQueue
 
 Convert: TypeAlias = "Callable[[Warp, Operation], None]"
 """Writes one operation as code of a warp."""
@@ -35,6 +31,38 @@ class Position:
         self.block = block
 
 
+class Background(Protocol):
+    """Where copies and products wait that are done later than they are asked for."""
+
+    def put(
+        self,
+        state: State,
+        kind: int,
+        owner: Value,
+        group: Value,
+        values: Sequence[Value],
+        act: Callable[[State | None, list[Value]], None],
+    ) -> Value: ...
+
+    def note(self, record: Value, line: int, ranges: Sequence[tuple[Value, Value]]) -> None: ...
+
+    def run_due(self, state: State, kind: int, owner: Value, before: Value) -> None: ...
+
+    def address(self, state: State) -> Value: ...
+
+
+class Watch(Protocol):
+    """What looks for accesses of memory that is in use in the background."""
+
+    def before(self, warp: Warp, operation: Operation) -> None: ...
+
+    def fence(self, warp: Warp) -> None: ...
+
+    def begins(self, warp: Warp, operation: Operation, ranges: Sequence[tuple[Value, Value]]) -> None: ...
+
+    def line(self, operation: Operation) -> int: ...
+
+
 class Arrays:
     """The block function's memory: shared memory, arrays private to threads, scratch, and the record of a fault."""
 
@@ -42,10 +70,10 @@ class Arrays:
     """None where the launch provides no shared memory."""
     state: State | None = None
     """What warps that wait for each other share; None where no warp waits."""
-    queue: AsyncQueue | None = None
-    """Where copies and products wait that are done later than they are asked for."""
-    checks: AsyncChecks | None = None
-    """What looks for accesses of memory that is in use in the background."""
+    queue: Background | None = None
+    """None where they are done at once."""
+    checks: Watch | None = None
+    """None where nothing looks."""
     cluster: object = None
     """The `ClusterUnit` of a kernel whose blocks have to do with each other."""
 

@@ -85,8 +85,8 @@ class WarpCoroutine(Arrays):
         self._sites = sites
         self._state_words = state_words
         self._private = private_arrays(kernel)
-        self.queue = AsyncQueue.of(kernel, code, self)
-        self.checks = AsyncChecks.of(kernel, code, self)
+        self.queue: AsyncQueue | None = AsyncQueue.of(kernel, code, self)
+        self.checks: AsyncChecks | None = AsyncChecks.of(kernel, code, self)
         self._offsets: dict[Value, int] = {}
         self._scratch: dict[tuple[Type, str], int] = {}
         self._bytes = 0

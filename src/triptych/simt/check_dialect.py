@@ -1,0 +1,31 @@
+"""Dialect `check`: what a kernel tells checkers. Only debug builds have such operations.
+
+    check.access %address[, %value] {size, kind, site}   a thread is about to access `size` bytes
+    check.sync [%number[, %count]] {what}                threads have met, or are about to
+    check.place %address {what}                          an atomic operation there releases, or has acquired
+
+    check.copy %shared, %global, %bytes {size, site}      a copy begins that goes on by itself
+
+A site is a number: which access of the kernel this is. Kinds and ways to meet are those of the target's checkers.
+"""
+
+from __future__ import annotations
+
+from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
+
+CHECK_ACCESS = "check.access"
+CHECK_SYNC = "check.sync"
+CHECK_PLACE = "check.place"
+CHECK_COPY = "check.copy"
+CHECKS_ATTRIBUTE = "triptych.checks"
+"""Of a kernel that has such operations: its checkers, the grain of its cells, and the name of its table of sites."""
+
+CHECK = Dialect(
+    "check",
+    (
+        OperationSpec("access", ("T", "U*"), attributes=tuple(map(AttributeSpec, ("size", "kind", "site")))),
+        OperationSpec("sync", ("T*",), attributes=(AttributeSpec("what"),)),
+        OperationSpec("copy", ("T", "U", "i32"), attributes=tuple(map(AttributeSpec, ("size", "site")))),
+        OperationSpec("place", ("T",), attributes=(AttributeSpec("what"),)),
+    ),
+)

@@ -1,0 +1,201 @@
+"""What checkers find in running kernels, and who is told: the call that launched, or whoever collects findings.
+
+A finding is a pair of accesses with their lines, how often it was seen, and up to three examples. `error_of` makes an
+error of it; where nobody collects, a call raises the worst one when its launch has ended, with the others as notes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import IntEnum
+
+from triptych.support.source import Span
+
+_ALLOWED = re.compile(r"#\s*triptych:\s*allow\s+(TT\d{4})\b[:\s]*(.*)")
+Coordinates = tuple[int, ...]
+
+
+class Kind(IntEnum):
+    """What was found; native code knows these numbers."""
+
+    READ_AFTER_WRITE = 1
+    WRITE_AFTER_READ = 2
+    WRITE_AFTER_WRITE = 3
+    SAME_VALUE = 4
+    UNINITIALISED = 5
+    CLOCK_RAN_OUT = 6
+    BEFORE_IT_LANDS = 7
+    NEVER_AWAITED = 8
+
+
+_WORST_FIRST = (
+    Kind.CLOCK_RAN_OUT,
+    Kind.BEFORE_IT_LANDS,
+    Kind.WRITE_AFTER_WRITE,
+    Kind.READ_AFTER_WRITE,
+    Kind.WRITE_AFTER_READ,
+    Kind.UNINITIALISED,
+    Kind.NEVER_AWAITED,
+    Kind.SAME_VALUE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """An access in the source: its line and those of its callers, and what it does."""
+
+    spans: tuple[Span, ...]
+    verb: str
+    size: int
+    number: int = 0
+    """Its place among the accesses of the kernel, in the order of the program."""
+    loops: tuple[int, ...] = ()
+    """The loops that it is in."""
+
+    @property
+    def span(self) -> Span | None:
+        return self.spans[0] if self.spans else None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One time that it was seen: where, by whom, and which byte."""
+
+    block: Coordinates
+    before: int
+    """The thread of the earlier access, by its number in the block."""
+    now: int
+    byte: int
+    """In shared memory."""
+    epoch: int
+    """Barriers that the block had passed."""
+    part: str = ""
+    """The element and the allocation that it lies in, in words."""
+    allocated: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Two accesses that nothing orders, or one of something that nobody has written."""
+
+    kind: int
+    kernel: str
+    before: Site
+    now: Site
+    count: int
+    examples: tuple[Example, ...]
+    in_one_warp: bool = False
+    """Whether it was only seen between threads of one warp."""
+
+    @property
+    def code(self) -> str:
+        """Of the error that it is."""
+        return CODES[Kind(self.kind)]
+
+    @property
+    def is_race(self) -> bool:
+        """Whether it is of two accesses."""
+        return self.kind in (Kind.READ_AFTER_WRITE, Kind.WRITE_AFTER_READ, Kind.WRITE_AFTER_WRITE)
+
+    def pair(self) -> tuple[object, ...]:
+        """Findings with the same pair of lines are one, whichever access came first on this machine."""
+        kind = "race" if self.is_race else self.kind
+        return kind, self.kernel, frozenset((self.before.spans[:1], self.now.spans[:1]))
+
+    def is_forward(self) -> bool:
+        """Whether the accesses came in the order of the program."""
+        return self.before.number < self.now.number
+
+    def in_a_loop(self) -> bool:
+        """Whether a loop runs both again."""
+        return bool(set(self.before.loops) & set(self.now.loops))
+
+    def allowance(self) -> str | None:
+        """The reason for which a comment at one of its lines allows it."""
+        for span in (*self.before.spans, *self.now.spans):
+            if (found := _ALLOWED.search(span.text())) and found[1] == self.code:
+                return found[2].strip() or "no reason given"
+        return None
+
+
+CODES = {
+    Kind.READ_AFTER_WRITE: "TT0630",
+    Kind.WRITE_AFTER_READ: "TT0630",
+    Kind.WRITE_AFTER_WRITE: "TT0630",
+    Kind.SAME_VALUE: "TT0630",
+    Kind.UNINITIALISED: "TT0631",
+    Kind.CLOCK_RAN_OUT: "TT0632",
+    Kind.BEFORE_IT_LANDS: "TT0633",
+    Kind.NEVER_AWAITED: "TT0633",
+}
+
+
+class Collection:
+    """Findings of a stretch of a program: equal pairs are one, with their counts added."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[object, ...], Finding] = {}
+        self.allowed: list[tuple[Finding, str]] = []
+
+    def add(self, findings: Sequence[Finding]) -> None:
+        for finding in findings:
+            if (reason := finding.allowance()) is not None:
+                self.allowed.append((finding, reason))
+                continue
+            known = self._found.get(finding.pair())
+            self._found[finding.pair()] = finding if known is None else _joined(known, finding)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The worst first. What is read too early may not be written yet: that is no finding of its own."""
+        raced = {site.spans for each in self._found.values() if each.is_race for site in (each.before, each.now)}
+        early = {each.before.spans for each in self._found.values() if each.kind == Kind.BEFORE_IT_LANDS}
+        explained = {Kind.UNINITIALISED: raced, Kind.NEVER_AWAITED: early}
+        kept = [each for each in self._found.values() if each.now.spans not in explained.get(Kind(each.kind), ())]
+        return sorted(kept, key=_rank)
+
+    @property
+    def faults(self) -> list[Finding]:
+        """Those that are more than a note."""
+        return [finding for finding in self.findings if finding.kind != Kind.SAME_VALUE]
+
+
+def _joined(one: Finding, other: Finding) -> Finding:
+    if other.is_forward() and not one.is_forward():
+        one, other = other, one
+    examples = (*one.examples, *(other.examples if one.kind == other.kind else ()))[:3]
+    return Finding(
+        one.kind,
+        one.kernel,
+        one.before,
+        one.now,
+        one.count + other.count,
+        examples,
+        one.in_one_warp and other.in_one_warp,
+    )
+
+
+def _rank(finding: Finding) -> tuple[int, int]:
+    return _WORST_FIRST.index(Kind(finding.kind)), -finding.count
+
+
+_EVERYWHERE: list[Collection] = []
+
+
+@contextmanager
+def collecting() -> Iterator[Collection]:
+    """Inside, calls raise no findings: they are collected, from all threads."""
+    collection = Collection()
+    _EVERYWHERE.append(collection)
+    try:
+        yield collection
+    finally:
+        _EVERYWHERE.remove(collection)
+
+
+def collector() -> Collection | None:
+    """Whoever collects here."""
+    return _EVERYWHERE[-1] if _EVERYWHERE else None

@@ -1,0 +1,122 @@
+"""Native code of findings: those of the same kind at the same pair of lines are one, counted, with three examples."""
+
+from __future__ import annotations
+
+from triptych.targets.cpu.checking import shadow_layout as at
+from triptych.targets.cpu.checking.llvm_writer import Function, Number
+
+RECORD = "triptych_check_record"
+COLLECT = "triptych_check_collect"
+REPORT = "triptych_check_report"
+"""The Python function that is told what a launch has found."""
+
+GLOBALS = f"""
+@findings = internal global [{at.FINDING_BYTES * at.MOST_FINDINGS} x i8] zeroinitializer, align 64
+@finding_count = internal global i32 0
+@finding_lock = internal global i32 0
+@{REPORT} = external global i8
+@report_format = internal constant [4 x i8] c"KKI\\00"
+declare i32 @PyGILState_Ensure()
+declare void @PyGILState_Release(i32)
+declare void @Py_DecRef(ptr)
+declare ptr @PyObject_CallFunction(ptr, ptr, ...)
+declare ptr @memcpy(ptr, ptr, i64)
+declare ptr @memmove(ptr, ptr, i64)
+declare i32 @memcmp(ptr, ptr, i64)
+"""
+_COUNT, _FINDINGS, _LOCK = "@finding_count", "@findings", "@finding_lock"
+
+
+def finding_code() -> str:
+    """All functions of this file."""
+    return GLOBALS + _record() + _collect()
+
+
+def _take_lock(f: Function) -> None:
+    """Findings are rare and take nanoseconds: whoever waits for another one spins."""
+    with f.during(lambda: _exchanged(f).differs(0)):
+        pass
+
+
+def _exchanged(f: Function) -> Number:
+    return f.made(f"atomicrmw xchg ptr {_LOCK}, i32 1 acquire", "i32")
+
+
+def _leave_lock(f: Function) -> None:
+    f.line(f"store atomic i32 0, ptr {_LOCK} release, align 4")
+
+
+def _record() -> str:
+    """`record(state, kind, site before, site now, thread before, thread now, byte)`."""
+    names = ("kind", "before", "now", "first", "second", "byte")
+    f = Function(RECORD, "void", [("state", "ptr"), *((name, "i32") for name in names)], "noinline cold")
+    state, kind, before, now, first, second, byte = f.parameters
+    key = (kind.to("i64") << 40) | (before.to("i64") << 20) | now.to("i64")
+    table = f.load("i64", f.at(state, at.TABLE, "i8"))
+    findings = Number(f, _FINDINGS, "ptr")
+    _take_lock(f)
+    count = f.load("i32", Number(f, _COUNT, "ptr"))
+    place = f.variable("i32", 0)
+    with f.during(lambda: (place.now < count) & _is_other(f, findings, place.now, key, table)):
+        place.set(place.now + 1)
+    with f.when(place.now < at.MOST_FINDINGS):
+        entry = f.at(findings, place.now.to("i64") * at.FINDING_BYTES, "i8")
+        with f.when(place.now.equals(count)):
+            f.store(key, entry)
+            f.store(table, f.at(entry, 1, "i64"))
+            f.store(f.number(0, "i64"), f.at(entry, 2, "i64"))
+            f.store(f.number(0, "i64"), f.at(entry, at.CROSSINGS, "i8"))
+            f.store(count + 1, Number(f, _COUNT, "ptr"))
+        seen = f.load("i64", f.at(entry, 2, "i64"))
+        f.store(seen + 1, f.at(entry, 2, "i64"))
+        lanes = f.load("i32", f.at(state, at.LANES, "i8"))
+        apart, crossings = (first >> lanes).differs(second >> lanes), f.at(entry, at.CROSSINGS, "i8")
+        f.store(f.load("i64", crossings) + apart.to("i64"), crossings)
+        with f.when(seen < at.EXAMPLES):
+            example = f.at(entry, seen * 8 + 6, "i32")
+            for i in range(3):
+                f.store(f.load("i32", f.at(state, at.BLOCK + 4 * i, "i8")), f.at(example, i, "i32"))
+            for i, value in enumerate((first, second, byte, f.load("i32", f.at(state, at.EPOCH, "i8")))):
+                f.store(value, f.at(example, 3 + i, "i32"))
+    _leave_lock(f)
+    f.line("ret void")
+    return f.text()
+
+
+def _is_other(f: Function, findings: Number, place: Number, key: Number, table: Number) -> Number:
+    entry = f.at(findings, place.to("i64") * at.FINDING_BYTES, "i8")
+    same_key = f.load("i64", entry).equals(key)
+    return (same_key & f.load("i64", f.at(entry, 1, "i64")).equals(table)) ^ 1
+
+
+def _collect() -> str:
+    """`collect(table)`: after a launch. Tells Python what code with this table found; gives what a call gives."""
+    f = Function(COLLECT, "i32", [("table", "ptr")], "noinline")
+    (table,) = f.parameters
+    with f.when(f.load("i32", Number(f, _COUNT, "ptr")).equals(0)):
+        f.give(0, "i32")
+    lock = f.call("PyGILState_Ensure", "i32", ())
+    count = f.load("i32", Number(f, _COUNT, "ptr"))
+    arguments = f"ptr @{REPORT}, ptr @report_format, ptr {_FINDINGS}, ptr {table.name}, i32 {count.name}"
+    told = f.made(f"call ptr (ptr, ptr, ...) @PyObject_CallFunction({arguments})", "ptr")
+    f.call("Py_DecRef", "void", [told])
+    _forget(f, table)
+    f.call("PyGILState_Release", "void", [lock])
+    raised = f.compared("eq", told, Number(f, "null", "ptr"))
+    f.line(f"ret i32 {f.select(raised, -2, 0, 'i32').name}")
+    return f.text()
+
+
+def _forget(f: Function, table: Number) -> None:
+    """Keep the findings of other code only."""
+    _take_lock(f)
+    kept = f.variable("i32", 0)
+    findings, wanted = Number(f, _FINDINGS, "ptr"), table.to("i64")
+    with f.count(0, f.load("i32", Number(f, _COUNT, "ptr"))) as i:
+        entry = f.at(findings, i.to("i64") * at.FINDING_BYTES, "i8")
+        with f.when(f.load("i64", f.at(entry, 1, "i64")).differs(wanted)):
+            place = f.at(findings, kept.now.to("i64") * at.FINDING_BYTES, "i8")
+            f.call("memcpy", "ptr", [place, entry, f.number(at.FINDING_BYTES, "i64")])
+            kept.set(kept.now + 1)
+    f.store(kept.now, Number(f, _COUNT, "ptr"))
+    _leave_lock(f)

@@ -1,0 +1,93 @@
+"""The checkers in this process: their native code, compiled once and kept, and what Python does with its findings."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+from collections.abc import Mapping
+from functools import cache
+
+from triptych.ir.loader import LoadedObject, load_object
+from triptych.ir.worker import Request
+from triptych.support.finding_errors import report
+from triptych.support.findings import Example, Finding, Site
+from triptych.support.source import Span
+from triptych.targets.cpu.checking import shadow_layout as at
+from triptych.targets.cpu.checking.async_code import COPY, async_code
+from triptych.targets.cpu.checking.described_parts import described
+from triptych.targets.cpu.checking.finding_code import COLLECT, REPORT, finding_code
+from triptych.targets.cpu.checking.order_code import SYNC, order_code
+from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_RUN, read_log_code
+from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK, SETUP, shadow_code
+from triptych.targets.cpu.checking.stretch_code import stretch_code
+from triptych.targets.cpu.runtime.kept_object import kept_object
+from triptych.targets.cpu.runtime.system import system
+
+_EXPORTS = (ACCESS, ACCESS_RUN, COPY, SYNC, BEGIN_BLOCK, END_BLOCK, COLLECT)
+_PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
+_SITE_OF_KEY = 20
+_KIND_OF_KEY = 40
+
+
+class _Example(ctypes.Structure):
+    _fields_ = [("block", ctypes.c_int32 * 3), ("first", ctypes.c_int32), ("second", ctypes.c_int32)]
+    _fields_ += [("byte", ctypes.c_int32), ("epoch", ctypes.c_int32), ("unused", ctypes.c_int32)]
+
+
+class _Entry(ctypes.Structure):
+    """A finding as native code keeps it."""
+
+    _fields_ = [("key", ctypes.c_uint64), ("table", ctypes.c_uint64), ("count", ctypes.c_uint64)]
+    _fields_ += [("examples", _Example * at.EXAMPLES), ("crossings", ctypes.c_uint64)]
+
+
+def checker_code() -> str:
+    """All native code of the checkers."""
+    text = shadow_code() + stretch_code() + read_log_code() + async_code() + order_code() + finding_code()
+    return text.replace("%thread_key", system().thread_key)
+
+
+@cache
+def _loaded() -> LoadedObject:
+    made = kept_object("checkers", Request(emit=("object",)), checker_code())
+    functions = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
+    loaded = load_object(made, SETUP, {REPORT: id(_told), **functions}, *_EXPORTS)
+    ctypes.CFUNCTYPE(None)(loaded.library[SETUP])()
+    return loaded
+
+
+def checker_symbols() -> Mapping[str, int]:
+    """What compiled code imports."""
+    return {name: _loaded().library[name] for name in _EXPORTS}
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
+def _told(entries: int, table: int, count: int) -> None:
+    """Called after a launch that found something; what it raises the call raises."""
+    text = ctypes.string_at(table).decode()
+    found = [entry for entry in (_Entry * count).from_address(entries) if entry.table == table]
+    report([_finding(entry, text) for entry in found])
+
+
+def _finding(entry: _Entry, text: str) -> Finding:
+    facts = json.loads(text)
+    before, now = (entry.key >> _SITE_OF_KEY) & 0xFFFFF, entry.key & 0xFFFFF
+    sites = [_site(facts["sites"][number]) for number in (before, now)]
+    element = int(facts["sites"][now]["bytes"])
+    examples = [_example(each, facts, element) for each in entry.examples[: min(entry.count, at.EXAMPLES)]]
+    kind = entry.key >> _KIND_OF_KEY
+    return Finding(kind, facts["kernel"], sites[0], sites[1], int(entry.count), tuple(examples), not entry.crossings)
+
+
+def _site(facts: dict[str, object]) -> Site:
+    spans = [Span(**each) for each in facts["spans"]]  # type: ignore[attr-defined]
+    loops = tuple(int(each) for each in facts["loops"])  # type: ignore[attr-defined]
+    return Site(tuple(spans), str(facts["verb"]), int(str(facts["size"])), int(str(facts["number"])), loops)
+
+
+def _example(found: _Example, facts: dict[str, object], size: int) -> Example:
+    part = described(found.byte, facts["parts"], size)  # type: ignore[arg-type]
+    return Example(tuple(found.block), found.first, found.second, found.byte, found.epoch, *part)

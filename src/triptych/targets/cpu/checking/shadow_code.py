@@ -1,0 +1,349 @@
+"""Native code of shared memory's shadow: every access of a warp's threads is compared with the accesses before it.
+
+What an access finds is nearly always older than the block's last barrier. Loops without branches look for that, which
+LLVM makes vector code of; only where something is younger are threads looked at one by one.
+"""
+
+from __future__ import annotations
+
+from triptych.support.findings import Kind
+from triptych.targets.cpu.checking import shadow_layout as at
+from triptych.targets.cpu.checking.finding_code import RECORD
+from triptych.targets.cpu.checking.llvm_writer import Function, Number
+from triptych.targets.cpu.checking.order_code import KNOWS, STATE, clock_place, field, put
+
+BEGIN_BLOCK = "triptych_check_block"
+ACCESS_NOW = "triptych_check_access_now"
+RUN_NOW = "triptych_check_run_now"
+END_BLOCK = "triptych_check_end"
+SETUP = "triptych_check_setup"
+
+DECLARATIONS = """
+declare ptr @calloc(i64, i64)
+declare void @free(ptr)
+declare ptr @memset(ptr, i32, i64)
+declare i32 @pthread_key_create(ptr, ptr)
+declare ptr @pthread_getspecific(%thread_key)
+declare i32 @pthread_setspecific(%thread_key, ptr)
+@key = internal global %thread_key 0
+"""
+
+
+def shadow_code() -> str:
+    """All functions of this file; `%thread_key` stands for the type of a key of threads."""
+    functions = (_setup(), _state(), _block(), _room(), _lane(), _update(), _same_value(), _access(), _run())
+    return DECLARATIONS + "".join(functions)
+
+
+def _setup() -> str:
+    """`setup()`: called once when the code is loaded."""
+    f = Function(SETUP, "void", [])
+    f.line("%made = call i32 @pthread_key_create(ptr @key, ptr @free)")
+    f.line("ret void")
+    return f.text()
+
+
+def _state() -> str:
+    """`state()`: what the checkers know of the block that this thread runs."""
+    f = Function(STATE, "ptr", [])
+    key = f.load("%thread_key", Number(f, "@key", "ptr"))
+    found = f.call("pthread_getspecific", "ptr", [key])
+    with f.when(found.to("i64").equals(0)):
+        made = f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.STATE_BYTES, "i64")])
+        put(
+            f,
+            made,
+            at.RELEASES,
+            f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.RELEASE_BYTES + 4 * at.MOST_THREADS, "i64")]),
+        )
+        put(f, made, at.LOG, f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.LOG_ROOM, "i64")]))
+        f.call("pthread_setspecific", "i32", [key, made])
+        f.give(made, "ptr")
+    f.line(f"ret ptr {found.name}")
+    return f.text()
+
+
+def _room() -> str:
+    """`room(state, bytes)`: the shadow is at least so large."""
+    f = Function("triptych_check_room", "void", [("state", "ptr"), ("bytes", "i64")], "noinline")
+    state, size = f.parameters
+    with f.when(size < (field(f, state, at.CAPACITY, "i64") + 1)):
+        f.give()
+    f.call("free", "void", [field(f, state, at.WRITES, "ptr")])
+    put(f, state, at.WRITES, f.call("calloc", "ptr", [f.number(1, "i64"), size + 64]))
+    put(f, state, at.CAPACITY, size)
+    f.line("ret void")
+    return f.text()
+
+
+def _block() -> str:
+    """`block(shared, bytes, threads, grain, lanes, mode, x, y, z, table)`: another block begins."""
+    names = ("bytes", "threads", "grain", "lanes", "mode", "x", "y", "z")
+    f = Function(BEGIN_BLOCK, "void", [("shared", "ptr"), *((name, "i32") for name in names), ("table", "ptr")])
+    shared, size, threads, grain, lanes, mode, x, y, z, table = f.parameters
+    state = f.call(STATE, "ptr", ())
+    count = ((size + ((f.number(1, "i32") << grain) - 1)) >> grain).to("i64")
+    warps = (threads + ((f.number(1, "i32") << lanes) - 1)) >> lanes
+    f.call("triptych_check_room", "void", [state, count * 8 * (warps + 1).to("i64")])
+    writes = field(f, state, at.WRITES, "ptr")
+    fields = {at.SHARED: shared, at.SHARED_BYTES: size.to("i64"), at.TABLE: table, at.CELL_COUNT: count}
+    fields |= {at.THREADS: threads, at.WARPS: warps, at.GRAIN: grain, at.LANES: lanes, at.MODE: mode}
+    fields |= {at.LOG_BYTES: f.number(0, "i64"), at.LAST_WRITE: f.number(0, "i32")}
+    fields |= {at.PENDING: f.number(0, "i32")}
+    fields |= {at.READS: f.at(writes, count, "i64"), at.EPOCH: f.number(0, "i32"), at.PLACE_COUNT: f.number(0, "i32")}
+    for offset, value in (fields | {at.BLOCK: x, at.BLOCK + 4: y, at.BLOCK + 8: z}).items():
+        put(f, state, offset, value)
+    latest = f.variable("i32", 0)
+    clocks, passed = (f.at(state, offset, "i8") for offset in (at.CLOCKS, at.PASSED))
+    every = f.number(at.MOST_WARPS, "i32")
+    with f.count(0, every) as warp:
+        latest.set(f.larger(latest.now, f.load("i32", f.at(clocks, warp, "i32"))))
+    with f.when(latest.now >= at.LAST_TIME - (1 << 24)):
+        f.call("memset", "ptr", [writes, f.number(0, "i32"), field(f, state, at.CAPACITY, "i64")])
+        latest.set(0)
+    time = latest.now + 1
+    with f.count(0, every) as warp:
+        f.store(time, f.at(clocks, warp, "i32"))
+        f.store(f.number(0, "i32"), f.at(passed, warp, "i32"))
+    put(f, state, at.START, time)
+    put(f, state, at.BLOCK_TIME, time)
+    _forget_clocks(f, state)
+    f.line("ret void")
+    return f.text()
+
+
+def _forget_clocks(f: Function, state: Number) -> None:
+    """What warps knew of each other; most kernels only have barriers of the block."""
+    with f.when(field(f, state, at.USES_CLOCKS).differs(0)):
+        put(f, state, at.USES_CLOCKS, f.number(0, "i32"))
+        zero = f.number(0, "i32")
+        f.call("memset", "ptr", [f.at(state, at.ARRIVED, "i8"), zero, f.number(8 * at.BARRIERS, "i64")])
+        known = f.number(4 * at.MOST_WARPS * at.MOST_WARPS, "i64")
+        f.call("memset", "ptr", [f.at(state, at.KNOWN, "i8"), zero, known])
+        f.call("free", "void", [field(f, state, at.LANE_ROWS, "ptr")])
+        put(f, state, at.LANE_ROWS, f.number(0, "i64"))
+
+
+# one thread -----------------------------------------------------------------------------------------------------
+def _stamp(word: Number) -> Number:
+    return (word >> 32).to("i32")
+
+
+def _thread(word: Number) -> Number:
+    return word.to("i32") & at.THREAD_MASK
+
+
+def _site(word: Number) -> Number:
+    return (word.to("i32") >> at.THREAD_BITS) & at.SITE_MASK
+
+
+def _lane() -> str:
+    """`lane(state, thread, byte, size, kind, site, same)`: compare the access of one thread with all before it."""
+    names = ("thread", "byte", "size", "kind", "site", "values")
+    f = Function(
+        "triptych_check_lane", "void", [("state", "ptr"), *((name, "i32") for name in names[:5]), ("value", "ptr")]
+    )
+    state, thread, byte, size, kind, site, value = f.parameters
+    grain = field(f, state, at.GRAIN)
+    first, last = byte >> grain, (byte + size - 1) >> grain
+    mode, start, block = (field(f, state, offset) for offset in (at.MODE, at.START, at.BLOCK_TIME))
+    writes = field(f, state, at.WRITES, "ptr")
+    reads_it, writes_it = (kind & at.READS_MEMORY).differs(0), (kind & at.WRITES_MEMORY).differs(0)
+    atomic = (kind & at.IS_ATOMIC).differs(0)
+    with f.count(first, last + 1) as cell:
+        word = f.load("i64", f.at(writes, cell, "i64"))
+        stamp, other = _stamp(word), _thread(word)
+        new = stamp < start
+        where = f.binary("shl", cell, grain)
+        with f.when(reads_it & new & (mode & at.CHECK_INIT).differs(0)):
+            f.call(
+                RECORD, "void", [state, f.number(Kind.UNINITIALISED.value, "i32"), site, site, thread, thread, where]
+            )
+        both_atomic = atomic & (word & at.ATOMIC).differs(0)
+        several = (word & at.SEVERAL).differs(0) & field(f, state, at.USES_CLOCKS).equals(0)
+        own = other.equals(thread) & ((kind & at.IS_COLLECTIVE).equals(0)) & (several ^ 1)
+        young = (stamp >= block) & (both_atomic ^ 1) & (own ^ 1) & (new ^ 1)
+        with f.when((other >= at.PROXY) & young):
+            kind_of = f.number(Kind.BEFORE_IT_LANDS.value, "i32")
+            f.call(RECORD, "void", [state, kind_of, _site(word), site, other - at.PROXY, thread, where])
+        with f.when(young & (other < at.PROXY) & (mode & at.CHECK_RACES).differs(0)):
+            knows = f.call(KNOWS, "i1", [state, thread, other, stamp])
+            with f.when(knows ^ 1):
+                plain_write = writes_it & (reads_it ^ 1)
+                after_write = f.select(plain_write, Kind.WRITE_AFTER_WRITE.value, Kind.READ_AFTER_WRITE.value, "i32")
+                same = f.variable("i1", 0)
+                with f.when(plain_write & value.to("i64").differs(0)):
+                    given = [state, byte, size, value, other, thread, (site.equals(_site(word)))]
+                    same.set(f.call("triptych_check_same", "i1", given))
+                found = f.select(same.now, Kind.SAME_VALUE.value, after_write, "i32")
+                f.call(RECORD, "void", [state, found, _site(word), site, other, thread, where])
+        with f.when(writes_it & (mode & at.CHECK_RACES).differs(0)):
+            _compare_with_reads(f, state, thread, cell, site, where, atomic)
+    f.call("triptych_check_update", "void", [state, thread, first, last, kind, site])
+    f.line("ret void")
+    return f.text()
+
+
+def _compare_with_reads(
+    f: Function, state: Number, thread: Number, cell: Number, site: Number, where: Number, atomic: Number
+) -> None:
+    """A write must come after every read by another thread."""
+    reads, count = field(f, state, at.READS, "ptr"), field(f, state, at.CELL_COUNT, "i64")
+    _lanes, block = field(f, state, at.LANES), field(f, state, at.BLOCK_TIME)
+    with f.count(0, field(f, state, at.WARPS)) as warp, f.when(f.load("i32", last_read(f, state, warp)).equals(block)):
+        word = f.load("i64", f.at(reads, warp.to("i64") * count + cell.to("i64"), "i64"))
+        stamp, other = _stamp(word), _thread(word)
+        several = (word & at.SEVERAL).differs(0)
+        alone = other.equals(thread) & (several ^ 1)
+        both_atomic = atomic & (word & at.ATOMIC).differs(0)
+        with f.when((stamp >= block) & (alone ^ 1) & (both_atomic ^ 1)):
+            # of several lanes, look at one that is not this thread
+            neighbour = f.select(other.equals(thread), other ^ 1, other, "i32")
+            knows = f.call(KNOWS, "i1", [state, thread, neighbour, stamp])
+            with f.when(knows ^ 1):
+                kind = f.number(Kind.WRITE_AFTER_READ.value, "i32")
+                f.call(RECORD, "void", [state, kind, _site(word), site, neighbour, thread, where])
+
+
+def _update() -> str:
+    """`update(state, thread, first, last, kind, site)`: the access becomes the last one of its cells."""
+    names = ("thread", "first", "last", "kind", "site")
+    f = Function("triptych_check_update", "void", [("state", "ptr"), *((name, "i32") for name in names)])
+    state, thread, first, last, kind, site = f.parameters
+    warp = thread >> field(f, state, at.LANES)
+    now = f.load("i32", clock_place(f, state, warp))
+    atomic = f.select((kind & at.IS_ATOMIC).differs(0), at.ATOMIC, 0, "i64")
+    collective = f.select((kind & at.IS_COLLECTIVE).differs(0), at.SEVERAL, 0, "i64")
+    word = (now.to("i64") << 32) | (site << at.THREAD_BITS).to("i64") | thread.to("i64") | atomic
+    writes = field(f, state, at.WRITES, "ptr")
+    count = field(f, state, at.CELL_COUNT, "i64")
+    reads = f.at(field(f, state, at.READS, "ptr"), warp.to("i64") * count, "i64")
+    with f.when((kind & at.WRITES_MEMORY).differs(0)):
+        with f.count(first, last + 1) as cell:
+            place = f.at(writes, cell, "i64")
+            before = f.load("i64", place)
+            joined = (_stamp(before) >= field(f, state, at.BLOCK_TIME)) & (before & at.ATOMIC & atomic).differs(0)
+            others = (_thread(before).differs(thread) | (before & at.SEVERAL).differs(0)) & joined
+            made = word | f.select(others, at.SEVERAL, 0, "i64")
+            f.store(f.select(_stays(before, word), before, made, "i64"), place)
+        f.give()
+    with f.count(first, last + 1) as cell:
+        place = f.at(reads, cell, "i64")
+        f.store(_merged(f, f.load("i64", place), word | collective), place)
+    f.line("ret void")
+    return f.text()
+
+
+def _stays(before: Number, word: Number) -> Number:
+    """Whether a plain write by the same thread at the same time is there: others may race with it, atomic or not."""
+    same_time = ((before ^ word) >> 32).equals(0)
+    same_thread = ((before ^ word) & at.THREAD_MASK).equals(0)
+    return same_time & same_thread & (before & at.ATOMIC).equals(0) & (word & at.ATOMIC).differs(0)
+
+
+def _merged(f: Function, before: Number, word: Number) -> Number:
+    """A read, beside one by another lane of the warp at the same time."""
+    same_time = ((before ^ word) >> 32).equals(0)
+    other_lane = ((before ^ word) & at.THREAD_MASK).differs(0)
+    several = f.select(same_time & (other_lane | (before & at.SEVERAL).differs(0)), at.SEVERAL, 0, "i64")
+    plain = f.select(same_time & (before & at.ATOMIC).equals(0), ~at.ATOMIC, -1, "i64")
+    return (word | several) & plain
+
+
+def _same_value() -> str:
+    """`same(state, byte, size, value, other, thread, together)`: whether a write repeats what the other has written.
+
+    Lanes that write by the same instruction have their values side by side; what was written before is in memory.
+    """
+    names = [("state", "ptr"), ("byte", "i32"), ("size", "i32"), ("value", "ptr"), ("other", "i32"), ("thread", "i32")]
+    f = Function("triptych_check_same", "i1", [*names, ("together", "i1")])
+    state, byte, size, value, other, thread, together = f.parameters
+    lanes = field(f, state, at.LANES)
+    one_warp = (other >> lanes).equals(thread >> lanes) & together
+    distance = f.select(one_warp, (thread - other) * size, 0, "i32")
+    beside = f.made(f"sext i32 {distance.name} to i64", "i64")
+    neighbour = f.at(value, f.number(0, "i64") - beside, "i8")
+    memory = f.at(field(f, state, at.SHARED, "ptr"), byte, "i8")
+    compared = f.made(f"select i1 {one_warp.name}, ptr {neighbour.name}, ptr {memory.name}", "ptr")
+    f.line(f"ret i1 {f.call('memcmp', 'i32', [compared, value, size.to('i64')]).equals(0).name}")
+    return f.text()
+
+
+# the threads of a warp ------------------------------------------------------------------------------------------
+PARAMETERS = [("mask", "i64"), ("first", "i32"), ("width", "i32"), ("size", "i32"), ("kind", "i32"), ("site", "i32")]
+
+
+def last_read(f: Function, state: Number, warp: Number) -> Number:
+    """Where the time is kept when a warp last read cells."""
+    return f.at(f.at(state, at.LAST_READS, "i8"), warp, "i32")
+
+
+def note_time(f: Function, state: Number, kind: Number, first: Number) -> None:
+    """That cells are written, or read, since the block's last barrier."""
+    block = field(f, state, at.BLOCK_TIME)
+    with f.when((kind & at.WRITES_MEMORY).differs(0)):
+        put(f, state, at.LAST_WRITE, block)
+    with f.when((kind & at.READS_MEMORY).differs(0)):
+        f.store(block, last_read(f, state, first >> field(f, state, at.LANES)))
+
+
+def _access() -> str:
+    """`access(state, addresses, mask, first, width, size, kind, site, values)`: each lane has an address of its own."""
+    f = Function(
+        ACCESS_NOW, "void", [("state", "ptr"), ("addresses", "ptr"), *PARAMETERS, ("values", "ptr")], "noinline"
+    )
+    state, addresses, mask, first, width, size, kind, site, values = f.parameters
+    note_time(f, state, kind, first)
+    shared, limit = field(f, state, at.SHARED, "i64"), field(f, state, at.SHARED_BYTES, "i64")
+    grain = field(f, state, at.GRAIN)
+    start, block = ((field(f, state, offset).to("i64") << 32) for offset in (at.START, at.BLOCK_TIME))
+    writes = field(f, state, at.WRITES, "ptr")
+    plain_read = kind.equals(at.READS_MEMORY)
+    with f.count(0, width) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
+        byte = f.load("i64", f.at(addresses, lane, "i64")) - shared
+        with f.when((byte + (size - 1).to("i64")) < limit):
+            offset, thread = byte.to("i32"), first + lane
+            begin, last = offset >> grain, (offset + size - 1) >> grain
+            strange = f.variable("i1", plain_read ^ 1)
+            with f.count(begin, last + 1) as cell:
+                word = f.load("i64", f.at(writes, cell, "i64"))
+                strange.set(strange.now | (word < start) | (word >= block))
+            with f.when(strange.now):
+                has = values.to("i64").differs(0)
+                beside = f.at(values, lane.to("i64") * size.to("i64"), "i8")
+                value = f.made(f"select i1 {has.name}, ptr {beside.name}, ptr null", "ptr")
+                f.call("triptych_check_lane", "void", [state, thread, offset, size, kind, site, value])
+            with f.when(strange.now ^ 1):
+                f.call("triptych_check_update", "void", [state, thread, begin, last, kind, site])
+    f.line("ret void")
+    return f.text()
+
+
+def _run() -> str:
+    """`run(state, base, stride, mask, first, ...)`: lane i has the address base + i * stride."""
+    parameters = [("state", "ptr"), ("base", "ptr"), ("stride", "i64"), *PARAMETERS, ("values", "ptr")]
+    f = Function(RUN_NOW, "void", parameters, "noinline")
+    state, base, stride, mask, first, width, size, kind, site, values = f.parameters
+    note_time(f, state, kind, first)
+    shared, limit = field(f, state, at.SHARED, "i64"), field(f, state, at.SHARED_BYTES, "i64")
+    byte = base.to("i64") - shared
+    from_first = (mask & (mask + 1)).equals(0) & mask.differs(0)
+    active = f.call("llvm.ctpop.i64", "i64", [mask]).to("i32")
+    together = stride.equals(size.to("i64")) & from_first & (kind < at.IS_ATOMIC)
+    inside = (byte + (size * active).to("i64") - 1) < limit
+    with f.when(together & inside):
+        quiet = f.call("triptych_check_stretch", "i1", [state, byte.to("i32"), first, active, size, kind, site])
+        with f.when(quiet):
+            f.give()
+    one = stride.equals(0) & kind.equals(at.READS_MEMORY) & ((byte + (size - 1).to("i64")) < limit)
+    with f.when(one):
+        quiet = f.call("triptych_check_one", "i1", [state, byte.to("i32"), mask, first, size, site])
+        with f.when(quiet):
+            f.give()
+    f.line(f"%addresses = alloca [{at.MOST_WARPS} x i64], align 64")
+    addresses = Number(f, "%addresses", "ptr")
+    with f.count(0, width) as lane:
+        f.store(base.to("i64") + stride * lane.to("i64"), f.at(addresses, lane, "i64"))
+    f.call(ACCESS_NOW, "void", [state, addresses, mask, first, width, size, kind, site, values])
+    f.line("ret void")
+    return f.text()

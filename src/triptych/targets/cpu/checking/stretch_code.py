@@ -1,0 +1,115 @@
+"""Native code of the two accesses that kernels mostly make: lanes side by side, and all lanes at one place.
+
+Each answers whether nothing but old accesses was there; then it has become the last access. Otherwise nothing has
+changed, and threads are looked at one by one (`shadow_code`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from triptych.targets.cpu.checking import shadow_layout as at
+from triptych.targets.cpu.checking.llvm_writer import Function, Number
+from triptych.targets.cpu.checking.order_code import clock_place, field
+from triptych.targets.cpu.checking.shadow_code import last_read
+
+
+def stretch_code() -> str:
+    """All functions of this file."""
+    return _stretch() + _one()
+
+
+def _stretch() -> str:
+    """`stretch(state, byte, first, width, size, kind, site)`: `width` lanes side by side, `size` bytes each."""
+    names = ("byte", "first", "width", "size", "kind", "site")
+    f = Function("triptych_check_stretch", "i1", [("state", "ptr"), *((name, "i32") for name in names)], "noinline")
+    state, byte, first, width, size, kind, site = f.parameters
+    grain = field(f, state, at.GRAIN)
+    each = size >> grain
+    shift = f.call("llvm.cttz.i32", "i32", [each, f.number(1, "i1")])
+    aligned = (byte & ((f.number(1, "i32") << grain) - 1)).equals(0)
+    regular = aligned & (f.number(1, "i32") << shift).equals(each)
+    with f.when(regular ^ 1):
+        f.give(0, "i1")
+    begin, count = (byte >> grain).to("i64"), (width << shift).to("i64")
+    warp = first >> field(f, state, at.LANES)
+    start, block = ((field(f, state, offset).to("i64") << 32) for offset in (at.START, at.BLOCK_TIME))
+    writes = f.at(field(f, state, at.WRITES, "ptr"), begin, "i64")
+    cells = field(f, state, at.CELL_COUNT, "i64")
+    reads = f.at(field(f, state, at.READS, "ptr"), begin, "i64")
+    now = f.load("i32", clock_place(f, state, warp)).to("i64") << 32
+    word = now | (site << at.THREAD_BITS).to("i64")
+    shift, first = shift.to("i64"), first.to("i64")
+    with f.when(kind.equals(at.READS_MEMORY)):
+        _if_quiet(f, count, writes, lambda found, i: _is_strange(found, first + (i >> shift), start, block))
+        mine = f.at(reads, warp.to("i64") * cells, "i64")
+        with f.count(0, count) as i:
+            place = f.at(mine, i, "i64")
+            before, made = f.load("i64", place), word | (first + (i >> shift))
+            same_time = ((before ^ made) >> 32).equals(0)
+            other = ((before ^ made) & (at.THREAD_MASK | at.SEVERAL)).differs(0)
+            f.store(made | f.select(same_time & other, at.SEVERAL, 0, "i64"), place)
+        f.give(1, "i1")
+    _if_quiet(f, count, writes, lambda found, i: _is_young(found, first + (i >> shift), block))
+    time = field(f, state, at.BLOCK_TIME)
+    with f.count(0, field(f, state, at.WARPS)) as other, f.when(f.load("i32", last_read(f, state, other)).equals(time)):
+        theirs = f.at(reads, other.to("i64") * cells, "i64")
+        _if_quiet(f, count, theirs, lambda found, i: _is_young(found, first + (i >> shift), block))
+    with f.count(0, count) as i:
+        f.store(word | (first + (i >> shift)), f.at(writes, i, "i64"))
+    f.line("ret i1 1")
+    return f.text()
+
+
+def _is_strange(found: Number, thread: Number, start: Number, block: Number) -> Number:
+    """Whether a read must be looked at: nobody has written there, or another thread since the last barrier."""
+    return (found < start) | _is_young(found, thread, block)
+
+
+def _is_young(found: Number, thread: Number, block: Number) -> Number:
+    """Whether another thread was there since the last barrier, or several."""
+    other = ((found ^ thread) & (at.THREAD_MASK | at.SEVERAL)).differs(0)
+    return (found >= block) & other
+
+
+def _if_quiet(f: Function, count: Number, words: Number, strange: Callable[[Number, Number], Number]) -> None:
+    """Leave with 0 if any of the words is strange; one loop without branches."""
+    seen = f.variable("i64", 0)
+    with f.count(0, count) as i:
+        seen.set(seen.now | strange(f.load("i64", f.at(words, i, "i64")), i).to("i64"))
+    with f.when(seen.now.differs(0)):
+        f.give(0, "i1")
+
+
+def _one() -> str:
+    """`one(state, byte, mask, first, size, site)`: the lanes of a mask read one place."""
+    names = [("state", "ptr"), ("byte", "i32"), ("mask", "i64"), ("first", "i32"), ("size", "i32"), ("site", "i32")]
+    f = Function("triptych_check_one", "i1", names, "noinline")
+    state, byte, mask, first, size, site = f.parameters
+    grain = field(f, state, at.GRAIN)
+    begin, end = byte >> grain, ((byte + size - 1) >> grain) + 1
+    warp = first >> field(f, state, at.LANES)
+    start, block = ((field(f, state, offset).to("i64") << 32) for offset in (at.START, at.BLOCK_TIME))
+    writes = field(f, state, at.WRITES, "ptr")
+    with f.when(mask.equals(0)):
+        f.give(1, "i1")
+    seen = f.variable("i1", 0)
+    with f.count(begin, end) as cell:
+        found = f.load("i64", f.at(writes, cell, "i64"))
+        seen.set(seen.now | (found < start) | (found >= block))
+    with f.when(seen.now):
+        f.give(0, "i1")
+    lane = f.call("llvm.cttz.i64", "i64", [mask, f.number(1, "i1")])
+    alone = (mask & (mask - 1)).equals(0)
+    now = f.load("i32", clock_place(f, state, warp)).to("i64") << 32
+    word = now | (site << at.THREAD_BITS).to("i64") | (first.to("i64") + lane) | f.select(alone, 0, at.SEVERAL, "i64")
+    row = warp.to("i64") * field(f, state, at.CELL_COUNT, "i64")
+    mine = f.at(field(f, state, at.READS, "ptr"), row, "i64")
+    with f.count(begin, end) as cell:
+        place = f.at(mine, cell, "i64")
+        before = f.load("i64", place)
+        same_time = ((before ^ word) >> 32).equals(0)
+        other = ((before ^ word) & at.THREAD_MASK).differs(0) | (before & at.SEVERAL).differs(0)
+        f.store(word | f.select(same_time & other, at.SEVERAL, 0, "i64"), place)
+    f.line("ret i1 1")
+    return f.text()

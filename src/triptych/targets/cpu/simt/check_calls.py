@@ -1,0 +1,151 @@
+"""Operations of the dialect `check` as calls of the checkers: one call for the threads of a warp (debug builds)."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+
+from triptych.ir.handles import Operation, Value
+from triptych.ir.types import is_integer
+from triptych.simt.check_dialect import CHECK_ACCESS, CHECK_COPY, CHECK_PLACE, CHECK_SYNC, CHECKS_ATTRIBUTE
+from triptych.simt.lanes import Lanes
+from triptych.targets.cpu.checking import shadow_layout as at
+from triptych.targets.cpu.checking.async_code import COPY
+from triptych.targets.cpu.checking.order_code import SYNC
+from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_RUN
+from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
+from triptych.targets.cpu.memory_sizes import ALIGNMENT
+from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.values import Private
+from triptych.targets.cpu.simt.warp import Position, Warp
+
+
+def begin_block(
+    code: Code, kernel: Operation, position: Position, threads: Value, shared: Value | None, size: Value
+) -> None:
+    """Tell the checkers that another block begins; a kernel without checks tells nothing."""
+    if CHECKS_ATTRIBUTE not in kernel.attributes:
+        return
+    facts = json.loads(kernel.attributes[CHECKS_ATTRIBUTE].value)
+    table = code.attribute(f'@"{facts["table"]}"')
+    numbers = [code.constant(facts[name], "i32") for name in ("grain", "lanes", "mode")]
+    start = shared if shared is not None else code.value("llvm.mlir.zero", (), "!llvm.ptr")
+    extent = size if shared is not None else code.constant(0, "i32")
+    address = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": table})
+    code.call(BEGIN_BLOCK, [start, extent, threads, *numbers, *position.block_ids, address])
+
+
+def end_block(code: Code, kernel: Operation) -> None:
+    """Tell the checkers that a block has ended."""
+    if CHECKS_ATTRIBUTE in kernel.attributes:
+        code.call(END_BLOCK, [])
+
+
+def access(warp: Warp, operation: Operation) -> None:
+    """`check.access`: lanes a known distance apart have one address and that distance."""
+    pointer, *values = operation.operands
+    if isinstance(warp.get(pointer), Private):
+        return
+    code = warp.code
+    numbers = [code.constant(int(operation.attributes[name].value), "i32") for name in ("size", "kind", "site")]
+    given = [*_threads(warp, int(operation.attributes["lanes"].value)), *numbers, _kept(warp, values)]
+    stride = _stride(warp.analysis.at(pointer))
+    if stride is None:
+        code.call(ACCESS, [_addresses(warp, pointer), *given])
+    else:
+        code.call(ACCESS_RUN, [warp.scalar(pointer), code.constant(stride, "i64"), *given])
+
+
+def sync(warp: Warp, operation: Operation) -> None:
+    """`check.sync`."""
+    code, what = warp.code, int(operation.attributes["what"].value)
+    number, count = code.constant(0, "i64"), code.constant(0, "i32")
+    operands = list(operation.operands)
+    if operands:
+        number = _members(warp, operands[0]) if what == at.MEET_WARP else warp.scalar(operands[0])
+        number = number if is_integer(number.type, 64) else code.value("arith.extui", (number,), "i64")
+    if len(operands) > 1:
+        count = warp.scalar(operands[1])
+    nowhere = code.value("llvm.mlir.zero", (), "!llvm.ptr")
+    code.call(SYNC, [code.constant(what, "i32"), *_threads(warp), number, count, nowhere])
+
+
+def place(warp: Warp, operation: Operation) -> None:
+    """`check.place`."""
+    (pointer,) = operation.operands
+    if isinstance(warp.get(pointer), Private):
+        return
+    code, what = warp.code, int(operation.attributes["what"].value)
+    nothing = [code.constant(0, "i64"), code.constant(0, "i32")]
+    code.call(SYNC, [code.constant(what, "i32"), *_threads(warp), *nothing, _addresses(warp, pointer)])
+
+
+def copy(warp: Warp, operation: Operation) -> None:
+    """`check.copy`."""
+    code = warp.code
+    target, source, count = operation.operands
+    counts = warp.arrays.scratch(code.wide("i32"), "bytes")
+    code.store(warp.vector(count), counts, ALIGNMENT)
+    places = [_addresses(warp, target, "targets"), _addresses(warp, source)]
+    numbers = [code.constant(int(operation.attributes[name].value), "i32") for name in ("size", "site")]
+    code.call(COPY, [*places, counts, *_threads(warp), *numbers])
+
+
+def _members(warp: Warp, mask: Value) -> Value:
+    """A mask of lanes that the warp has in common; where lanes have masks of their own, that of the first active."""
+    known = warp.analysis.at(mask)
+    if known.known and known.uniform:
+        return warp.scalar(mask)
+    lane = warp.code.constant(0, "i32") if warp.mask is None else warp.code.first(warp.mask)
+    place = warp.code.value("arith.index_cast", (lane,), "index")
+    return warp.code.extract_at(warp.vector(mask), place, mask.type)
+
+
+def _threads(warp: Warp, lanes: int = 0) -> list[Value]:
+    """The active lanes as bits, the number of the first thread, and how many lanes there are."""
+    code = warp.code
+    if warp.mask is None:
+        bits = code.constant((1 << code.width) - 1 if code.width < 64 else -1, "i64")
+    else:
+        bits = code.resized(code.bits(warp.mask), "i64")
+    if lanes:
+        bits = code.value("arith.andi", (bits, code.constant((1 << lanes) - 1, "i64")), "i64")
+    return [bits, warp.first_thread(), code.constant(code.width, "i32")]
+
+
+def _stride(known: Lanes) -> int | None:
+    """The bytes between the addresses of neighbours, if they are everywhere the same and known."""
+    if not known.known or known.multiples:
+        return None
+    offsets = known.offsets or (0,)
+    steps = {after - before for before, after in itertools.pairwise(offsets)}
+    return next(iter(steps)) if len(steps) == 1 else None
+
+
+def _addresses(warp: Warp, pointer: Value, role: str = "addresses") -> Value:
+    """Memory with the address of every lane."""
+    code = warp.code
+    words = code.value("llvm.ptrtoint", (warp.vector(pointer),), code.wide("i64"))
+    home = warp.arrays.scratch(code.wide("i64"), role)
+    code.store(words, home, ALIGNMENT)
+    return home
+
+
+def _kept(warp: Warp, values: list[Value]) -> Value:
+    """Memory with what every lane is about to store, or null."""
+    code = warp.code
+    if not values:
+        return code.value("llvm.mlir.zero", (), "!llvm.ptr")
+    vector = warp.vector(values[0])
+    home = warp.arrays.scratch(vector.type, "stored")
+    code.store(vector, home, ALIGNMENT)
+    return home
+
+
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
+    CHECK_ACCESS: access,
+    CHECK_SYNC: sync,
+    CHECK_PLACE: place,
+    CHECK_COPY: copy,
+}

@@ -1,0 +1,62 @@
+"""`triptych new`, `triptych import` and `triptych devlog`: folders of kernels, and what is written of them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from triptych.workbench.folders.devlog import add_entry, entry
+from triptych.workbench.folders.reading import import_example, read_example
+from triptych.workbench.folders.versions import new_kernel, next_version, templates
+from triptych.workbench.measurement.records import read_record
+
+
+def add_new(command: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    command.add_argument("name", metavar="NAME", help="of the design, a Python identifier")
+    command.add_argument("--template", choices=templates(), default="elementwise", help="(default: %(default)s)")
+    command.add_argument("--from", dest="source", metavar="VERSION", help="make the next _vN of this version")
+    command.add_argument("--layer", default="", help="a folder above the design's")
+    command.add_argument("--root", type=Path, default=Path(), help="where (default: here)")
+
+
+def new_command(arguments: argparse.Namespace) -> int:
+    """Make a folder, and say what to do next."""
+    if arguments.source:
+        folder = next_version(arguments.root, arguments.source, arguments.layer)
+    else:
+        folder = new_kernel(arguments.root, arguments.name, arguments.template, arguments.layer)
+    print(f"{folder}\nnext: triptych verify {folder / folder.name}.py")
+    return 0
+
+
+def add_devlog(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
+    add = actions.add_parser("add", parents=[listing], help="append an entry with the figures of a record")
+    add.add_argument("folder", type=Path, metavar="FOLDER", help="of a version, as new made it")
+    add.add_argument("record", type=Path, metavar="RECORD", help="that `triptych bench --record` wrote")
+    add.add_argument("--before", type=Path, metavar="RECORD", help="of the version before")
+    add.add_argument("--overview", default="", metavar="TEXT", help="what this version does")
+
+
+def devlog_command(arguments: argparse.Namespace) -> int:
+    """Append an entry, and say where."""
+    before = read_record(arguments.before) if arguments.before else None
+    print(add_entry(arguments.folder, entry(read_record(arguments.record), before, arguments.overview)))
+    return 0
+
+
+def add_import(command: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    command.add_argument("example", type=Path, metavar="EXAMPLE.py", help="written for the public CuTe DSL")
+    command.add_argument("--layer", default="", help="a folder above the design's")
+    command.add_argument("--root", type=Path, default=Path(), help="where (default: here)")
+
+
+def import_command(arguments: argparse.Namespace) -> int:
+    """Make a folder with a plan and a reading sheet, and say what was found."""
+    folder = import_example(arguments.root, arguments.example, arguments.layer)
+    parts = read_example(arguments.example).parts()
+    print(folder, *(f"{part}: {'found' if there else 'not found'}" for part, there in parts.items()), sep="\n")
+    return 0

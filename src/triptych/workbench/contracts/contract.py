@@ -1,0 +1,108 @@
+"""The contract: a kernel, what it should compute, inputs for both, and what else a file may say of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from triptych.workbench.arrays import arrays_in, mapped, to_float64, torch
+
+Function = Callable[..., Any]
+BENCH = "bench"
+"""The word that marks a case as one for `triptych bench`."""
+USUAL = "default"
+SEED = "seed"
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far a result may be off, as `rtol * abs(expected) + atol`."""
+
+    rtol: float
+    atol: float
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """What a file exports, whatever its format."""
+
+    file: Path
+    kernel: Function
+    reference: Function
+    get_inputs: Function
+    cases: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: {USUAL: {}})
+    tolerance: Tolerance | None = None
+    error_bound: Function | None = None
+    check: Function | None = None
+    """`check(outputs, expected, inputs)`: more than numbers can say; False or an exception is a failure."""
+    work: Function | None = None
+    """`algorithmic_flops_bytes(*inputs)`: what any kernel for this must compute and move."""
+    baseline: Function | None = None
+    mutates: frozenset[int] = frozenset()
+    """Inputs that the kernel may change, by position."""
+    requires: str = ""
+    exact: Function | None = None
+    """The reference in double precision, where float64 inputs alone do not give it."""
+    format: str = "contract"
+    configs: Sequence[Mapping[str, Any]] = ()
+    """Parameters to choose from."""
+    configured: Callable[[Mapping[str, Any]], Function] | None = None
+    """The kernel with chosen parameters."""
+    config_problems: Callable[[Mapping[str, Any], Any], Sequence[str]] | None = None
+    """`(config, device)`: why it cannot run there, in sentences, without compiling it."""
+    job: Callable[..., Any] | None = None
+    """`(config, *inputs)`: its compilation, as `compile_many` takes it."""
+
+    def inputs(self, seed: int, case: Mapping[str, Any] | None = None) -> list[Any]:
+        """New inputs. A `get_inputs` without a seed draws from the libraries' own generators, which are seeded."""
+        np.random.seed(seed)
+        if torch() is not None:
+            torch().manual_seed(seed)
+        given = {name: value for name, value in (case or {}).items() if name != BENCH}
+        if takes(self.get_inputs, SEED):
+            given[SEED] = seed
+        made = self.get_inputs(**given)
+        return list(made) if isinstance(made, list | tuple) else [made]
+
+    def sizes(self) -> dict[str, int]:
+        """The extents that `get_inputs` takes, with their defaults."""
+        parameters = inspect.signature(self.get_inputs).parameters.values()
+        return {p.name: p.default for p in parameters if type(p.default) is int and p.name != SEED}
+
+    def run(self, function: Function, inputs: Sequence[Any]) -> list[Any]:
+        """The results of a kernel or a reference: what it returns, else the inputs that it may change."""
+        returned = function(*inputs)
+        if returned is None:
+            return [inputs[i] for i in sorted(self.mutates)]
+        return arrays_in(returned)
+
+    def expected_exactly(self, inputs: Sequence[Any]) -> list[Any]:
+        """The results of the reference in double precision."""
+        return self.run(self.exact or self.reference, mapped(inputs, to_float64))
+
+
+def takes(function: Function, name: str) -> bool:
+    """Whether a function has a parameter of that name, or takes any."""
+    parameters = inspect.signature(function).parameters
+    return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def cases_of(given: object) -> dict[str, Mapping[str, Any]]:
+    """`CASES` of a file: named dictionaries, or a list of them, which are named by what they say."""
+    if not given:
+        return {USUAL: {}}
+    if isinstance(given, Mapping):
+        return {str(name): dict(case) for name, case in given.items()}
+    assert isinstance(given, Sequence)
+    return {", ".join(f"{key}={value}" for key, value in case.items() if key != BENCH): dict(case) for case in given}
+
+
+def bench_cases(contract: Contract) -> dict[str, Mapping[str, Any]]:
+    """Those that are marked for measuring; all, if none is."""
+    marked = {name: case for name, case in contract.cases.items() if case.get(BENCH)}
+    return marked or dict(contract.cases)

@@ -1,0 +1,144 @@
+"""From a path to a `Contract`: which format it is, its module run once, and what it lacks as an error.
+
+Meant for a process of its own (`workbench.processes`): a module may do anything when it is run.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import inspect
+import itertools
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from triptych.compat import activate
+from triptych.workbench.contracts import gpu_mode, kernelbench
+from triptych.workbench.contracts.contract import Contract, Function, Tolerance, cases_of
+from triptych.workbench.errors import ContractError
+
+REQUIRED = ("kernel_fn", "reference_fn", "get_inputs")
+_PUBLIC_NAMES = re.compile(r"^\s*(import|from)\s+cutlass\b|cuda", re.MULTILINE)
+
+
+def load_contract(path: str | Path, name: str = "triptych_contract") -> Contract:
+    """The contract of a file or of a folder of GPU MODE. The file's own folder is first on the path."""
+    file = Path(path).resolve()
+    if gpu_mode.is_problem(file):
+        folder = file if file.is_dir() else file.parent
+        _prepare(folder, list(folder.glob("*.py")))
+        return gpu_mode.read(folder, file if file.is_file() else folder / gpu_mode.SUBMISSION)
+    if not file.is_file():
+        raise ContractError(
+            f"there is no kernel file {path}",
+            expected=f"a Python file with {', '.join(REQUIRED)}, or a folder with {gpu_mode.TASK}",
+        )
+    _prepare(file.parent, [file])
+    module = load_module(file, name)
+    if hasattr(module, "PLAN"):
+        made: Contract = module.PLAN.contract(file)
+        return made
+    if kernelbench.is_solution(module):
+        return kernelbench.read(file, module)
+    return contract_of(file, module)
+
+
+def load_module(file: Path, name: str) -> ModuleType:
+    """Run a file as a module; it is known by its name, so that what it defines can be found again."""
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _prepare(folder: Path, files: Iterable[Path]) -> None:
+    """Programs for the public language, or for a GPU that is not here, run through the compatibility layer."""
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+    if any(_PUBLIC_NAMES.search(file.read_text(encoding="utf-8")) for file in files):
+        activate()
+
+
+def contract_of(file: Path, module: ModuleType) -> Contract:
+    """What a module exports."""
+    missing = [name for name in REQUIRED if not callable(getattr(module, name, None))]
+    if missing:
+        raise ContractError(
+            f"{file.name} has no {' and no '.join(missing)}",
+            found=", ".join(name for name in vars(module) if not name.startswith("_")) or "an empty file",
+            expected="kernel_fn(*inputs), reference_fn(*inputs) and get_inputs(), or PLAN, a KernelPlan",
+            instead=f"def {missing[0]}({'seed=0' if missing[0] == 'get_inputs' else '*inputs'}): ...",
+        )
+    given = vars(module)
+    return Contract(
+        file,
+        given["kernel_fn"],
+        given["reference_fn"],
+        given["get_inputs"],
+        cases_of(given.get("CASES")),
+        tolerance_of(given.get("TOLERANCE"), file),
+        given.get("error_bound"),
+        given.get("check"),
+        given.get("algorithmic_flops_bytes"),
+        given.get("baseline_fn"),
+        positions(given["kernel_fn"], given.get("MUTATES", ())),
+        given.get("REQUIRES", ""),
+        **_tuning(given),
+    )
+
+
+def _tuning(given: dict[str, Any]) -> dict[str, Any]:
+    """`TUNE`: names with their values, or a list of dictionaries; `kernel_fn` takes them by keyword."""
+    tune = given.get("TUNE")
+    if not tune:
+        return {}
+    if isinstance(tune, dict):
+        configs = [dict(zip(tune, values, strict=True)) for values in itertools.product(*tune.values())]
+    else:
+        configs = [dict(config) for config in tune]
+    problems, job = given.get("config_problems"), given.get("compile_job")
+    return {
+        "configs": configs,
+        "configured": lambda config: functools.partial(given["kernel_fn"], **config),
+        "config_problems": problems and (lambda config, device: problems(device, **config)),
+        "job": job and (lambda config, *inputs: job(*inputs, **config)),
+    }
+
+
+def tolerance_of(given: Any, file: Path) -> Tolerance | None:
+    """`TOLERANCE` of a file: one number for both, a pair (rtol, atol), or a dictionary of them."""
+    match given:
+        case None:
+            return None
+        case int() | float():
+            return Tolerance(float(given), float(given))
+        case (rtol, atol):
+            return Tolerance(float(rtol), float(atol))
+        case {"rtol": rtol, "atol": atol}:
+            return Tolerance(float(rtol), float(atol))
+    raise ContractError(
+        f"TOLERANCE of {file.name} says neither rtol nor atol",
+        found=repr(given),
+        instead='TOLERANCE = {"rtol": 1e-3, "atol": 1e-5}',
+    )
+
+
+def positions(function: Function, names: Iterable[int | str]) -> frozenset[int]:
+    """Parameters by position, which `MUTATES` names or counts."""
+    parameters = list(inspect.signature(function).parameters)
+    names = (names,) if isinstance(names, int | str) else names
+    unknown = [name for name in names if isinstance(name, str) and name not in parameters]
+    if unknown:
+        raise ContractError(
+            f"MUTATES names {unknown[0]!r}, which is no parameter of the kernel",
+            found=repr(unknown[0]),
+            expected=f"some of {', '.join(parameters)}",
+        )
+    return frozenset(parameters.index(name) if isinstance(name, str) else name for name in names)

@@ -1,0 +1,1 @@
+"""What machines that run kernels have: limits by architecture, and this host."""

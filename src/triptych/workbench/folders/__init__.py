@@ -1,0 +1,1 @@
+"""Folders of kernels by version, and their devlog."""

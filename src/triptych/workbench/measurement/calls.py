@@ -1,0 +1,65 @@
+"""Calls of a kernel to be timed: always the same arguments, or arguments that no cache has.
+
+A kernel that changes its inputs gets them back before each call, outside of what is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from typing import Any
+
+from triptych.workbench.arrays import arrays_in, clone, mapped, overwrite, size_in_bytes
+from triptych.workbench.contracts.contract import Contract, Function
+from triptych.workbench.measurement.machine import free_memory, last_cache
+
+_MOST_SETS = 2048
+_SHARE = 4
+"""At most this part of the free memory is taken for sets of arguments."""
+_UNKNOWN_CACHE = 64 << 20
+
+
+class Hot:
+    """The same arguments again and again."""
+
+    def __init__(self, contract: Contract, function: Function, inputs: Sequence[Any]) -> None:
+        self.inputs = list(inputs)
+        self._kept = mapped(inputs, clone) if contract.mutates else []
+        self._function, self._contract = function, contract
+        self.last: Any = None
+
+    def __call__(self) -> None:
+        self.last = self._function(*self.inputs)
+
+    def restore(self) -> None:
+        """Give changed inputs their values back."""
+        for target, source in zip(arrays_in(self.inputs), arrays_in(self._kept), strict=bool(self._kept)):
+            overwrite(target, source)
+
+    def outputs(self) -> list[Any]:
+        """Of the last call."""
+        returned = self.last
+        return [self.inputs[i] for i in sorted(self._contract.mutates)] if returned is None else arrays_in(returned)
+
+
+class Cold:
+    """Sets of arguments that are used in turn, more than the last cache holds; None if there is no room for them."""
+
+    def __init__(self, function: Function, sets: list[list[Any]]) -> None:
+        self._function = function
+        self._turns = cycle(sets)
+        self.count = len(sets)
+
+    def __call__(self) -> None:
+        self._function(*next(self._turns))
+
+
+def cold_sets(inputs: Sequence[Any], made: Mapping[str, int] | None = None) -> list[list[Any]]:
+    """Copies of the inputs, twice as many bytes as the last cache has; one set if there is no room for so many."""
+    size = max(1, sum(size_in_bytes(array) for array in arrays_in(inputs)))
+    cache = (made or {}).get("cache", last_cache() or _UNKNOWN_CACHE)
+    room = (made or {}).get("room", free_memory() // _SHARE)
+    count = 2 * cache // size + 2
+    if count > _MOST_SETS or count * size > room:
+        return [list(inputs)]
+    return [mapped(inputs, clone) for _ in range(count)]

@@ -1,0 +1,78 @@
+"""What stands beside a figure: the machine, and what else it was doing. Standard library only."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+_CPU = Path("/sys/devices/system/cpu")
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLevel:
+    """One level of caches, all of the machine's together."""
+
+    level: int
+    bytes: int
+    """Of one."""
+    count: int
+
+    @property
+    def total(self) -> int:
+        """Bytes of all of them."""
+        return self.bytes * self.count
+
+
+def caches() -> list[CacheLevel]:
+    """Data caches as the system tells them; empty where it does not."""
+    found: dict[int, dict[str, int]] = {}
+    for index in _CPU.glob("cpu[0-9]*/cache/index*"):
+        if _read(index / "type") not in ("Data", "Unified"):
+            continue
+        text = _read(index / "size")
+        size = int(text[:-1]) * _UNITS[text[-1]] if text and text[-1] in _UNITS else 0
+        found.setdefault(int(_read(index / "level") or 0), {})[_read(index / "shared_cpu_list")] = size
+    return [CacheLevel(level, max(sizes.values()), len(sizes)) for level, sizes in sorted(found.items()) if level]
+
+
+def last_cache() -> int:
+    """Bytes of the last level, all of it; 0 where the system does not tell."""
+    levels = caches()
+    return levels[-1].total if levels else 0
+
+
+def machine() -> dict[str, Any]:
+    """What a reader of a figure has to know."""
+    return {
+        "model": _model(),
+        "cores": os.cpu_count() or 1,
+        "affinity": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [],
+        "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else [],
+        "governor": _read(_CPU / "cpu0/cpufreq/scaling_governor") or "unknown",
+        "caches": [asdict(level) for level in caches()],
+        "system": platform.platform(),
+        "python": platform.python_version(),
+    }
+
+
+def free_memory() -> int:
+    """Bytes that can be had."""
+    match = re.search(r"MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")))
+    return int(match[1]) * 1024 if match else 1 << 30
+
+
+def _model() -> str:
+    match = re.search(r"^model name\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")), re.MULTILINE)
+    return match[1].strip() if match else platform.processor() or platform.machine()
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:  # not told on this machine
+        return ""

@@ -1,0 +1,179 @@
+"""Samples of one side until its median is known, and of two sides in turns for a fixed time.
+
+One side stops when the interval of its median is narrow enough, or when the time is over. Two sides never stop early:
+looking at a verdict again and again until it is one makes verdicts of noise.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from triptych.workbench.measurement.clocks import Call, Clock, without_collections
+from triptych.workbench.measurement.statistics import MOST_PAIRS, Interval, median_interval, paired_interval
+
+Verdict: TypeAlias = Literal["faster", "slower", "same", "undecided"]
+NARROW = 0.01
+_COSTS = 10
+"""A call that takes fewer times the clock's cost is measured together with others."""
+_LOOKS = 16
+_WARM_SECONDS, _WARM_CALLS = 0.1, 3
+_FEWEST_ROUNDS = 20
+"""Fewer have no interval of 99.8 %."""
+CONFIDENCE = 0.998
+"""Of the interval that decides: one comparison of equal sides in 500 may be called different."""
+SMALLEST = 0.0075
+"""Where code and memory happen to lie changes times by as much; a smaller difference is not one of kernels."""
+SAME = 0.02
+"""An interval within so much is the same for most purposes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """How long one call takes, in seconds."""
+
+    median: float
+    low: float
+    high: float
+    minimum: float
+    quartiles: tuple[float, float]
+    samples: list[float] = field(repr=False)
+    batch: int = 1
+    is_narrow: bool = False
+    """The interval is within 1 %; otherwise the time was over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """The second side against the first, as the logarithm of the ratio of their times."""
+
+    ratio: Interval
+    noise: float
+    """How far the first side seems to be from itself in the same run."""
+    rounds: int
+    first: list[float] = field(repr=False)
+    second: list[float] = field(repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """On the second side."""
+        least = max(self.noise, SMALLEST)
+        if self.ratio.high < 0 and -self.ratio.estimate > least:
+            return "faster"
+        if self.ratio.low > 0 and self.ratio.estimate > least:
+            return "slower"
+        return "same" if self.within <= SAME else "undecided"
+
+    @property
+    def within(self) -> float:
+        """How different the two may be at most, as a part."""
+        return math.expm1(min(50.0, max(abs(self.ratio.low), abs(self.ratio.high))))
+
+    def text(self) -> str:
+        """For people: the verdict and the interval."""
+        centre, low, high = (
+            100 * math.expm1(min(50.0, x)) for x in (self.ratio.estimate, self.ratio.low, self.ratio.high)
+        )
+        head = f"same within {100 * self.within:.1f} %" if self.verdict == "same" else self.verdict
+        interval = f"{100 * CONFIDENCE:g} % interval {low:+.2f} % to {high:+.2f} %"
+        return f"{head}: {centre:+.2f} % of the time, {interval}, {self.rounds} rounds"
+
+
+def batch_for(call: Call, clock: Clock) -> int:
+    """How many calls are measured together; a few have run before."""
+    once = min(clock.seconds(call, 1) for _ in range(5))
+    return 1 if once >= _COSTS * clock.cost else max(1, math.ceil(2 * _COSTS * clock.cost / max(once, 1e-9)))
+
+
+def warm_up(call: Call, seconds: float = _WARM_SECONDS) -> None:
+    """Compile, and let caches, pools and clocks settle."""
+    end, calls = time.perf_counter() + seconds, 0
+    while calls < _WARM_CALLS or time.perf_counter() < end:
+        call()
+        calls += 1
+
+
+def figure(
+    call: Call, clock: Clock, seconds: float, now: Callable[[], float] = time.perf_counter, between: Call | None = None
+) -> Figure:
+    """Sample one side; `between` runs before each sample and is not measured."""
+    batch, samples = batch_for(call, clock), list[float]()
+    end, look = now() + seconds, _LOOKS
+    with without_collections():
+        while True:
+            if between is not None:
+                between()
+            samples.append(clock.seconds(call, batch) / batch)
+            if len(samples) >= look:
+                if median_interval(np.array(samples)).width <= NARROW:
+                    break
+                look = math.ceil(1.25 * look)
+            if now() >= end:
+                break
+    return figure_of(samples, batch)
+
+
+def figure_of(samples: Sequence[float], batch: int = 1) -> Figure:
+    """What samples say."""
+    times = np.array(samples)
+    median = median_interval(times)
+    quarters = np.percentile(times, [25, 75])
+    return Figure(
+        median.estimate,
+        median.low,
+        median.high,
+        float(times.min()),
+        (float(quarters[0]), float(quarters[1])),
+        list(samples),
+        batch,
+        median.width <= NARROW,
+    )
+
+
+def in_turns(first: Call, second: Call, clock: Clock, seconds: float, seed: int = 0) -> Comparison:
+    """Both sides, each twice for the noise, in an order that is drawn for each round."""
+    batch = max(batch_for(first, clock), batch_for(second, clock))
+    once = 2 * (clock.seconds(first, batch) + clock.seconds(second, batch))
+    rounds = min(MOST_PAIRS, max(_FEWEST_ROUNDS, int(seconds / max(once, 1e-7))))
+    sides, draw = (first, second, first, second), random.Random(seed)
+    times: tuple[list[float], ...] = ([], [], [], [])
+    order = list(range(len(sides)))
+    end = time.perf_counter() + seconds
+    with without_collections():
+        for done in range(rounds):
+            draw.shuffle(order)
+            for side in order:
+                times[side].append(clock.seconds(sides[side], batch) / batch)
+            if done >= _FEWEST_ROUNDS and clock.name == "host" and time.perf_counter() > end:
+                break  # a machine that became busy; the number of rounds depends on no verdict
+    return compared(*(np.array(side) for side in times))
+
+
+def compared(first: np.ndarray, second: np.ndarray, first_again: np.ndarray, second_again: np.ndarray) -> Comparison:
+    """Paired logarithms of ratios; as many samples of both, so that equal sides differ alike in both directions."""
+    logs = [np.log(np.maximum(side, 1e-12)) for side in (first, second, first_again, second_again)]
+    ratio = paired_interval((logs[1] + logs[3] - logs[0] - logs[2]) / 2, CONFIDENCE)
+    itself = paired_interval(logs[2] - logs[0])
+    both = [np.concatenate(pair).tolist() for pair in ((first, first_again), (second, second_again))]
+    return Comparison(ratio, abs(itself.estimate), len(first), *both)
+
+
+def as_plain(comparison: Comparison) -> dict[str, Any]:
+    """For JSON."""
+    low, high = comparison.ratio.low, comparison.ratio.high
+    return {
+        "verdict": comparison.verdict,
+        "text": comparison.text(),
+        "ratio": math.exp(comparison.ratio.estimate),
+        "interval": [math.exp(max(-700.0, low)), math.exp(min(700.0, high))],
+        "noise": comparison.noise,
+        "rounds": comparison.rounds,
+        "first": comparison.first,
+        "second": comparison.second,
+    }

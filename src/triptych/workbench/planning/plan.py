@@ -1,0 +1,143 @@
+"""`KernelPlan`: a family of kernels by its problem's dimensions, with inputs, a reference, and a command line.
+
+Subclass it as a dataclass whose fields are the dimensions; `PLAN = MyPlan()` makes the file a contract.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from triptych.workbench.contracts.contract import Contract
+from triptych.workbench.devices.device import HOST, device
+from triptych.workbench.errors import PlanError
+from triptych.workbench.measurement.benching import BenchOptions, bench
+from triptych.workbench.planning.cute_kernel import CuteKernel
+from triptych.workbench.verification.verifying import VerifyOptions, verify
+
+PROFILES = ("disabled", "annotation", "nsys", "ncu")
+_COMMANDS = {
+    "nsys": "nsys profile --capture-range=cudaProfilerApi -o {name}",
+    "ncu": "ncu --set full --kernel-name regex:{name} -o {name}",
+}
+
+
+class KernelPlan:
+    """What a kernel needs beside its kernel."""
+
+    REQUIRES: ClassVar[str] = ""
+    """The architecture that it is for, as `sm_100a`; empty: any."""
+    tiling: Any = None
+
+    def plan(self, *inputs: Any) -> CuteKernel:
+        """The kernel for these inputs."""
+        raise PlanError(f"{type(self).__name__} has no plan", instead="def plan(self, *inputs): return CuteKernel(...)")
+
+    def reference(self, *inputs: Any) -> Any:
+        """What it should compute."""
+        raise PlanError(f"{type(self).__name__} has no reference", instead="def reference(self, *inputs): ...")
+
+    def prepare_inputs(self, seed: int = 0) -> list[Any]:
+        """New inputs of the plan's dimensions."""
+        raise PlanError(f"{type(self).__name__} has no prepare_inputs", instead="def prepare_inputs(self, seed=0): ...")
+
+    def _autotune_configs(self) -> Sequence[Any]:
+        """Tilings to choose from."""
+        return ()
+
+    def _algorithmic_flops_bytes(self, *inputs: Any) -> tuple[float, float]:
+        """What any kernel must compute and move; unknown: zeros."""
+        return 0.0, 0.0
+
+    def contract(self, file: Path) -> Contract:
+        """The plan as the workbench's commands take it."""
+        known = type(self)._algorithmic_flops_bytes is not KernelPlan._algorithmic_flops_bytes
+        return Contract(
+            file,
+            lambda *inputs: self.plan(*inputs).run(),
+            self.reference,
+            self.prepare_inputs,
+            work=self._algorithmic_flops_bytes if known else None,
+            requires=self.REQUIRES,
+            format="plan",
+            configs=[tiling.parameters() for tiling in self._autotune_configs()],
+            configured=self._configured,
+            config_problems=lambda config, device: self._tiling(config).problems(self, device),
+        )
+
+    def _tiling(self, config: Mapping[str, Any]) -> Any:
+        return next(tiling for tiling in self._autotune_configs() if tiling.parameters() == config)
+
+    def _configured(self, config: Mapping[str, Any]) -> Callable[..., Any]:
+        def kernel(*inputs: Any) -> Any:
+            planned = self.plan(*inputs)
+            planned.tiling = self._tiling(config)
+            return planned.run()
+
+        return kernel
+
+    def benchmark_kernel_argparse(self, argv: Sequence[str] | None = None) -> int:
+        """The command line of this plan: `--b=32 --check --prof_type=disabled --tiling.tile_m=64`; the exit code."""
+        chosen = self._parser().parse_args(argv)
+        made = self._with(vars(chosen))
+        if made.REQUIRES and device(HOST).architecture != made.REQUIRES:
+            print(f"SKIPPED: {type(made).__name__} needs {made.REQUIRES}, and this machine has {HOST}")
+            return 0
+        contract = made.contract(Path(sys.argv[0]))
+        if chosen.autotune:
+            kernel = made.plan(*made.prepare_inputs())
+            made.tiling = kernel.autotune()
+            for config, what in kernel.tuned.items():
+                print(f"{config}: {what}")
+        if chosen.check:
+            found = verify(contract, VerifyOptions(seeds=1))
+            print(found.verdict.upper(), *(finding.text for finding in found.findings))
+            if found.verdict == "fail":
+                return 1
+        if chosen.prof_type in _COMMANDS:
+            print(_profile(chosen.prof_type, type(made).__name__))
+            return 0
+        answer = bench(contract, type(made).__name__, {}, BenchOptions(chosen.seconds, with_roofs=False))
+        hot, cold = (answer[kind]["median"] * 1e6 for kind in ("hot", "cold"))
+        print(f"{answer['case']}: {hot:.4g} µs hot, {cold:.4g} µs cold")
+        return 0
+
+    def _parser(self) -> argparse.ArgumentParser:
+        parser = argparse.ArgumentParser(description=(type(self).__doc__ or "").partition("\n")[0])
+        for row in self._numbers(self):
+            parser.add_argument(f"--{row}", type=type(getattr(self, row)), default=getattr(self, row))
+        for row in self._numbers(self.tiling):
+            value = getattr(self.tiling, row)
+            parser.add_argument(f"--tiling.{row}", type=type(value), default=value)
+        parser.add_argument("--check", action="store_true", help="verify it first")
+        parser.add_argument("--autotune", action="store_true", help="choose the tiling by trying")
+        parser.add_argument("--prof_type", choices=PROFILES, default="disabled")
+        parser.add_argument("--seconds", type=float, default=1.0)
+        return parser
+
+    def _with(self, chosen: dict[str, Any]) -> KernelPlan:
+        replaced: Any = dataclasses.replace
+        made: KernelPlan = replaced(self) if dataclasses.is_dataclass(type(self)) else self
+        for name in self._numbers(self):
+            object.__setattr__(made, name, chosen[name])
+        if dataclasses.is_dataclass(self.tiling):
+            tiles = {name: chosen[f"tiling.{name}"] for name in self._numbers(self.tiling)}
+            object.__setattr__(made, "tiling", replaced(self.tiling, **tiles))
+        return made
+
+    @staticmethod
+    def _numbers(thing: Any) -> list[str]:
+        rows = dataclasses.fields(thing) if dataclasses.is_dataclass(thing) else ()
+        return [row.name for row in rows if type(getattr(thing, row.name)) in (int, float, str)]
+
+
+def _profile(tool: str, name: str) -> str:
+    """The command for a machine that has the profiler."""
+    command = f"{_COMMANDS[tool].format(name=name)} {sys.executable} {' '.join(sys.argv)}"
+    where = "run" if shutil.which(tool) else f"{tool} is not installed here; where it is, run"
+    return f"{where}: {command}"

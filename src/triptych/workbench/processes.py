@@ -1,0 +1,126 @@
+"""A user's file is loaded in a process of its own: what it does to it, and how it dies, is told and nothing more.
+
+The child says what it is doing, line by line in JSON, and at last what came of it. What the user's program prints goes
+to stderr, so that stdout has only what the command says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from _thread import start_new_thread
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.ir.worker_process import end_with
+from triptych.metastage import places
+from triptych.support.config import process_environment
+from triptych.support.errors import TriptychError
+from triptych.support.forking import import_late
+from triptych.support.tracebacks import user_traceback
+
+_PROGRAM = "import sys; sys.path[:] = {path!r}; from triptych.workbench.processes import main; main{arguments!r}"
+VERBS = {
+    "verify": "triptych.workbench.verification.serving",
+    "bench": "triptych.workbench.measurement.serving",
+    "tune": "triptych.workbench.tuning.serving",
+}
+"""Modules with `serve(request, doing)`, which runs in the child."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a request: a result, or why there is none."""
+
+    result: dict[str, Any] | None
+    doing: str = ""
+    """The last thing that the child was doing."""
+    ended: str = ""
+    """How it ended, if not by itself."""
+    error: str = ""
+    is_request: bool = False
+    """The error is one of the request, not of the user's program."""
+
+
+def ask(
+    verb: str,
+    request: dict[str, Any],
+    seconds: float | None = None,
+    *,
+    each: bool = False,
+    environment: dict[str, str] | None = None,
+) -> Answer:
+    """Do something in a child; a time limit ends it: of all of it, or of `each` thing that it says it is doing."""
+    reading, writing = os.pipe()
+    arguments = writing, os.getpid(), json.dumps({"verb": verb, **request})
+    program = _PROGRAM.format(path=sys.path, arguments=arguments)
+    with os.fdopen(reading, "rb", buffering=0) as answers:
+        child = subprocess.Popen(
+            [sys.executable, "-c", program],
+            pass_fds=[writing],
+            stdout=sys.stderr.fileno() if _has_descriptor() else subprocess.DEVNULL,
+            env={**process_environment(), **environment} if environment else None,
+        )
+        os.close(writing)
+        try:
+            return _listen(child, answers, seconds, each)
+        finally:
+            child.kill()
+            child.wait()
+
+
+def main(pipe: int, parent: int, request: str) -> None:
+    """The life of the child, which ends with its parent."""
+    start_new_thread(end_with, (parent,))
+    asked = json.loads(request)
+    with os.fdopen(pipe, "w", encoding="utf-8") as out:
+
+        def say(**facts: Any) -> None:
+            out.write(json.dumps(facts) + "\n")
+            out.flush()
+
+        try:
+            say(result=import_late(VERBS[asked.pop("verb")]).serve(asked, lambda text: say(doing=text)))
+        except TriptychError as error:
+            say(error=error.text(), is_request=error.span is None)
+        except Exception as error:  # of the user's file, shown as Python would show it
+            traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__, places.root_of)))
+            say(error=f"{type(error).__name__}: {error}")
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(0)  # threads that a file has left behind do not keep the answer waiting
+
+
+def _listen(child: subprocess.Popen[bytes], answers: Any, seconds: float | None, each: bool) -> Answer:
+    doing, over = "starting", False
+    limit = None if seconds is None else time.monotonic() + seconds
+    while True:
+        left = None if limit is None else max(0.0, limit - time.monotonic())
+        if not select.select([answers], [], [], left)[0]:
+            child.kill()
+            over = True
+        line = answers.readline()
+        if not line:
+            break
+        facts = json.loads(line)
+        if "doing" in facts:
+            doing = facts["doing"]
+            limit = time.monotonic() + seconds if each and seconds is not None else limit
+            continue
+        return Answer(facts.get("result"), doing, "", facts.get("error", ""), facts.get("is_request", False))
+    status = child.wait()
+    how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
+    return Answer(None, doing, f"it took longer than {seconds:g} s" if over else f"the process ended ({how})")
+
+
+def _has_descriptor() -> bool:
+    try:
+        return sys.stderr.fileno() >= 0
+    except (OSError, ValueError):
+        return False

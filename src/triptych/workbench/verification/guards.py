@@ -1,0 +1,111 @@
+"""Results that are not computed: stale memory, lazy classes, work after the return, what a kernel leaves behind."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from triptych.workbench.arrays import Array, arrays_in, clone, digest, is_tensor, size_in_bytes, torch
+from triptych.workbench.verification.findings import Reason
+
+WAIT = 0.05
+"""Seconds after which work that a call has left behind should show."""
+_COPIES = 3
+_OURS = "triptych"
+
+
+def spoil_freed_memory(sizes: Sequence[int]) -> None:
+    """Fill memory of these sizes with ones, which are NaN in every floating type, and free it again."""
+    for _ in range(_COPIES):
+        held: list[Any] = [np.full(max(size, 1), 0xFF, np.uint8) for size in sizes]
+        if torch() is not None:
+            held += [torch().full((max(size, 1),), 0xFF, dtype=torch().uint8, device="cpu") for size in sizes]
+        del held
+
+
+def type_problem(output: Any, own: Array) -> str:
+    """Why the class of a result cannot be trusted; empty if it can."""
+    allowed = (np.ndarray, np.generic) if not is_tensor(own) else (torch().Tensor,)
+    exact = type(output) in (np.ndarray, type(own)) or isinstance(output, np.generic)
+    if (is_tensor(output) and type(output) is torch().Tensor) or (exact and isinstance(output, allowed)):
+        return ""
+    if type(output) is type(own):
+        return ""
+    return (
+        f"the result is a {type(output).__module__}.{type(output).__qualname__}, which may compute its numbers when "
+        f"they are asked for; expected {type(own).__module__}.{type(own).__qualname__} itself"
+    )
+
+
+class Leftovers:
+    """Threads and processes that were not there before."""
+
+    def __init__(self) -> None:
+        self._threads = set(threading.enumerate())
+        self._children = _children()
+
+    def problems(self) -> Iterator[tuple[Reason, str]]:
+        """What lives still; our own workers do not count."""
+        for thread in threading.enumerate():
+            if thread not in self._threads and thread.is_alive() and not thread.name.startswith(_OURS):
+                yield "left behind", f"the thread {thread.name!r} still runs after the kernel has returned"
+        for pid in _children() - self._children:
+            command = _command(pid)
+            if command and _OURS not in command:
+                yield "left behind", f"the process {command[:60]!r} still runs after the kernel has returned"
+
+
+class Inputs:
+    """A set of inputs, and whether a call has changed one that it must not."""
+
+    def __init__(self, values: Sequence[Any], mutates: frozenset[int]) -> None:
+        self.values = list(values)
+        self._kept = {i: self._digests(i) for i in range(len(values)) if i not in mutates}
+
+    def changed(self) -> list[int]:
+        """The positions of inputs that are not what they were."""
+        return [i for i, kept in self._kept.items() if self._digests(i) != kept]
+
+    def _digests(self, position: int) -> list[str]:
+        return [digest(array) for array in arrays_in([self.values[position]])]
+
+
+class Returned:
+    """What a call has returned: copied at once, and looked at again when what it left behind has had time."""
+
+    def __init__(self, outputs: list[Any]) -> None:
+        self.outputs = outputs
+        self.copies = [clone(output) for output in outputs]
+        self.digests = [digest(copy) for copy in self.copies]
+
+    def changes_later(self) -> list[int]:
+        """The positions of results that are not what they were when the call returned."""
+        time.sleep(WAIT)
+        return [i for i, output in enumerate(self.outputs) if digest(output) != self.digests[i]]
+
+
+def sizes_of(values: Sequence[Any]) -> list[int]:
+    """Bytes of every array among them."""
+    return [size_in_bytes(array) for array in arrays_in(values)]
+
+
+def _children() -> set[int]:
+    found = set()
+    for task in Path("/proc/self/task").glob("*/children"):
+        try:
+            found |= {int(pid) for pid in task.read_text().split()}
+        except OSError:  # the thread has ended
+            continue
+    return found
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+    except OSError:  # it has ended
+        return ""

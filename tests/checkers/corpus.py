@@ -1,0 +1,10 @@
+"""All pairs that are written by hand."""
+
+from __future__ import annotations
+
+from tests.checkers.copy_pairs import COPIES
+from tests.checkers.more_pairs import ATOMICS, BARRIERS, BOUNDS, BYTES, NAMED, UNSET
+from tests.checkers.pairs import Pair
+from tests.checkers.written_pairs import BETWEEN_WARPS, IN_A_WARP
+
+PAIRS: tuple[Pair, ...] = (*BETWEEN_WARPS, *IN_A_WARP, *NAMED, *ATOMICS, *BYTES, *UNSET, *BOUNDS, *BARRIERS, *COPIES)

@@ -1,0 +1,28 @@
+"""A slice of the planted faults: each is found at its lines, and nothing is found in the right program.
+
+`python -m benchmarks.planted_faults` runs all of them, and those that a script plants in the examples.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.checkers.corpus import PAIRS
+from tests.checkers.pairs import Pair, is_found, judged
+
+EVERY = 8
+SLICE = PAIRS[::EVERY]
+
+
+@pytest.mark.parametrize("pair", SLICE, ids=lambda pair: pair.name)
+def test_wrong_is_found_and_right_is_clean(pair: Pair, tmp_path: Path) -> None:
+    wrong = judged(pair, tmp_path, wrong=True)
+    assert is_found(pair, wrong), "\n\n".join(wrong.texts)
+    right = judged(pair, tmp_path, wrong=False)
+    assert not right.findings, "\n\n".join(right.texts)
+
+
+def test_names_are_unique() -> None:
+    assert len({pair.name for pair in PAIRS}) == len(PAIRS)

@@ -1,0 +1,84 @@
+"""Findings: what is one, what is worst, what a comment allows, and the texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from triptych.support.checkers import checkers
+from triptych.support.config import override
+from triptych.support.finding_errors import CheckerLimitError, RaceError, error_of, report
+from triptych.support.findings import Collection, Example, Finding, Kind, Site, collecting
+from triptych.support.setting import SettingError
+from triptych.support.source import Span
+
+
+def finding(
+    kind: Kind, before: int, now: int, file: str = "k.py", threads: tuple[int, int] = (0, 40), count: int = 1
+) -> Finding:
+    def site(line: int, verb: str) -> Site:
+        return Site((Span(file, line, function="k"),), verb, 4, line, (0,))
+
+    example = Example((0, 0, 0), *threads, byte=8, epoch=2)
+    return Finding(
+        kind, "k", site(before, "writes"), site(now, "reads"), count, (example,), threads[0] // 32 == threads[1] // 32
+    )
+
+
+def test_words_are_a_set() -> None:
+    with override(debug="init,races"):
+        assert checkers() == {"races", "init"}
+    with override(debug="all"):
+        assert checkers() >= {"bounds", "races", "init"}
+    with override(debug="async,bounds"):
+        assert "async" in checkers()
+    with pytest.raises(SettingError, match="did you mean 'bounds,races'"), override(debug="bounds,raceds"):
+        pass
+
+
+def test_a_pair_is_one_whichever_came_first() -> None:
+    collection = Collection()
+    collection.add([finding(Kind.WRITE_AFTER_READ, 9, 4, count=2), finding(Kind.READ_AFTER_WRITE, 4, 9, count=3)])
+    (only,) = collection.findings
+    assert (only.kind, only.count) == (Kind.READ_AFTER_WRITE, 5)
+
+
+def test_the_worst_comes_first_and_what_a_race_explains_is_left_out() -> None:
+    collection = Collection()
+    collection.add([finding(Kind.UNINITIALISED, 9, 9), finding(Kind.READ_AFTER_WRITE, 4, 9)])
+    collection.add([finding(Kind.SAME_VALUE, 5, 5), finding(Kind.WRITE_AFTER_WRITE, 6, 7)])
+    assert [each.kind for each in collection.findings] == [3, 1, 4]
+    assert [each.kind for each in collection.faults] == [3, 1]
+
+
+def test_advice_names_the_lines_and_the_narrowest_barrier() -> None:
+    assert (
+        error_of(finding(Kind.READ_AFTER_WRITE, 4, 9)).instead == "`cute.arch.sync_threads()` between line 4 and line 9"
+    )
+    inside = error_of(finding(Kind.WRITE_AFTER_READ, 9, 4, threads=(1, 2)))
+    assert inside.instead == "`cute.arch.sync_warp()` after line 9, before line 4 runs again"
+    assert any("do not run in step" in note for note in inside.notes)
+
+
+def test_a_comment_allows_a_code_with_a_reason(tmp_path: Path) -> None:
+    file = tmp_path / "k.py"
+    file.write_text("a\nb  # triptych: allow TT0630 benign: a hint\n", encoding="utf-8")
+    collection = Collection()
+    collection.add([finding(Kind.READ_AFTER_WRITE, 1, 2, str(file)), finding(Kind.UNINITIALISED, 2, 2, str(file))])
+    assert [reason for _, reason in collection.allowed] == ["benign: a hint"]
+    assert [each.kind for each in collection.findings] == [Kind.UNINITIALISED]
+
+
+def test_without_a_collector_the_worst_is_raised() -> None:
+    with pytest.raises(RaceError) as raised:
+        report([finding(Kind.READ_AFTER_WRITE, 4, 9), finding(Kind.WRITE_AFTER_WRITE, 5, 6)])
+    assert "write to the same place" in raised.value.title
+    assert any("another finding" in note for note in raised.value.notes)
+    with collecting() as collection:
+        report([finding(Kind.READ_AFTER_WRITE, 4, 9)])
+    assert len(collection.findings) == 1
+
+
+def test_a_clock_that_ran_out_is_no_finding_of_the_kernel() -> None:
+    assert isinstance(error_of(finding(Kind.CLOCK_RAN_OUT, 1, 1)), CheckerLimitError)

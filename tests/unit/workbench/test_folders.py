@@ -1,0 +1,110 @@
+"""From an empty folder to a second version and its devlog."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from triptych.tools.cli import main
+from triptych.workbench.contracts.loading import load_contract
+from triptych.workbench.errors import FolderError
+from triptych.workbench.folders.devlog import entry
+from triptych.workbench.folders.reading import import_example, read_example
+from triptych.workbench.folders.versions import new_kernel, next_version, templates, versions
+from triptych.workbench.measurement.records import new_record
+from triptych.workbench.verification.verifying import VerifyOptions, verify
+
+EXAMPLE = """
+import argparse
+import torch
+import cutlass.cute as cute
+class Gemm:
+    @cute.jit
+    def run(self, a, b, c):
+        atom = cute.nvgpu.cpasync.make_tiled_tma_atom(a)
+        self.body(a, b, c).launch(grid=cute.ceil_div(8, 2), block=[128, 1, 1], cluster=(2, 1))
+    @cute.kernel
+    def body(self, a, b, c):
+        tidx, _, _ = cute.arch.thread_idx()
+        cute.arch.sync_threads()
+        cute.gemm(None, c, a, b, c)
+parser = argparse.ArgumentParser()
+parser.add_argument("--mnk", default=(512, 512, 256))
+parser.add_argument("--tile-m", type=int, default=128)
+a = torch.randn(3)
+torch.testing.assert_close(a, torch.einsum("i->i", a))
+"""
+
+
+def test_an_example_is_read_and_not_copied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = tmp_path / "dense_gemm.py"
+    example.write_text(EXAMPLE, encoding="utf-8")
+    assert main(["import", str(example), "--root", str(tmp_path / "made")]) == 0
+    assert "not found" not in capsys.readouterr().out
+    found = read_example(example)
+    assert (found.hosts, found.kernels, found.launches) == (
+        {"run": 7},
+        {"body": 11},
+        [(9, ["grid", "block", "cluster"])],
+    )
+    assert found.options == {"mnk": (512, 512, 256), "tile_m": 128}
+    folder = tmp_path / "made" / "dense_gemm" / "dense_gemm"
+    text = (folder / "READING.md").read_text(encoding="utf-8")
+    assert "| descriptors | make_tiled_tma_atom 8 |" in text
+    assert "| barriers | sync_threads 13 |" in text
+    plan = (folder / "dense_gemm.py").read_text(encoding="utf-8")
+    compile(plan, "dense_gemm.py", "exec")
+    assert "class DenseGemm(KernelPlan):" in plan
+    assert "    tile_m: int = 128" in plan
+    with pytest.raises(FolderError, match="is there already"):
+        import_example(tmp_path / "made", example, "")
+
+
+@pytest.mark.parametrize("template", templates())
+def test_what_is_made_passes_as_it_stands(tmp_path: Path, template: str) -> None:
+    folder = new_kernel(tmp_path, "shiny", template, "layer")
+    assert folder == tmp_path / "layer" / "shiny" / "shiny"
+    found = verify(load_contract(folder / "shiny.py", f"shiny_{template}"), VerifyOptions(seeds=1))
+    assert found.verdict == "pass", found.findings
+
+
+def test_the_next_version_is_a_copy_under_its_own_name(tmp_path: Path) -> None:
+    new_kernel(tmp_path, "relu", "elementwise", "")
+    second = next_version(tmp_path, "relu", "")
+    third = next_version(tmp_path, "relu_v2", "")
+    assert versions(tmp_path / "relu") == ["relu", "relu_v2", "relu_v3"]
+    text = (third / "relu_v3.py").read_text(encoding="utf-8")
+    assert "def relu_v3_kernel(" in text
+    assert "def relu_v3(" in text
+    assert "relu_v2" not in text
+    assert (second / "test_relu_v2.py").is_file()
+    assert (tmp_path / "relu" / "DEVLOG.md").read_text(encoding="utf-8").count("\n## relu_v") == 2
+
+
+def test_what_cannot_be_made(tmp_path: Path) -> None:
+    new_kernel(tmp_path, "relu", "elementwise", "")
+    with pytest.raises(FolderError, match="is there already"):
+        new_kernel(tmp_path, "relu", "elementwise", "")
+    with pytest.raises(FolderError, match="no name of a design"):
+        new_kernel(tmp_path, "class", "elementwise", "")
+    with pytest.raises(FolderError, match="there is no version relu_v7"):
+        next_version(tmp_path, "relu_v7", "")
+
+
+def test_an_entry_has_the_figures_of_both_versions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "relu", "--root", str(tmp_path)]) == 0
+    assert "next: triptych verify" in capsys.readouterr().out
+    folder = tmp_path / "relu" / "relu"
+    case = {"case": "default", "parameters": {}, "hot": {"median": 2e-4}, "work": {"of_roof": 0.5}}
+    before = new_record(folder / "relu.py", [{**case, "hot": {"median": 4e-4}}], {}, [])
+    record = new_record(folder / "relu.py", [case], {}, [])
+    text = entry(record, before, "Twice as fast.")
+    assert "| default | duration, hot | 400 µs | 200 µs | -50.0 % |" in text
+    assert "| default | share of the roof | 50 % | 50 % | +0.0 % |" in text
+    for name, facts in (("now", record), ("before", before)):
+        (tmp_path / f"{name}.json").write_text(json.dumps(facts), encoding="utf-8")
+    words = ["devlog", "add", str(folder), str(tmp_path / "now.json"), "--before", str(tmp_path / "before.json")]
+    assert main(words) == 0
+    assert "### Insights" in (tmp_path / "relu" / "DEVLOG.md").read_text(encoding="utf-8")

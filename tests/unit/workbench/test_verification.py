@@ -1,0 +1,115 @@
+"""Verification refuses what is wrong for the right reason, and nothing that is honest."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.unit.workbench import corpus
+from triptych.workbench.contracts.contract import Contract, Tolerance
+from triptych.workbench.verification.findings import Verification
+from triptych.workbench.verification.verifying import VerifyOptions, verify
+
+LOOSE = Tolerance(1e-3, 1e-3)
+
+
+def verified(contract: Contract, seeds: int = 1, tolerance: Tolerance | None = None) -> Verification:
+    return verify(contract, VerifyOptions(tolerance, seeds=seeds))
+
+
+@pytest.mark.parametrize("wrong", corpus.WRONG, ids=lambda wrong: wrong.name)
+def test_wrong_kernels_are_refused_for_their_reason(wrong: corpus.Wrong) -> None:
+    found = verified(wrong.contract())
+    for process in corpus.LEFT:
+        process.kill()
+        process.wait()
+    corpus.LEFT.clear()
+    assert found.verdict == "fail"
+    assert found.reasons[0] in wrong.reasons, found.findings
+
+
+def test_a_plain_check_accepts_many_of_them() -> None:
+    accepted = [wrong.name for wrong in corpus.WRONG if corpus.plain_check_accepts(wrong)]
+    assert len(corpus.WRONG) >= 24
+    assert {"pointer-keyed cache", "lazy result", "half-precision sums"} & set(accepted)
+    assert len(accepted) >= 8
+
+
+@pytest.mark.parametrize("name", corpus.HONEST)
+def test_honest_kernels_pass(name: str) -> None:
+    found = verified(corpus.contract(*corpus.HONEST[name]), seeds=2)
+    assert found.verdict == "pass", found.findings
+
+
+def test_a_tolerance_that_accepts_zeros_is_weak() -> None:
+    honest = corpus.contract(corpus.softmax, corpus.softmax, corpus.wide)
+    cheat = corpus.contract(np.zeros_like, corpus.softmax, corpus.wide)
+    assert verified(honest).verdict == "pass"
+    for contract in (honest, cheat):
+        found = verified(contract, tolerance=LOOSE)
+        assert (found.verdict, found.reasons) == ("weak", ["weak"])
+        assert "zeros would pass" in found.findings[0].text
+    assert verify(honest, VerifyOptions(LOOSE, seeds=1, allow_weak=True)).verdict == "pass"
+
+
+def test_where_the_wrong_ones_lie() -> None:
+    def kernel(x: np.ndarray) -> Any:
+        return corpus.set_to(corpus.relu(x), slice(32, 48), 7.0)
+
+    (finding,) = verified(corpus.contract(kernel, corpus.relu, corpus.matrix)).findings
+    assert "rows 32–47, every column" in finding.text
+    assert "1536 of 4608 elements are wrong" in finding.text
+
+
+def test_results_that_change_in_the_last_bit_are_not_deterministic() -> None:
+    calls: list[int] = []
+
+    def kernel(x: np.ndarray) -> Any:
+        calls.append(0)
+        return corpus.softmax(x) * np.float32(1 + 1.2e-7 * (len(calls) % 2))
+
+    found = verified(corpus.contract(kernel, corpus.softmax, corpus.matrix))
+    assert found.verdict == "pass"
+    assert [finding.reason for finding in found.findings] == ["not deterministic"]
+
+
+def test_a_kernel_may_change_what_it_says_it_changes() -> None:
+    def double(x: np.ndarray) -> None:
+        x *= 2
+
+    contract = dataclasses.replace(corpus.contract(double, double, corpus.matrix), mutates=frozenset({0}))
+    assert verified(contract).verdict == "pass"
+
+
+def test_an_error_bound_and_a_check_of_the_file() -> None:
+    def approximate(x: np.ndarray) -> Any:
+        return corpus.softmax(x) * np.float32(1.001)
+
+    def check(outputs: list[Any], *_: Any) -> bool:
+        return bool(np.all(outputs[0].sum(axis=1) < 1.0005))
+
+    contract = corpus.contract(approximate, corpus.softmax, corpus.matrix)
+    bounded = dataclasses.replace(contract, error_bound=lambda x: 0.002 * corpus.softmax(x))
+    assert verified(bounded).verdict == "pass"
+    assert verified(dataclasses.replace(bounded, check=check)).reasons == ["check"]
+
+
+def test_what_a_machine_does_not_have_is_skipped() -> None:
+    contract = dataclasses.replace(corpus.contract(corpus.raises, corpus.softmax, corpus.matrix), requires="sm_100a")
+    found = verified(contract)
+    assert found.verdict == "skipped"
+    assert "sm_100a" in found.findings[0].text
+
+
+def test_a_kernel_may_refuse_odd_extents() -> None:
+    def kernel(x: np.ndarray) -> Any:
+        if x.shape[1] % 2:
+            raise ValueError("an even number of columns")
+        return corpus.relu(x)
+
+    found = verified(corpus.contract(kernel, corpus.relu, corpus.matrix))
+    assert found.verdict == "pass"
+    assert [finding.reason for finding in found.findings] == ["refused"]
