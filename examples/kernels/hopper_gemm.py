@@ -10,22 +10,20 @@ release its stage to the copying warp. Rows and columns outside of a matrix arri
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import ml_dtypes
 import numpy as np
-from measure import main, product_bound, report, versus_numpy, within
 
 import triptych as tt
-from triptych import cute, pipeline
+from triptych import cute, pipeline, workbench
 from triptych.cute.nvgpu import OperandMajorMode, cpasync, warpgroup
 from triptych.cute.runtime import from_dlpack
 from triptych.utils import LayoutEnum, hopper_helpers
 
 ROWS, COLUMNS, DEPTH_BYTES, STAGES = 64, 128, 128, 4
 WARPGROUP, WARP = 128, 32
-EPSILON: dict[Any, float] = {np.float16: 2.0**-10, ml_dtypes.bfloat16: 2.0**-7}
+TYPES: dict[str, Any] = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
 
 
 @tt.kernel
@@ -119,26 +117,41 @@ def numbers(shape: tuple[int, int], dtype: Any, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape, np.float32).astype(dtype)
 
 
-def check() -> None:
-    for dtype, (m, n, k) in {np.float16: (200, 150, 208), ml_dtypes.bfloat16: (64, 128, 64)}.items():
-        x, w = numbers((m, k), dtype, 0), numbers((n, k), dtype, 1)
-        exact = x.astype(np.float64) @ w.astype(np.float64).T
-        y = np.zeros((m, n), dtype)
-        run = partial(gemm, operand_of(x), operand_of(w), y)
-        run()
-        bound = product_bound(x, w.T) + EPSILON[dtype] * np.abs(exact)
-        report(f"{np.dtype(dtype)} {m} x {n} x {k}", within(y, exact, bound), run, 2 * m * n * k)
+CASES = {
+    **{name: {"name": name} for name in TYPES},
+    "one tile": {"m": 64, "n": 128, "k": 64},
+    "large": {"m": 512, "n": 512, "k": 512, "bench": True},
+}
 
 
-def benchmark() -> None:
-    n = 1024
-    x, w = numbers((n, n), np.float16, 0), numbers((n, n), np.float16, 1)
-    wide_x, wide_w, wide_y = x.astype(np.float32), w.astype(np.float32).T, np.empty((n, n), np.float32)
-    y = np.empty((n, n), np.float16)
-    run = partial(gemm, operand_of(x), operand_of(w), y)
-    run()
-    versus_numpy(f"f16 {n}^3, NumPy f32", run, partial(np.matmul, wide_x, wide_w, out=wide_y), flops=2 * n**3)
+def kernel_fn(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    y = np.empty((len(x), len(w)), x.dtype)
+    gemm(operand_of(x), operand_of(w), y)
+    return y
 
 
-if __name__ == "__main__":
-    main(check, benchmark)
+def reference_fn(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    wide = np.float64 if x.dtype == np.float64 else np.float32
+    return (x.astype(wide) @ w.astype(wide).T).astype(x.dtype)
+
+
+def baseline_fn(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    return x.astype(np.float32) @ w.astype(np.float32).T
+
+
+def error_bound(x: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """k roundings of the summands to float32, and one of the result to its own type."""
+    wide_x, wide_w = x.astype(np.float64), w.astype(np.float64)
+    summands = x.shape[1] * 2.0**-24 * (np.abs(wide_x) @ np.abs(wide_w).T)
+    return summands + float(ml_dtypes.finfo(x.dtype).eps) * np.abs(wide_x @ wide_w.T)
+
+
+def get_inputs(m: int = 200, n: int = 150, k: int = 208, name: str = "f16", seed: int = 0) -> list[object]:
+    return [numbers((m, k), TYPES[name], 2 * seed), numbers((n, k), TYPES[name], 2 * seed + 1)]
+
+
+def algorithmic_flops_bytes(x: np.ndarray, w: np.ndarray) -> tuple[int, int]:
+    return 2 * x.size * len(w), x.nbytes + w.nbytes + x.itemsize * len(x) * len(w)
+
+
+workbench.main(__name__)

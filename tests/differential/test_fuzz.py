@@ -29,14 +29,14 @@ def programs(draw: st.DrawFn) -> Program:
 
 @pytest.mark.slow
 def test_all_executions_agree_on_a_fixed_list_of_seeds() -> None:
-    run_seeds(lambda seed: agree(generate(RandomChoices(seed))), SEEDS, seconds=60.0, fewest=40)
+    run_seeds(lambda seed: agree(generate(RandomChoices(seed))), SEEDS, seconds=30.0, fewest=20)
 
 
 @pytest.mark.slow
 def test_all_executions_agree_on_programs_that_are_cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("MOST_NESTED", "MOST_TERMS", "MOST_IN_A_SCOPE"):
         monkeypatch.setattr(sizes, name, 1)
-    run_seeds(lambda seed: agree(generate(RandomChoices(seed))), CUT_UP_SEEDS, seconds=40.0, fewest=20)
+    run_seeds(lambda seed: agree(generate(RandomChoices(seed))), CUT_UP_SEEDS, seconds=20.0, fewest=10)
 
 
 @pytest.mark.slow

@@ -27,4 +27,4 @@ def test_ptx_hands_on_what_the_model_says() -> None:
 
 @pytest.mark.slow
 def test_more_of_both() -> None:
-    run_seeds(lambda seed: judge(generate(RandomChoices(seed))), SEEDS, seconds=60.0, fewest=5)
+    run_seeds(lambda seed: judge(generate(RandomChoices(seed))), SEEDS, seconds=20.0, fewest=2)

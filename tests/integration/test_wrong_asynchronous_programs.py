@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 
 from tests.golden import Golden
+from tests.support.wrong_clusters import shared_of
 from tests.support.wrong_pipelines import result_of
 from tests.support.wrong_products import cluster_of, product_of
+from triptych.cute.copies.errors import BoxCopyError
 from triptych.support.config import override
 from triptych.support.errors import TriptychError
 from triptych.support.kernel_errors import AsyncAccessError, ClusterError, DeadlockError, MbarrierError
@@ -40,7 +42,10 @@ WRONG: list[tuple[Program, str, dict[str, Any], type[TriptychError], str]] = [
     (product_of, "fence_proxy", CHECKING, AsyncAccessError, "the product"),
     (product_of, "wgmma fence", CHECKING, AsyncAccessError, "the product"),
     (product_of, "wgmma wait", CHECKING, AsyncAccessError, "the result"),
+    (product_of, "factors overwritten", CHECKING, AsyncAccessError, "the next factors"),
     (cluster_of, "cluster barrier", ALWAYS, ClusterError, "the other block"),
+    (shared_of, "tail", ALWAYS, ClusterError, "the release"),
+    (result_of, "swizzle", ALWAYS, BoxCopyError, "the load"),
 ]
 
 
@@ -60,7 +65,7 @@ def test_a_rule_that_is_left_out_is_named(
     golden.check(TEXTS / f"{program.__name__}-{wrong.replace(' ', '_')}.txt", f"{text}\n")
 
 
-@pytest.mark.parametrize(("program", "settings"), [*RIGHT, (cluster_of, ALWAYS)])
+@pytest.mark.parametrize(("program", "settings"), [*RIGHT, (cluster_of, ALWAYS), (shared_of, LATE)])
 def test_the_right_program_is_right_in_every_order(program: Program, settings: dict[str, Any]) -> None:
     with override(**settings):
         assert program("")

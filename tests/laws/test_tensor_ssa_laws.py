@@ -180,7 +180,7 @@ NUMPY: dict[ReductionOp, tuple[Any, int]] = {
 }
 
 
-@pytest.mark.parametrize("op", ReductionOp)
+@pytest.mark.parametrize("op", NUMPY)
 @pytest.mark.parametrize(
     ("shape", "profile", "flat", "axes"),
     [

@@ -97,7 +97,9 @@ def add_one(
 def run(source: cute.Tensor, target: cute.Tensor, wrong: tt.Constexpr[str]) -> None:
     layout = cute.make_layout((ROWS, COLUMNS), stride=(COLUMNS, 1))
     tile = (ROWS, COLUMNS)
-    load, tiles = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), source, layout, tile)
+    swizzled = cute.make_composed_layout(cute.make_swizzle(3, 2, 3), 0, layout)
+    lies = swizzled if wrong == "swizzle" else layout
+    load, tiles = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileG2SOp(), source, lies, tile)
     store, results = cpasync.make_tiled_tma_atom(cpasync.CopyBulkTensorTileS2GOp(), target, layout, tile)
     add_one(load, tiles, store, results, wrong).launch(grid=1, block=THREADS)
 

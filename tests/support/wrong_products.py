@@ -37,10 +37,10 @@ def product(
     for k in tt.range_constexpr(cute.size(left, mode=[2])):
         cute.gemm(mma, sums, left[None, None, k, 0], right[None, None, k, 0], sums)  # the product
     warpgroup.commit_group()
+    if wrong == "factors overwritten":
+        shared[thread % SIDE, 0, 0] = tt.Float16(0.0)  # the next factors
     if wrong != "wgmma wait":
         warpgroup.wait_group(0)
-    if wrong == "factors overwritten":
-        shared[thread % SIDE, 0, 0] = tt.Float16(0.0)
     cute.autovec_copy(sums, mma.get_slice(thread).partition_C(d))  # the result
 
 
@@ -51,16 +51,21 @@ def run(
     product(a, d, mma, layout, wrong).launch(grid=1, block=128)
 
 
-def product_of(wrong: str) -> bool:
-    """Whether the program, with one rule left out, multiplies."""
-    a = np.random.default_rng(0).integers(-3, 4, (SIDE, SIDE)).astype(np.float16)
-    d = np.zeros((SIDE, SIDE), np.float32)
+def product_and_layout() -> tuple[Any, Any]:
+    """The tiled product, and how its factors lie in shared memory."""
     major = OperandMajorMode.K
     mma = hopper_helpers.make_trivial_tiled_mma(
         tt.Float16, tt.Float16, major, major, tt.Float32, (1, 1, 1), (SIDE, SIDE)
     )
     atom = warpgroup.make_smem_layout_atom(warpgroup.SmemLayoutAtomKind.K_SW128, tt.Float16)
-    run(from_dlpack(a), from_dlpack(d), mma, cute.tile_to_shape(atom, (SIDE, SIDE, 1), (0, 1, 2)), wrong)
+    return mma, cute.tile_to_shape(atom, (SIDE, SIDE, 1), (0, 1, 2))
+
+
+def product_of(wrong: str) -> bool:
+    """Whether the program, with one rule left out, multiplies."""
+    a = np.random.default_rng(0).integers(-3, 4, (SIDE, SIDE)).astype(np.float16)
+    d = np.zeros((SIDE, SIDE), np.float32)
+    run(from_dlpack(a), from_dlpack(d), *product_and_layout(), wrong)
     expected = a.astype(np.float32) @ a.astype(np.float32).T
     return bool((d == expected).all())
 

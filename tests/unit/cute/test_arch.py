@@ -39,7 +39,7 @@ def test_function_of_the_device_is_refused_elsewhere(name: str) -> None:
     def host() -> None:
         function()
 
-    with pytest.raises(DeviceOnlyError, match=f"{name} exists only inside a kernel") as raised:
+    with pytest.raises(DeviceOnlyError, match=f"{function.__name__} exists only inside a kernel") as raised:
         host()
     assert raised.value.span is not None
     assert "function()" in raised.value.span.text()

@@ -222,7 +222,6 @@ def atom_of(op: Any, layout: Any = ROWS, stride: Any = (64, 1), dtype: Any = tt.
     [
         ({"stride": (1, 64)}, "not contiguous in global memory"),
         ({"stride": (68, 1)}, "multiples of 16 bytes"),
-        ({"align": 8}, "a base that is aligned to 16 bytes"),
         ({"layout": Layout((8, 64), (72, 1))}, "gaps in shared memory"),
         ({"layout": ComposedLayout(Swizzle(3, 5, 3), 0, ROWS)}, "no copy of boxes has this swizzle"),
         ({"dtype": tt.Float4E2M1FN}, "in whole bytes"),

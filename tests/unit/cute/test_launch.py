@@ -76,7 +76,7 @@ def launch_nothing(options: tt.Constexpr[Any]) -> None:
         ({"grid": 1, "block": 1, "smem": 1.5}, LaunchShapeError, "not an integer"),
         ({"grid": 1, "block": 1, "cluster": (0, 1, 1)}, LaunchShapeError, "positive"),
         ({"grid": 1, "block": 1, "min_blocks_per_mp": 1.5}, ArgumentBindingError, "Python int"),
-        ({"grid": 2, "block": 1, "cluster": (2, 1, 1)}, LoweringError, "no clusters"),
+        ({"grid": 32, "block": 1, "cluster": (32, 1, 1)}, LoweringError, "at most 16 blocks"),
     ],
 )
 def test_impossible_launch_is_refused_at_its_line(

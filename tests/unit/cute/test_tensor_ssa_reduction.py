@@ -46,7 +46,7 @@ def test_unsigned_extremes_compare_without_sign() -> None:
 
 def test_an_operation_has_a_name() -> None:
     assert evaluated(lambda x: x.reduce("add", 0.0, 0), MATRIX) == [21.0]
-    with pytest.raises(ValueError, match="xor"):
+    with pytest.raises(TypeError, match="XOR reduces memory, not values"):
         evaluated(lambda x: x.reduce("xor", 0.0, 0), MATRIX)
 
 

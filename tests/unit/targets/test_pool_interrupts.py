@@ -55,7 +55,7 @@ def test_a_long_grid_of_blocks_that_never_poll(threads: int) -> None:
 
 def test_the_caller_waits_for_an_endless_worker() -> None:
     body = SLEEPING + ENDLESS_ELSEWHERE
-    finished = run(f"call, grids = launcher({body!r}, {WHO!r}), (50,)" + CATCH)
+    finished = run(f"call, grids = launcher({body!r}, {WHO!r}), (200,)" + CATCH)
     assert (finished.stdout, finished.stderr) == ("interrupted in time\n1000\n", "")
 
 

@@ -85,7 +85,8 @@ class ClusterUnit:
             _ENDED,
             found="all threads of the block whose shared memory is named here have ended",
             expected="every block of a cluster to stay until no other uses its shared memory",
-            instead="`cute.arch.cluster_arrive()` and `cute.arch.cluster_wait()` at the end of the kernel",
+            instead="`producer_tail` of a pipeline over the cluster, or `cute.arch.cluster_arrive()` and "
+            "`cute.arch.cluster_wait()` at the end of the kernel",
         )
         return code.offset(pointer, self.steps(rank), "i8")
 
