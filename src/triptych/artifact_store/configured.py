@@ -54,7 +54,7 @@ def _make(settings: Config) -> Store | None:
             signer=signer,
         )
     return Store(
-        os.path.expanduser(settings.cache_dir or os.path.join("~", ".cache", "triptych")),
+        settings.cache_root,
         budget=settings.cache_budget << 20,
         patience=settings.cache_wait,
         shared=os.path.expanduser(settings.cache_shared),

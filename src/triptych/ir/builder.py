@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from triptych.ir import bindings
 from triptych.ir.context import context
@@ -80,6 +80,11 @@ class Builder:
             return self.attribute(f"{_signed(value, width)} : {type_}")
         made: Attribute = self._ir.IntegerAttr.get(type_, _signed(value, width))
         return made
+
+    def integers(self, values: Iterable[int]) -> Attribute:
+        """`array<i64: ...>`."""
+        text = ", ".join(map(str, values))
+        return self.attribute(f"array<i64: {text}>" if text else "array<i64>")
 
     def float(self, type_text: str, value: float) -> Attribute:
         made: Attribute = self._ir.FloatAttr.get(self.type(type_text), value, loc=self.unknown)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from triptych.support.errors import TriptychError
 
 
@@ -79,4 +81,7 @@ tt.compile(f, 1)
 
 def how_it_ended(status: int) -> str:
     """The status of a process that ended by itself, in words."""
-    return f"signal {-status}" if status < 0 else f"exit status {status}"
+    if status >= 0:
+        return f"exit status {status}"
+    number = -status
+    return f"signal {signal.Signals(number).name if number in set(signal.Signals) else number}"

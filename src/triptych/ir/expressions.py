@@ -199,7 +199,7 @@ class Expression:
         return self._shuffle(other, range(self.lanes + other.lanes))
 
     def _shuffle(self, other: Expression, positions: Sequence[int]) -> Expression:
-        mask = {"mask": self.place.builder.attribute(f"array<i64: {', '.join(map(str, positions))}>")}
+        mask = {"mask": self.place.builder.integers(positions)}
         return self._make("vector.shuffle", (self.value, other.value), self.element, len(positions), mask)
 
     def at(self, position: int) -> Expression:

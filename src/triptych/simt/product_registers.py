@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from triptych.atoms.operations import GROUP_FENCE, GROUP_MMA, GROUP_WAIT
 from triptych.ir.handles import Operation, Value
-from triptych.simt.addresses import INDEXING
+from triptych.simt.addresses import base
 from triptych.simt.operations import body, defining_op, has_body, operations
 
 _ACCESSES = {"llvm.load": 0, "llvm.store": 1}
@@ -71,7 +71,7 @@ class _Analysis:
         elif name == "llvm.alloca":
             state.written[operation.results[0]] = operation
         elif name in _ACCESSES:
-            self._access(operation, _root(operation.operands[_ACCESSES[name]]), state)
+            self._access(operation, base(operation.operands[_ACCESSES[name]]), state)
         elif name == GROUP_FENCE:
             state.written.clear()
         elif name == GROUP_WAIT:
@@ -95,20 +95,11 @@ class _Analysis:
     def _product(self, operation: Operation, state: _Registers) -> None:
         sums, *rest = operation.operands
         registers = [sums, *(rest[:1] if not len(operation.attributes["a_operand"]) else [])]
-        for array in map(_root, registers):
+        for array in map(base, registers):
             if array in state.written:
                 self._find(operation, state.written[array], is_fence=True)
-        state.running[_root(sums)] = operation
+        state.running[base(sums)] = operation
 
     def _find(self, operation: Operation, earlier: Operation, *, is_fence: bool) -> None:
         if not any(found.operation == operation and found.is_fence == is_fence for found in self.findings):
             self.findings.append(Finding(operation, earlier, is_fence))
-
-
-def _root(pointer: Value) -> Value:
-    """The array that an address is in."""
-    maker = defining_op(pointer)
-    while maker is not None and maker.name == INDEXING:
-        pointer = maker.operands[0]
-        maker = defining_op(pointer)
-    return pointer

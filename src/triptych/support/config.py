@@ -173,6 +173,11 @@ class Config:
         for row in TABLE:
             row.check(getattr(self, row.name), row.name)
 
+    @property
+    def cache_root(self) -> str:
+        """The directory of what is kept between processes."""
+        return os.path.expanduser(self.cache_dir or os.path.join("~", ".cache", "triptych"))
+
 
 TABLE = tuple(Setting(row.name, **row.metadata) for row in dataclasses.fields(Config))
 

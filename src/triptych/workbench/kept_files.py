@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from triptych.support.config import config
@@ -10,7 +9,7 @@ from triptych.support.config import config
 
 def kept_folder(*names: str) -> Path:
     """A folder there, made if it is not there. The store refuses a root that others may read, so it is made private."""
-    root = Path(os.path.expanduser(config().cache_dir or os.path.join("~", ".cache", "triptych")))
+    root = Path(config().cache_root)
     root.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = root.joinpath("workbench", *names)
     folder.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import signal
 import subprocess
 import sys
 import time
@@ -18,6 +17,7 @@ from _thread import start_new_thread
 from dataclasses import dataclass
 from typing import Any
 
+from triptych.ir.errors import how_it_ended
 from triptych.ir.worker_process import end_with
 from triptych.metastage import places
 from triptych.support.config import process_environment
@@ -114,9 +114,8 @@ def _listen(child: subprocess.Popen[bytes], answers: Any, seconds: float | None,
             limit = time.monotonic() + seconds if each and seconds is not None else limit
             continue
         return Answer(facts.get("result"), doing, "", facts.get("error", ""), facts.get("is_request", False))
-    status = child.wait()
-    how = f"signal {signal.Signals(-status).name}" if status < 0 else f"exit status {status}"
-    return Answer(None, doing, f"it took longer than {seconds:g} s" if over else f"the process ended ({how})")
+    ended = f"the process ended ({how_it_ended(child.wait())})"
+    return Answer(None, doing, f"it took longer than {seconds:g} s" if over else ended)
 
 
 def _has_descriptor() -> bool:

@@ -210,7 +210,7 @@ def _emit_map(trace: Trace, tensor: Tensor, made: Boxes, word: str) -> Value:
     base, numbers = map_operands(trace, tensor, made)
     attributes = {
         "type": builder.string(word),
-        "box": builder.attribute(f"array<i64: {', '.join(map(str, made.share))}>"),
+        "box": builder.integers(made.share),
         "swizzle": builder.integer("i64", made.swizzle),
     }
     address: Value = trace.value(TENSOR_MAP, (base, *numbers), AddressSpace.generic.pointer_type, attributes)

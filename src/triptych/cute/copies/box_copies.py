@@ -101,7 +101,7 @@ def prefetch_boxes(atom: BoxAtom, src: Tensor) -> None:
 def _facts(trace: Trace, atom: BoxAtom, operands: CopyOperands) -> dict[str, Attribute]:
     builder = trace.builder
     facts = {
-        "box": builder.attribute(f"array<i64: {', '.join(map(str, atom.boxes.share))}>"),
+        "box": builder.integers(atom.boxes.share),
         "bytes": builder.integer("i64", atom.boxes.element_bytes),
     }
     policy = operands.cache_policy

@@ -160,7 +160,7 @@ def _concatenated(trace: Trace, pieces: list[tuple[Any, int]], element: str) -> 
 
 def _joined(trace: Trace, left: tuple[Any, int], right: tuple[Any, int], element: str) -> tuple[Any, int]:
     count = left[1] + right[1]
-    mask = {"mask": trace.builder.attribute(f"array<i64: {', '.join(map(str, range(count)))}>")}
+    mask = {"mask": trace.builder.integers(range(count))}
     return trace.value("vector.shuffle", (left[0], right[0]), vector_type(count, element), mask), count
 
 

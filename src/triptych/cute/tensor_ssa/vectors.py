@@ -33,7 +33,7 @@ def pick(trace: Trace, vector: Value, count: int, positions: Sequence[int], elem
     """The elements of a vector of `count` at known positions, as a vector; nothing is emitted for all in order."""
     if list(positions) == list(range(count)):
         return vector
-    mask = trace.builder.attribute(f"array<i64: {', '.join(map(str, positions))}>")
+    mask = trace.builder.integers(positions)
     return trace.value("vector.shuffle", (vector, vector), vector_type(len(positions), element), {"mask": mask})
 
 

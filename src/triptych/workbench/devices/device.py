@@ -15,7 +15,7 @@ from typing import Any
 from triptych.support.nearest import did_you_mean
 from triptych.targets.nvptx.architectures import ARCHITECTURES, REGISTERS, RESERVED_SHARED
 from triptych.workbench.errors import UnknownDeviceError
-from triptych.workbench.measurement.machine import caches, machine
+from triptych.workbench.measurement.machine import last_cache, machine
 
 HOST = "cpu"
 _NVPTX = "nvptx:"
@@ -86,12 +86,11 @@ def _limits(architecture: str) -> dict[str, Any]:
 
 def _host() -> Device:
     facts = machine()
-    last = caches()[-1].total if caches() else 0
     return Device(
         facts["model"],
         HOST,
         multiprocessors=facts["cores"],
-        l2_bytes=last,
+        l2_bytes=last_cache(),
         source="read from the system",
         facts={"caches": facts["caches"], "cores": facts["cores"]},
     )

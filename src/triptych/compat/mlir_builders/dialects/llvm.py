@@ -130,7 +130,7 @@ def extractvalue(res: Type, container: Any, position: Sequence[int], **_: object
         (index,) = position
         found = container.fields[index]
     else:
-        path = trace.builder.attribute(f"array<i64: {', '.join(map(str, position))}>")
+        path = trace.builder.integers(position)
         found = trace.value("llvm.extractvalue", (raw(container),), type_text(res), {"position": path})
     if found.type != res:
         raise OperandTypeError(

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
-from typing import Any
-
 from triptych.atoms.operations import MMA, WARP_THREADS
-from triptych.cute.arch.errors import DeviceOnlyError
 from triptych.cute.current_trace import tracing
 from triptych.cute.memory.register_arrays import array_of, register_offsets
 from triptych.cute.mma.atoms import MmaOperation
+from triptych.cute.mma.block_threads import threads_of_block
 from triptych.cute.mma.errors import MatrixTilingError
 from triptych.cute.mma.operands import Product
 from triptych.metastage.tracing import place
@@ -22,31 +18,17 @@ def emit_tile_mma(instruction: str, product: Product) -> None:
     builder = trace.builder
     operands = [product.d, product.a, product.b, product.c]
     arrays = [array_of(operand.tensor, operand.name) for operand in operands]
-    attributes = {"instruction": builder.string(instruction), "tiles": _integers(product.tiles)}
+    attributes = {"instruction": builder.string(instruction), "tiles": builder.integers(product.tiles)}
     for operand, (_, start) in zip(operands, arrays, strict=True):
         offsets = register_offsets(operand.tensor, start, operand.modes, operand.name, operand.extents)
-        attributes[operand.name.lower()] = _integers(offsets)
+        attributes[operand.name.lower()] = builder.integers(offsets)
     trace.operation(MMA, [array for array, _ in arrays], attributes=attributes)
-
-
-def _integers(values: Iterable[int]) -> Any:
-    return tracing().builder.attribute(f"array<i64: {', '.join(map(str, values))}>")
 
 
 def require_threads(op: MmaOperation, needed: int) -> None:
     """A block must have the threads of all atoms, and warps that are whole."""
-    kernel = tracing().kernel
-    if kernel is None:
-        raise DeviceOnlyError(
-            "a matrix instruction exists only inside a kernel",
-            span=place(),
-            found=f"a product by {op} in host code",
-            expected="a call in a `@kernel` function, or in one that it calls",
-        )
-    if not all(isinstance(extent, int) for extent in kernel.block):
-        return
-    threads = math.prod(kernel.block)
-    if threads < needed or threads % WARP_THREADS:
+    threads = threads_of_block(op)
+    if threads is not None and (threads < needed or threads % WARP_THREADS):
         raise MatrixTilingError(
             "the block has too few threads" if threads < needed else "the last warp of the block is not whole",
             span=place(),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from typing import Any
 
 from triptych.atoms.operations import GROUP_MMA
-from triptych.cute.arch.errors import DeviceOnlyError
 from triptych.cute.current_trace import tracing
 from triptych.cute.memory.register_arrays import array_of, register_offsets
 from triptych.cute.mma.atoms import MmaOperation
+from triptych.cute.mma.block_threads import threads_of_block
 from triptych.cute.mma.errors import MatrixTilingError
 from triptych.cute.mma.operands import Operand, Product, misfit
 from triptych.metastage.scalars import Boolean, lift
@@ -32,14 +30,14 @@ def emit_group_mma(instruction: str, product: Product) -> None:
         )
     attributes = {
         "instruction": builder.string(instruction),
-        "tiles": _integers(product.tiles),
-        "d": _integers(d_places),
+        "tiles": builder.integers(product.tiles),
+        "d": builder.integers(d_places),
     }
     operands = [d]
     for operand in (product.a, product.b):
         value, places, lies = _factor(operand)
         name = operand.name.lower()
-        attributes[name], attributes[f"{name}_operand"] = _integers(places), _integers(lies)
+        attributes[name], attributes[f"{name}_operand"] = builder.integers(places), builder.integers(lies)
         operands.append(value)
     accumulate = lift(product.accumulate, Boolean.info, trace)
     trace.operation(GROUP_MMA, [*operands, accumulate], attributes=attributes)
@@ -71,25 +69,10 @@ def _factor(operand: Operand) -> tuple[Any, list[int], list[int]]:
     return pointer.ir_value(), places, [lies.major, lies.swizzle, lies.leading, lies.stride]
 
 
-def _integers(values: Iterable[int]) -> Any:
-    text = ", ".join(map(str, values))
-    return tracing().builder.attribute(f"array<i64: {text}>" if text else "array<i64>")
-
-
 def require_warpgroups(op: MmaOperation, needed: int) -> None:
     """A block must have the threads of all atoms."""
-    kernel = tracing().kernel
-    if kernel is None:
-        raise DeviceOnlyError(
-            "a matrix instruction exists only inside a kernel",
-            span=place(),
-            found=f"a product by {op} in host code",
-            expected="a call in a `@kernel` function, or in one that it calls",
-        )
-    if not all(isinstance(extent, int) for extent in kernel.block):
-        return
-    threads = math.prod(kernel.block)
-    if threads < needed:
+    threads = threads_of_block(op)
+    if threads is not None and threads < needed:
         raise MatrixTilingError(
             "the block has too few threads",
             span=place(),

@@ -46,7 +46,7 @@ def instrument_checks(module: Module) -> None:
     """Instrument every kernel, and have every launch collect what was found."""
     words = checkers()
     mode = (at.CHECK_RACES if RACES in words else 0) | (at.CHECK_INIT if INIT in words else 0)
-    found = [kernel for kernel in kernels(module) if mode and not _goes_on_by_itself(kernel)]
+    found = [kernel for kernel in kernels(module) if not _goes_on_by_itself(kernel)] if mode else []
     if not found:
         return
     CHECK.load(module.context)

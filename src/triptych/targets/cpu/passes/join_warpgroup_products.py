@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from triptych.atoms.operations import GROUP_MMA
 from triptych.atoms.warpgroup_mma import WARPGROUP_MMAS
 from triptych.ir.builder import Builder
-from triptych.ir.handles import Attribute, Block, Module, Operation
+from triptych.ir.handles import Block, Module, Operation
 from triptych.ir.modules import operations_named
 from triptych.simt.addresses import AddressForms
 from triptych.simt.operations import constant_of, is_pure, operations
@@ -79,15 +79,11 @@ def _join(run: list[Operation], forms: AddressForms, builder: Builder) -> None:
             away = _distance(first, operation, operand, forms)
             assert away is not None
             places += [place + away for place in operation.attributes[name]]
-        last.attributes[name] = _integers(builder, places)
+        last.attributes[name] = builder.integers(places)
     tiles = list(first.attributes["tiles"])
     depth = sum(list(operation.attributes["tiles"])[2] for operation in run)
-    last.attributes["tiles"] = _integers(builder, [*tiles[:2], depth])
+    last.attributes["tiles"] = builder.integers([*tiles[:2], depth])
     for operand in (1, 2, 3):
         last.operands[operand] = first.operands[operand]
     for operation in run[:-1]:
         operation.erase()
-
-
-def _integers(builder: Builder, values: Iterable[int]) -> Attribute:
-    return builder.attribute(f"array<i64: {', '.join(map(str, values))}>")

@@ -134,7 +134,7 @@ class AsyncChecks:
         self, warp: Warp, operation: Operation, holds: Value, lane: Value, line: Value, title: str, found: str
     ) -> None:
         code = self._code
-        fails = code.value("arith.xori", (holds, code.constant(1, "i1")), "i1")
+        fails = code.negated(holds)
         when(code, fails, partial(self._keep, line))
         require(warp, holds, lane, self._facts(operation, title, found))
 

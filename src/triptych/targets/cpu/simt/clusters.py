@@ -6,11 +6,10 @@ The shared memories of the blocks lie at one distance from each other: the same 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import prod
 
-from triptych.ir.checks import check_attributes
 from triptych.ir.handles import Operation, Value
-from triptych.ir.location import place_of
 from triptych.ir.types import byte_size
 from triptych.simt import dialect
 from triptych.support.kernel_errors import ClusterError
@@ -25,7 +24,7 @@ from triptych.targets.cpu.simt.barrier_state import (
     when,
 )
 from triptych.targets.cpu.simt.code import Code
-from triptych.targets.cpu.simt.collectives import require
+from triptych.targets.cpu.simt.collectives import require_of
 from triptych.targets.cpu.simt.mbarriers import complete
 from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Scalar, Wide, plain_pointer
@@ -110,7 +109,7 @@ class ClusterUnit:
         _require(
             warp,
             operation,
-            _not(code, again),
+            code.negated(again),
             _first(code, lanes),
             "a thread arrives twice at the barrier of its cluster",
             expected="`cluster_arrive` and `cluster_wait` in turn",
@@ -234,13 +233,7 @@ def _first(code: Code, lanes: Value) -> Value:
     return code.resized(code.value("math.cttz", (lanes,), lanes.type), "i32")
 
 
-def _not(code: Code, condition: Value) -> Value:
-    return code.value("arith.xori", (condition, code.constant(1, "i1")), "i1")
-
-
-def _require(warp: Warp, operation: Operation, holds: Value, lane: Value, title: str, **facts: object) -> None:
-    attributes = check_attributes(warp.code.builder, ClusterError, title, span=place_of(operation), **facts)
-    require(warp, holds, lane, attributes)
+_require = partial(require_of, ClusterError)
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {

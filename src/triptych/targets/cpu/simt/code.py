@@ -105,6 +105,10 @@ class Code(PlainCode):
     def both(self, left: Value, right: Value, kind: TypeOrText | None = None) -> Value:
         return self.value("arith.andi", (left, right), kind or self.wide("i1"))
 
+    def negated(self, condition: Value) -> Value:
+        """The contrary of one truth value."""
+        return self.value("arith.xori", (condition, self.constant(1, "i1")), "i1")
+
     def invert(self, mask: Value) -> Value:
         ones = self.dense(", ".join(["true"] * self.width), self.wide("i1"))
         return self.value("arith.xori", (mask, ones), self.wide("i1"))

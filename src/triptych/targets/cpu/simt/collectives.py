@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from triptych.ir.checks import check_attributes
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.types import byte_size, is_integer
 from triptych.simt import dialect
+from triptych.support.runtime_errors import CompiledCodeError
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.runtime.system import CLOCK, system
 from triptych.targets.cpu.simt.memory import gather
@@ -140,11 +142,11 @@ def vote(warp: Warp, operation: Operation) -> None:
         warp.set(result, Scalar(code.any(yes)))
         return
     no = code.invert(held) if lanes is None else code.both(lanes, code.invert(held))
-    none_fails = code.value("arith.xori", (code.any(no), code.constant(1, "i1")), "i1")
+    none_fails = code.negated(code.any(no))
     if form == "all":
         warp.set(result, Scalar(none_fails))
         return
-    none_holds = code.value("arith.xori", (code.any(yes), code.constant(1, "i1")), "i1")
+    none_holds = code.negated(code.any(yes))
     warp.set(result, Scalar(code.value("arith.ori", (none_fails, none_holds), "i1")))
 
 
@@ -207,7 +209,7 @@ def check(warp: Warp, operation: Operation) -> None:
     else:
         failing = code.invert(warp.vector(condition))
         failing = failing if warp.mask is None else code.both(warp.mask, failing)
-        holds = code.value("arith.xori", (code.any(failing), code.constant(1, "i1")), "i1")
+        holds = code.negated(code.any(failing))
         lane = code.first(failing)
     require(warp, holds, lane, attributes)
 
@@ -224,6 +226,19 @@ def require(warp: Warp, holds: Value, lane: Value, attributes: dict[str, Attribu
         code.operation("scf.yield")
         code.leave(before)
     code.operation("cf.assert", (holds,), attributes=attributes)
+
+
+def require_of(
+    error: type[CompiledCodeError],
+    warp: Warp,
+    operation: Operation,
+    holds: Value,
+    lane: Value,
+    title: str,
+    **facts: object,
+) -> None:
+    """The same with an error at the operation's line."""
+    require(warp, holds, lane, check_attributes(warp.code.builder, error, title, span=place_of(operation), **facts))
 
 
 def say(warp: Warp, operation: Operation) -> None:

@@ -117,7 +117,7 @@ class CoroutineKernel:
         def resume(number: Value) -> None:
             handle = code.load(self._handle(handles, number), "!llvm.ptr", 8)
             ended = code.intrinsic("llvm.coro.done", (handle,), ["i1"]).result
-            going = code.value("arith.xori", (ended, code.constant(1, "i1")), "i1")
+            going = code.negated(ended)
             when(code, going, lambda: code.operation("llvm.intr.coro.resume", (handle,)))
 
         def destroy(number: Value) -> None:

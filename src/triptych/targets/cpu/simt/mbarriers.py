@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from triptych.ir.checks import check_attributes
 from triptych.ir.handles import Operation, Value
-from triptych.ir.location import place_of
 from triptych.simt import dialect
 from triptych.support.kernel_errors import MbarrierError
 from triptych.targets.cpu.simt.barrier_state import KNOWN, MOST_KNOWN, PROGRESS, State, loop, when
 from triptych.targets.cpu.simt.code import Code
-from triptych.targets.cpu.simt.collectives import nothing, require
+from triptych.targets.cpu.simt.collectives import nothing, require_of
 from triptych.targets.cpu.simt.memory import gather
 from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Scalar, Wide, plain_pointer
@@ -275,7 +273,7 @@ def _wait_each(warp: Warp, operation: Operation) -> None:
         missing = code.both(warp.mask, code.invert(_over(warp, pointers, parities)))
         warp.mask = before
         code.store(code.bits(missing), left, 4)
-        return code.value("arith.xori", (code.any(missing), code.constant(1, "i1")), "i1")
+        return code.negated(code.any(missing))
 
     lane = code.constant(0, "i32") if warp.mask is None else code.first(warp.mask)
     pointer, (parity,) = _operands(warp, operation, code.value("arith.index_castui", (lane,), "index"))
@@ -335,9 +333,7 @@ def _require_initialised(warp: Warp, operation: Operation, word: Word, lane: Val
     )
 
 
-def _require(warp: Warp, operation: Operation, holds: Value, lane: Value, title: str, **facts: object) -> None:
-    attributes = check_attributes(warp.code.builder, MbarrierError, title, span=place_of(operation), **facts)
-    require(warp, holds, lane, attributes)
+_require = partial(require_of, MbarrierError)
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {

@@ -222,18 +222,9 @@ class WarpCoroutine(Arrays):
         when(code, complete, lambda: self._release(first))
         if operation.name == BARRIER_ARRIVE:
             return
-        self._wait_at(warp.number, site)
-        self._await(warp.number, None)
-        waiting = code.operation("scf.while", regions=2)
-        before = code.enter(code.block(waiting, 0))
-        same = code.compare("eq", state.get(self._word(first, GENERATION)), generation)
-        code.operation("scf.condition", (same,))
-        code.leave(before)
-        before = code.enter(code.block(waiting, 1))
-        self._suspend()
-        code.operation("scf.yield")
-        code.leave(before)
-        self._wait_at(warp.number, RUNNING)
+        self.wait_until(
+            warp, operation, lambda: code.compare("ne", state.get(self._word(first, GENERATION)), generation)
+        )
 
     def wait_until(
         self,
@@ -251,7 +242,7 @@ class WarpCoroutine(Arrays):
             waiting = code.operation("scf.while", regions=2)
             before = code.enter(code.block(waiting, 0))
             self._suspend()
-            code.operation("scf.condition", (self._not(holds()),))
+            code.operation("scf.condition", (self._code.negated(holds()),))
             code.leave(before)
             before = code.enter(code.block(waiting, 1))
             code.operation("scf.yield")
@@ -259,10 +250,7 @@ class WarpCoroutine(Arrays):
             self._wait_at(warp.number, RUNNING)
             self._state.add(PROGRESS, 1)
 
-        when(code, self._not(holds()), wait)
-
-    def _not(self, condition: Value) -> Value:
-        return self._code.value("arith.xori", (condition, self._code.constant(1, "i1")), "i1")
+        when(code, self._code.negated(holds()), wait)
 
     def _of_barrier(self, warp: Warp, operation: Operation) -> tuple[Value, Value, Value]:
         """The first word of the barrier, the threads it waits for, and the threads that arrive."""
@@ -324,7 +312,7 @@ class WarpCoroutine(Arrays):
         code = self._code
         when(code, fails, lambda: self.fault(warp, thread()))
         code.check(
-            code.value("arith.xori", (fails, code.constant(1, "i1")), "i1"),
+            code.negated(fails),
             DivergentBarrierError,
             "a barrier that not all threads of the block reach",
             span=place_of(operation),
@@ -351,7 +339,7 @@ class WarpCoroutine(Arrays):
             there = code.both(waiting, code.compare("eq", where, code.constant(j, "i32")), "i1")
             when(code, there, lambda: self.fault(warp, warp.first_thread()))
             code.check(
-                code.value("arith.xori", (there, code.constant(1, "i1")), "i1"),
+                code.negated(there),
                 DivergentBarrierError,
                 "threads of a block meet at different barriers",
                 span=place_of(operation),

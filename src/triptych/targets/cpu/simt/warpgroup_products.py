@@ -95,7 +95,7 @@ def _same_in_all_lanes(warp: Warp, operation: Operation, value: Value) -> Value:
         )
         equal = code.compare("eq", one, other, lanes=True)
     differs = code.invert(equal)
-    holds = code.value("arith.xori", (code.any(differs), code.constant(1, "i1")), "i1")
+    holds = code.negated(code.any(differs))
     require(
         warp, holds, code.first(differs), _not_the_same(warp, operation, "threads of a warp give different factors")
     )

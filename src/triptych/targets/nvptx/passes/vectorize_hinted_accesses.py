@@ -138,7 +138,7 @@ def _join(first: _Access, second: _Access) -> None:
         return value if value.type == kind else builder.value("vector.bitcast", (value,), kind, location)
 
     def shuffled(left: Value, right: Value, words: range) -> Value:
-        mask = {"mask": builder.attribute(f"array<i64: {', '.join(map(str, words))}>")}
+        mask = {"mask": builder.integers(words)}
         return builder.value("vector.shuffle", (left, right), builder.type(f"vector<{len(words)}xi32>"), location, mask)
 
     if first.loads:
