@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable
 from pathlib import Path
-
-import pytest
 
 from tests.contracts.tree import PACKAGE, package_files, python_files, relative, syntax, text_files
 
@@ -23,17 +22,27 @@ MACHINE_PATHS = ["/" + folder + "/" for folder in ("work", "root", "home", "User
 PACKAGE_HOSTS = ["files.python" + "hosted.org", "pypi" + ".org", "/opt" + "/pypi"]
 
 
-@pytest.mark.parametrize("path", python_files(), ids=relative)
-def test_file_is_one_idea(path: Path) -> None:
-    lines = path.read_text(encoding="utf-8").count("\n")
-    assert lines <= LONGEST_FILE, f"{lines} lines: split by idea"
+def broken(files: Iterable[Path], found: Callable[[Path], object]) -> dict[str, object]:
+    """The files in which something is found, and what. One test for a rule: one for each file takes a minute."""
+    return {relative(path): what for path in files if (what := found(path))}
 
 
-@pytest.mark.parametrize("path", package_files(), ids=relative)
-def test_functions_are_short(path: Path) -> None:
-    functions = (node for node in ast.walk(syntax(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
-    long = [f.name for f in functions if (f.end_lineno or f.lineno) - f.lineno >= LONGEST_FUNCTION]
-    assert not long, f"longer than {LONGEST_FUNCTION} lines"
+def test_file_is_one_idea() -> None:
+    def lines(path: Path) -> int:
+        return path.read_text(encoding="utf-8").count("\n")
+
+    too_long = broken(python_files(), lambda path: max(0, lines(path) - LONGEST_FILE))
+    assert not too_long, f"lines over {LONGEST_FILE}: split by idea"
+
+
+def test_functions_are_short() -> None:
+    def long(path: Path) -> list[str]:
+        functions = (
+            node for node in ast.walk(syntax(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        )
+        return [f.name for f in functions if (f.end_lineno or f.lineno) - f.lineno >= LONGEST_FUNCTION]
+
+    assert not broken(package_files(), long), f"longer than {LONGEST_FUNCTION} lines"
 
 
 def test_no_module_is_called_nothing_in_particular() -> None:
@@ -41,22 +50,13 @@ def test_no_module_is_called_nothing_in_particular() -> None:
     assert not [relative(path) for path in ours if FORBIDDEN_NAMES & {path.stem, path.parent.name}]
 
 
-@pytest.mark.parametrize("path", package_files(), ids=relative)
-def test_module_says_what_it_is(path: Path) -> None:
-    assert ast.get_docstring(syntax(path)), "a module docstring gives stage, input, output and the reason"
+def test_only_the_config_table_reads_the_environment() -> None:
+    def readers(path: Path) -> set[str]:
+        names = (node for node in ast.walk(syntax(path)) if isinstance(node, ast.Attribute | ast.Name | ast.alias))
+        return {_identifier(node) for node in names} & {"environ", "environb", "getenv", "getenvb"}
 
-
-@pytest.mark.parametrize("path", python_files(), ids=relative)
-def test_no_star_import(path: Path) -> None:
-    imports = (node for node in ast.walk(syntax(path)) if isinstance(node, ast.ImportFrom))
-    assert not [node.lineno for node in imports if any(alias.name == "*" for alias in node.names)]
-
-
-@pytest.mark.parametrize("path", [path for path in package_files() if path != ENVIRONMENT_READER], ids=relative)
-def test_only_the_config_table_reads_the_environment(path: Path) -> None:
-    names = (node for node in ast.walk(syntax(path)) if isinstance(node, ast.Attribute | ast.Name | ast.alias))
-    found = {_identifier(node) for node in names} & {"environ", "environb", "getenv", "getenvb"}
-    assert not found, "add a setting to support/config.py"
+    others = (path for path in package_files() if path != ENVIRONMENT_READER)
+    assert not broken(others, readers), "add a setting to support/config.py"
 
 
 def _identifier(node: ast.Attribute | ast.Name | ast.alias) -> str:
@@ -69,7 +69,9 @@ def _identifier(node: ast.Attribute | ast.Name | ast.alias) -> str:
             return node.name
 
 
-@pytest.mark.parametrize("path", text_files(), ids=relative)
-def test_repository_names_no_machine(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert not [name for name in MACHINE_PATHS + PACKAGE_HOSTS if name in text]
+def test_repository_names_no_machine() -> None:
+    def named(path: Path) -> list[str]:
+        text = path.read_text(encoding="utf-8")
+        return [name for name in MACHINE_PATHS + PACKAGE_HOSTS if name in text]
+
+    assert not broken(text_files(), named)
