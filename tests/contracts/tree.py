@@ -11,7 +11,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "triptych"
 
 TEXT = {".py", ".md", ".toml", ".yaml", ".yml", ".txt", ".mlir", ".ll", ".json", ".cfg", ""}
-GENERATED = {"__pycache__", "build", "dist", "node_modules", "venv"}
+GENERATED = {"__pycache__", "build", "dist", "node_modules", "venv", ".git"}
+"""Also a file `.git`, which is what a second work tree has."""
 
 
 def package_files() -> list[Path]:
@@ -43,5 +44,5 @@ def _walk(folder: Path) -> Iterator[Path]:
         hidden_tool_state = path.name.startswith(".") and path.name != ".ci"
         if path.is_dir() and path.name not in GENERATED and not hidden_tool_state:
             yield from _walk(path)
-        elif path.is_file():
+        elif path.is_file() and path.name not in GENERATED:
             yield path
