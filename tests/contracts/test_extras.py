@@ -19,6 +19,8 @@ NAMED_IN_THE_SOURCE = {
     "fsspec": '"fsspec.core"',
     "cryptography": '"cryptography.',
     "ray": '"ray"',
+    "matplotlib": '"matplotlib',
+    "rich": '"rich.progress"',
 }
 """Of each package, the text by which the source uses it."""
 

@@ -14,8 +14,9 @@ from typing import Any
 
 from triptych.tools.verify import report_failure
 from triptych.workbench.errors import ContractError
-from triptych.workbench.pictures import roofline_svg, sweep_svg, write_picture
+from triptych.workbench.pictures import check_picture, roofline, sweep, write_picture
 from triptych.workbench.processes import ask
+from triptych.workbench.progress import progress
 
 HEADS = ("case", "median", "95 % interval", "minimum", "quartiles", "samples", "cold", "rate", "of roof", "noise")
 
@@ -38,7 +39,9 @@ def add_bench(command: argparse.ArgumentParser) -> None:
     command.add_argument("--csv", action="store_true", help="print comma-separated values")
     command.add_argument("--markdown", action="store_true", help="print a table for a page")
     command.add_argument("--record", type=Path, metavar="FILE", help="write the record: everything, all samples")
-    command.add_argument("--plot", type=Path, metavar="FILE", help="a picture, as .svg: roofline, or time over a sweep")
+    command.add_argument(
+        "--plot", type=Path, metavar="FILE", help="a picture, .svg or .png: roofline, or time over a sweep"
+    )
     command.add_argument("--timeout", type=float, default=1800.0, metavar="S", help="seconds (default: %(default)s)")
 
 
@@ -50,8 +53,11 @@ def bench_command(arguments: argparse.Namespace) -> int:
         raise ContractError(
             "bench takes one kernel file, two, or --replay RECORD", found=f"{len(arguments.files)} files"
         )
+    if arguments.plot:
+        check_picture(arguments.plot)
     request |= {"files": arguments.files, "command": sys.argv, "sweep": sweep_of(arguments.sweep)}
-    answer = ask("bench", request, arguments.timeout)
+    with progress("bench") as told:
+        answer = ask("bench", request, arguments.timeout, told=told)
     if answer.result is None:
         return report_failure("bench", answer)
     record = answer.result
@@ -63,7 +69,7 @@ def bench_command(arguments: argparse.Namespace) -> int:
     print(printed(record, arguments))
     if arguments.plot:
         swept = arguments.sweep.partition("=")[0] if arguments.sweep else ""
-        write_picture(arguments.plot, sweep_svg(record, swept) if swept else roofline_svg(record))
+        write_picture(arguments.plot, sweep(record, swept) if swept else roofline(record))
     return 1 if any(case.get("verified") for case in record["cases"]) else 0
 
 

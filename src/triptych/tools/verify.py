@@ -7,6 +7,7 @@ import json
 import sys
 
 from triptych.workbench.processes import Answer, ask
+from triptych.workbench.progress import progress
 from triptych.workbench.verification.text import text_of
 
 _CHECKED = {"TRIPTYCH_DEBUG": "bounds", "TRIPTYCH_BLOCK_ORDER": "shuffled"}
@@ -31,7 +32,8 @@ def verify_command(arguments: argparse.Namespace) -> int:
     """Verify, print, and return the exit code."""
     wanted = ("file", "rtol", "atol", "cases", "seeds", "allow_weak")
     request = {name: getattr(arguments, name) for name in wanted}
-    answer = ask("verify", request, arguments.timeout)
+    with progress("verify") as told:
+        answer = ask("verify", request, arguments.timeout, told=told)
     if arguments.check and answer.result is not None and answer.result["verdict"] != "fail":
         checked = ask("verify", {**request, "seeds": 1}, arguments.timeout, environment=_CHECKED)
         if checked.result is None or checked.result["verdict"] == "fail":

@@ -7,6 +7,7 @@ to stderr, so that stdout has only what the command says.
 from __future__ import annotations
 
 import json
+import math
 import os
 import select
 import subprocess
@@ -24,8 +25,10 @@ from triptych.support.config import process_environment
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
 from triptych.support.tracebacks import user_traceback
+from triptych.workbench.progress import TICK, Progress
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from triptych.workbench.processes import main; main{arguments!r}"
+_PAUSE = 3600.0
 VERBS = {
     "verify": "triptych.workbench.verification.serving",
     "bench": "triptych.workbench.measurement.serving",
@@ -55,8 +58,12 @@ def ask(
     *,
     each: bool = False,
     environment: dict[str, str] | None = None,
+    told: Progress | None = None,
 ) -> Answer:
-    """Do something in a child; a time limit ends it: of all of it, or of `each` thing that it says it is doing."""
+    """Do something in a child; a time limit ends it: of all of it, or of `each` thing that it says it is doing.
+
+    `told` hears what it is doing: the text, and the counts and the note that the child gives with it.
+    """
     reading, writing = os.pipe()
     arguments = writing, os.getpid(), json.dumps({"verb": verb, **request})
     program = _PROGRAM.format(path=sys.path, arguments=arguments)
@@ -69,7 +76,7 @@ def ask(
         )
         os.close(writing)
         try:
-            return _listen(child, answers, seconds, each)
+            return _listen(child, answers, _Limit(seconds, each), told)
         finally:
             child.kill()
             child.wait()
@@ -86,7 +93,7 @@ def main(pipe: int, parent: int, request: str) -> None:
             out.flush()
 
         try:
-            say(result=import_late(VERBS[asked.pop("verb")]).serve(asked, lambda text: say(doing=text)))
+            say(result=import_late(VERBS[asked.pop("verb")]).serve(asked, lambda text, **how: say(doing=text, how=how)))
         except TriptychError as error:
             say(error=error.text(), is_request=error.span is None)
         except Exception as error:  # of the user's file, shown as Python would show it
@@ -97,25 +104,44 @@ def main(pipe: int, parent: int, request: str) -> None:
     os._exit(0)  # threads that a file has left behind do not keep the answer waiting
 
 
-def _listen(child: subprocess.Popen[bytes], answers: Any, seconds: float | None, each: bool) -> Answer:
-    doing, over = "starting", False
-    limit = None if seconds is None else time.monotonic() + seconds
+class _Limit:
+    """Until when an answer is waited for."""
+
+    def __init__(self, seconds: float | None, each: bool) -> None:
+        self.seconds, self._each = seconds, each
+        self._until = math.inf if seconds is None else time.monotonic() + seconds
+
+    def left(self) -> float:
+        return self._until - time.monotonic()
+
+    def heard(self) -> None:
+        """It is doing something else now."""
+        if self._each and self.seconds is not None:
+            self._until = time.monotonic() + self.seconds
+
+
+def _listen(child: subprocess.Popen[bytes], answers: Any, limit: _Limit, told: Progress | None) -> Answer:
+    doing, over, pause = "starting", False, _PAUSE if told is None else TICK
     while True:
-        left = None if limit is None else max(0.0, limit - time.monotonic())
-        if not select.select([answers], [], [], left)[0]:
-            child.kill()
-            over = True
+        while not over and not select.select([answers], [], [], max(0.0, min(limit.left(), pause)))[0]:
+            if told is not None:
+                told.tick()
+            if limit.left() <= 0:
+                child.kill()
+                over = True
         line = answers.readline()
         if not line:
             break
         facts = json.loads(line)
         if "doing" in facts:
             doing = facts["doing"]
-            limit = time.monotonic() + seconds if each and seconds is not None else limit
+            if told is not None:
+                told.say(doing, **facts.get("how", {}))
+            limit.heard()
             continue
         return Answer(facts.get("result"), doing, "", facts.get("error", ""), facts.get("is_request", False))
     ended = f"the process ended ({how_it_ended(child.wait())})"
-    return Answer(None, doing, f"it took longer than {seconds:g} s" if over else ended)
+    return Answer(None, doing, f"it took longer than {limit.seconds:g} s" if over else ended)
 
 
 def _has_descriptor() -> bool:

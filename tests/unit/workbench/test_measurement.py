@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ from triptych.workbench.measurement.records import new_record, read_record
 from triptych.workbench.measurement.sampling import compared, figure, figure_of, in_turns
 from triptych.workbench.measurement.serving import moved
 from triptych.workbench.measurement.statistics import median_interval, paired_interval
-from triptych.workbench.pictures import roofline_svg, sweep_svg, write_picture
+from triptych.workbench.pictures import roofline, sweep, write_picture
 
 
 class FakeClock:
@@ -208,10 +209,24 @@ def test_a_baseline_that_moved_decides_nothing() -> None:
 def test_pictures_are_svg(tmp_path: Path) -> None:
     work = {"flops": 1e6, "bytes": 1e6, "gflops": 10.0, "roofs": ROOFS}
     record = {"file": "add.py", "cases": [case("8", 1e-4, work=work), case("16", 2e-4, work=work)]}
-    for text in (roofline_svg(record), sweep_svg(record, "n")):
+    for text in (roofline(record).svg(), sweep(record, "n").svg()):
         assert ElementTree.fromstring(text).tag.endswith("svg")
-    write_picture(tmp_path / "roof.svg", roofline_svg(record))
+    write_picture(tmp_path / "roof.svg", roofline(record))
     with pytest.raises(RecordError, match=r"an \.svg"):
-        write_picture(tmp_path / "roof.bmp", "")
+        write_picture(tmp_path / "roof.bmp", roofline(record))
     with pytest.raises(RecordError, match="nothing to draw"):
-        roofline_svg({"file": "add.py", "cases": []})
+        roofline({"file": "add.py", "cases": []})
+
+
+def test_a_png_is_drawn_by_matplotlib_or_the_line_that_installs_it_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = {"flops": 1e6, "bytes": 1e6, "gflops": 10.0, "roofs": ROOFS}
+    drawn = roofline({"file": "add.py", "cases": [case("8", 1e-4, work=work)]})
+    file = tmp_path / "roof.png"
+    if importlib.util.find_spec("matplotlib") is not None:
+        write_picture(file, drawn)
+        assert file.read_bytes().startswith(b"\x89PNG")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(RecordError, match=r'pip install "triptych\[viz\]"'):
+        write_picture(file, drawn)
