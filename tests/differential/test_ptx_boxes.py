@@ -9,12 +9,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.support.ptx.arithmetic import UnknownInstructionError
-from tests.support.ptx.clusters import Order, StuckError
 from tests.support.ptx.handwritten import ORDERS, OUT, Handwritten, first, wait
-from tests.support.ptx.memory import AccessError
-from tests.support.ptx.proxies import UnfencedError
-from tests.support.ptx.tensor_maps import MapError
+from triptych.ptx_machine.arithmetic import UnknownInstructionError
+from triptych.ptx_machine.clusters import Order, StuckError
+from triptych.ptx_machine.memory import AccessError
+from triptych.ptx_machine.proxies import UnfencedError
+from triptych.ptx_machine.tensor_maps import MapError
 
 
 def boxes(dims: int, body: str) -> str:

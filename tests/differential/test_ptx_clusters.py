@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.support.ptx.clusters import Order, StuckError
 from tests.support.ptx.handwritten import ORDERS, OUT, Handwritten, first, wait
-from tests.support.ptx.memory import AccessError
+from triptych.ptx_machine.clusters import Order, StuckError
+from triptych.ptx_machine.memory import AccessError
 
 MEET = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.support.ptx.clusters import StuckError
-from tests.support.ptx.machine import Gpu
-from tests.support.ptx.memory import AccessError
+from triptych.ptx_machine.clusters import StuckError
+from triptych.ptx_machine.machine import Gpu
+from triptych.ptx_machine.memory import AccessError
 
 TEXT = """
 .version 8.0

@@ -7,10 +7,10 @@ import random
 import numpy as np
 import pytest
 
-from tests.support.ptx.arithmetic import UnknownInstructionError
-from tests.support.ptx.clusters import StuckError
 from tests.support.ptx.handwritten import OUT, Handwritten, first, wait
-from tests.support.ptx.mbarriers import BarrierError
+from triptych.ptx_machine.arithmetic import UnknownInstructionError
+from triptych.ptx_machine.clusters import StuckError
+from triptych.ptx_machine.mbarriers import BarrierError
 
 
 def test_mbarrier_counts_as_ten_lines_do() -> None:

@@ -8,12 +8,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.support.ptx.arithmetic import UnknownInstructionError
-from tests.support.ptx.clusters import Order, StuckError
 from tests.support.ptx.handwritten import ORDERS, Handwritten, first, wait
-from tests.support.ptx.matrices import FACTORS
-from tests.support.ptx.proxies import UnfencedError
-from tests.support.ptx.warpgroups import ProductError
+from triptych.ptx_machine.arithmetic import UnknownInstructionError
+from triptych.ptx_machine.clusters import Order, StuckError
+from triptych.ptx_machine.matrices import FACTORS
+from triptych.ptx_machine.proxies import UnfencedError
+from triptych.ptx_machine.warpgroups import ProductError
 
 SUMS: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "s32": np.int32}
 A_AT, B_AT = 1024, 1024 + 16384

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.ptx.clusters import Dims, Order
-from tests.support.ptx.driver import NumpyDriver
-from tests.support.ptx.memory import Room
-from tests.support.ptx.tensor_maps import BYTES, ELEMENTS
+from triptych.ptx_machine.block_state import Dims
+from triptych.ptx_machine.clusters import Order
+from triptych.ptx_machine.driver import NumpyDriver
+from triptych.ptx_machine.memory import Room
+from triptych.ptx_machine.tensor_maps import BYTES, ELEMENTS
 
 _TEXT = """
 .version 8.6

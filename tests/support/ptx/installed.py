@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest import mock
 
-from tests.support.ptx.driver import NumpyDriver
+from triptych.ptx_machine.driver import NumpyDriver
 from triptych.targets.nvptx.errors import DriverError
 from triptych.targets.nvptx.runtime import loader
 from triptych.targets.nvptx.runtime.driver import Driver

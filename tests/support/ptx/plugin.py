@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from unittest import mock
 
-from tests.support.ptx.driver import NumpyDriver
 from tests.support.ptx.installed import installed
+from triptych.ptx_machine.driver import NumpyDriver
 from triptych.targets.nvptx.runtime import driver
 
 _gpu = installed(NumpyDriver(is_strict=True))

@@ -11,10 +11,10 @@ from unittest import mock
 
 import numpy as np
 
-from tests.support.ptx.driver import NumpyDriver
 from tests.support.ptx.installed import installed
-from tests.support.ptx.memory import Room
 from triptych.objectstage import split
+from triptych.ptx_machine.driver import NumpyDriver
+from triptych.ptx_machine.memory import Room
 from triptych.support.config import override
 from triptych.support.dlpack import CPU, ELEMENT_CODES, GPU_DEVICES, passing_view
 from triptych.support.warnings import PerformanceWarning

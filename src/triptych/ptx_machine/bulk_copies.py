@@ -9,20 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tests.support.ptx.accesses import bytes_at, peer_at, shared_address, store
-from tests.support.ptx.arithmetic import UnknownInstructionError
-from tests.support.ptx.mbarriers import arrive_after_copies, mbarrier_at
-from tests.support.ptx.memory import AccessError
-from tests.support.ptx.reading import TYPE_BYTES, Instruction, split
-from tests.support.ptx.reductions import reduction
-from tests.support.ptx.tensor_maps import BYTES, MapError, TensorMap, unpacked
-
-if TYPE_CHECKING:
-    from tests.support.ptx.machine import Block
+from triptych.ptx_machine.accesses import bytes_at, peer_at, shared_address, store
+from triptych.ptx_machine.arithmetic import UnknownInstructionError
+from triptych.ptx_machine.block_state import BlockState
+from triptych.ptx_machine.mbarriers import arrive_after_copies, mbarrier_at
+from triptych.ptx_machine.memory import AccessError
+from triptych.ptx_machine.reading import TYPE_BYTES, Instruction, split
+from triptych.ptx_machine.reductions import reduction
+from triptych.ptx_machine.tensor_maps import BYTES, MapError, TensorMap, unpacked
 
 Run = Callable[[Any], None]
 _BARRIER = "mbarrier::complete_tx::bytes"
@@ -35,7 +33,7 @@ _PEER = 24
 class Load:
     """Bytes on their way to shared memory of one or more blocks, each of which has an mbarrier told."""
 
-    block: Block
+    block: BlockState
     what: str
     data: Callable[[], Any]
     """Read when they arrive."""
@@ -94,7 +92,7 @@ class Stores:
         self._open = []
 
 
-def bulk(block: Block, instruction: Instruction) -> Run | None:
+def bulk(block: BlockState, instruction: Instruction) -> Run | None:
     """What an instruction does, if it is one of these."""
     words = instruction.modifiers
     if instruction.name == "st" and words[0] == "async":
@@ -112,7 +110,7 @@ def bulk(block: Block, instruction: Instruction) -> Run | None:
 
 
 # boxes ------------------------------------------------------------------------------------------------------------
-def _map_and_place(block: Block, operand: str) -> Callable[[int], tuple[TensorMap, list[int]]]:
+def _map_and_place(block: BlockState, operand: str) -> Callable[[int], tuple[TensorMap, list[int]]]:
     """How to get `[map, {coordinates}]` of a thread."""
     name, coordinates = split(operand[1:-1])
     address = block.registers.reader(name, "u64")
@@ -127,17 +125,17 @@ def _map_and_place(block: Block, operand: str) -> Callable[[int], tuple[TensorMa
     return get
 
 
-def tensor_map(block: Block, address: int) -> TensorMap:
+def tensor_map(block: BlockState, address: int) -> TensorMap:
     """The map at a generic address: one in memory that was read before is remembered until a fence."""
     if address % 64:
         raise AccessError(f"a tensor map at {address:#x}, which is no multiple of 64")
-    maps = block.cluster.maps
+    maps: dict[int, TensorMap] = block.cluster.maps
     if address not in maps:
         maps[address] = unpacked(bytes_at(block, address, BYTES).tobytes()).checked()
     return maps[address]
 
 
-def _destinations(block: Block, address: int, barrier: int, mask: int | None) -> list[tuple[int, int]]:
+def _destinations(block: BlockState, address: int, barrier: int, mask: int | None) -> list[tuple[int, int]]:
     """The same two places of each block of a mask, or those alone."""
     if mask is None:
         return [(address, barrier)]
@@ -153,7 +151,7 @@ def _each(mask: Any, act: Callable[[int], None]) -> None:
         act(int(thread))
 
 
-def _load_box(block: Block, instruction: Instruction) -> Run:
+def _load_box(block: BlockState, instruction: Instruction) -> Run:
     to, source, barrier, *rest = instruction.operands
     where = str(instruction)
     place = _map_and_place(block, source)
@@ -185,7 +183,7 @@ def _load_box(block: Block, instruction: Instruction) -> Run:
     return lambda mask: _each(mask, act)
 
 
-def _store_box(block: Block, instruction: Instruction) -> Run:
+def _store_box(block: BlockState, instruction: Instruction) -> Run:
     to, source, *rest = instruction.operands
     where = str(instruction)
     place = _map_and_place(block, to)
@@ -216,7 +214,7 @@ def _store_box(block: Block, instruction: Instruction) -> Run:
     return lambda mask: _each(mask, act)
 
 
-def _prefetch_box(block: Block, instruction: Instruction) -> Run:
+def _prefetch_box(block: BlockState, instruction: Instruction) -> Run:
     place = _map_and_place(block, instruction.operands[0])
     _count(instruction, list(instruction.operands[1:]))
 
@@ -226,7 +224,7 @@ def _prefetch_box(block: Block, instruction: Instruction) -> Run:
     return lambda mask: _each(mask, act)
 
 
-def gather(block: Block, base: int, offsets: Any, size: int) -> Any:
+def gather(block: BlockState, base: int, offsets: Any, size: int) -> Any:
     """Elements of a tensor in memory, as bytes."""
     result = np.zeros((len(offsets), size), np.uint8)
     if len(offsets):
@@ -237,7 +235,7 @@ def gather(block: Block, base: int, offsets: Any, size: int) -> Any:
     return result
 
 
-def scatter(block: Block, base: int, offsets: Any, values: Any) -> None:
+def scatter(block: BlockState, base: int, offsets: Any, values: Any) -> None:
     if len(offsets):
         size = values.shape[1]
         addresses = (offsets.astype(object) + base).astype(np.uint64)
@@ -255,7 +253,7 @@ def _size(where: str, size: int, *addresses: int) -> int:
     return size
 
 
-def _load_row(block: Block, instruction: Instruction) -> Run:
+def _load_row(block: BlockState, instruction: Instruction) -> Run:
     """From memory, or from the block's own shared memory to that of another."""
     to, source, size, barrier, *rest = instruction.operands
     where = str(instruction)
@@ -291,7 +289,7 @@ def _load_row(block: Block, instruction: Instruction) -> Run:
     return lambda mask: _each(mask, act)
 
 
-def _store_row(block: Block, instruction: Instruction) -> Run:
+def _store_row(block: BlockState, instruction: Instruction) -> Run:
     to, source, size, *rest = instruction.operands
     where = str(instruction)
     target, origin = block.registers.address(to), shared_address(block, source, "shared")
@@ -315,7 +313,7 @@ def _store_row(block: Block, instruction: Instruction) -> Run:
     return lambda mask: _each(mask, act)
 
 
-def _prefetch_row(block: Block, instruction: Instruction) -> Run:
+def _prefetch_row(block: BlockState, instruction: Instruction) -> Run:
     source, size, *rest = instruction.operands
     address, count = block.registers.address(source), block.registers.reader(size, "u32")
     _count(instruction, rest)
@@ -327,7 +325,7 @@ def _prefetch_row(block: Block, instruction: Instruction) -> Run:
     return lambda mask: _each(mask, act)
 
 
-def _store_async(block: Block, instruction: Instruction) -> Run:
+def _store_async(block: BlockState, instruction: Instruction) -> Run:
     """A word, or two or four, for another block, whose mbarrier is told."""
     words = [word for word in instruction.modifiers if word not in ("async", "weak", "v2", "v4")]
     kind = words[-1]
@@ -353,20 +351,20 @@ def _store_async(block: Block, instruction: Instruction) -> Run:
 
 
 # groups -----------------------------------------------------------------------------------------------------------
-def _commit(block: Block, instruction: Instruction) -> Run:
+def _commit(block: BlockState, instruction: Instruction) -> Run:
     def run(mask: Any) -> None:
         block.stores.groups += mask
 
     return run
 
 
-def _wait(block: Block, instruction: Instruction) -> Run:
+def _wait(block: BlockState, instruction: Instruction) -> Run:
     left, only_reads = int(instruction.operands[0]), "read" in instruction.modifiers
     return lambda mask: block.stores.wait(mask, left, only_reads=only_reads)
 
 
 # maps that kernels change -----------------------------------------------------------------------------------------
-def _replace(block: Block, instruction: Instruction) -> Run:
+def _replace(block: BlockState, instruction: Instruction) -> Run:
     """`tensormap.replace.tile.field.space.b1024.type [map], (place,) value`."""
     _, tile, field, *words = instruction.modifiers
     if tile != "tile" or words[-2] != "b1024":
@@ -391,7 +389,7 @@ def _replace(block: Block, instruction: Instruction) -> Run:
     return lambda mask: _each(mask, act)
 
 
-def copy_map(block: Block, instruction: Instruction) -> Run:
+def copy_map(block: BlockState, instruction: Instruction) -> Run:
     """`tensormap.cp_fenceproxy`: a warp copies a map from shared memory to where all can use it."""
     words = ("global", "shared::cta", "tensormap::generic", "release", "gpu", "sync", "aligned")
     if instruction.modifiers[1:] != words or instruction.operands[2] != "128":
@@ -414,7 +412,7 @@ def _reduction_of(instruction: Instruction) -> tuple[str, Any]:
     return kind, instruction.modifiers[-1] if kind else None
 
 
-def _mask(block: Block, instruction: Instruction, rest: list[str]) -> Callable[[int], int | None]:
+def _mask(block: BlockState, instruction: Instruction, rest: list[str]) -> Callable[[int], int | None]:
     """The blocks of a multicast, taken from the operands that are left."""
     if "multicast::cluster" not in instruction.modifiers:
         return lambda thread: None
@@ -430,7 +428,7 @@ def _count(instruction: Instruction, rest: list[str]) -> None:
 
 _LATE = rf"\.{_BARRIER}(\.multicast::cluster)?(\.cta_group::1)?(\.{_HINT})?"
 _TYPED = rf"\.({'|'.join(_REDUCTIONS)})(\.noftz)?\.\w+"
-_FORMS: dict[str, Callable[[Block, Instruction], Run]] = {
+_FORMS: dict[str, Callable[[BlockState, Instruction], Run]] = {
     rf"async\.bulk\.tensor\.[1-5]d\.shared::(cluster|cta)\.global(\.tile)?{_LATE}": _load_box,
     rf"async\.bulk\.tensor\.[1-5]d\.global\.shared::cta(\.tile)?\.bulk_group(\.{_HINT})?": _store_box,
     rf"reduce\.async\.bulk\.tensor\.[1-5]d\.global\.shared::cta\.({'|'.join(_REDUCTIONS)})(\.tile)?\.bulk_group"

@@ -9,17 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tests.support.ptx.arithmetic import UnknownInstructionError
-from tests.support.ptx.matrices import FACTORS, GROUP, PLACE, SUMS
-from tests.support.ptx.operands import WARP, listed
-from tests.support.ptx.reading import Instruction
-
-if TYPE_CHECKING:
-    from tests.support.ptx.machine import Block
+from triptych.ptx_machine.arithmetic import UnknownInstructionError
+from triptych.ptx_machine.block_state import BlockState
+from triptych.ptx_machine.matrices import FACTORS, GROUP, PLACE, SUMS
+from triptych.ptx_machine.operands import WARP, listed
+from triptych.ptx_machine.reading import Instruction
 
 THREADS = 4 * WARP
 _MARK, _MARK_BITS = 0x5A5, 20
@@ -56,7 +54,7 @@ def operand_places(descriptor: int, rows: int, depth: int, size: int, *, is_tran
     return at ^ ((at >> 7) & (chunks - 1)) << 4
 
 
-def _operand(block: Block, descriptor: int, rows: int, kind: str, is_transposed: bool, what: str) -> Any:
+def _operand(block: BlockState, descriptor: int, rows: int, kind: str, is_transposed: bool, what: str) -> Any:
     size, depth = _BYTES[kind], _DEPTH[kind]
     places = operand_places(descriptor, rows, depth, size, is_transposed=is_transposed)
     room = block.rooms["shared"]
@@ -118,7 +116,7 @@ class Product:
 class Products:
     """Those of a block's warpgroups, and what its registers were written by."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: BlockState) -> None:
         self._block = block
         self._written: dict[str, Any] = {}
         """For each register and warp, after how many fences it was last written by an ordinary instruction."""
@@ -211,10 +209,10 @@ class Products:
         return self._marks.get(int(words[0])) or words.copy()
 
 
-def warpgroup_instruction(block: Block, instruction: Instruction) -> Callable[[Any], None]:
+def warpgroup_instruction(block: BlockState, instruction: Instruction) -> Callable[[Any], None]:
     """What a whole warpgroup does."""
     words = instruction.modifiers
-    products = block.products
+    products: Products = block.products
     if instruction.name == "setmaxnreg":
         count = int(instruction.operands[0])
         if words[0] not in ("inc", "dec") or words[1:] != ("sync", "aligned", "u32") or not 24 <= count <= 256:
@@ -277,7 +275,7 @@ def _form(instruction: Instruction) -> _Form:
     return _Form(columns, total, left, right, saturates, (negated[0], negated[1]), (transposed[0], transposed[1]))
 
 
-def _product(block: Block, instruction: Instruction) -> Callable[[Any], None]:
+def _product(block: BlockState, instruction: Instruction) -> Callable[[Any], None]:
     form = _form(instruction)
     to, left, right, scale = instruction.operands[:4]
     registers, what = block.registers, str(instruction)
@@ -291,7 +289,7 @@ def _product(block: Block, instruction: Instruction) -> Callable[[Any], None]:
     b_word, accumulates = registers.reader(right, "b64"), registers.reader(scale, "pred")
 
     def issue(first: int) -> None:
-        products = block.products
+        products: Products = block.products
         products._check_fence(what, [*names, *(factors if is_held else [])], first)
         threads = slice(first, first + THREADS)
         held = [read()[threads].copy() for read in a_words]
@@ -319,7 +317,7 @@ def _product(block: Block, instruction: Instruction) -> Callable[[Any], None]:
     return run
 
 
-def _shared_left(block: Block, descriptor: int, form: _Form, what: str) -> Any:
+def _shared_left(block: BlockState, descriptor: int, form: _Form, what: str) -> Any:
     return _operand(block, descriptor, 64, form.left, form.transposed[0], what)
 
 

@@ -6,17 +6,15 @@ Products are added up in double precision and rounded once; a GPU rounds in betw
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from tests.support.ptx.arithmetic import UnknownInstructionError
-from tests.support.ptx.operands import WARP, listed
-from tests.support.ptx.reading import Instruction
-
-if TYPE_CHECKING:
-    from tests.support.ptx.machine import Block
+from triptych.ptx_machine.arithmetic import UnknownInstructionError
+from triptych.ptx_machine.block_state import BlockState
+from triptych.ptx_machine.operands import WARP, listed
+from triptych.ptx_machine.reading import Instruction
 
 LANES = np.arange(WARP)
 GROUP, PLACE = LANES // 4, LANES % 4
@@ -57,7 +55,7 @@ def _matrix_words(instruction: Instruction) -> int:
     return int(words[3][1:])
 
 
-def _load(block: Block, instruction: Instruction) -> Act:
+def _load(block: BlockState, instruction: Instruction) -> Act:
     count = _matrix_words(instruction)
     to, source = instruction.operands
     address = block.registers.address(source)
@@ -78,7 +76,7 @@ def _load(block: Block, instruction: Instruction) -> Act:
     return act
 
 
-def _store(block: Block, instruction: Instruction) -> Act:
+def _store(block: BlockState, instruction: Instruction) -> Act:
     count = _matrix_words(instruction)
     to, source = instruction.operands
     address = block.registers.address(to)
@@ -99,7 +97,7 @@ def _store(block: Block, instruction: Instruction) -> Act:
 
 
 # products ---------------------------------------------------------------------------------------------------------
-def _product(block: Block, instruction: Instruction) -> Act:
+def _product(block: BlockState, instruction: Instruction) -> Act:
     """`mma.sync.aligned.m16n8kK.row.col.d.a.b.c`."""
     words = instruction.modifiers
     shape, (to_kind, left_kind, right_kind, from_kind) = words[2], words[-4:]
@@ -182,4 +180,4 @@ def _apart(matrix: Any) -> list[Any]:
     return [np.ascontiguousarray(part).view(np.uint32).reshape(WARP) for part in parts]
 
 
-MATRICES: dict[str, Callable[[Block, Instruction], Act]] = {"ldmatrix": _load, "stmatrix": _store, "mma": _product}
+MATRICES: dict[str, Callable[[BlockState, Instruction], Act]] = {"ldmatrix": _load, "stmatrix": _store, "mma": _product}

@@ -10,7 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tests.support.ptx.floats import flushed, from_bfloat, rounded, to_bfloat
+from triptych.ptx_machine.floats import flushed, from_bfloat, rounded, to_bfloat
 
 Meaning = tuple[str, Sequence[str], Callable[..., Any]]
 FLOATS = ("f16", "bf16", "f32", "f64")

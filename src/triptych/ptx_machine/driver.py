@@ -6,9 +6,9 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from tests.support.ptx.clusters import Order
-from tests.support.ptx.machine import Gpu, LoadedModule
-from tests.support.ptx.tensor_maps import MapError, TensorMap
+from triptych.ptx_machine.clusters import Order
+from triptych.ptx_machine.machine import Gpu, LoadedModule
+from triptych.ptx_machine.tensor_maps import MapError, TensorMap
 
 _INVALID, _NO_BINARY, _UNKNOWN = 1, 209, 999
 _NAMES = {

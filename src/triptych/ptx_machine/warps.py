@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tests.support.ptx.arithmetic import ARRAYS, UnknownInstructionError
-from tests.support.ptx.bulk_copies import copy_map
-from tests.support.ptx.matrices import MATRICES
-from tests.support.ptx.operands import WARP
-from tests.support.ptx.reading import Instruction
-
-if TYPE_CHECKING:
-    from tests.support.ptx.machine import Block
+from triptych.ptx_machine.arithmetic import ARRAYS, UnknownInstructionError
+from triptych.ptx_machine.block_state import BlockState
+from triptych.ptx_machine.bulk_copies import copy_map
+from triptych.ptx_machine.matrices import MATRICES
+from triptych.ptx_machine.operands import WARP
+from triptych.ptx_machine.reading import Instruction
 
 Act = Callable[[Any], None]
 
 
-def collective(block: Block, instruction: Instruction) -> tuple[Any, Act]:
+def collective(block: BlockState, instruction: Instruction) -> tuple[Any, Act]:
     """Which lanes each lane waits for, as the bits of a number, and what those that are together do."""
     if instruction.name in MATRICES:
         return np.full(block.threads, (1 << WARP) - 1, np.uint64), MATRICES[instruction.name](block, instruction)
@@ -30,7 +28,7 @@ def collective(block: Block, instruction: Instruction) -> tuple[Any, Act]:
     return members, _ACTS[instruction.name](block, instruction)
 
 
-def _each(block: Block, mask: Any, members: Any) -> Any:
+def _each(block: BlockState, mask: Any, members: Any) -> Any:
     """The groups of threads that do it together."""
     for start in range(0, block.threads, WARP):
         lanes = np.flatnonzero(mask[start : start + WARP]) + start
@@ -38,7 +36,7 @@ def _each(block: Block, mask: Any, members: Any) -> Any:
             yield start, lanes[members[lanes] == wanted]
 
 
-def _shuffle(block: Block, instruction: Instruction) -> Act:
+def _shuffle(block: BlockState, instruction: Instruction) -> Act:
     mode = instruction.modifiers[1]
     to, source, step, limits, members = instruction.operands
     registers = block.registers
@@ -77,7 +75,7 @@ def _shuffle(block: Block, instruction: Instruction) -> Act:
     return act
 
 
-def _vote(block: Block, instruction: Instruction) -> Act:
+def _vote(block: BlockState, instruction: Instruction) -> Act:
     mode = instruction.modifiers[1]
     to, source, members = instruction.operands
     registers = block.registers
@@ -97,7 +95,7 @@ def _vote(block: Block, instruction: Instruction) -> Act:
     return act
 
 
-def _reduction(block: Block, instruction: Instruction) -> Act:
+def _reduction(block: BlockState, instruction: Instruction) -> Act:
     name, kind = instruction.modifiers[1], instruction.type
     to, source, members = instruction.operands
     functions = {"add": np.add, "min": np.minimum, "max": np.maximum}
@@ -117,7 +115,7 @@ def _reduction(block: Block, instruction: Instruction) -> Act:
     return act
 
 
-def _match(block: Block, instruction: Instruction) -> Act:
+def _match(block: BlockState, instruction: Instruction) -> Act:
     mode, kind = instruction.modifiers[0], instruction.type
     to, source, members = instruction.operands
     target, _, whether = to.partition("|")
@@ -140,7 +138,7 @@ def _match(block: Block, instruction: Instruction) -> Act:
     return act
 
 
-def _election(block: Block, instruction: Instruction) -> Act:
+def _election(block: BlockState, instruction: Instruction) -> Act:
     """The first lane of them, which no kernel may rely on."""
     lane, _, whether = instruction.operands[0].partition("|")
     registers = block.registers
@@ -157,11 +155,11 @@ def _election(block: Block, instruction: Instruction) -> Act:
     return act
 
 
-def _barrier(block: Block, instruction: Instruction) -> Act:
+def _barrier(block: BlockState, instruction: Instruction) -> Act:
     return lambda mask: block.rooms["shared"].meet(mask)
 
 
-_ACTS: dict[str, Callable[[Block, Instruction], Act]] = {
+_ACTS: dict[str, Callable[[BlockState, Instruction], Act]] = {
     "shfl": _shuffle,
     "vote": _vote,
     "redux": _reduction,

@@ -9,19 +9,16 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from tests.support.ptx.accesses import WINDOWS
-from tests.support.ptx.arithmetic import UnknownInstructionError
-from tests.support.ptx.reading import Instruction
+from triptych.ptx_machine.accesses import WINDOWS
+from triptych.ptx_machine.arithmetic import UnknownInstructionError
+from triptych.ptx_machine.block_state import BlockState, Dims
+from triptych.ptx_machine.reading import Instruction
+from triptych.ptx_machine.tensor_maps import TensorMap
 
-if TYPE_CHECKING:
-    from tests.support.ptx.machine import Block, Gpu
-    from tests.support.ptx.tensor_maps import TensorMap
-
-Dims = tuple[int, int, int]
 Order = str | int
 """When copies happen: "early", "late", or the seed of a choice."""
 PEER = 24
@@ -47,15 +44,15 @@ class Operation(Protocol):
 class Cluster:
     """Some blocks, often one."""
 
-    def __init__(self, shape: Dims, gpu: Gpu) -> None:
+    def __init__(self, shape: Dims, order: Order) -> None:
         self.shape = shape
-        self.blocks: list[Block] = []
+        self.blocks: list[BlockState] = []
         self.maps: dict[int, TensorMap] = {}
         """Tensor maps that were read, by their addresses."""
         self.generation = 0
         """How often all have met at the barrier."""
-        self._order = gpu.order
-        self._random = random.Random(gpu.order if isinstance(gpu.order, int) else 0)
+        self._order = order
+        self._random = random.Random(order if isinstance(order, int) else 0)
         self._under_way: list[Operation] = []
         self._refusals = 0
 
@@ -131,7 +128,7 @@ class Cluster:
 class ClusterWait:
     """`barrier.cluster.wait`."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: BlockState) -> None:
         self._block = block
 
     def ask(self, mask: Any) -> tuple[Any, Any]:
@@ -151,7 +148,7 @@ class ClusterWait:
         return [f"{int(mask.sum())} threads of block {self._block.index} wait at the barrier of the cluster"]
 
 
-def arrive(block: Block, instruction: Instruction, mask: Any) -> None:
+def arrive(block: BlockState, instruction: Instruction, mask: Any) -> None:
     """`barrier.cluster.arrive`."""
     if not set(instruction.modifiers[2:]) <= {"release", "relaxed", "aligned"}:
         raise UnknownInstructionError(str(instruction))
@@ -164,7 +161,7 @@ def arrive(block: Block, instruction: Instruction, mask: Any) -> None:
 
 
 # addresses --------------------------------------------------------------------------------------------------------
-def mapped(block: Block, instruction: Instruction) -> Callable[[Any], None]:
+def mapped(block: BlockState, instruction: Instruction) -> Callable[[Any], None]:
     """`mapa`: an address of shared memory, to the same place of another block. Of a block that is not there it is an
     address that nobody may use: LLVM computes it before it asks."""
     to, source, rank = instruction.operands
@@ -186,7 +183,7 @@ def mapped(block: Block, instruction: Instruction) -> Callable[[Any], None]:
     return run
 
 
-def rank_of(block: Block, instruction: Instruction) -> Callable[[Any], None]:
+def rank_of(block: BlockState, instruction: Instruction) -> Callable[[Any], None]:
     """`getctarank`."""
     to, source = instruction.operands
     if instruction.modifiers[-1] not in ("u32", "u64") or instruction.modifiers[:-1] not in ((), ("shared::cluster",)):
@@ -195,7 +192,7 @@ def rank_of(block: Block, instruction: Instruction) -> Callable[[Any], None]:
     return lambda mask: write((read().astype(np.uint64) >> np.uint64(PEER)).astype(np.uint32) & np.uint32(255), mask)
 
 
-def special_registers(block: Block, grid: Dims) -> dict[str, Any]:
+def special_registers(block: BlockState, grid: Dims) -> dict[str, Any]:
     """Where a block is in its cluster, and that in the grid."""
     shape = block.cluster.shape
     count = shape[0] * shape[1] * shape[2]

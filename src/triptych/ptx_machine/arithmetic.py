@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.ptx.conversions import conversion
-from tests.support.ptx.floats import (
+from triptych.ptx_machine.conversions import conversion
+from triptych.ptx_machine.floats import (
     exact_sum,
     flushed,
     from_bfloat,
@@ -25,7 +25,7 @@ from tests.support.ptx.floats import (
     smaller,
     to_bfloat,
 )
-from tests.support.ptx.reading import TYPE_BYTES, Instruction
+from triptych.ptx_machine.reading import TYPE_BYTES, Instruction
 
 ARRAYS: dict[str, Any] = {
     kind: np.dtype(name)
@@ -68,6 +68,13 @@ def meaning(instruction: Instruction) -> Meaning:
         single = replace(instruction, modifiers=tuple(PAIRS.get(mark, mark) for mark in marks))
         _, sources, function = meaning(single)
         return kind, [kind] * len(sources), partial(_pairwise, function, PAIRS[kind])
+    found = _arithmetic(name, marks, kind) or _on_bits(name, marks, kind)
+    if found is None:
+        raise UnknownInstructionError(str(instruction))
+    return found
+
+
+def _arithmetic(name: str, marks: tuple[str, ...], kind: str) -> Meaning | None:
     match name:
         case "mov":
             return kind, [kind], lambda value: value
@@ -95,6 +102,17 @@ def meaning(instruction: Instruction) -> Meaning:
             return kind, [kind, kind], np.minimum if name == "min" else np.maximum
         case "div" | "rem":
             return kind, [kind, kind], _quotient if name == "div" else _remainder
+    return None
+
+
+def _ones(value: Any) -> Any:
+    """How many bits are set; NumPy 1 has no function for it."""
+    return np.unpackbits(value.view(np.uint8).reshape(len(value), -1), axis=1).sum(axis=1, dtype=np.uint32)
+
+
+def _on_bits(name: str, marks: tuple[str, ...], kind: str) -> Meaning | None:
+    """Shifts, choices, comparisons, fields."""
+    match name:
         case "shl" | "shr":
             return kind, [kind, "u32"], partial(_shifted, left=name == "shl")
         case "shf":
@@ -112,7 +130,7 @@ def meaning(instruction: Instruction) -> Meaning:
         case "slct":
             return marks[-2], [marks[-2], marks[-2], kind], lambda yes, no, sign: np.where(sign >= 0, yes, no)
         case "popc":
-            return "u32", [kind], lambda value: np.bitwise_count(value).astype(np.uint32)
+            return "u32", [kind], _ones
         case "clz":
             return "u32", [kind], partial(_leading_zeros, bits=8 * TYPE_BYTES[kind])
         case "brev":
@@ -125,7 +143,7 @@ def meaning(instruction: Instruction) -> Meaning:
             return "b32", ["b32", "b32", "b32"], _permuted
         case "lop3":
             return "b32", ["b32", "b32", "b32", "b32"], _logic
-    raise UnknownInstructionError(str(instruction))
+    return None
 
 
 # floats -------------------------------------------------------------------------------------------------------------

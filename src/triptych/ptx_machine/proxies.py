@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.ptx.memory import JUNK, AccessError, Room
+from triptych.ptx_machine.memory import JUNK, AccessError, Room
 
 
 class UnfencedError(Exception):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.ptx.arithmetic import ARRAYS
-from tests.support.ptx.reading import TYPE_BYTES, Kernel
+from triptych.ptx_machine.arithmetic import ARRAYS
+from triptych.ptx_machine.reading import TYPE_BYTES, Kernel
 
 Read = Callable[[], Any]
 WARP = 32

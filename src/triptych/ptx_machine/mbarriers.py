@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tests.support.ptx.accesses import land, peer_at, shared_address, space_of
-from tests.support.ptx.arithmetic import UnknownInstructionError
-from tests.support.ptx.reading import Instruction
-
-if TYPE_CHECKING:
-    from tests.support.ptx.machine import Block
+from triptych.ptx_machine.accesses import land, peer_at, shared_address, space_of
+from triptych.ptx_machine.arithmetic import UnknownInstructionError
+from triptych.ptx_machine.block_state import BlockState
+from triptych.ptx_machine.reading import Instruction
 
 Run = Callable[[Any], None]
 _MOST = (1 << 20) - 1
@@ -53,7 +51,7 @@ class State:
 class Mbarrier:
     """The one at an address of a block."""
 
-    def __init__(self, block: Block, address: int) -> None:
+    def __init__(self, block: BlockState, address: int) -> None:
         self._block = block
         room = block.rooms["shared"]
         self.offset = address - room.base
@@ -103,13 +101,13 @@ class Mbarrier:
             raise BarrierError(f"{self}: {error}") from None
 
 
-def mbarrier_at(block: Block, address: int) -> Mbarrier:
+def mbarrier_at(block: BlockState, address: int) -> Mbarrier:
     """Of this block or another of its cluster, by an address of shared memory."""
     return Mbarrier(peer_at(block, address), address)
 
 
 # instructions -----------------------------------------------------------------------------------------------------
-def changing(block: Block, instruction: Instruction) -> Run:
+def changing(block: BlockState, instruction: Instruction) -> Run:
     """`mbarrier.*`, except for the waits: each thread for itself, one after the other."""
     what, *words = instruction.modifiers
     made = _CHANGES.get(what)
@@ -118,7 +116,7 @@ def changing(block: Block, instruction: Instruction) -> Run:
     return made(block, instruction)
 
 
-def _operands(block: Block, instruction: Instruction) -> tuple[Any, Callable[[], Any], str]:
+def _operands(block: BlockState, instruction: Instruction) -> tuple[Any, Callable[[], Any], str]:
     """How to get the addresses and the number, and the register of the result."""
     operands = list(instruction.operands)
     result = "_" if operands[0].startswith("[") else operands.pop(0)
@@ -129,7 +127,7 @@ def _operands(block: Block, instruction: Instruction) -> tuple[Any, Callable[[],
     return address, number, result
 
 
-def _each(block: Block, instruction: Instruction, act: Callable[[Mbarrier, int], int]) -> Run:
+def _each(block: BlockState, instruction: Instruction, act: Callable[[Mbarrier, int], int]) -> Run:
     address, number, result = _operands(block, instruction)
     write = block.registers.writer(result, "b64")
     where, is_own = str(instruction), "shared::cluster" not in instruction.modifiers
@@ -150,7 +148,7 @@ def _each(block: Block, instruction: Instruction, act: Callable[[Mbarrier, int],
     return run
 
 
-def _init(block: Block, instruction: Instruction) -> Run:
+def _init(block: BlockState, instruction: Instruction) -> Run:
     def act(barrier: Mbarrier, count: int) -> int:
         barrier.init(count)
         return 0
@@ -158,7 +156,7 @@ def _init(block: Block, instruction: Instruction) -> Run:
     return _each(block, instruction, act)
 
 
-def _forget(block: Block, instruction: Instruction) -> Run:
+def _forget(block: BlockState, instruction: Instruction) -> Run:
     def act(barrier: Mbarrier, _: int) -> int:
         barrier.forget()
         return 0
@@ -166,7 +164,7 @@ def _forget(block: Block, instruction: Instruction) -> Run:
     return _each(block, instruction, act)
 
 
-def _arrive(block: Block, instruction: Instruction) -> Run:
+def _arrive(block: BlockState, instruction: Instruction) -> Run:
     """Who arrives has stored what it has stored; others may fence it when they have waited."""
     words = instruction.modifiers
     drops = words[0] == "arrive_drop"
@@ -187,12 +185,12 @@ def _arrive(block: Block, instruction: Instruction) -> Run:
     return met
 
 
-def _expect(block: Block, instruction: Instruction) -> Run:
+def _expect(block: BlockState, instruction: Instruction) -> Run:
     sign = 1 if instruction.modifiers[0] == "expect_tx" else -1
     return _each(block, instruction, lambda barrier, number: barrier.change(bytes=sign * number))
 
 
-def _pending(block: Block, instruction: Instruction) -> Run:
+def _pending(block: BlockState, instruction: Instruction) -> Run:
     to, source = instruction.operands
     read, write = block.registers.reader(source, "b64"), block.registers.writer(to, "b32")
     return lambda mask: write((read() & np.uint64(_MOST)).astype(np.uint32), mask)
@@ -203,7 +201,7 @@ class _Arrival:
     """Of a thread whose asynchronous copies have landed."""
 
     what: str
-    block: Block
+    block: BlockState
     thread: int
     barrier: Mbarrier
 
@@ -212,7 +210,7 @@ class _Arrival:
         self.barrier.change(arrivals=1)
 
 
-def arrive_after_copies(block: Block, instruction: Instruction) -> Run:
+def arrive_after_copies(block: BlockState, instruction: Instruction) -> Run:
     """`cp.async.mbarrier.arrive`: without `noinc` the arrival is one more than the barrier counts."""
     words = instruction.modifiers[3:]
     if not set(words) <= {"noinc", "shared", "shared::cta", "b64"}:
@@ -230,7 +228,7 @@ def arrive_after_copies(block: Block, instruction: Instruction) -> Run:
     return run
 
 
-_CHANGES: dict[str, Callable[[Block, Instruction], Run]] = {
+_CHANGES: dict[str, Callable[[BlockState, Instruction], Run]] = {
     "init": _init,
     "inval": _forget,
     "arrive": _arrive,
@@ -248,7 +246,7 @@ WAITS = ("try_wait", "test_wait")
 class Wait:
     """`mbarrier.try_wait`: threads whose phase is not over are told so once; if they ask again at once, they stay."""
 
-    def __init__(self, block: Block, instruction: Instruction, place: int) -> None:
+    def __init__(self, block: BlockState, instruction: Instruction, place: int) -> None:
         self.block, self.place = block, place
         words = set(instruction.modifiers[1:])
         if not words <= _ORDERS | {"parity"}:

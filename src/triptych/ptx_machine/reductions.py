@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tests.support.ptx.arithmetic import UnknownInstructionError
+from triptych.ptx_machine.arithmetic import UnknownInstructionError
 
 _TYPES: dict[str, Any] = {
     **{f"{letter}{bits}": np.dtype(f"{kind}{bits // 8}") for letter, kind in ("uu", "si") for bits in (32, 64)},

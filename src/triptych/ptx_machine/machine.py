@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tests.support.ptx.accesses import Copy, access
-from tests.support.ptx.arithmetic import UnknownInstructionError, meaning
-from tests.support.ptx.bulk_copies import Stores, bulk
-from tests.support.ptx.clusters import (
+from triptych.ptx_machine.accesses import Copy, access
+from triptych.ptx_machine.arithmetic import UnknownInstructionError, meaning
+from triptych.ptx_machine.block_state import Dims
+from triptych.ptx_machine.bulk_copies import Stores, bulk
+from triptych.ptx_machine.clusters import (
     PEER,
     Cluster,
     ClusterWait,
-    Dims,
     Order,
     StuckError,
     arrive,
@@ -30,13 +30,13 @@ from tests.support.ptx.clusters import (
     rank_of,
     special_registers,
 )
-from tests.support.ptx.mbarriers import WAITS, Wait, changing
-from tests.support.ptx.memory import JUNK, Memory, Room
-from tests.support.ptx.operands import WARP, Registers
-from tests.support.ptx.proxies import SharedRoom
-from tests.support.ptx.reading import Instruction, Kernel, Module, read
-from tests.support.ptx.warpgroups import THREADS, Products, warpgroup_instruction
-from tests.support.ptx.warps import collective
+from triptych.ptx_machine.mbarriers import WAITS, Wait, changing
+from triptych.ptx_machine.memory import JUNK, Memory, Room
+from triptych.ptx_machine.operands import WARP, Registers
+from triptych.ptx_machine.proxies import SharedRoom
+from triptych.ptx_machine.reading import Instruction, Kernel, Module, read
+from triptych.ptx_machine.warpgroups import THREADS, Products, warpgroup_instruction
+from triptych.ptx_machine.warps import collective
 
 SHARED_START = 0x400
 GLOBAL_START = 1 << 58
@@ -45,7 +45,7 @@ Run = Callable[[Any], None]
 
 
 @dataclass(slots=True)
-class Barrier:
+class Meeting:
     """Who waits at it, and how many have come, those who do not wait too."""
 
     waiting: list[tuple[int, Any]] = field(default_factory=list)
@@ -100,7 +100,7 @@ class LoadedModule:
         x, y, z = cluster or kernel.cluster or (1, 1, 1)
         if (kernel.cluster and kernel.cluster != (x, y, z)) or grid[0] % x or grid[1] % y or grid[2] % z:
             raise LaunchError(f"clusters of {(x, y, z)} blocks, {kernel.cluster} required, in a grid of {grid}")
-        running = Cluster((x, y, z), self.gpu)
+        running = Cluster((x, y, z), self.gpu.order)
         with np.errstate(all="ignore"):
             for rank in range(x * y * z):
                 running.blocks.append(Block(self, kernel, grid, block, shared_bytes, arguments, running, rank))
@@ -150,7 +150,7 @@ class Block:
         self.alive = np.ones(self.threads, bool)
         self.groups: dict[int, Any] = {0: np.ones(self.threads, bool)}
         self.blocked: set[int] = set()
-        self.barriers: dict[int, Barrier] = {}
+        self.barriers: dict[int, Meeting] = {}
         self.copies: list[Copy] = []
         """Asynchronous ones that are under way, and how many groups of them each thread has closed."""
         self.copy_groups = np.zeros(self.threads, np.int64)
@@ -338,7 +338,7 @@ class Block:
             raise UnknownInstructionError(str(instruction))
         first = int(np.flatnonzero(mask)[0])
         numbers = [int(self.registers.reader(o, "u32")()[first]) for o in instruction.operands]
-        barrier = self.barriers.setdefault(numbers[0], Barrier())
+        barrier = self.barriers.setdefault(numbers[0], Meeting())
         barrier.wanted = numbers[1] if len(numbers) > 1 else None
         barrier.arrived += int(mask.sum())
         if words[0] == "sync":
@@ -347,7 +347,7 @@ class Block:
             self.join(place + 1, mask)
         self._release(barrier)
 
-    def _release(self, barrier: Barrier) -> None:
+    def _release(self, barrier: Meeting) -> None:
         wanted = int(self.alive.sum()) if barrier.wanted is None else barrier.wanted
         if barrier.arrived and barrier.arrived >= wanted:
             for place, mask in barrier.waiting:

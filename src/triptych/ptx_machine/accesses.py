@@ -6,17 +6,15 @@ import operator
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from tests.support.ptx.arithmetic import ARRAYS, UnknownInstructionError
-from tests.support.ptx.memory import UNSIGNED, AccessError
-from tests.support.ptx.operands import WARP, listed
-from tests.support.ptx.reading import TYPE_BYTES, Instruction
-
-if TYPE_CHECKING:
-    from tests.support.ptx.machine import Block
+from triptych.ptx_machine.arithmetic import ARRAYS, UnknownInstructionError
+from triptych.ptx_machine.block_state import BlockState
+from triptych.ptx_machine.memory import UNSIGNED, AccessError
+from triptych.ptx_machine.operands import WARP, listed
+from triptych.ptx_machine.reading import TYPE_BYTES, Instruction
 
 Run = Callable[[Any], None]
 SPACES = ("global", "shared", "shared::cluster", "local", "param", "const")
@@ -32,7 +30,7 @@ class DeviceAssertError(Exception):
     """A kernel said that something is wrong."""
 
 
-def access(block: Block, instruction: Instruction) -> Run | None:
+def access(block: BlockState, instruction: Instruction) -> Run | None:
     """What an instruction does, if it is one of these."""
     made = _ACCESSES.get(instruction.name)
     return None if made is None else made(block, instruction)
@@ -44,7 +42,7 @@ def space_of(instruction: Instruction) -> str:
     return next((word for word in found if word in SPACES), "")
 
 
-def load(block: Block, space: str, addresses: Any, mask: Any, size: int, count: int = 1) -> list[Any]:
+def load(block: BlockState, space: str, addresses: Any, mask: Any, size: int, count: int = 1) -> list[Any]:
     """What the threads of a mask find; the others have zeros."""
     results = [np.zeros(block.threads, UNSIGNED[size]) for _ in range(count)]
     for room, chosen, places in _rooms(block, space, addresses, mask):
@@ -53,12 +51,12 @@ def load(block: Block, space: str, addresses: Any, mask: Any, size: int, count: 
     return results
 
 
-def store(block: Block, space: str, addresses: Any, mask: Any, values: list[Any], size: int) -> None:
+def store(block: BlockState, space: str, addresses: Any, mask: Any, values: list[Any], size: int) -> None:
     for room, chosen, places in _rooms(block, space, addresses, mask):
         room.store(places, block.numbers[chosen], [value[chosen] for value in values], size)
 
 
-def _rooms(block: Block, space: str, addresses: Any, mask: Any) -> list[tuple[Any, Any, Any]]:
+def _rooms(block: BlockState, space: str, addresses: Any, mask: Any) -> list[tuple[Any, Any, Any]]:
     """The rooms that addresses are in, with which threads have them, and their addresses there."""
     if space in block.rooms:
         return [(block.rooms[space], mask, addresses[mask])]
@@ -83,25 +81,25 @@ def _rooms(block: Block, space: str, addresses: Any, mask: Any) -> list[tuple[An
     return found
 
 
-def _of_cluster(block: Block, addresses: Any, mask: Any) -> list[tuple[Any, Any, Any]]:
+def _of_cluster(block: BlockState, addresses: Any, mask: Any) -> list[tuple[Any, Any, Any]]:
     """The same of addresses in the shared memories of all blocks of the cluster."""
     ranks = addresses >> np.uint64(_PEER)
     chosen = [(rank, mask & (ranks == rank)) for rank in np.unique(ranks[mask])]
     return [(peer_at(block, int(rank) << _PEER).rooms["shared"], here, addresses[here]) for rank, here in chosen]
 
 
-def peer_at(block: Block, address: int) -> Block:
+def peer_at(block: BlockState, address: int) -> BlockState:
     """The block of the cluster whose shared memory an address is in. It must be running."""
     rank = address >> _PEER
     if rank >= len(block.cluster.blocks):
         raise AccessError(f"{address:#x} is in no shared memory of the cluster")
-    peer = block.cluster.blocks[rank]
+    peer: BlockState = block.cluster.blocks[rank]
     if not peer.alive.any():
         raise AccessError(f"{address:#x} is in the shared memory of a block that has ended")
     return peer
 
 
-def shared_address(block: Block, operand: str, space: str) -> Callable[[], Any]:
+def shared_address(block: BlockState, operand: str, space: str) -> Callable[[], Any]:
     """How to get an address that must be in shared memory, as one there."""
     read = block.registers.address(operand)
     if space:
@@ -115,14 +113,14 @@ def shared_address(block: Block, operand: str, space: str) -> Callable[[], Any]:
     return get
 
 
-def bytes_at(block: Block, address: int, size: int, space: str = "") -> Any:
+def bytes_at(block: BlockState, address: int, size: int, space: str = "") -> Any:
     """Some words of 8 bytes at one address."""
     only = block.numbers == 0
     places = (np.full(block.threads, address + at, np.uint64) for at in range(0, size, 8))
     return np.array([load(block, space, place, only, 8)[0][0] for place in places], np.uint64).view(np.uint8)
 
 
-def _load(block: Block, instruction: Instruction) -> Run:
+def _load(block: BlockState, instruction: Instruction) -> Run:
     to, source = instruction.operands
     kind, space = instruction.type, space_of(instruction)
     if space == "param" and "retval" in source:
@@ -143,7 +141,7 @@ def _load(block: Block, instruction: Instruction) -> Run:
     return run
 
 
-def _store(block: Block, instruction: Instruction) -> Run:
+def _store(block: BlockState, instruction: Instruction) -> Run:
     to, source = instruction.operands
     kind, space = instruction.type, space_of(instruction)
     if space == "param":
@@ -164,7 +162,7 @@ def _store(block: Block, instruction: Instruction) -> Run:
 
 
 # calls --------------------------------------------------------------------------------------------------------------
-def _call_parameter(block: Block, to: str, source: str, kind: str) -> Run:
+def _call_parameter(block: BlockState, to: str, source: str, kind: str) -> Run:
     name = to.strip("[] ")
     read = block.registers.reader(source, kind)
 
@@ -174,7 +172,7 @@ def _call_parameter(block: Block, to: str, source: str, kind: str) -> Run:
     return run
 
 
-def _call(block: Block, instruction: Instruction) -> Run:
+def _call(block: BlockState, instruction: Instruction) -> Run:
     """Of the two functions that a GPU brings along."""
     call = next((_FUNCTIONS[name] for name in instruction.operands if name in _FUNCTIONS), None)
     if call is None:
@@ -187,13 +185,13 @@ def _call(block: Block, instruction: Instruction) -> Run:
     return run
 
 
-def _print(block: Block, thread: int) -> None:
+def _print(block: BlockState, thread: int) -> None:
     """`vprintf`: a format, and the place of its arguments."""
     text, place = (block.call_parameters[name] for name in ("param0", "param1"))
     block.gpu.printed.append(_formatted(block, _text(block, text, thread), place, block.numbers == thread, thread))
 
 
-def _assertion(block: Block, thread: int) -> None:
+def _assertion(block: BlockState, thread: int) -> None:
     message = _text(block, block.call_parameters["param0"], thread)
     raise DeviceAssertError(f"{message} in thread {thread}")
 
@@ -201,7 +199,7 @@ def _assertion(block: Block, thread: int) -> None:
 _FUNCTIONS = {"vprintf": _print, "__assertfail": _assertion}
 
 
-def _text(block: Block, place: Any, thread: int) -> str:
+def _text(block: BlockState, place: Any, thread: int) -> str:
     letters: list[int] = []
     while not letters or letters[-1]:
         found = load(block, "", place + np.uint64(len(letters)), block.numbers == thread, 1)
@@ -209,7 +207,7 @@ def _text(block: Block, place: Any, thread: int) -> str:
     return bytes(letters[:-1]).decode()
 
 
-def _formatted(block: Block, text: str, place: Any, only: Any, thread: int) -> str:
+def _formatted(block: BlockState, text: str, place: Any, only: Any, thread: int) -> str:
     parts, at = text.split("%"), 0
     result = parts[0]
     escaped = False
@@ -234,7 +232,7 @@ def _formatted(block: Block, text: str, place: Any, only: Any, thread: int) -> s
 
 
 # addresses ----------------------------------------------------------------------------------------------------------
-def _generic(block: Block, instruction: Instruction) -> Run:
+def _generic(block: BlockState, instruction: Instruction) -> Run:
     """`cvta`: between an address in one memory and the generic one."""
     window = np.uint64(WINDOWS.get(space_of(instruction).partition("::")[0], 0))
     step = np.uint64(0) - window if instruction.modifiers[0] == "to" else window
@@ -258,7 +256,7 @@ _ATOMIC: dict[str, Callable[..., Any]] = {
 }
 
 
-def _atomic(block: Block, instruction: Instruction) -> Run:
+def _atomic(block: BlockState, instruction: Instruction) -> Run:
     operands = list(instruction.operands)
     to = operands.pop(0) if instruction.name == "atom" else "_"
     place, *sources = operands
@@ -299,7 +297,7 @@ class Copy:
     given: Any
     size: int
 
-    def run(self, block: Block, due: Any) -> None:
+    def run(self, block: BlockState, due: Any) -> None:
         for addresses in (self.places[due], self.origins[due]):
             if (addresses % np.uint64(self.size)).any():
                 raise AccessError(f"an asynchronous copy of {self.size} bytes is not aligned")
@@ -313,7 +311,7 @@ class Copy:
         self.mask = self.mask & ~due
 
 
-def _asynchronous(block: Block, instruction: Instruction) -> Run:
+def _asynchronous(block: BlockState, instruction: Instruction) -> Run:
     """Copies happen as late as they may: when somebody waits for them."""
     words = instruction.modifiers
     if words[:2] == ("async", "commit_group"):
@@ -336,11 +334,11 @@ def _asynchronous(block: Block, instruction: Instruction) -> Run:
     return run
 
 
-def _commit(block: Block, mask: Any) -> None:
+def _commit(block: BlockState, mask: Any) -> None:
     block.copy_groups += mask
 
 
-def land(block: Block, mask: Any, left: int = -1) -> None:
+def land(block: BlockState, mask: Any, left: int = -1) -> None:
     """Until at most `left` groups of a thread are under way; -1: nothing is, in a group or not."""
     for copy in block.copies:
         due = copy.mask & mask & (copy.groups < block.copy_groups - left)
@@ -350,7 +348,7 @@ def land(block: Block, mask: Any, left: int = -1) -> None:
 
 
 # nothing to do ------------------------------------------------------------------------------------------------------
-def _nothing(block: Block, instruction: Instruction) -> Run:
+def _nothing(block: BlockState, instruction: Instruction) -> Run:
     return lambda mask: None
 
 
@@ -363,7 +361,7 @@ _FENCES = (
 )
 
 
-def _fence(block: Block, instruction: Instruction) -> Run:
+def _fence(block: BlockState, instruction: Instruction) -> Run:
     """Those that order memory make no difference: threads see each other's stores in one order."""
     words = ".".join(instruction.modifiers)
     if words in ("proxy.async", "proxy.async.shared::cta", "proxy.async.shared::cluster"):
@@ -375,7 +373,7 @@ def _fence(block: Block, instruction: Instruction) -> Run:
     return lambda mask: None
 
 
-def _forget_map(block: Block, instruction: Instruction) -> Run:
+def _forget_map(block: BlockState, instruction: Instruction) -> Run:
     place, size = instruction.operands
     if size != "128":
         raise UnknownInstructionError(str(instruction))
@@ -388,7 +386,7 @@ def _forget_map(block: Block, instruction: Instruction) -> Run:
     return run
 
 
-def _active(block: Block, instruction: Instruction) -> Run:
+def _active(block: BlockState, instruction: Instruction) -> Run:
     write = block.registers.writer(instruction.operands[0], "b32")
 
     def run(mask: Any) -> None:
@@ -401,7 +399,7 @@ def _active(block: Block, instruction: Instruction) -> Run:
     return run
 
 
-_ACCESSES: dict[str, Callable[[Block, Instruction], Run]] = {
+_ACCESSES: dict[str, Callable[[BlockState, Instruction], Run]] = {
     "ld": _load,
     "ldu": _load,
     "st": _store,
