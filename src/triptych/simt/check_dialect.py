@@ -1,6 +1,7 @@
 """Dialect `check`: what a kernel tells checkers. Only debug builds have such operations.
 
     check.access %address[, %value] {size, kind, site}   a thread is about to access `size` bytes
+    check.access %address, %counts... {..., steps}       it is about to read so often, `steps` bytes further each time
     check.sync [%number[, %count]] {what}                threads have met, or are about to
     check.place %address {what}                          an atomic operation there releases, or has acquired
 
@@ -19,6 +20,9 @@ CHECK_PLACE = "check.place"
 CHECK_COPY = "check.copy"
 CHECKS_ATTRIBUTE = "triptych.checks"
 """Of a kernel that has such operations: its checkers, the grain of its cells, and the name of its table of sites."""
+
+STEPS_ATTRIBUTE = "steps"
+"""Of a `check.access` for many reads: the bytes between them, for each of its counts (`i64`)."""
 
 CHECK = Dialect(
     "check",

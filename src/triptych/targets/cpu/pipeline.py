@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triptych.atoms.operations import GROUP_MMA
+from triptych.simt.check_dialect import CHECK_ACCESS
 from triptych.simt.loop_hints import annotate_loops, hint_loops
 from triptych.simt.preserve_spin_loops import LOOPS, preserve_spin_loops
 from triptych.simt.signed_extensions import SIGNED_EXTENSIONS, mark_signed_extensions
@@ -13,6 +14,7 @@ from triptych.targets.cpu.passes.call_libm import INEXACT, call_libm
 from triptych.targets.cpu.passes.check_launch import check_launch
 from triptych.targets.cpu.passes.check_products import check_products
 from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
+from triptych.targets.cpu.passes.gather_checks import gather_checks
 from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
 from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
 from triptych.targets.cpu.passes.instrument_checks import instrument_checks
@@ -69,6 +71,7 @@ PIPELINE = (
         "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
         "Thread numbers have known ranges: with them most index arithmetic becomes simple enough to analyse.",
     ),
+    PassSpec("gather-checks", "A loop that reads is told once.", gather_checks, frozenset({CHECK_ACCESS})),
     PassSpec("prefetch-tiles", "A copy takes as long as memory does.", prefetch_tiles, frozenset({"scf.for"})),
     PassSpec(
         "join-warpgroup-products",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from triptych.targets.cpu.checking.async_code import COPY
 from triptych.targets.cpu.checking.finding_code import COLLECT
 from triptych.targets.cpu.checking.order_code import SYNC
-from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_RUN
+from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, RUN_LOOP
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
 
 _THREADS = "i64, i32, i32"
@@ -14,6 +14,8 @@ llvm.func @{BEGIN_BLOCK}(!llvm.ptr, {", ".join(["i32"] * 8)}, !llvm.ptr)
 llvm.func @{END_BLOCK}()
 llvm.func @{ACCESS}(!llvm.ptr, {_THREADS}, i32, i32, i32, !llvm.ptr)
 llvm.func @{ACCESS_RUN}(!llvm.ptr, i64, {_THREADS}, i32, i32, i32, !llvm.ptr)
+llvm.func @{ACCESS_LOOP}(!llvm.ptr, {_THREADS}, i32, i32, i32, !llvm.ptr)
+llvm.func @{RUN_LOOP}(!llvm.ptr, i64, {_THREADS}, i32, i32, i32, !llvm.ptr)
 llvm.func @{COPY}(!llvm.ptr, !llvm.ptr, !llvm.ptr, {_THREADS}, i32, i32)
 llvm.func @{SYNC}(i32, {_THREADS}, i64, i32, !llvm.ptr)
 llvm.func @{COLLECT}(!llvm.ptr) -> i32

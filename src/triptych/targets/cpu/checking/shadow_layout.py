@@ -41,9 +41,14 @@ MEMO_ENTRIES = 1 << 14
 STATE_BYTES = MEMO + 8 * MEMO_ENTRIES
 LOG_ROOM = 1 << 19
 
-# a read in the log: offsets in bytes
-ENTRY_BYTES, IS_RUN, ENTRY_MASK, ENTRY_FIRST, ENTRY_WIDTH, ENTRY_SIZE, ENTRY_SITE = 0, 4, 8, 16, 20, 24, 28
-ENTRY_BASE, ENTRY_STRIDE, ENTRY_ADDRESSES = 32, 40, 48
+# reads in the log: offsets in bytes
+ENTRY_BYTES, ENTRY_FORM, ENTRY_MASK, ENTRY_FIRST, ENTRY_WIDTH, ENTRY_SIZE, ENTRY_SITE = 0, 4, 8, 16, 20, 24, 28
+ENTRY_BASE, ENTRY_STRIDE, ENTRY_KIND, ENTRY_LEVELS = 32, 40, 48, 56
+IS_RUN, IS_REPEATED = 1, 2
+"""Forms: lanes the same distance apart; reads that loops repeat."""
+LEVELS = 3
+"""Loops that one entry stands for: for each a step in bytes and a count, both `i64`."""
+ENTRY_ADDRESSES = ENTRY_LEVELS + 16 * LEVELS
 RELEASE_BYTES = 4 * MOST_THREADS * BARRIERS * GENERATIONS
 
 # a copy that goes on by itself: offsets in bytes

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import is_integer
-from triptych.simt.check_dialect import CHECK_ACCESS, CHECK_COPY, CHECK_PLACE, CHECK_SYNC, CHECKS_ATTRIBUTE
+from triptych.simt.check_dialect import (
+    CHECK_ACCESS,
+    CHECK_COPY,
+    CHECK_PLACE,
+    CHECK_SYNC,
+    CHECKS_ATTRIBUTE,
+    STEPS_ATTRIBUTE,
+)
 from triptych.simt.lanes import Lanes
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import COPY
 from triptych.targets.cpu.checking.order_code import SYNC
-from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_RUN
+from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, RUN_LOOP
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.simt.code import Code
@@ -47,14 +54,16 @@ def access(warp: Warp, operation: Operation) -> None:
     pointer, *values = operation.operands
     if isinstance(warp.get(pointer), Private):
         return
-    code = warp.code
+    code, repeated = warp.code, STEPS_ATTRIBUTE in operation.attributes
     numbers = [code.constant(int(operation.attributes[name].value), "i32") for name in ("size", "kind", "site")]
-    given = [*_threads(warp, int(operation.attributes["lanes"].value)), *numbers, _kept(warp, values)]
+    more = _levels(warp, list(operation.attributes[STEPS_ATTRIBUTE]), values) if repeated else _kept(warp, values)
+    given = [*_threads(warp, int(operation.attributes["lanes"].value)), *numbers, more]
     stride = _stride(warp.analysis.at(pointer))
     if stride is None:
-        code.call(ACCESS, [_addresses(warp, pointer), *given])
+        code.call(ACCESS_LOOP if repeated else ACCESS, [_addresses(warp, pointer), *given])
     else:
-        code.call(ACCESS_RUN, [warp.scalar(pointer), code.constant(stride, "i64"), *given])
+        run = [warp.scalar(pointer), code.constant(stride, "i64"), *given]
+        code.call(RUN_LOOP if repeated else ACCESS_RUN, run)
 
 
 def sync(warp: Warp, operation: Operation) -> None:
@@ -140,6 +149,18 @@ def _kept(warp: Warp, values: list[Value]) -> Value:
     vector = warp.vector(values[0])
     home = warp.arrays.scratch(vector.type, "stored")
     code.store(vector, home, ALIGNMENT)
+    return home
+
+
+def _levels(warp: Warp, steps: Sequence[int], counts: Sequence[Value]) -> Value:
+    """Memory with the step and the count of each loop around a read; those that are left over run once."""
+    code = warp.code
+    missing = at.LEVELS - len(steps)
+    numbers = [(code.constant(step, "i64"), warp.scalar(count)) for step, count in zip(steps, counts, strict=True)]
+    numbers += [(code.constant(0, "i64"), code.constant(1, "i64"))] * missing
+    home = warp.arrays.scratch(code.builder.type(f"!llvm.array<{2 * at.LEVELS} x i64>"), "levels")
+    for i, number in enumerate(itertools.chain.from_iterable(numbers)):
+        code.store(number, code.offset(home, i, "i64"), 8)
     return home
 
 
