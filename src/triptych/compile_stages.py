@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 from triptych.compile_jobs import Job
@@ -15,16 +14,19 @@ from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Loaded, Rewritten, Traced
 from triptych.support.interrupts import arrive, interruptible
+from triptych.support.timeline import STAGE, now, past
 
 
 @interruptible
 def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | None, Loaded, Rebuild]:
     """Python in, a callable native function out; `likely` is code that serves if the same program is traced again."""
-    started = time.perf_counter()
+    started = begun = now()
     job.target.start()
     job.language.load()
     arrive()
+    begun = past("start", begun, STAGE)
     rewritten = rewritten_of(job)  #                                    pre-stage:    Python AST -> Python AST
+    begun = past("rewrite", begun, STAGE)
     traced, rebuild = trace(  #                                         meta-stage:   run it once -> MLIR
         rewritten or job.function,
         job.specialization,
@@ -36,17 +38,22 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
         async_order=job.options.async_order,
         device_model=job.target.device_model,
     )
+    begun = past("trace", begun, STAGE)
     if likely is not None and _is_like(traced, likely.compiled.lowered.traced):
         return rewritten, likely, rebuild
     lowered = lower(  #                                                 object-stage: the target's pass list
         traced, job.target, job.language.passes, options=job.options
     )
     arrive()
+    begun = past("lower", begun, STAGE)
     compiled = codegen(lowered, job.target, job.options)  #                           -> object file
+    begun = past("code generation", begun, STAGE)
     loaded = load(compiled, job.target)
     traced.module.store()
     lowered.text.store()
-    return rewritten, observe(rewritten, loaded, time.perf_counter() - started), rebuild
+    past("load", begun, STAGE)
+    done = past(f"compile {traced.name}", started, STAGE)
+    return rewritten, observe(rewritten, loaded, (done - started) / 1e9), rebuild
 
 
 def _is_like(one: Traced, other: Traced) -> bool:

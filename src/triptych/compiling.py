@@ -35,6 +35,7 @@ from triptych.support.forking import import_late
 from triptych.support.likely_mistakes import missing_attribute
 from triptych.support.recorded_calls import RECORDERS
 from triptych.support.streams import is_stream_class, stream_handle
+from triptych.support.timeline import STAGE, during
 from triptych.support.torch_tracers import opaque
 from triptych.support.tracebacks import caller
 
@@ -306,7 +307,9 @@ class Program(NamedTuple):
 def compiled_program(job: Job, likely: Loaded | None = None) -> Program:
     """Compile, with words of our own for a program that is nested too deeply."""
     try:
-        rewritten, loaded, rebuild = _stages().compile_stages(job, likely)
+        with during("load the compiler", STAGE):
+            compiler = _stages()
+        rewritten, loaded, rebuild = compiler.compile_stages(job, likely)
         return Program(lambda: rewritten, loaded, rebuild)
     except RecursionError as error:
         if isinstance(error, TriptychError):

@@ -35,6 +35,7 @@ from triptych.support.interrupts import held
 from triptych.support.recent import Recent
 from triptych.support.source import Span
 from triptych.support.source_texts import remember
+from triptych.support.timeline import STAGE, during
 from triptych.support.torch_tracers import opaque, tell_torch
 from triptych.support.tracebacks import caller
 from triptych.warm import warm_call
@@ -87,7 +88,7 @@ class JitFunction:
         self._compiled: Recent[str, CompiledFunction] = Recent(_most_specializations)
         self._entries: Recent[Any, Entry] = Recent(_most_specializations)
         self._known_parameters: tuple[Parameter, ...] | None = None
-        self._usual_options: tuple[tuple[int, str], CompileOptions] | None = None
+        self._usual_options: tuple[tuple[int, str, bool], CompileOptions] | None = None
         """Of calls that choose none themselves, and the level in force: a call with a dataclass asks each time."""
         self._warm_calls = 0
         self._name_prefix = ""
@@ -245,8 +246,9 @@ class JitFunction:
         anew: bool,
         called_from: Span | None,
     ) -> Entry:
-        toolchain = {} if default_store() is None else _toolchain(target)
-        guard, key = self._keys.find(specialization, options, target, self._name, toolchain)
+        with during("key", STAGE):
+            toolchain = {} if default_store() is None else _toolchain(target)
+            guard, key = self._keys.find(specialization, options, target, self._name, toolchain)
         if anew:  # nobody has it, and nobody gets it
             key = dataclasses.replace(key, portable=False)
         compiled = None if anew else self._compiled.get(key.digest)
@@ -280,10 +282,10 @@ class JitFunction:
 
     def _compile_options(self, options: dict[str, Any]) -> CompileOptions:
         settings = config()
-        usual = settings.opt_level, settings.async_
+        usual = settings.opt_level, settings.async_, settings.line_info
         if not options and self._usual_options is not None and self._usual_options[0] == usual:
             return self._usual_options[1]
-        chosen = {"opt_level": usual[0], "async_order": usual[1], **self._options, **options}
+        chosen = dict(zip(("opt_level", "async_order", "line_info"), usual, strict=True)) | self._options | options
         chosen.pop("target", None)
         found = CompileOptions.of(chosen)
         if not options:

@@ -6,7 +6,6 @@ pass on malformed IR ends the process instead of raising.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,6 +17,7 @@ from triptych.ir.location import spans_of
 from triptych.ir.modules import operation_names
 from triptych.stages import PassSpec
 from triptych.support.interrupts import arrive, interruptible
+from triptych.support.timeline import now, past
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ def run_passes(
     with module.context:
         present: frozenset[str] | None = None
         for step in _steps(passes, separate=observe is not None):
-            started = time.perf_counter()
+            started = now()
             if step[0].looks_for and present is None:
                 present = operation_names(module)
             if not step[0].looks_for or not step[0].looks_for.isdisjoint(present or ()):
@@ -50,9 +50,10 @@ def run_passes(
                 added = step[0].adds if changed else frozenset()
                 present = None if present is None or added is None else present | added
             arrive()
+            names = tuple(spec.name for spec in step)
+            done = past(", ".join(names), started, "pass")
             if observe is not None:
-                names = tuple(spec.name for spec in step)
-                observe(PassRecord(names, time.perf_counter() - started, str(module)))
+                observe(PassRecord(names, (done - started) / 1e9, str(module)))
 
 
 def verify(module: Module) -> None:

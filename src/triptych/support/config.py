@@ -75,6 +75,11 @@ class Config:
         False, "let programs that import `cutlass` run on Triptych, in every process that starts with this variable"
     )
     opt_level: int = _setting(3, "optimisation level of the code generator, 0 to 3", low=0, high=3)
+    line_info: bool = _setting(
+        False,
+        "debuggers and profilers of a GPU can tell the line of an instruction",
+        aliases=(Alias("CUTE_DSL_LINEINFO"),),
+    )
     workers: int = _setting(2, "number of code generation processes", low=1)
     worker_timeout: float = _setting(300.0, "seconds after which a code generation process is given up", low=0.001)
     slow_trace: float = _setting(

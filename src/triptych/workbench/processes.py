@@ -33,6 +33,7 @@ VERBS = {
     "verify": "triptych.workbench.verification.serving",
     "bench": "triptych.workbench.measurement.serving",
     "tune": "triptych.workbench.tuning.serving",
+    "profile": "triptych.workbench.profiling.serving",
 }
 """Modules with `serve(request, doing)`, which runs in the child."""
 

@@ -57,7 +57,7 @@ class Lines:
     def __init__(self, title: str, stream: TextIO, clock: Callable[[], float]) -> None:
         self._title, self._stream, self._clock = title, stream, clock
         self._started = self._last = clock()
-        self._now = SimpleNamespace(text="", done=None, total=None, note="")
+        self._now = SimpleNamespace(text="starting", done=None, total=None, note="")
 
     def say(self, text: str, done: int | None = None, total: int | None = None, note: str = "") -> None:
         self._now = SimpleNamespace(text=text, done=done, total=total, note=note)

@@ -9,6 +9,7 @@ from types import ModuleType
 
 from triptych.ir.worker import shared_pool
 from triptych.objectstage.exports import DeviceCode, Export
+from triptych.objectstage.line_tables import LINE_TABLES
 from triptych.objectstage.target import Target, TargetFamily, host_target
 from triptych.stages import Compiled
 from triptych.support.device_model import DeviceModel
@@ -43,7 +44,7 @@ def _for(name: str) -> Target:
         thaw=lambda lowered, frozen, options, again: thaw(lowered, frozen, options, architecture),
         device_model=DeviceModel(lanes=WARP, assembly="ptx"),
         export=lambda compiled, wanted: _export(compiled, wanted, name),
-        line_tables=lambda: _passes().LINE_TABLES,
+        line_tables=lambda: LINE_TABLES,
     )
 
 

@@ -159,11 +159,3 @@ def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
         ),
         PassSpec("extract-device-module", "LLVM has no modules in modules.", extract_device_module),
     )
-
-
-LINE_TABLES = (
-    PassSpec(
-        "ensure-debug-info-scope-on-llvm-func{emission-kind=DebugDirectivesOnly}",
-        "A line belongs to a function; more debug information would switch optimisations off.",
-    ),
-)

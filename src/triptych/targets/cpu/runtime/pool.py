@@ -35,6 +35,8 @@ from triptych.targets.cpu.runtime.pool_code import (
     pool_code,
 )
 from triptych.targets.cpu.runtime.pool_fault_code import FAULT_FUNCTIONS, MAKE_KEY, USE_KEY, WATCH_FAULTS
+from triptych.targets.cpu.runtime.pool_record_code import KEEP_RECORDS, with_records
+from triptych.targets.cpu.runtime.records import records_address
 from triptych.targets.cpu.runtime.system import system
 
 _STACK = 1 << 20
@@ -52,7 +54,7 @@ _WATCHING: list[LoadedObject] = []
 class BlockPool:
     """One set of threads with its own copy of the native code. Threads start with the first launch that needs them."""
 
-    def __init__(self, threads: int, multiplier: int, offset: int) -> None:
+    def __init__(self, threads: int, multiplier: int, offset: int, records: int = 0) -> None:
         self._settings = (threads, multiplier, offset)
         self._start = self._start_workers
         self._started = 0
@@ -62,7 +64,10 @@ class BlockPool:
             PYTHON_WRITER: id(write_text),
             **_python_functions(),
         }
-        self._code = load_object(_pool_object(), CONFIGURE, imports, WORK, *FAULT_FUNCTIONS, *_EXPORTS)
+        exports = (WORK, *FAULT_FUNCTIONS, *_EXPORTS, *([KEEP_RECORDS] if records else []))
+        self._code = load_object(_pool_object(bool(records)), CONFIGURE, imports, *exports)
+        if records:
+            ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._code.library[KEEP_RECORDS])(records)
         self._share_key()
         self.reset()
 
@@ -103,7 +108,7 @@ class BlockPool:
 def pool_symbols() -> Mapping[str, int]:
     """The symbols of the pool for the settings in force."""
     settings = config()
-    return _pool_of(settings.threads or processors(), settings.block_order).symbols
+    return _pool_of(settings.threads or processors(), settings.block_order, records_address()).symbols
 
 
 def _work(code: LoadedObject) -> None:
@@ -114,8 +119,8 @@ def _work(code: LoadedObject) -> None:
 
 
 @cache
-def _pool_of(threads: int, block_order: str) -> BlockPool:
-    made = BlockPool(threads, *_permutation(block_order))
+def _pool_of(threads: int, block_order: str, records: int) -> BlockPool:
+    made = BlockPool(threads, *_permutation(block_order), records)
     _POOLS.append(made)
     return made
 
@@ -133,8 +138,9 @@ if hasattr(os, "register_at_fork"):
 
 
 @cache
-def _pool_object() -> bytes:
-    return kept_object("pool of threads", Request(opt_level=0, emit=("object",)), pool_code())
+def _pool_object(recorded: bool) -> bytes:
+    text = with_records(pool_code()) if recorded else pool_code()
+    return kept_object("pool of threads", Request(opt_level=0, emit=("object",)), text)
 
 
 def _permutation(block_order: str) -> tuple[int, int]:

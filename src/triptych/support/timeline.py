@@ -1,0 +1,60 @@
+"""When what was done, for whoever profiles: stages of compilations, passes, launches. Nobody listens otherwise.
+
+Times are nanoseconds of the clock that the thread pool reads too, so that both can stand on one line.
+"""
+
+from __future__ import annotations
+
+import time
+from _thread import get_ident
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+STAGE = "stage"
+"""The kind of what a compilation consists of."""
+_IS_POSIX = hasattr(time, "clock_gettime_ns")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Something that one thread did, from one time to another."""
+
+    name: str
+    begin: int
+    end: int
+    thread: int
+    kind: str = ""
+
+    @property
+    def nanoseconds(self) -> int:
+        return self.end - self.begin
+
+
+LISTENERS: list[Callable[[Moment], None]] = []
+"""What is told of every moment when it is over."""
+
+
+def now() -> int:
+    """Nanoseconds."""
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC) if _IS_POSIX else time.perf_counter_ns()
+
+
+def past(name: str, begin: int, kind: str = "") -> int:
+    """What began then is over; the time now, which is when the next thing begins."""
+    end = now()
+    if LISTENERS:
+        moment = Moment(name, begin, end, get_ident(), kind)
+        for listener in LISTENERS:
+            listener(moment)
+    return end
+
+
+@contextmanager
+def during(name: str, kind: str = "") -> Iterator[None]:
+    """What is done inside, also if it fails."""
+    begin = now()
+    try:
+        yield
+    finally:
+        past(name, begin, kind)
