@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import zlib
 
 from triptych.ir import bindings
@@ -10,6 +11,9 @@ from triptych.ir.context import context
 from triptych.ir.dialect import load_all
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import HasOperation, Module, Operation
+
+_NOT_PLAIN = re.compile(r"[^ !#-\[\]-~]")
+"""Characters that a string of MLIR's text writes as two hexadecimal digits."""
 
 
 class KeptModule:
@@ -155,9 +159,5 @@ def graft(module: Module, text: str) -> None:
 def text_constant(name: str, text: str) -> str:
     """MLIR text of a global that holds `text` and a final zero byte, as C functions want it."""
     data = text.encode() + b"\0"
-    escaped = "".join(chr(byte) if _is_plain(byte) else f"\\{byte:02X}" for byte in data)
+    escaped = _NOT_PLAIN.sub(lambda found: f"\\{ord(found[0]):02X}", data.decode("latin-1"))
     return f'llvm.mlir.global internal constant @"{name}"("{escaped}") : !llvm.array<{len(data)} x i8>\n'
-
-
-def _is_plain(byte: int) -> bool:
-    return 0x20 <= byte < 0x7F and byte not in b'"\\'

@@ -23,9 +23,21 @@ from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
 from triptych import cute
 from triptych.cute.memory.shared_memory import SmemAllocator
+from triptych.cute.nvgpu import cpasync
 from triptych.support.config import override
 
 Arrays = Mapping[str, NDArray[np.generic]]
+
+NAMES: dict[str, Any] = {
+    **{name: getattr(triptych, name) for name in (*NUMPY_TYPES, "Boolean")},
+    "cute": cute,
+    "cpasync": cpasync,
+    "kernel": triptych.kernel,
+    "jit": triptych.jit,
+    "SmemAllocator": SmemAllocator,
+    "range_constexpr": triptych.range_constexpr,
+}
+"""What the text of a generated program may name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +85,9 @@ class Disagreement:
 
 def run_compiled(program: KernelProgram, opt_level: int) -> list[Outcome]:
     """Compile the program once and call it."""
-    names: dict[str, Any] = {name: getattr(triptych, name) for name in (*NUMPY_TYPES, "Boolean")}
-    names |= {"cute": cute, "kernel": triptych.kernel, "jit": triptych.jit, "SmemAllocator": SmemAllocator}
-    names["range_constexpr"] = triptych.range_constexpr
     shape = (*program.grid, *program.block) if program.is_dynamic else ()
     outcomes: list[Outcome] = []
-    with loaded(Program(program.source, "launch", ()), names) as launch:
+    with loaded(Program(program.source, "launch", ()), NAMES) as launch:
         try:
             arrays = [buffer.array() for buffer in program.buffers]
             compiled = triptych.compile(launch, *arrays, *program.calls[0], *shape, opt_level=opt_level)
