@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 from triptych.workbench.folders.devlog import add_entry, entry
-from triptych.workbench.folders.reading import import_example, read_example
+from triptych.workbench.folders.importing import import_example, new_folder, resources_of
+from triptych.workbench.folders.reading import CHECKLIST, read_example
 from triptych.workbench.folders.versions import new_kernel, next_version, templates
 from triptych.workbench.measurement.records import read_record
+from triptych.workbench.progress import progress
 
 
 def add_new(command: argparse.ArgumentParser) -> None:
@@ -52,11 +56,35 @@ def add_import(command: argparse.ArgumentParser) -> None:
     command.add_argument("example", type=Path, metavar="EXAMPLE.py", help="written for the public CuTe DSL")
     command.add_argument("--layer", default="", help="a folder above the design's")
     command.add_argument("--root", type=Path, default=Path(), help="where (default: here)")
+    command.add_argument("--target", default="", metavar="NAME", help="of the resources (default: by what it uses)")
+    command.add_argument(
+        "--seconds", type=float, default=120.0, metavar="S", help="for the example to compile (default: %(default)s)"
+    )
+    command.add_argument("--no-resources", action="store_true", help="only read it: the example does not run")
 
 
 def import_command(arguments: argparse.Namespace) -> int:
     """Make a folder with a plan and a reading sheet, and say what was found."""
-    folder = import_example(arguments.root, arguments.example, arguments.layer)
-    parts = read_example(arguments.example).parts()
-    print(folder, *(f"{part}: {'found' if there else 'not found'}" for part, there in parts.items()), sep="\n")
+    found = read_example(arguments.example)
+    new_folder(arguments.root, arguments.example, arguments.layer)
+    resources = None
+    if not arguments.no_resources:
+        with progress("import") as told:
+            told.say(f"compiling {arguments.example.name}")
+            target = arguments.target or f"nvptx:{found.needs()}"
+            resources = resources_of(arguments.example, target, arguments.seconds, told.tick)
+    folder = import_example(arguments.root, arguments.example, arguments.layer, resources)
+    parts = found.parts()
+    if arguments.json:
+        facts = {"folder": str(folder), "parts": parts, "topics": found.lines, "tiling": found.choices()}
+        print(json.dumps({**facts, "resources": None if resources is None else asdict(resources)}, indent=2))
+        return 0
+    print(folder, f"found: {', '.join(part for part, there in parts.items() if there)}", sep="\n")
+    if not all(parts.values()):
+        print(f"not found: {', '.join(part for part, there in parts.items() if not there)}")
+    topics = [topic for topics in CHECKLIST.values() for topic in topics if topic in found.lines]
+    print(f"reading sheet, by line: {', '.join(topics)}")
+    if resources is not None:
+        print(f"resources for {resources.target}: {resources.why_not or f'{len(resources.rows)} kernels'}")
+    print(f"next: read {folder / 'READING.md'}, write what is ... in {folder / folder.name}.py")
     return 0

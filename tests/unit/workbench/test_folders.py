@@ -11,7 +11,8 @@ from triptych.tools.cli import main
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.errors import FolderError
 from triptych.workbench.folders.devlog import entry
-from triptych.workbench.folders.reading import import_example, read_example
+from triptych.workbench.folders.importing import Resources, import_example, resources_of, sheet
+from triptych.workbench.folders.reading import read_example
 from triptych.workbench.folders.versions import new_kernel, next_version, templates, versions
 from triptych.workbench.measurement.records import new_record
 from triptych.workbench.verification.verifying import VerifyOptions, verify
@@ -24,6 +25,7 @@ class Gemm:
     @cute.jit
     def run(self, a, b, c):
         atom = cute.nvgpu.cpasync.make_tiled_tma_atom(a)
+        self.num_stages = 3
         self.body(a, b, c).launch(grid=cute.ceil_div(8, 2), block=[128, 1, 1], cluster=(2, 1))
     @cute.kernel
     def body(self, a, b, c):
@@ -41,25 +43,45 @@ torch.testing.assert_close(a, torch.einsum("i->i", a))
 def test_an_example_is_read_and_not_copied(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     example = tmp_path / "dense_gemm.py"
     example.write_text(EXAMPLE, encoding="utf-8")
-    assert main(["import", str(example), "--root", str(tmp_path / "made")]) == 0
-    assert "not found" not in capsys.readouterr().out
+    assert main(["import", str(example), "--root", str(tmp_path / "made"), "--no-resources"]) == 0
+    assert "not found: types" in capsys.readouterr().out
     found = read_example(example)
     assert (found.hosts, found.kernels, found.launches) == (
         {"run": 7},
-        {"body": 11},
-        [(9, ["grid", "block", "cluster"])],
+        {"body": 12},
+        [(10, ["grid", "block", "cluster"])],
     )
     assert found.options == {"mnk": (512, 512, 256), "tile_m": 128}
     folder = tmp_path / "made" / "dense_gemm" / "dense_gemm"
     text = (folder / "READING.md").read_text(encoding="utf-8")
     assert "| descriptors | make_tiled_tma_atom 8 |" in text
-    assert "| barriers | sync_threads 13 |" in text
+    assert "| barriers | sync_threads 14 |" in text
+    assert "| grid | ceil_div 10; launch(grid=) 10 |" in text
+    assert "| num_stages | 3 | 9 |" in text
+    assert "triptych run --target nvptx:sm_90a --compile-only dense_gemm.py" in text
     plan = (folder / "dense_gemm.py").read_text(encoding="utf-8")
     compile(plan, "dense_gemm.py", "exec")
     assert "class DenseGemm(KernelPlan):" in plan
+    assert "    mnk: tuple[int, int, int] = (512, 512, 256)" in plan
+    assert "class DenseGemmTiling(Tiling):" in plan
     assert "    tile_m: int = 128" in plan
+    assert '    REQUIRES = "sm_90a"' in plan
     with pytest.raises(FolderError, match="is there already"):
         import_example(tmp_path / "made", example, "")
+
+
+def test_what_the_kernels_of_an_example_take_is_in_its_sheet(tmp_path: Path) -> None:
+    example = tmp_path / "odd.py"
+    example.write_text("import no_such_module\n", encoding="utf-8")
+    failed = resources_of(example, "nvptx:sm_80", 60.0, lambda: None)
+    assert failed.why_not == "the example ended with: ModuleNotFoundError: No module named 'no_such_module'"
+    assert "Not known: the example ended with" in sheet(read_example(example), failed)
+    row = {"kernel": "k", "registers": 40, "shared": None, "spilled": 0, "instructions": 9, "threads": 64}
+    known = Resources("nvptx:sm_80", ({**row, "blocks_at_once": 16},))
+    assert "| k | 40 | launch | 0 | 9 | 64 | 16 |" in sheet(read_example(example), known)
+    example.write_text("def broken(:", encoding="utf-8")
+    with pytest.raises(FolderError, match="is no Python file"):
+        read_example(example)
 
 
 @pytest.mark.parametrize("template", templates())
