@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from triptych.ptx_machine.clusters import Order
+from triptych.ptx_machine.counting import Counting
 from triptych.ptx_machine.machine import Gpu, LoadedModule
 from triptych.ptx_machine.tensor_maps import MapError, TensorMap
 
@@ -58,9 +59,9 @@ class LaunchAttribute(ctypes.Structure):
 class NumpyDriver:
     """A library as `ctypes` loads it. It is told the PTX of each cubin: it cannot read cubins."""
 
-    def __init__(self, *, is_strict: bool = False, order: Order = "late") -> None:
+    def __init__(self, *, is_strict: bool = False, order: Order = "late", counting: Counting | None = None) -> None:
         self._is_strict = is_strict
-        self.gpu = Gpu(order)
+        self.gpu = Gpu(order, counting)
         self.error: Exception | None = None
         self._texts: dict[bytes, str] = {}
         self._modules: list[LoadedModule] = []

@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,11 +29,13 @@ from triptych.ptx_machine.clusters import (
     rank_of,
     special_registers,
 )
+from triptych.ptx_machine.counting import CountedLaunch, Counting
 from triptych.ptx_machine.mbarriers import WAITS, Wait, changing
 from triptych.ptx_machine.memory import JUNK, Memory, Room
 from triptych.ptx_machine.operands import WARP, Registers
 from triptych.ptx_machine.proxies import SharedRoom
-from triptych.ptx_machine.reading import Instruction, Kernel, Module, read
+from triptych.ptx_machine.reading import Instruction, Kernel, Module, Variable, read
+from triptych.ptx_machine.special_registers import thread_registers
 from triptych.ptx_machine.warpgroups import THREADS, Products, warpgroup_instruction
 from triptych.ptx_machine.warps import collective
 
@@ -57,8 +58,9 @@ class Meeting:
 class Gpu:
     """Memory and modules."""
 
-    def __init__(self, order: Order = "late") -> None:
+    def __init__(self, order: Order = "late", counting: Counting | None = None) -> None:
         self.order = order
+        self.counting = counting
         self.memory = Memory(GLOBAL_START)
         self.printed: list[str] = []
         self.clock = itertools.count(1)
@@ -101,12 +103,23 @@ class LoadedModule:
         if (kernel.cluster and kernel.cluster != (x, y, z)) or grid[0] % x or grid[1] % y or grid[2] % z:
             raise LaunchError(f"clusters of {(x, y, z)} blocks, {kernel.cluster} required, in a grid of {grid}")
         running = Cluster((x, y, z), self.gpu.order)
+        counting = self.gpu.counting
+        if counting is not None:
+            shared = shared_bytes + sum(each.size or 0 for each in self._shared_variables(kernel))
+            if not counting.begin(CountedLaunch(kernel, grid, block, (x, y, z), shared)):
+                return
         with np.errstate(all="ignore"):
             for rank in range(x * y * z):
                 running.blocks.append(Block(self, kernel, grid, block, shared_bytes, arguments, running, rank))
-            firsts = (range(0, extent, step) for extent, step in zip(reversed(grid), (z, y, x), strict=True))
-            for last, second, first in itertools.product(*firsts):
-                running.run((first, second, last))
+            columns, rows = grid[0] // x, grid[1] // y
+            number = columns * rows * (grid[2] // z)
+            for each in range(number) if counting is None else counting.choose(number):
+                running.run((each % columns * x, each // columns % rows * y, each // columns // rows * z))
+        if counting is not None:
+            counting.end()
+
+    def _shared_variables(self, kernel: Kernel) -> list[Variable]:
+        return [each for each in (*self.module.variables, *kernel.variables) if each.space == "shared"]
 
 
 class LaunchError(Exception):
@@ -132,7 +145,11 @@ class Block:
         self.gpu = loaded.gpu
         self.cluster, self.rank = cluster, rank
         self.numbers = np.arange(self.threads)
-        names = self._special(grid, block) | special_registers(self, grid) | loaded.places
+        names = (
+            thread_registers(self.numbers, grid, block, self._index, self.gpu.clock.__next__)
+            | special_registers(self, grid)
+            | loaded.places
+        )
         self._lay_out(loaded.module, names, shared_bytes, arguments)
         self.registers = Registers(kernel, self.threads, names)
         self.products = Products(self)
@@ -142,11 +159,13 @@ class Block:
         self.call_parameters: dict[str, Any] = {}
         self._code: list[Run | None] = [None] * len(kernel.instructions)
         self._waits: dict[int, Wait | ClusterWait] = {}
-        self.start((0, 0, 0))
+        self._observer = None if self.gpu.counting is None else self.gpu.counting.observer(self, kernel)
 
     def start(self, index: Dims) -> None:
         """From the first instruction on."""
         self.index = index
+        if self._observer is not None:
+            self._observer.start(index)
         self.alive = np.ones(self.threads, bool)
         self.groups: dict[int, Any] = {0: np.ones(self.threads, bool)}
         self.blocked: set[int] = set()
@@ -164,20 +183,6 @@ class Block:
         self.products.start()
         self.rooms["shared"].start()
         self.rooms["local"].bytes[:] = JUNK
-
-    def _special(self, grid: Dims, block: Dims) -> dict[str, Any]:
-        x, y = self.numbers % block[0], self.numbers // block[0] % block[1]
-        names: dict[str, Any] = {"%laneid": self.numbers % WARP, "%warpid": self.numbers // WARP, "WARP_SZ": WARP}
-        names |= dict.fromkeys(("%clock", "%clock64", "%globaltimer"), self.gpu.clock.__next__)
-        threads = (x, y, self.numbers // (block[0] * block[1]))
-        for place, (axis, thread, extent, count) in enumerate(zip("xyz", threads, block, grid, strict=True)):
-            names |= {f"%tid.{axis}": thread, f"%ntid.{axis}": extent, f"%nctaid.{axis}": count}
-            names[f"%ctaid.{axis}"] = partial(self._index, place)
-        lanes = self.numbers % WARP
-        names |= {"%lanemask_lt": (1 << lanes) - 1, "%lanemask_le": (2 << lanes) - 1, "%lanemask_eq": 1 << lanes}
-        every = (1 << WARP) - 1
-        names |= {"%lanemask_gt": every - ((2 << lanes) - 1), "%lanemask_ge": every - ((1 << lanes) - 1)}
-        return names
 
     def _index(self, axis: int) -> int:
         return self.index[axis]
@@ -223,12 +228,14 @@ class Block:
                 self.end(mask)
                 return
             instruction = self.kernel.instructions[place]
+            chosen = self._guarded(instruction, mask)
+            if self._observer is not None and instruction.name not in _TOGETHER:
+                self._observer.see(place, mask, chosen)
             if instruction.name in _COURSE:
-                chosen = self._guarded(instruction, mask)
                 _COURSE[instruction.name](self, instruction, place, chosen)
                 self.join(place + 1, mask & ~chosen)
                 return
-            self._step(place, instruction)(self._guarded(instruction, mask))
+            self._step(place, instruction)(chosen)
             place += 1
             if place >= limit and place in self.groups:
                 self.join(place, mask)
@@ -361,6 +368,8 @@ class Block:
         members, act = collective(self, instruction)
         ready = self._complete(members, mask)
         if ready.any():
+            if self._observer is not None and instruction.name in _TOGETHER:
+                self._observer.see(place, ready, ready)
             act(ready)
             self.join(place + 1, ready)
         if (mask & ~ready).any():
@@ -445,6 +454,8 @@ class Block:
             found = self._code[place]
             if found is None:
                 found = self._code[place] = warpgroup_instruction(self, instruction)
+            if self._observer is not None:
+                self._observer.see(place, ready, ready)
             found(ready)
             self.join(place + 1, ready)
         if (mask & ~ready).any():
@@ -463,6 +474,9 @@ class Block:
         return lines
 
 
+_WARP_INSTRUCTIONS = ("shfl", "vote", "redux", "match", "ldmatrix", "stmatrix", "mma", "movmatrix", "elect")
+_TOGETHER = frozenset((*_WARP_INSTRUCTIONS, "wgmma", "setmaxnreg"))
+"""Instructions that threads may come to one after another: they are counted when they are done."""
 _COURSE: dict[str, Callable[[Block, Instruction, int, Any], None]] = {
     "bra": Block.branch,
     "brx": Block.branch_by_table,
@@ -471,9 +485,7 @@ _COURSE: dict[str, Callable[[Block, Instruction, int, Any], None]] = {
     "trap": Block.trap,
     "bar": Block.barrier,
     "barrier": Block.barrier,
-    **dict.fromkeys(
-        ("shfl", "vote", "redux", "match", "ldmatrix", "stmatrix", "mma", "movmatrix", "elect"), Block.meet
-    ),
+    **dict.fromkeys(_WARP_INSTRUCTIONS, Block.meet),
     "mbarrier": Block.mbarrier,
     "tensormap": Block.tensor_map,
     "wgmma": Block.together,

@@ -19,8 +19,11 @@ TYPE_BYTES |= {
     "u16x2": 4,
     "pred": 1,
 }
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.(?:loc|file)\s[^\n]*", re.DOTALL | re.MULTILINE)
-"""Also lines of the line table, which end without a semicolon."""
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.file\s[^\n]*", re.DOTALL | re.MULTILINE)
+"""Also the files of the line table, which are read apart."""
+_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"\n]*)"', re.MULTILINE)
+_LINE = re.compile(r"^\s*(\.loc\s+\d+\s+\d+)[^\n;]*", re.MULTILINE)
+"""Where in a program the instructions come from that follow. It ends without a semicolon."""
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\((.*?)\)([^{]*)\{", re.DOTALL)
 _VARIABLE = re.compile(
     r"\.(shared|global|const|local|param)\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)"
@@ -72,6 +75,14 @@ class Instruction:
         return f"{guard}{'.'.join((self.name, *self.modifiers))} {', '.join(self.operands)};"
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class Line:
+    """A line of the program that a kernel was made from."""
+
+    file: str
+    number: int
+
+
 @dataclass(slots=True)
 class Kernel:
     """A kernel's code. Labels and tables of labels are places in it."""
@@ -86,6 +97,8 @@ class Kernel:
     variables: list[Variable] = field(default_factory=list)
     cluster: tuple[int, ...] = ()
     """The blocks of a cluster, if the code says so."""
+    lines: list[Line | None] = field(default_factory=list)
+    """Where each instruction comes from, as far as the text tells."""
 
 
 @dataclass(slots=True)
@@ -98,14 +111,15 @@ class Module:
 
 def read(text: str) -> Module:
     """All of a text that runs."""
-    text = _COMMENT.sub(" ", text)
+    files = {int(number): name for number, name in _FILE.findall(text)}
+    text = _LINE.sub(r"\1;", _COMMENT.sub(" ", text))
     kernels, outside, end = {}, [], 0
     for found in _ENTRY.finditer(text):
         outside.append(text[end : found.start()])
         end = _closing(text, found.end())
         parameters = [_variable(_POINTED.sub(" ", part.strip())) for part in split(found[2])]
         kernel = Kernel(found[1], parameters, cluster=_cluster(found[3]))
-        kernels[found[1]] = _kernel(kernel, _with_own_names(text[found.end() : end]))
+        kernels[found[1]] = _kernel(kernel, _with_own_names(text[found.end() : end]), files)
     variables = [_variable(found[0]) for part in (*outside, text[end:]) for found in _DECLARED.finditer(part)]
     return Module(kernels, variables)
 
@@ -137,14 +151,17 @@ def _closing(text: str, start: int) -> int:
     return at - 1
 
 
-def _kernel(kernel: Kernel, body: str) -> Kernel:
-    label = ""
+def _kernel(kernel: Kernel, body: str, files: Mapping[int, str]) -> Kernel:
+    label, line = "", None
     for kind, text in _statements(body):
         if kind == "label":
             label = text
             kernel.labels[text] = len(kernel.instructions)
         elif text.startswith(".branchtargets"):
             kernel.tables[label] = split(text.removeprefix(".branchtargets"))
+        elif text.startswith(".loc"):
+            _, file, number = text.split()
+            line = Line(files[int(file)], int(number)) if int(number) and int(file) in files else None
         elif found := _REGISTERS.match(text):
             for name in split(found[2]):
                 kernel.registers[name.partition("<")[0]] = found[1]
@@ -152,6 +169,7 @@ def _kernel(kernel: Kernel, body: str) -> Kernel:
             kernel.variables.append(_variable(text))
         elif not text.startswith("."):
             kernel.instructions.append(_instruction(text))
+            kernel.lines.append(line)
     return kernel
 
 

@@ -105,8 +105,9 @@ class Config:
     )
     assembler: str = _setting(
         "",
-        "assembler for NVIDIA GPUs: 'nvjitlink', the library, or 'ptxas', the program; empty: the first installed",
-        words=("nvjitlink", "ptxas"),
+        "assembler for NVIDIA GPUs: 'nvjitlink', the library, 'ptxas', the program, or 'driver', which is given PTX "
+        "when it loads a kernel; empty: the first installed",
+        words=("nvjitlink", "ptxas", "driver"),
     )
     performance_warnings: bool = _setting(
         True, "warn, at its line, of what makes a kernel for a GPU slow: spilled registers, narrow accesses to memory"

@@ -48,7 +48,7 @@ def check(request: CheckRequest) -> int:
     with override(debug=request.only or DEFAULT), collecting() as collection:
         try:
             with redirect_stdout(sys.stderr):
-                _program(request)()
+                program(request)()
         except SystemExit as end:
             error = end if end.code not in (None, 0) else None
         except ShowError:
@@ -60,7 +60,8 @@ def check(request: CheckRequest) -> int:
     return 1 if notes or error is not None else 0
 
 
-def _program(request: CheckRequest) -> Callable[[], object]:
+def program(request: CheckRequest) -> Callable[[], object]:
+    """What is to run: a function with arguments, or a script."""
     if request.cutlass:
         activate()
     _, colon, name = request.place.rpartition(":")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib
 import os
 import sys
 import traceback
@@ -23,6 +24,7 @@ from triptych.support.tracebacks import caller, user_traceback
 from triptych.tools.build import BuildRequest, build
 from triptych.tools.cache import cache_command
 from triptych.tools.check import CheckRequest, check
+from triptych.tools.costs.request import CostRequest
 from triptych.tools.coverage import coverage
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
@@ -32,7 +34,7 @@ from triptych.tools.run import RunRequest, run
 from triptych.tools.show import ALL, RESOURCES, STAGES, show
 from triptych.tools.workbench import WORKBENCH, add_workbench
 
-_Request: TypeAlias = LayoutRequest | RunRequest | BuildRequest | CheckRequest
+_Request: TypeAlias = LayoutRequest | RunRequest | BuildRequest | CheckRequest | CostRequest
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -43,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return run(RunRequest(**_chosen(arguments, RunRequest)))
         if arguments.command == "build":
             return build(BuildRequest(**_chosen(arguments, BuildRequest)))
+        if arguments.command == "check" and arguments.costs:
+            costs: Any = importlib.import_module("triptych.tools.costs.command")  # NumPy, only where it is needed
+            return int(costs.check_costs(CostRequest(**_chosen(arguments, CostRequest))))
         if arguments.command == "check":
             return check(CheckRequest(**_chosen(arguments, CheckRequest)))
         if arguments.command in WORKBENCH:
@@ -197,6 +202,14 @@ def _add_check(command: argparse.ArgumentParser) -> None:
     command.add_argument("--strict", action="store_true", help="notes count as findings")
     command.add_argument("--cutlass", action="store_true", help="let `cutlass` be Triptych, as `triptych run` does")
     command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="as the script takes them; options behind --")
+    costs = command.add_argument_group("costs", "what would be slow on a GPU, counted on one made of NumPy")
+    costs.add_argument("--costs", action="store_true", help="count instead of check; FILE may be a contract file")
+    costs.add_argument("--arch", default="sm_80", metavar="NAME", help="architecture (default: %(default)s)")
+    costs.add_argument(
+        "--blocks", default="5", metavar="N", help="how many blocks run, or 'all' (default: %(default)s)"
+    )
+    costs.add_argument("--case", default="", metavar="NAME", help="of a contract file (default: its usual inputs)")
+    costs.add_argument("--svg", default="", metavar="DIR", help="write a picture of each line's dearest request there")
 
 
 def _add_cache(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:

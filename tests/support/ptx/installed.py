@@ -18,7 +18,7 @@ def installed(library: NumpyDriver) -> Iterator[Driver]:
     """In its body there is this driver. It is told which PTX a cubin is made from, and its errors come through."""
     driver = Driver(library)
 
-    class Program(loader._Program):
+    class Told(loader.Program):
         def __init__(self, compiled: Any, found: Driver) -> None:
             super().__init__(compiled, found)
             library.knows(compiled.artifact, compiled.views["ptx"]())
@@ -34,6 +34,6 @@ def installed(library: NumpyDriver) -> Iterator[Driver]:
 
     with (
         mock.patch.object(loader, "find_driver", return_value=driver),
-        mock.patch.object(loader, "_Program", Program),
+        mock.patch.object(loader, "Program", Told),
     ):
         yield driver

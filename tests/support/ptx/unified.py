@@ -34,15 +34,15 @@ def numpy_gpu(architecture: str = "sm_80", *, whole_memory: bool = False) -> Ite
     if whole_memory:
         library.gpu.memory.add(_HostRoom(*_WHOLE))
 
-    class Program(loader._Program):
+    class Reaching(loader.Program):
         def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: Any) -> Any:
-            tensors = [arg for leaf, arg in zip(self._parameters, args, strict=True) if leaf.memory is not None]
+            tensors = [arg for leaf, arg in zip(self.parameters, args, strict=True) if leaf.memory is not None]
             with _reachable(library, [] if whole_memory else tensors):
                 return super()._run(host, args, stream)
 
     with (
         warnings.catch_warnings(),
-        mock.patch.object(loader, "_Program", Program),
+        mock.patch.object(loader, "Program", Reaching),
         installed(library),
         mock.patch.object(split, "GPU_DEVICES", (CPU, *GPU_DEVICES)),
         override(target=f"nvptx:{architecture}"),

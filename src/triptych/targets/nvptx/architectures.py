@@ -14,6 +14,9 @@ REGISTER_PIECE = 256
 RESERVED_SHARED = 1024
 """Bytes of shared memory that the system takes for each block."""
 
+SHARED_PIECE = 128
+"""Bytes in which shared memory is given to blocks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Architecture:

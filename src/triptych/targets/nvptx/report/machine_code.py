@@ -11,6 +11,7 @@ from collections.abc import Iterator
 _INSTRUCTION = 16
 _KIND = 0xFFF
 _NOP = 0x918
+_ELF = b"\x7fELF"
 _SECTION_HEADERS = struct.Struct("<40xQ10xHHH")
 """Of the header of a 64-bit ELF file: where section headers begin, how long one is, how many, which has their names."""
 _SECTION = struct.Struct("<I20xQQ")
@@ -20,6 +21,8 @@ _TEXT = ".text."
 
 def machine_instructions(cubin: bytes) -> dict[str, int]:
     """The instructions of each function, without the NOPs that pad it."""
+    if not cubin.startswith(_ELF):
+        return {}  # PTX, which a driver assembles itself
     return {name.removeprefix(_TEXT): _count(code) for name, code in _sections(cubin) if name.startswith(_TEXT)}
 
 

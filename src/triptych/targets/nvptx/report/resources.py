@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from triptych.targets.nvptx.architectures import REGISTER_PIECE, REGISTERS, RESERVED_SHARED, WARP, Architecture
+from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.report.limits import Need, limits
 
 _KERNEL = re.compile(r"Compiling entry function '([^']+)' for '([^']+)'")
 _FACTS = {
@@ -24,8 +25,6 @@ _REMARK = re.compile(r"\((C75\d\d)\) (?:Potential Performance Loss: |(?=wgmma\.w
 """They are no warnings of the assembler: code with them is right, and several times slower than it could be. Others
 only tell that it has added an instruction where it is needed."""
 _FUNCTION = re.compile(r"function '([^']+)'")
-_WARPS_TOGETHER = 4
-"""A multiprocessor has four parts, each with its share of the registers; warps go to them in turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +69,4 @@ def _is_about(words: str, kernel: str) -> bool:
 
 def occupancy(resources: Resources, architecture: Architecture, threads: int, shared: int = 0) -> int:
     """How many blocks of `threads` threads, each launched with `shared` bytes, a multiprocessor holds at once."""
-    warps = -(-threads // WARP)
-    of_a_warp = _rounded(max(resources.registers, 1) * WARP, REGISTER_PIECE)
-    by_registers = REGISTERS // of_a_warp // _WARPS_TOGETHER * _WARPS_TOGETHER // warps
-    by_shared = architecture.shared // (resources.shared + shared + RESERVED_SHARED)
-    return min(architecture.blocks, architecture.threads // (warps * WARP), by_registers, by_shared)
-
-
-def _rounded(number: int, piece: int) -> int:
-    return -(-number // piece) * piece
+    return limits(Need(threads, resources.registers, resources.shared + shared), architecture).blocks

@@ -25,7 +25,7 @@ from triptych.targets.nvptx.runtime.driver import Driver, find_driver
 
 def load(compiled: Compiled) -> Loaded:
     """A function that launches. It takes one keyword beside the program's own arguments, `stream`."""
-    program = cache(lambda: _Program(compiled, _driver(compiled)))
+    program = cache(lambda: Program(compiled, _driver(compiled)))
 
     def call(*args: Any, stream: object = None) -> Any:
         try:
@@ -50,13 +50,13 @@ def _driver(compiled: Compiled) -> Driver:
     return found
 
 
-class _Program:
+class Program:
     """A program with its host function compiled, and its kernels in every context that it has been called in."""
 
     def __init__(self, compiled: Compiled, driver: Driver) -> None:
         traced = compiled.lowered.traced
         self._name = traced.name
-        self._parameters = traced.parameters
+        self.parameters = traced.parameters
         self._cubin = compiled.artifact
         self._kernels = compiled.lowered.kernels
         self._driver = driver
@@ -66,8 +66,8 @@ class _Program:
         self._loaded: dict[int, ctypes.Array[ctypes.c_void_p]] = {}
 
     def call(self, args: Sequence[Any], stream: object) -> Any:
-        if len(args) != len(self._parameters):
-            raise _miscounted(self._name, len(args), len(self._parameters))
+        if len(args) != len(self.parameters):
+            raise _miscounted(self._name, len(args), len(self.parameters))
         return self._run(self._host.call, args, stream)
 
     def attempt(self, args: Sequence[Any]) -> Any:
@@ -78,7 +78,7 @@ class _Program:
         return self._host.reads is not None and self._host.reads(kind)
 
     def _run(self, host: Callable[..., Any], args: Sequence[Any], stream: object) -> Any:
-        device = _device(self._parameters, args)
+        device = _device(self.parameters, args)
         kernels = self._in_context(self._driver.enter(device))
         handle = current_stream(device) if stream is None else stream_handle(stream)
         record = LaunchRecord(self._launch, handle, ctypes.addressof(kernels), 0, 0, *self._maps)
