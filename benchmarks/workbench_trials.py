@@ -1,30 +1,43 @@
 """How often the workbench is wrong: comparisons of equal and of slower kernels, and honest kernels that are refused.
 
     python -m benchmarks.workbench_trials comparisons --trials 200 [--busy]
+    python -m benchmarks.workbench_trials commands --trials 5 [--busy]
     python -m benchmarks.workbench_trials honest --runs 1000
+    python -m benchmarks.workbench_trials wrong
 
-The tests run short slices of both, on samples that are made up; this needs minutes, and says how busy the machine was.
+`comparisons` does what `triptych bench A B` does in its child, the loading of both files included, again and again in
+one process; `commands` runs the whole command, and says how long that takes. The tests run short slices of the
+statistics, on samples that are made up; this needs minutes, and says how busy the machine was.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-import triptych as tt
 from tests.unit.workbench import corpus
-from triptych.workbench.measurement.clocks import HostClock
-from triptych.workbench.measurement.sampling import in_turns, warm_up
+from triptych.workbench.measurement.serving import serve
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
-_STEPS = 20_000
+_STEPS = 36_000
+"""About 100 µs."""
+_SLOWER = (0.0, 0.02, 0.05)
 _BUSY = "while True: pass"
+_EVERY = 20
+_FILE = """
+import numpy as np
+import triptych as tt
 
 
 @tt.jit
@@ -34,36 +47,79 @@ def spin(n: tt.Int32, x: tt.Float32) -> tt.Float32:
     return x
 
 
-@tt.jit
-def spin_too(n: tt.Int32, x: tt.Float32) -> tt.Float32:
-    for _ in range(n):
-        x = x * 0.999 + 0.5
-    return x
+def kernel_fn(x):
+    return np.array([spin(STEPS, float(x[0]))], np.float32)
 
 
-def comparisons(trials: int, busy: bool, seconds: float) -> None:
+def reference_fn(x):
+    return np.array([500.0], x.dtype)
+
+
+TOLERANCE = 1e-2
+
+
+def get_inputs(seed=0):
+    return [np.ones(1, np.float32)]
+"""
+Compare = Callable[[list[str], int], dict[str, Any]]
+
+
+def comparisons(compare: Compare, trials: int, busy: bool) -> None:
     """Of a kernel of about 100 µs with itself, and with one that does 2 % and 5 % more."""
     other = subprocess.Popen([sys.executable, "-S", "-c", _BUSY]) if busy else None
     try:
-        spin(_STEPS, 1.0)
-        spin_too(_STEPS, 1.0)
-        for slower in (0.0, 0.02, 0.05):
-            more = round(_STEPS * (1 + slower))
-            verdicts: Counter[str] = Counter()
-            took = []
-            for trial in range(trials):
-                started = time.perf_counter()
-                clock = HostClock()
-                first, second = (lambda: spin(_STEPS, 1.0)), (lambda more=more: spin_too(more, 1.0))
-                warm_up(first, 0.02)
-                verdicts[in_turns(first, second, clock, seconds, trial).verdict] += 1
-                took.append(time.perf_counter() - started)
-            each = f"{np.median(took):.2f} s each, load {os.getloadavg()[0]:.1f}"
-            print(f"{slower:4.0%} slower: {dict(verdicts)}, {each}", flush=True)
+        with tempfile.TemporaryDirectory() as folder:
+            for slower in _SLOWER:
+                _trials(_files(Path(folder), slower), slower, compare, trials)
     finally:
         if other is not None:
             other.kill()
             other.wait()
+
+
+def _files(folder: Path, slower: float) -> list[str]:
+    made = []
+    for name, steps in (("first.py", _STEPS), ("second.py", round(_STEPS * (1 + slower)))):
+        file = folder / name
+        file.write_text(_FILE.replace("STEPS", str(steps)), encoding="utf-8")
+        made.append(str(file))
+    return made
+
+
+def _trials(files: list[str], slower: float, compare: Compare, trials: int) -> None:
+    verdicts: Counter[str] = Counter()
+    took, centres, rounds, loads = [], [], [], []
+    for trial in range(trials):
+        started = time.perf_counter()
+        found = compare(files, trial)
+        took.append(time.perf_counter() - started)
+        verdicts[found["verdict"]] += 1
+        centres.append(100 * (found["ratio"] - 1))
+        rounds.append(found["rounds"])
+        loads.append(os.getloadavg()[0])
+        if trial % _EVERY == _EVERY - 1:
+            print(
+                f"  {slower:.0%}: {trial + 1} done, {dict(verdicts)}, load {loads[-1]:.1f}", file=sys.stderr, flush=True
+            )
+    middle, late, last = np.percentile(took, [50, 95, 100])
+    low, centre, high = np.percentile(centres, [0, 50, 100])
+    print(
+        f"{slower:.0%} slower: {dict(verdicts)} of {trials}; ratio {centre:+.2f} % ({low:+.2f} to {high:+.2f}); "
+        f"{np.median(rounds):.0f} rounds; {middle:.2f} s each (95 %: {late:.2f}, longest {last:.2f}); "
+        f"load {np.median(loads):.1f}",
+        flush=True,
+    )
+
+
+def _in_this_process(files: list[str], seed: int) -> dict[str, Any]:
+    request = {"files": files, "seconds": 2.0, "seed": seed, "cold": True, "with_roofs": False, "cases": []}
+    return dict(serve({**request, "command": []}, lambda _: None)["cases"][0]["comparison"])
+
+
+def _by_command(files: list[str], seed: int) -> dict[str, Any]:
+    words = [sys.executable, "-m", "triptych", "bench", *files, "--json", "--seed", str(seed)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout)["cases"][0]["comparison"])
 
 
 def honest(runs: int) -> None:
@@ -77,25 +133,46 @@ def honest(runs: int) -> None:
         found = verify(shifted, VerifyOptions(seeds=1))
         if found.verdict != "pass":
             refused.append((name, seed, found.findings[0].text))
-    print(f"{len(refused)} of {runs} runs of {len(names)} honest kernels refused", *refused[:10], sep="\n")
+    print(f"{len(refused)} of {runs} runs of {len(names)} honest kernels refused", *refused, sep="\n")
 
 
 def _seeded(get_inputs: corpus.Function, shift: int) -> corpus.Function:
     return lambda seed=0: get_inputs(seed=seed + 7919 * shift)
 
 
+def wrong() -> None:
+    """Wrong and cheating kernels: what each is refused for, and whether `assert_close` at 1e-3 accepts it."""
+    right, accepted = 0, 0
+    for one in corpus.WRONG:
+        found = verify(one.contract(), VerifyOptions(seeds=1))
+        for process in corpus.LEFT:
+            process.kill()
+            process.wait()
+        corpus.LEFT.clear()
+        good = found.verdict == "fail" and found.reasons[0] in one.reasons
+        plain = corpus.plain_check_accepts(one)
+        right, accepted = right + good, accepted + plain
+        text = found.findings[0].text if found.findings else ""
+        print(
+            f"{one.name:32} {found.verdict} {found.reasons} {'ACCEPTED' if plain else 'refused'} by 1e-3: {text[:90]}"
+        )
+    print(f"{right} of {len(corpus.WRONG)} refused for the right reason; rtol = atol = 1e-3 accepts {accepted} of them")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=("comparisons", "honest"))
+    parser.add_argument("what", choices=("comparisons", "commands", "honest", "wrong"))
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--busy", action="store_true", help="beside a process that does nothing as fast as it can")
     chosen = parser.parse_args()
-    if chosen.what == "honest":
-        honest(chosen.runs)
-    else:
-        comparisons(chosen.trials, chosen.busy, chosen.seconds)
+    match chosen.what:
+        case "honest":
+            honest(chosen.runs)
+        case "wrong":
+            wrong()
+        case what:
+            comparisons(_in_this_process if what == "comparisons" else _by_command, chosen.trials, chosen.busy)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from typing import Any
 
 from triptych.tools.verify import report_failure
 from triptych.workbench.errors import ContractError
+from triptych.workbench.measurement.records import schema
 from triptych.workbench.pictures import check_picture, roofline, sweep, write_picture
 from triptych.workbench.processes import ask
 from triptych.workbench.progress import progress
@@ -36,6 +37,8 @@ def add_bench(command: argparse.ArgumentParser) -> None:
     command.add_argument("--no-roofs", dest="with_roofs", action="store_false", help="measure no roofs of the machine")
     command.add_argument("--rtol", type=float, metavar="R", help="of the check after timing, as for `verify`")
     command.add_argument("--atol", type=float, metavar="A")
+    command.add_argument("--apart", action="store_true", help="two files: each in a process of its own, still in turns")
+    command.add_argument("--schema", action="store_true", help="print the JSON Schema of records")
     command.add_argument("--csv", action="store_true", help="print comma-separated values")
     command.add_argument("--markdown", action="store_true", help="print a table for a page")
     command.add_argument("--record", type=Path, metavar="FILE", help="write the record: everything, all samples")
@@ -47,12 +50,12 @@ def add_bench(command: argparse.ArgumentParser) -> None:
 
 def bench_command(arguments: argparse.Namespace) -> int:
     """Measure, print, and return the exit code."""
-    wanted = ("against", "replay", "cases", "seconds", "seed", "cold", "with_roofs", "rtol", "atol")
+    if arguments.schema:
+        print(json.dumps(schema(), indent=2))
+        return 0
+    wanted = ("against", "replay", "cases", "seconds", "seed", "cold", "with_roofs", "rtol", "atol", "apart")
     request = {name: getattr(arguments, name) for name in wanted}
-    if not 1 <= len(arguments.files) + bool(arguments.replay) <= 2:
-        raise ContractError(
-            "bench takes one kernel file, two, or --replay RECORD", found=f"{len(arguments.files)} files"
-        )
+    _check_files(len(arguments.files), arguments)
     if arguments.plot:
         check_picture(arguments.plot)
     request |= {"files": arguments.files, "command": sys.argv, "sweep": sweep_of(arguments.sweep)}
@@ -65,12 +68,23 @@ def bench_command(arguments: argparse.Namespace) -> int:
         print(f"SKIPPED: {record['skipped']}")
         return 0
     if arguments.record:
-        arguments.record.write_text(json.dumps(record), encoding="utf-8")
+        arguments.record.write_text(json.dumps(record, allow_nan=False), encoding="utf-8")
     print(printed(record, arguments))
     if arguments.plot:
         swept = arguments.sweep.partition("=")[0] if arguments.sweep else ""
         write_picture(arguments.plot, sweep(record, swept) if swept else roofline(record))
     return 1 if any(case.get("verified") for case in record["cases"]) else 0
+
+
+def _check_files(count: int, arguments: argparse.Namespace) -> None:
+    """What else is asked for says how many kernel files there are."""
+    allowed = {0} if arguments.replay else {1} if arguments.against else {1, 2}
+    if count not in allowed or (arguments.replay and arguments.against):
+        given = "".join(f" and --{name}" for name in ("replay", "against") if getattr(arguments, name))
+        raise ContractError(
+            "bench takes one kernel file, two, one --against RECORD, or --replay RECORD alone",
+            found=f"{count} files{given}",
+        )
 
 
 def sweep_of(text: str | None) -> dict[str, list[int]] | None:
@@ -102,7 +116,7 @@ def _stepped(low: int, high: int, how: str, step: int) -> Iterator[int]:
 def printed(record: dict[str, Any], arguments: argparse.Namespace) -> str:
     """In the form that is asked for."""
     if arguments.json:
-        return json.dumps(record, indent=2)
+        return json.dumps(record, indent=2, allow_nan=False)
     rows = [HEADS, *(_row(case) for case in record["cases"] if "hot" in case)]
     if arguments.csv:
         out = io.StringIO()
@@ -121,9 +135,7 @@ def _row(case: dict[str, Any]) -> tuple[str, ...]:
     rate = ""
     if work:
         rate = f"{work['gflops']:.3g} GFLOP/s" if work["flops"] > work["bytes"] else f"{work['gbytes']:.3g} GB/s"
-    interval = (
-        f"{time_text(hot['low'])} to {time_text(hot['high'])}" if math.isfinite(hot["low"]) else "too few samples"
-    )
+    interval = f"{time_text(hot['low'])} to {time_text(hot['high'])}" if hot["low"] is not None else "too few samples"
     return (
         case["case"],
         time_text(hot["median"]),
@@ -139,15 +151,15 @@ def _row(case: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _sentences(record: dict[str, Any]) -> Iterator[str]:
+    if record.get("apart"):
+        yield f"each in a process of its own: {record['apart']}"
     for case in record["cases"]:
         if "comparison" in case:
             yield f"{case['case']}: the second is {case['comparison']['text']}"
         if "baseline" in case:
             yield f"{case['case']}: against the baseline {case['baseline']['text']}"
-        if case.get("moved"):
-            yield f"{case['case']}: UNDECIDED, {case['moved']}"
-        elif "replay_of" in record:
-            yield f"{case['case']}: within the noise of the record of {record['replay_of']}"
+        if "again" in case:
+            yield f"{case['case']}: the record of {record['replay_of']} {case['again']['text']}"
         for text in case.get("verified", ()):
             yield f"{case['case']}: WRONG AFTER TIMING: {text}"
 

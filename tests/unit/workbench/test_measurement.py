@@ -20,8 +20,8 @@ from triptych.workbench.measurement.calls import cold_sets
 from triptych.workbench.measurement.clocks import GpuClock, HostClock
 from triptych.workbench.measurement.floors import check_time, floor_of
 from triptych.workbench.measurement.records import new_record, read_record
+from triptych.workbench.measurement.replaying import moved
 from triptych.workbench.measurement.sampling import compared, figure, figure_of, in_turns
-from triptych.workbench.measurement.serving import moved
 from triptych.workbench.measurement.statistics import median_interval, paired_interval
 from triptych.workbench.pictures import roofline, sweep, write_picture
 

@@ -113,3 +113,32 @@ def test_a_kernel_may_refuse_odd_extents() -> None:
     found = verified(corpus.contract(kernel, corpus.relu, corpus.matrix))
     assert found.verdict == "pass"
     assert [finding.reason for finding in found.findings] == ["refused"]
+
+
+def test_counts_that_agree_by_chance_are_not_weak() -> None:
+    """Two counts are equal, or those of another seed, now and then: that says nothing of the tolerance."""
+
+    def inputs(seed: int = 0) -> list[np.ndarray]:
+        return [np.random.default_rng(seed).integers(0, 2, 4)]
+
+    def counts(x: np.ndarray) -> Any:
+        return np.array([(x == 0).sum(), (x == 1).sum()])
+
+    for seed in range(12):
+        found = verified(corpus.contract(counts, counts, lambda seed=0, by=seed: inputs(seed + 100 * by)))
+        assert found.verdict == "pass", (seed, found.findings)
+    always = corpus.contract(np.sign, np.sign, lambda seed=0: [np.random.default_rng(seed).random(8) + 1])
+    assert verified(always).reasons == ["weak"]
+
+
+def test_a_number_that_cancels_is_not_refused_and_a_small_one_is_not_excused() -> None:
+    """A normalised number near zero is off by a part of one; a small probability is off by a part of itself."""
+    contract = corpus.contract(corpus.norm_one_pass, corpus.norm, lambda seed=0: corpus.matrix(seed + 7919 * 38))
+    assert verified(contract).verdict == "pass"
+
+    def kernel(x: np.ndarray) -> Any:
+        result = corpus.softmax(x)
+        smallest = np.unravel_index(result.argmin(), result.shape)
+        return corpus.set_to(result, smallest, float(result[smallest]) * 1.001)
+
+    assert verified(corpus.contract(kernel, corpus.softmax, corpus.matrix)).reasons == ["numbers"]

@@ -20,6 +20,7 @@ from triptych.workbench.contracts.contract import BENCH, Contract, Function, cas
 from triptych.workbench.errors import ContractError
 
 TASK, REFERENCE, SUBMISSION = "task.yml", "reference.py", "submission.py"
+FORMAT = "GPU MODE"
 _SECTION = re.compile(r"^(\w+):", re.MULTILINE)
 
 
@@ -55,7 +56,7 @@ def read(folder: Path, submission: Path) -> Contract:
         cases,
         check=_check(getattr(reference, "check_implementation", None)),
         mutates=frozenset(),
-        format="GPU MODE",
+        format=FORMAT,
     )
 
 

@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from triptych.workbench.arrays import arrays_in, clone, digest, dtype_name, mapped, size_in_bytes
+from triptych.workbench.arrays import arrays_in, clone, dtype_name, mapped, overwrite, size_in_bytes
 from triptych.workbench.contracts.contract import BENCH, Contract, Tolerance, bench_cases
 from triptych.workbench.errors import ContractError
-from triptych.workbench.measurement.calls import Cold, Hot, cold_sets
+from triptych.workbench.measurement.apart import ClocksApart, SideApart
+from triptych.workbench.measurement.calls import UNKNOWN_CACHE, Cold, Hot, cold_sets
 from triptych.workbench.measurement.clocks import Clock, HostClock
 from triptych.workbench.measurement.floors import SLACK, check_time, floor_of
 from triptych.workbench.measurement.machine import last_cache
 from triptych.workbench.measurement.roofs import roofs
-from triptych.workbench.measurement.sampling import as_plain, figure, in_turns, warm_up
+from triptych.workbench.measurement.sampling import (
+    Comparison,
+    as_plain,
+    combined,
+    figure,
+    in_turns,
+    plain_figure,
+    warm_up,
+)
+from triptych.workbench.measurement.sides import Side, SideHere
 from triptych.workbench.verification.verifying import check_again
 
 Case = Mapping[str, Any]
 _LOOKS_AT_ROOFS = 3
 _FOR_NOISE = 0.15
 """The part of the time that is spent on the kernel against itself."""
+_OTHER_SEED = 3_000_017
+_PROCESSES = 6
+"""Pairs of processes: equal kernels in two of them differ by a few percent, and six such pairs tell how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,52 +69,103 @@ def bench(
     kept = mapped(inputs, clone)
     clock = clock or HostClock()
     hot = Hot(contract, contract.kernel, inputs)
-    warm_up(hot)
-    found = figure(hot, clock, options.seconds / 2, between=hot.restore if contract.mutates else None)
-    outputs = [clone(output) for output in hot.outputs()]
-    answer: dict[str, Any] = {"case": name, "parameters": _plain(case), "hot": asdict(found)}
+    restore = hot.restore if contract.mutates else None
+    warm_up(hot, between=restore)
+    found = figure(hot, clock, options.seconds / 2, between=restore)
+    answer: dict[str, Any] = {"case": name, "parameters": _plain(case), "hot": plain_figure(found)}
     if contract.mutates:
         hot.restore()
         hot()
-        outputs = [clone(output) for output in hot.outputs()]
-    elif options.cold:
+    outputs = [clone(output) for output in hot.outputs()]
+    if options.cold:
         answer["cold"] = _cold(contract, kept, options.seconds / 2)
-    answer["noise"] = in_turns(hot, hot, clock, _FOR_NOISE * options.seconds).noise if not contract.mutates else None
+    both = (hot.restore, hot.restore) if contract.mutates else None
+    answer["noise"] = in_turns(hot, hot, clock, _FOR_NOISE * options.seconds, before=both).noise
     answer["verified"] = check_again(contract, kept, outputs, options.tolerance)
     size = sum(size_in_bytes(array) for array in (*arrays_in(kept), *outputs))
     answer["bytes_touched"] = size
     if contract.work is not None:
         answer["work"] = _rates(contract, kept, answer, size, dtype_name(outputs[0]), options)
-    if contract.baseline is not None and not contract.mutates:
+    if contract.baseline is not None:
         base = Hot(contract, contract.baseline, kept)
-        warm_up(base)
-        answer["baseline"] = as_plain(in_turns(base, hot, clock, options.seconds / 2))
+        warm_up(base, between=base.restore if contract.mutates else None)
+        before = (base.restore, hot.restore) if contract.mutates else None
+        answer["baseline"] = as_plain(in_turns(base, hot, clock, options.seconds / 2, before=before))
+    answer["verified"] += _with_new_values(contract, hot, case, options)
     return answer
 
 
+def _with_new_values(contract: Contract, hot: Hot, case: Case, options: BenchOptions) -> list[str]:
+    """One more call on the same memory with other values: what was remembered and not computed shows."""
+    other = contract.inputs(options.seed + _OTHER_SEED, case)
+    for target, source in zip(arrays_in(hot.inputs), arrays_in(other), strict=True):
+        overwrite(target, source)
+    hot()
+    problems = check_again(contract, other, hot.outputs(), options.tolerance)
+    return [f"with new values in the same memory, {text}" for text in problems]
+
+
 def bench_pair(first: Contract, second: Contract, name: str, case: Case, options: BenchOptions) -> dict[str, Any]:
-    """Two kernels in turns, on the same memory where their inputs are the same."""
-    inputs = first.inputs(options.seed, case)
-    others = second.inputs(options.seed, case)
-    same = [digest(one) for one in arrays_in(inputs)] == [digest(one) for one in arrays_in(others)]
-    kept = mapped(inputs, clone)
-    sides = [Hot(first, first.kernel, inputs), Hot(second, second.kernel, inputs if same else others)]
-    for side in sides:
-        warm_up(side)
-    comparison = in_turns(sides[0], sides[1], HostClock(), options.seconds, options.seed)
-    verified = []
-    for contract, side, given in zip((first, second), sides, (kept, kept if same else others), strict=True):
-        verified += check_again(contract, given, side.outputs(), options.tolerance) if not contract.mutates else []
+    """Two kernels in turns in this process, on the same memory where their inputs are the same."""
+    one = SideHere(first, case, options.seed)
+    two = SideHere(second, case, options.seed, one)
+    return _compared(name, case, _turns(one, two, HostClock(), options), _problems(one, two, options))
+
+
+def bench_apart(
+    files: Sequence[Path], path: list[str], name: str, case: Case, options: BenchOptions, doing: Callable[[str], None]
+) -> dict[str, Any]:
+    """Two kernels in turns, each in its own process, several times in new ones: no two processes are alike."""
+    parts, verified = [], []
+    for turn in range(_PROCESSES):
+        doing(f"measuring {name} in two processes, {turn + 1} of {_PROCESSES}")
+        with SideApart(files[0], path) as first, SideApart(files[1], path) as second:
+            for side in (first, second):
+                side.wait()
+            for side in (first, second):
+                side.prepare(case, options.seed)
+            parts.append(_turns(first, second, ClocksApart(), replace(options, seconds=options.seconds / _PROCESSES)))
+            verified = _problems(first, second, options)
+    return _compared(name, case, combined(parts), verified)
+
+
+def _turns(first: Side, second: Side, clock: Clock, options: BenchOptions) -> Comparison:
+    before = (first.restore, second.restore) if first.mutates or second.mutates else None
+    return in_turns(first, second, clock, options.seconds, options.seed, before)
+
+
+def _problems(first: Side, second: Side, options: BenchOptions) -> list[str]:
+    """What is wrong with the results after timing."""
+    said = []
+    for which, side in (("first", first), ("second", second)):
+        if not side.mutates:
+            side()  # both may have written to the same memory
+        said += [f"the {which}: {text}" for text in side.problems(options.tolerance)]
+    return said
+
+
+def _compared(name: str, case: Case, comparison: Comparison, verified: list[str]) -> dict[str, Any]:
     return {"case": name, "parameters": _plain(case), "comparison": as_plain(comparison), "verified": verified}
 
 
 def _cold(contract: Contract, inputs: list[Any], seconds: float) -> dict[str, Any]:
-    sets = cold_sets(inputs)
-    cold = Cold(contract.kernel, sets)
-    evicting = HostClock(2 * last_cache() if len(sets) == 1 else 0)
-    found = figure(cold, evicting, seconds, between=evicting.evict if len(sets) == 1 else None)
-    how = f"{len(sets)} sets of arguments in turn" if len(sets) > 1 else "evicted between calls"
-    return {**asdict(found), "how": how}
+    """Arguments in turn that no cache has; or one set, restored if it was changed, and then evicted."""
+    sets = cold_sets(inputs) if not contract.mutates else []
+    if len(sets) > 1:
+        return {
+            **plain_figure(figure(Cold(contract.kernel, sets), HostClock(), seconds)),
+            "how": f"{len(sets)} sets of arguments in turn",
+        }
+    evicting, hot = (
+        HostClock(2 * (last_cache() or UNKNOWN_CACHE)),
+        Hot(contract, contract.kernel, mapped(inputs, clone)),
+    )
+
+    def between() -> None:
+        hot.restore()
+        evicting.evict()
+
+    return {**plain_figure(figure(hot, evicting, seconds, between=between)), "how": "evicted between calls"}
 
 
 def _rates(

@@ -16,7 +16,8 @@ from triptych.workbench.measurement.machine import free_memory, last_cache
 _MOST_SETS = 2048
 _SHARE = 4
 """At most this part of the free memory is taken for sets of arguments."""
-_UNKNOWN_CACHE = 64 << 20
+UNKNOWN_CACHE = 64 << 20
+"""Bytes of a last cache that the system does not tell of: more than most have."""
 
 
 class Hot:
@@ -43,7 +44,7 @@ class Hot:
 
 
 class Cold:
-    """Sets of arguments that are used in turn, more than the last cache holds; None if there is no room for them."""
+    """Sets of arguments that are used in turn, more than the last cache holds."""
 
     def __init__(self, function: Function, sets: list[list[Any]]) -> None:
         self._function = function
@@ -57,7 +58,7 @@ class Cold:
 def cold_sets(inputs: Sequence[Any], made: Mapping[str, int] | None = None) -> list[list[Any]]:
     """Copies of the inputs, twice as many bytes as the last cache has; one set if there is no room for so many."""
     size = max(1, sum(size_in_bytes(array) for array in arrays_in(inputs)))
-    cache = (made or {}).get("cache", last_cache() or _UNKNOWN_CACHE)
+    cache = (made or {}).get("cache", last_cache() or UNKNOWN_CACHE)
     room = (made or {}).get("room", free_memory() // _SHARE)
     count = 2 * cache // size + 2
     if count > _MOST_SETS or count * size > room:

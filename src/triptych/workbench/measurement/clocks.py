@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 Call = Callable[[], Any]
 _READINGS = 200
+HOST = "host"
 
 
 class Clock(Protocol):
@@ -31,7 +32,7 @@ class Clock(Protocol):
 class HostClock:
     """Wall-clock time of this thread, which waits for every launch on the CPU."""
 
-    name = "host"
+    name = HOST
 
     def __init__(self, evicted_bytes: int = 0) -> None:
         self._spare = bytearray(evicted_bytes)

@@ -5,10 +5,14 @@
 | `schema` | `SCHEMA` |
 | `made`, `command` | when, and the command line |
 | `file`, `source`, `digest` | the kernel file, its whole text, and SHA-256 of it |
+| `beside` | modules of the file's own folder that it imports, by path: their text |
 | `commit`, `dirty` | of the git repository around the file, where there is one |
 | `target`, `machine`, `versions` | where and with what |
 | `settings` | seconds, seed, clock |
-| `cases` | for each: `hot`, `cold` (figures with all samples), `noise`, `work`, `verified`, `comparisons` |
+| `cases` | for each: `hot`, `cold` (figures with all samples), `noise`, `work`, `verified`; or `comparison` |
+| `second`, `apart` | of two files: the other one, and why each had a process of its own |
+
+`record.schema.json` says it for programs.
 """
 
 from __future__ import annotations
@@ -30,24 +34,38 @@ SCHEMA = "triptych.bench/1"
 _PACKAGES = ("triptych", "numpy", "llvmlite", "torch-mlir", "torch")
 
 
-def new_record(file: Path, cases: list[dict[str, Any]], settings: dict[str, Any], command: list[str]) -> dict[str, Any]:
+def new_record(
+    file: Path,
+    cases: list[dict[str, Any]],
+    settings: dict[str, Any],
+    command: list[str],
+    beside: dict[str, str] | None = None,
+) -> dict[str, Any]:
     """What was measured, with everything around it."""
-    source = file.read_text(encoding="utf-8")
-    commit, dirty = _git(file)
     return {
         "schema": SCHEMA,
         "made": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "command": command,
-        "file": str(file),
-        "source": source,
-        "digest": digest_of(source),
-        "commit": commit,
-        "dirty": dirty,
+        **kernel_facts(file, beside or {}),
         "target": config().target or "cpu",
         "machine": machine(),
         "versions": _versions(),
         "settings": settings,
         "cases": cases,
+    }
+
+
+def kernel_facts(file: Path, beside: dict[str, str]) -> dict[str, Any]:
+    """A kernel file in a record: all that is needed to run it again."""
+    source = file.read_text(encoding="utf-8")
+    commit, dirty = _git(file)
+    return {
+        "file": str(file),
+        "source": source,
+        "digest": digest_of(source),
+        "beside": beside,
+        "commit": commit,
+        "dirty": dirty,
     }
 
 
@@ -60,11 +78,19 @@ def read_record(path: str | Path) -> dict[str, Any]:
             f"{path} cannot be read as a record", found=str(error), expected="a file that `triptych bench --json` wrote"
         ) from None
     if not isinstance(found, dict) or found.get("schema") != SCHEMA:
-        schema = found.get("schema") if isinstance(found, dict) else None
-        raise RecordError(f"{path} is no record of this version", found=f"schema {schema!r}", expected=repr(SCHEMA))
+        said = found.get("schema") if isinstance(found, dict) else None
+        raise RecordError(f"{path} is no record of this version", found=f"schema {said!r}", expected=repr(SCHEMA))
+    missing = [name for name in schema()["required"] if name not in found]
+    if missing:
+        raise RecordError(f"{path} lacks {', '.join(missing)}", expected="what `triptych bench --schema` describes")
     if digest_of(found["source"]) != found["digest"]:
         raise RecordError(f"the source in {path} is not the one that was measured", expected="a record nobody edited")
     return found
+
+
+def schema() -> dict[str, Any]:
+    """The published JSON Schema of records."""
+    return dict(json.loads(Path(__file__).with_name("record.schema.json").read_text(encoding="utf-8")))
 
 
 def digest_of(source: str) -> str:

@@ -10,13 +10,19 @@ import math
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from triptych.workbench.measurement.clocks import Call, Clock, without_collections
-from triptych.workbench.measurement.statistics import MOST_PAIRS, Interval, median_interval, paired_interval
+from triptych.workbench.measurement.clocks import HOST, Call, Clock, without_collections
+from triptych.workbench.measurement.statistics import (
+    MOST_PAIRS,
+    Interval,
+    mean_interval,
+    median_interval,
+    paired_interval,
+)
 
 Verdict: TypeAlias = Literal["faster", "slower", "same", "undecided"]
 NARROW = 0.01
@@ -91,10 +97,12 @@ def batch_for(call: Call, clock: Clock) -> int:
     return 1 if once >= _COSTS * clock.cost else max(1, math.ceil(2 * _COSTS * clock.cost / max(once, 1e-9)))
 
 
-def warm_up(call: Call, seconds: float = _WARM_SECONDS) -> None:
-    """Compile, and let caches, pools and clocks settle."""
+def warm_up(call: Call, seconds: float = _WARM_SECONDS, between: Call | None = None) -> None:
+    """Compile, and let caches, pools and clocks settle; `between` runs before each call, as for `figure`."""
     end, calls = time.perf_counter() + seconds, 0
     while calls < _WARM_CALLS or time.perf_counter() < end:
+        if between is not None:
+            between()
         call()
         calls += 1
 
@@ -102,8 +110,8 @@ def warm_up(call: Call, seconds: float = _WARM_SECONDS) -> None:
 def figure(
     call: Call, clock: Clock, seconds: float, now: Callable[[], float] = time.perf_counter, between: Call | None = None
 ) -> Figure:
-    """Sample one side; `between` runs before each sample and is not measured."""
-    batch, samples = batch_for(call, clock), list[float]()
+    """Sample one side; `between` runs before each sample and is not measured. Then calls are not measured together."""
+    batch, samples = batch_for(call, clock) if between is None else 1, list[float]()
     end, look = now() + seconds, _LOOKS
     with without_collections():
         while True:
@@ -136,9 +144,19 @@ def figure_of(samples: Sequence[float], batch: int = 1) -> Figure:
     )
 
 
-def in_turns(first: Call, second: Call, clock: Clock, seconds: float, seed: int = 0) -> Comparison:
-    """Both sides, each twice for the noise, in an order that is drawn for each round."""
-    batch = max(batch_for(first, clock), batch_for(second, clock))
+def in_turns(
+    first: Call,
+    second: Call,
+    clock: Clock,
+    seconds: float,
+    seed: int = 0,
+    before: tuple[Call, Call] | None = None,
+) -> Comparison:
+    """Both sides, each twice for the noise, in an order that is drawn for each round.
+
+    `before` has what runs before each sample of a side and is not measured, such as giving inputs their values back.
+    """
+    batch = max(batch_for(first, clock), batch_for(second, clock)) if before is None else 1
     once = 2 * (clock.seconds(first, batch) + clock.seconds(second, batch))
     rounds = min(MOST_PAIRS, max(_FEWEST_ROUNDS, int(seconds / max(once, 1e-7))))
     sides, draw = (first, second, first, second), random.Random(seed)
@@ -149,8 +167,10 @@ def in_turns(first: Call, second: Call, clock: Clock, seconds: float, seed: int 
         for done in range(rounds):
             draw.shuffle(order)
             for side in order:
+                if before is not None:
+                    before[side % 2]()
                 times[side].append(clock.seconds(sides[side], batch) / batch)
-            if done >= _FEWEST_ROUNDS and clock.name == "host" and time.perf_counter() > end:
+            if done >= _FEWEST_ROUNDS and clock.name == HOST and time.perf_counter() > end:
                 break  # a machine that became busy; the number of rounds depends on no verdict
     return compared(*(np.array(side) for side in times))
 
@@ -162,6 +182,21 @@ def compared(first: np.ndarray, second: np.ndarray, first_again: np.ndarray, sec
     itself = paired_interval(logs[2] - logs[0])
     both = [np.concatenate(pair).tolist() for pair in ((first, first_again), (second, second_again))]
     return Comparison(ratio, abs(itself.estimate), len(first), *both)
+
+
+def combined(parts: Sequence[Comparison]) -> Comparison:
+    """Comparisons of the same two kernels in new processes: what decides is how far these agree."""
+    ratio = mean_interval(np.array([part.ratio.estimate for part in parts]), CONFIDENCE)
+    noise = float(np.median([part.noise for part in parts]))
+    first = [sample for part in parts for sample in part.first]
+    second = [sample for part in parts for sample in part.second]
+    return Comparison(ratio, noise, sum(part.rounds for part in parts), first, second)
+
+
+def plain_figure(found: Figure) -> dict[str, Any]:
+    """For JSON, which has no infinities: an interval that is not known is null."""
+    known = math.isfinite(found.low) and math.isfinite(found.high)
+    return {**asdict(found), **({} if known else {"low": None, "high": None})}
 
 
 def as_plain(comparison: Comparison) -> dict[str, Any]:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import math
+import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from triptych.workbench.contracts.beside import files_beside
 from triptych.workbench.contracts.contract import Contract
 from triptych.workbench.contracts.loading import load_contract
-from triptych.workbench.measurement.benching import BenchOptions, bench, bench_pair, chosen_cases
-from triptych.workbench.measurement.records import new_record, read_record
+from triptych.workbench.measurement.benching import BenchOptions, bench, chosen_cases
+from triptych.workbench.measurement.pairs import Doing, Pair
+from triptych.workbench.measurement.records import kernel_facts, new_record, read_record
+from triptych.workbench.measurement.replaying import decided_again, held, moved
 from triptych.workbench.verification.serving import tolerance_from
 
-Doing = Callable[[str], None]
+Record = dict[str, Any]
 
 
-def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
+def serve(request: Record, doing: Doing) -> Record:
     """A record, as plain data."""
     options = BenchOptions(
         request["seconds"], request["seed"], request["cold"], tolerance_from(request), request["with_roofs"]
@@ -27,93 +30,112 @@ def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
     if request.get("against"):
         return _against(request, options, doing)
     files = [Path(file) for file in request["files"]]
-    contracts = [_loaded(file, i, doing) for i, file in enumerate(files)]
-    if (contracts[0].requires or "cpu") != "cpu":
-        return {"skipped": f"needs {contracts[0].requires}, and this machine has cpu"}
+    return _one(files[0], request, options, doing) if len(files) == 1 else _two(files, request, options, doing)
+
+
+def _one(file: Path, request: Record, options: BenchOptions, doing: Doing) -> Record:
+    contract = _loaded(file, doing)
+    if _needs_another(contract.requires):
+        return _skipped(contract.requires)
     cases = []
-    for name, case in chosen_cases(contracts[0], request["cases"], request.get("sweep")).items():
+    for name, case in chosen_cases(contract, request["cases"], request.get("sweep")).items():
         doing(f"measuring {name}")
-        cases.append(
-            bench(contracts[0], name, case, options)
-            if len(contracts) == 1
-            else bench_pair(contracts[0], contracts[1], name, case, options)
-        )
-    record = new_record(contracts[0].file, cases, _settings(options), request["command"])
-    if len(contracts) == 2:
-        record["second"] = {
-            key: value
-            for key, value in new_record(contracts[1].file, [], {}, []).items()
-            if key in ("file", "source", "digest", "commit", "dirty")
-        }
-    return record
+        cases.append(bench(contract, name, case, options))
+    return new_record(contract.file, cases, _settings(options), request["command"], files_beside(contract))
 
 
-def _loaded(file: Path, number: int, doing: Doing) -> Contract:
-    doing(f"loading {file}")
-    return load_contract(file, f"triptych_contract_{number}")
+def _two(files: list[Path], request: Record, options: BenchOptions, doing: Doing) -> Record:
+    pair = Pair(files, doing, request.get("apart", False))
+    if _needs_another(pair.requires):
+        return _skipped(pair.requires)
+    cases = []
+    for name, case in chosen_cases(pair.first, request["cases"], request.get("sweep")).items():
+        doing(f"measuring {name}")
+        cases.append(pair.measure(name, case, options))
+    return _record_of(pair, cases, _settings(options), request)
 
 
-def _settings(options: BenchOptions) -> dict[str, Any]:
-    return {"seconds": options.seconds, "seed": options.seed, "clock": "host"}
-
-
-def _against(request: dict[str, Any], options: BenchOptions, doing: Doing) -> dict[str, Any]:
+def _against(request: Record, options: BenchOptions, doing: Doing) -> Record:
     """The file against the source in a record, which is measured again beside it."""
     before = read_record(request["against"])
-    contract = _loaded(Path(request["files"][0]), 0, doing)
     with tempfile.TemporaryDirectory() as folder:
-        baseline = _stored(before, Path(folder), doing)
+        files = [_stored(before, Path(folder)), Path(request["files"][0])]
+        pair = Pair(files, doing, request.get("apart", False))
         cases = []
         for stored in before["cases"]:
             doing(f"measuring {stored['case']}")
-            found = bench_pair(baseline, contract, stored["case"], stored["parameters"], options)
+            found = pair.measure(stored["case"], stored["parameters"], options)
             found["moved"] = moved(stored, found["comparison"]["first"])
             if found["moved"]:
-                found["comparison"]["verdict"] = "undecided"
+                text = f"undecided: {found['moved']}; beside it: {found['comparison']['text']}"
+                found["comparison"] |= {"verdict": "undecided", "text": text}
             cases.append(found)
-    record = new_record(contract.file, cases, _settings(options), request["command"])
-    record["against"] = {"digest": before["digest"], "made": before["made"], "file": before["file"]}
-    return record
+        record = new_record(pair.file, cases, _settings(options), request["command"], pair.beside[1])
+    against = {"digest": before["digest"], "made": before["made"], "file": before["file"]}
+    return {**record, "apart": pair.why, "against": against}
 
 
-def _replay(request: dict[str, Any], options: BenchOptions, doing: Doing) -> dict[str, Any]:
+def _replay(request: Record, options: BenchOptions, doing: Doing) -> Record:
     """A record done again: the same source, cases and seed, and whether its figures hold."""
     before = read_record(request["replay"])
-    again = BenchOptions(before["settings"]["seconds"], before["settings"]["seed"], options.cold, options.tolerance)
+    options = replace(options, seconds=before["settings"]["seconds"], seed=before["settings"]["seed"])
     with tempfile.TemporaryDirectory() as folder:
-        contract = _stored(before, Path(folder), doing)
-        cases = []
-        for stored in before["cases"]:
-            if "hot" not in stored:
-                continue
-            doing(f"measuring {stored['case']}")
-            found = bench(contract, stored["case"], stored["parameters"], again)
-            found["moved"] = moved(stored, found["hot"]["samples"])
-            cases.append(found)
-        record = new_record(contract.file, cases, before["settings"], request["command"])
+        if "second" in before:
+            record = _replayed_pair(before, request, options, doing, Path(folder))
+        else:
+            contract = _loaded(_stored(before, Path(folder)), doing)
+            cases = []
+            for stored in before["cases"]:
+                if "hot" in stored:
+                    doing(f"measuring {stored['case']}")
+                    cases.append(bench(contract, stored["case"], stored["parameters"], options))
+            record = new_record(contract.file, cases, before["settings"], request["command"], files_beside(contract))
+    for stored, found in zip(before["cases"], record["cases"], strict=False):
+        again = held(stored, found, before, record) if "hot" in stored else decided_again(stored, found)
+        found["again"] = again
     return {**record, "file": before["file"], "replay_of": before["made"], "before": before["machine"]}
 
 
-def moved(stored: Mapping[str, Any], samples: list[float]) -> str:
-    """How far a baseline is from its record, if by more than the noise of both; empty: it is where it was."""
-    if "hot" not in stored:
-        return ""
-    hot, ordered = stored["hot"], sorted(samples)
-    now = ordered[len(ordered) // 2]
-    change = math.log(now / hot["median"])
-    noise = 2 * max(stored.get("noise") or 0.0, _half_width(hot), 0.01)
-    if abs(change) <= noise:
-        return ""
-    return f"the baseline itself moved by {100 * math.expm1(change):+.1f} %, more than its noise of {100 * noise:.1f} %"
+def _replayed_pair(before: Record, request: Record, options: BenchOptions, doing: Doing, folder: Path) -> Record:
+    files = [_stored(before, folder / "first"), _stored(before["second"], folder / "second")]
+    pair = Pair(files, doing, bool(before.get("apart")))
+    cases = []
+    for stored in before["cases"]:
+        doing(f"measuring {stored['case']}")
+        cases.append(pair.measure(stored["case"], stored["parameters"], options))
+    return _record_of(pair, cases, before["settings"], request)
 
 
-def _half_width(hot: Mapping[str, Any]) -> float:
-    width = (hot["high"] - hot["low"]) / 2 / hot["median"]
-    return float(width) if math.isfinite(width) else 0.0
+def _record_of(pair: Pair, cases: list[Record], settings: Record, request: Record) -> Record:
+    record = new_record(pair.first.file, cases, settings, request["command"], pair.beside[0])
+    return {**record, "apart": pair.why, "second": kernel_facts(pair.file, pair.beside[1])}
 
 
-def _stored(before: dict[str, Any], folder: Path, doing: Doing) -> Contract:
-    """The contract in a record; what stands beside its file is still found there."""
+def _loaded(file: Path, doing: Doing) -> Contract:
+    doing(f"loading {file}")
+    return load_contract(file, "triptych_contract_0")
+
+
+def _needs_another(requires: str) -> bool:
+    return (requires or "cpu") != "cpu"
+
+
+def _skipped(requires: str) -> Record:
+    return {"skipped": f"needs {requires}, and this machine has cpu"}
+
+
+def _settings(options: BenchOptions) -> Record:
+    return {"seconds": options.seconds, "seed": options.seed, "clock": "host"}
+
+
+def _stored(before: Record, folder: Path) -> Path:
+    """The kernel file of a record with what stood beside it, written again."""
+    folder.mkdir(exist_ok=True)
     file = folder / Path(before["file"]).name
-    file.write_text(before["source"], encoding="utf-8")
-    return _loaded(file, 1, doing)
+    for name, text in {**before.get("beside", {}), file.name: before["source"]}.items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    if "beside" not in before:  # an older record: what it imports is still where it was, if at all
+        sys.path.append(str(Path(before["file"]).parent))
+    return file

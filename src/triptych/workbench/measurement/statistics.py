@@ -1,7 +1,8 @@
-"""Two formulas: the interval of a median by order statistics, and that of paired differences by signed ranks.
+"""Intervals: of a median by order statistics, of paired differences by signed ranks, and of few means by Student's t.
 
-Both are exact about what they assume, and assume little: samples that are drawn alike; differences that are as often
-above their centre as below. Means and standard deviations of times assume far more than a busy machine gives.
+The first two are exact about what they assume, and assume little: samples that are drawn alike; differences that are as
+often above their centre as below. Means and standard deviations of times assume far more than a busy machine gives; the
+third is for the estimates of several processes, which are too few for ranks.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 _FEWEST = 6
 """Samples for a 95 % interval of the median: the smallest and the largest of five have only 94 %."""
+_HALVINGS = 100
 MOST_PAIRS = 1500
 """All means of two of so many are a million numbers."""
 
@@ -53,6 +55,37 @@ def paired_interval(differences: np.ndarray, confidence: float = 0.99) -> Interv
     if k < 0:
         return Interval(float(np.median(means)), -math.inf, math.inf)
     return Interval(float(np.median(means)), float(means[k]), float(means[len(means) - 1 - k]))
+
+
+def mean_interval(estimates: np.ndarray, confidence: float) -> Interval:
+    """The mean of a few estimates, and its interval by Student's distribution."""
+    n, mean = len(estimates), float(np.mean(estimates))
+    if n < 2:
+        return Interval(mean, -math.inf, math.inf)
+    half = student_quantile((1 + confidence) / 2, n - 1) * float(np.std(estimates, ddof=1)) / math.sqrt(n)
+    return Interval(mean, mean - half, mean + half)
+
+
+def student_quantile(probability: float, freedom: int) -> float:
+    """Of Student's distribution, by halving: the distribution itself is a finite sum for whole degrees of freedom."""
+    low, high = 0.0, 1e6
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _student(middle, freedom) < probability else (low, middle)
+    return (low + high) / 2
+
+
+def _student(t: float, freedom: int) -> float:
+    """The probability of less than t, for t of 0 or more."""
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine, start = math.cos(angle), freedom % 2
+    term = cosine if start else 1.0
+    total = 0.0
+    for i in range(start, freedom - 1, 2):
+        total += term
+        term *= (i + 1) / (i + 2) * cosine**2
+    inside = (angle + math.sin(angle) * total) * 2 / math.pi if start else math.sin(angle) * total
+    return 0.5 + inside / 2
 
 
 def _rank(n: int, tail: float) -> int:

@@ -23,7 +23,7 @@ class Doubts:
         """What one case has accepted of all that was tried."""
         for name in IMITATIONS:
             tried = self._passed.setdefault((output, name), [])
-            tried.append((case, name in accepted, expected.exact.size >= _LARGE))
+            tried.append((case, name in accepted, is_large(expected)))
 
     def accepted(self) -> Iterator[tuple[str, str]]:
         """A sentence for each imitation that a large output accepts, or that nothing refuses; and the case."""
@@ -33,6 +33,11 @@ class Doubts:
                 passed = [tried[0][0]]
             if passed:
                 yield f"under this bound, {name} would pass for output {output}: these inputs prove nothing", passed[0]
+
+
+def is_large(expected: Expected) -> bool:
+    """Whether so many numbers agree with no imitation by chance."""
+    return bool(expected.exact.size >= _LARGE)
 
 
 def accepted_by(expected: Expected, other: np.ndarray | None) -> Iterator[str]:
