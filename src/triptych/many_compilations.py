@@ -23,6 +23,7 @@ from triptych.compiling import CompiledFunction
 from triptych.fingerprint.cache_key import Key
 from triptych.misses import NoStoreError
 from triptych.support.config import config, override
+from triptych.support.cpu_time import cpu_seconds
 from triptych.support.errors import TriptychError
 from triptych.support.processors import processors
 from triptych.support.tracebacks import caller
@@ -64,6 +65,8 @@ class Compilation:
     seconds: float = 0.0
     key: str = ""
     error: Exception | None = None
+    cpu_seconds: float = 0.0
+    """Of processors: the same however busy the machine is. Of a thread its own, without LLVM's processes."""
 
     @property
     def name(self) -> str:
@@ -84,6 +87,7 @@ class Done(NamedTuple):
     seconds: float
     key: str
     error: Exception | None
+    cpu_seconds: float = 0.0
 
 
 Progress: TypeAlias = Callable[[Compilation, int, int], None]
@@ -111,7 +115,7 @@ def compile_many(
     found: dict[int, Compilation] = {}
 
     def finish(i: int, done: Done) -> None:
-        found[i] = Compilation(jobs[i], done.outcome, done.seconds, done.key, done.error)
+        found[i] = Compilation(jobs[i], done.outcome, done.seconds, done.key, done.error, done.cpu_seconds)
         if progress is not None:
             progress(found[i], len(found), len(jobs))
 
@@ -129,7 +133,7 @@ def compile_many(
 
 def compile_job(settings: dict[str, Any], job: CompileCall) -> Done:
     """Make one call of `compile`, in whatever process this is; errors come back as values."""
-    started, key = time.perf_counter(), ""
+    started, cpu, key = time.perf_counter(), cpu_seconds(), ""
     try:
         with override(**settings):
             key, store = key_of(job).digest, default_store()
@@ -137,9 +141,9 @@ def compile_job(settings: dict[str, Any], job: CompileCall) -> Done:
             job()
             has = store is not None and store.has(key) and store.flush()
         outcome: Outcome = "found" if had else "compiled" if has else "not kept"
-        return Done(outcome, time.perf_counter() - started, key, None)
+        return Done(outcome, time.perf_counter() - started, key, None, cpu_seconds() - cpu)
     except Exception as error:  # of the program: whoever asked for it is told
-        return Done("failed", time.perf_counter() - started, key, _sendable(error))
+        return Done("failed", time.perf_counter() - started, key, _sendable(error), cpu_seconds() - cpu)
 
 
 def key_of(job: CompileCall) -> Key:

@@ -54,6 +54,7 @@ NOT_BY_A_PROGRAM = {
     "TT0723",
     "TT0724",
     "TT0725",
+    "TT0729",
     "TT0710",  # the other package: tests/integration/test_compat_imports.py
 }
 

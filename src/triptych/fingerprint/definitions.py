@@ -38,6 +38,7 @@ BOOKKEEPING = frozenset(
         "__annotations_cache__",
         "__annotate_func__",
         "_abc_impl",
+        "__slotnames__",  # `copyreg` remembers it when an instance is pickled or copied
         # Flag enums add unnamed members here when they are first computed.
         "_value2member_map_",
         "_unhashable_values_",

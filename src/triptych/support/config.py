@@ -150,6 +150,10 @@ class Config:
         words=_LEVELS,
         form=rf"{_LEVEL}(,[\w.]+={_LEVEL})*|[\w.]+={_LEVEL}(,[\w.]+={_LEVEL})*",
     )
+    tune: bool = _setting(
+        False,
+        "tune a kernel of the workbench that is called for a problem that nobody has tuned, and keep the choice",
+    )
     print_ir: bool = _setting(
         False, "print the traced MLIR of every compilation", aliases=(Alias("CUTE_DSL_PRINT_IR"),)
     )

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from triptych.workbench.planning.plan import KernelPlan as KernelPlan
     from triptych.workbench.planning.tiling import Tiling as Tiling
     from triptych.workbench.scripts import main as main
+    from triptych.workbench.tuning.tuned_calls import tuned as tuned
     from triptych.workbench.verification.verifying import verify as verify
 
 _NAMES = LazyNames(
@@ -31,6 +32,7 @@ _NAMES = LazyNames(
         "triptych.workbench.planning.plan": "KernelPlan",
         "triptych.workbench.planning.tiling": "Tiling",
         "triptych.workbench.scripts": "main",
+        "triptych.workbench.tuning.tuned_calls": "tuned",
         "triptych.workbench.verification.verifying": "verify",
     },
     modules=(),

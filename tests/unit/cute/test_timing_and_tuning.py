@@ -12,6 +12,7 @@ import triptych as tt
 from triptych import cute
 from triptych.cute import testing
 from triptych.cute.errors import TensorError
+from triptych.cute.tuning.trying import TuningWarning
 from triptych.metastage.call_errors import ArgumentBindingError
 
 
@@ -54,13 +55,15 @@ def test_fastest_combination_is_chosen() -> None:
             raise ValueError("this one cannot be")
         return lambda: time.sleep(base * delay / 1e6)
 
-    best = testing.tune(
-        prepare,
-        params_dict={"delay": [3000, 0, 6000], "mode": ["broken", "works"]},
-        kernel_arguments=testing.JitArguments(1),
-        warmup_iterations=0,
-        iterations=3,
-    )
+    with pytest.warns(TuningWarning, match="3 of 6 configurations failed: ValueError: this one cannot be") as told:
+        best = testing.tune(
+            prepare,
+            params_dict={"delay": [3000, 0, 6000], "mode": ["broken", "works"]},
+            kernel_arguments=testing.JitArguments(1),
+            warmup_iterations=0,
+            iterations=3,
+        )
+    assert [warning.filename for warning in told] == [__file__]
     assert best == {"delay": 0, "mode": "works"}
     assert len(tried) == 6
 
@@ -69,8 +72,9 @@ def test_reason_is_told_when_nothing_works() -> None:
     def prepare(n: int) -> Any:
         raise ValueError(f"not {n}")
 
-    with pytest.raises(ValueError, match="not 2"):
+    with pytest.raises(ValueError, match="not 2") as failed:
         testing.tune(prepare, params_dict={"n": [1, 2]})
+    assert any("2 of 2 configurations failed" in note for note in failed.value.__notes__), "nor is any forgotten"
 
 
 @tt.kernel
@@ -92,13 +96,17 @@ def test_function_tunes_itself_once_for_each_watched_value() -> None:
     """One of the choices does not compile."""
     assert isinstance(fill, testing.AutotunedFunction)
     x = np.zeros(16, np.float32)
-    fill(x, 16)
+    with pytest.warns(TuningWarning, match="fill: 1 of 3 configurations failed"):
+        fill(x, 16)
     np.testing.assert_array_equal(x, 2.0)
     assert list(fill.best) == [(16,)]
+    assert [row.state for row in fill.tables[(16,)]] == ["measured", "failed", "measured"]
+    assert "'each': 3" in str(fill.tables[(16,)][1].config)
     assert fill.best[(16,)]["each"] in (1, 4)
     fill(x, n=16)
     assert len(fill.best) == 1
-    fill(x, 8)
+    with pytest.warns(TuningWarning):
+        fill(x, 8)
     assert len(fill.best) == 2
 
 

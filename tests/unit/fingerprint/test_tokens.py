@@ -267,6 +267,19 @@ def test_a_class_from_a_namespace_without_a_name_is_read() -> None:
     assert token(made("class C:\n    x = 1")) != token(made("class C:\n    x = 2"))
 
 
+def test_pickling_an_instance_does_not_change_its_class() -> None:
+    """A process that sends a configuration to another one, and the one that gets it, have the same key for it."""
+
+    @dataclass(frozen=True)
+    class Tiles:
+        m: int = 64
+
+    before = token(Tiles), token(Tiles())
+    Tiles().__reduce_ex__(2)  # what `pickle` does first
+    assert "__slotnames__" in vars(Tiles)
+    assert (token(Tiles), token(Tiles())) == before
+
+
 def test_lru_cache_shows_the_function_it_wraps() -> None:
     def one(x: int) -> int:
         return x

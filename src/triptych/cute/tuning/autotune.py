@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from triptych.cute.tuning.rows import Row, configs_of
+from triptych.cute.tuning.search import Exhaustive
 from triptych.cute.tuning.timing import JitArguments, benchmark
+from triptych.cute.tuning.trying import try_all
 from triptych.jitting import JitFunction
 from triptych.metastage.arguments import bind
 from triptych.metastage.call_errors import ArgumentBindingError
@@ -25,15 +27,16 @@ def tune(
     """The fastest of all combinations of parameters.
 
     `func(*arguments, **parameters)` gives what is timed, a function without arguments. A combination for which it, or
-    what it gives, raises an exception is left out; when none is left the last exception is raised.
+    what it gives, raises an exception is left out with a `TuningWarning` that says why; when none is left the last
+    exception is raised, with the reasons of all as notes.
     """
     arguments = kernel_arguments or JitArguments()
 
-    def seconds(parameters: dict[str, Any]) -> float:
+    def microseconds(parameters: dict[str, Any]) -> float:
         timed = func(*arguments.args, **arguments.kwargs, **parameters)
         return benchmark(timed, warmup_iterations=warmup_iterations, iterations=iterations, stream=stream)
 
-    return _fastest(params_dict or {}, seconds)
+    return _fastest(params_dict or {}, microseconds, getattr(func, "__qualname__", "tune"))[0]
 
 
 def autotune_jit(
@@ -45,7 +48,8 @@ def autotune_jit(
     """Decorator for a `@jit` function: the first call times every combination of parameters and keeps the fastest.
 
     Other values of the arguments named in `update_on_change` are tuned anew. Tuning runs the function many times on
-    the arguments of the call, so it must not matter how often it runs.
+    the arguments of the call, so it must not matter how often it runs. `tables` has what came of every combination; one
+    that fails is told in a `TuningWarning`.
     """
 
     def decorate(function: JitFunction) -> AutotunedFunction:
@@ -71,6 +75,8 @@ class AutotunedFunction:
         self._repeats = repeats
         self.best: dict[tuple[Any, ...], dict[str, Any]] = {}
         """The parameters chosen for each combination of watched arguments."""
+        self.tables: dict[tuple[Any, ...], list[Row]] = {}
+        """What came of every combination of parameters, for each combination of watched arguments."""
 
     def __repr__(self) -> str:
         choices = ", ".join(f"{name} of {list(values)}" for name, values in self._params.items())
@@ -88,38 +94,25 @@ class AutotunedFunction:
             )
         watched = tuple(bound[name] for name in self._watched)
         if watched not in self.best:
-            self.best[watched] = self._tuned(args, kwargs)
+            self.best[watched], self.tables[watched] = self._tuned(args, kwargs)
         return function(*args, **{**kwargs, **self.best[watched]})
 
-    def _tuned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    def _tuned(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[dict[str, Any], list[Row]]:
         warmups, iterations = self._repeats
 
-        def seconds(parameters: dict[str, Any]) -> float:
+        def microseconds(parameters: dict[str, Any]) -> float:
             arguments = JitArguments(*args, **{**kwargs, **parameters})
             return benchmark(
                 self.__wrapped__, warmup_iterations=warmups, iterations=iterations, kernel_arguments=arguments
             )
 
-        return _fastest(self._params, seconds)
+        return _fastest(self._params, microseconds, self.__wrapped__.function.__qualname__)
 
 
-def _fastest(choices: Mapping[str, Sequence[Any]], seconds: Callable[[dict[str, Any]], float]) -> dict[str, Any]:
-    best: tuple[float, dict[str, Any]] | None = None
-    failure: Exception | None = None
-    for parameters in _combinations(choices):
-        try:
-            taken = seconds(parameters)
-        except Exception as error:
-            failure = error
-            continue
-        if best is None or taken < best[0]:
-            best = taken, parameters
-    if best is None:
-        assert failure is not None
-        raise failure
-    return best[1]
-
-
-def _combinations(choices: Mapping[str, Sequence[Any]]) -> Iterator[dict[str, Any]]:
-    for values in itertools.product(*choices.values()):
-        yield dict(zip(choices, values, strict=True))
+def _fastest(
+    choices: Mapping[str, Sequence[Any]], microseconds: Callable[[dict[str, Any]], float], name: str
+) -> tuple[dict[str, Any], list[Row]]:
+    configs = configs_of(choices)
+    search = Exhaustive(range(len(configs)))
+    best, rows = try_all(search, configs, lambda config, _: [microseconds(dict(config)) / 1e6], name)
+    return configs[best], rows

@@ -57,6 +57,8 @@ class Contract:
     """`(config, device)`: why it cannot run there, in sentences, without compiling it."""
     job: Callable[..., Any] | None = None
     """`(config, *inputs)`: its compilation, as `compile_many` takes it."""
+    bucket: Function | None = None
+    """`(*inputs)`: problems that take the same parameters give the same."""
 
     def inputs(self, seed: int, case: Mapping[str, Any] | None = None) -> list[Any]:
         """New inputs. A `get_inputs` without a seed draws from the libraries' own generators, which are seeded."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
-import itertools
 import re
 import sys
 from collections.abc import Iterable
@@ -17,8 +16,11 @@ from types import ModuleType
 from typing import Any
 
 from triptych.compat import activate
+from triptych.cute.tuning.rows import configs_of
+from triptych.support.config import config
 from triptych.workbench.contracts import gpu_mode, kernelbench
 from triptych.workbench.contracts.contract import Contract, Function, Tolerance, cases_of
+from triptych.workbench.devices.device import HOST, device
 from triptych.workbench.errors import ContractError
 
 REQUIRED = ("kernel_fn", "reference_fn", "get_inputs")
@@ -95,20 +97,18 @@ def contract_of(file: Path, module: ModuleType) -> Contract:
 
 
 def _tuning(given: dict[str, Any]) -> dict[str, Any]:
-    """`TUNE`: names with their values, or a list of dictionaries; `kernel_fn` takes them by keyword."""
+    """`TUNE`: names with their values, a list of dictionaries, or a function that gives them for a device."""
     tune = given.get("TUNE")
     if not tune:
         return {}
-    if isinstance(tune, dict):
-        configs = [dict(zip(tune, values, strict=True)) for values in itertools.product(*tune.values())]
-    else:
-        configs = [dict(config) for config in tune]
+    space = tune(device(config().target or HOST)) if callable(tune) else tune
     problems, job = given.get("config_problems"), given.get("compile_job")
     return {
-        "configs": configs,
+        "configs": configs_of(space),
         "configured": lambda config: functools.partial(given["kernel_fn"], **config),
         "config_problems": problems and (lambda config, device: problems(device, **config)),
         "job": job and (lambda config, *inputs: job(*inputs, **config)),
+        "bucket": given.get("bucket"),
     }
 
 

@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from triptych.support.processors import processor_model
+
 _CPU = Path("/sys/devices/system/cpu")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
@@ -49,7 +51,7 @@ def last_cache() -> int:
 def machine() -> dict[str, Any]:
     """What a reader of a figure has to know."""
     return {
-        "model": _model(),
+        "model": processor_model(),
         "cores": os.cpu_count() or 1,
         "affinity": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else [],
         "load": list(os.getloadavg()) if hasattr(os, "getloadavg") else [],
@@ -64,11 +66,6 @@ def free_memory() -> int:
     """Bytes that can be had."""
     match = re.search(r"MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")))
     return int(match[1]) * 1024 if match else 1 << 30
-
-
-def _model() -> str:
-    match = re.search(r"^model name\s*:\s*(.+)$", _read(Path("/proc/cpuinfo")), re.MULTILINE)
-    return match[1].strip() if match else platform.processor() or platform.machine()
 
 
 def _read(path: Path) -> str:

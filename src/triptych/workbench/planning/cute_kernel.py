@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from triptych.cute.tuning.rows import Config, Row
+from triptych.cute.tuning.search import search_named
+from triptych.cute.tuning.trying import try_all
 from triptych.support.config import override
 from triptych.workbench.arrays import Array
 from triptych.workbench.errors import PlanError
@@ -54,25 +57,40 @@ class CuteKernel:
         return figure(self._launch, HostClock(), seconds)
 
     def autotune(self, seconds: float = 0.2) -> Any:
-        """Take the fastest of `autotune_configs`. What cannot run is left out, with its reason in `tuned`."""
-        times: list[tuple[float, Any]] = []
-        for config in self.autotune_configs:
-            self.tiling = config
-            try:
-                found = self.bench(seconds)
-            except Exception as error:  # of one configuration, which ends in the table
-                self.tuned[str(config)] = f"failed: {type(error).__name__}: {str(error).splitlines()[0]}"
-                continue
-            self.tuned[str(config)] = f"{found.median * 1e6:.4g} µs"
-            times.append((found.median, config))
-        if not times:
+        """Take the fastest of `autotune_configs`. What cannot run is left out, with its reason in `tuned` and told."""
+        if not self.autotune_configs:
             raise PlanError(
-                f"none of {len(self.autotune_configs)} configurations of {self.name} can run",
-                found="; ".join(self.tuned.values()) or "no configurations",
-                expected="at least one that runs",
+                f"{self.name} has nothing to choose from",
+                found="no configurations",
+                expected="CuteKernel(autotune_configs=[...]), or a plan with _autotune_configs()",
             )
-        self.tiling = min(times, key=lambda pair: pair[0])[1]
+        tilings = list(self.autotune_configs)
+        configs = [{"tiling": str(tiling)} for tiling in tilings]
+        before = self.tiling
+
+        def sample(config: Config, count: int) -> list[float]:
+            self.tiling = tilings[configs.index(dict(config))]
+            if not count:
+                return self.bench(seconds).samples
+            self._launch()
+            return [_CLOCK.seconds(self._launch, 1) for _ in range(count)]
+
+        search = search_named("auto", dict(enumerate(configs)), 0, None)
+        try:
+            best, rows = try_all(search, configs, sample, self.name)
+        except BaseException:
+            self.tiling = before
+            raise
+        self.tuned = {row.config["tiling"]: _told(row) for row in rows}
+        self.tiling = tilings[best]
         return self.tiling
 
     def _launch(self) -> None:
         self.launch_fn(self.tiling)
+
+
+_CLOCK = HostClock()
+
+
+def _told(row: Row) -> str:
+    return f"{row.best * 1e6:.4g} µs" if row.state == "measured" else f"{row.state}: {row.reason}"

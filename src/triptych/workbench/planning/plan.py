@@ -7,19 +7,25 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import inspect
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from triptych.cute.tuning.rows import Row
+from triptych.support.config import config
 from triptych.workbench.contracts.contract import Contract
 from triptych.workbench.devices.device import HOST, device
 from triptych.workbench.errors import PlanError
 from triptych.workbench.measurement.benching import BenchOptions, bench
 from triptych.workbench.planning.cute_kernel import CuteKernel
+from triptych.workbench.tuning.choosing import chosen_for, keep_choice
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
+_SECONDS = 0.2
+"""For the figure of a tiling that was chosen."""
 PROFILES = ("disabled", "annotation", "nsys", "ncu")
 _COMMANDS = {
     "nsys": "nsys profile --capture-range=cudaProfilerApi -o {name}",
@@ -54,12 +60,42 @@ class KernelPlan:
         """What any kernel must compute and move; unknown: zeros."""
         return 0.0, 0.0
 
+    def buckets(self) -> dict[str, Any]:
+        """The problem as choices are kept for it: its dimensions. Round them, and problems share their tiling."""
+        return {name: getattr(self, name) for name in self._numbers(self)}
+
+    def planned(self, *inputs: Any, autotune: bool = False) -> CuteKernel:
+        """The kernel with the tiling that is kept for this problem, else with its own.
+
+        It is tuned where nothing is kept by `autotune=True` or `TRIPTYCH_TUNE=1`. A tiling that was given to this plan
+        counts more than any that is kept.
+        """
+        kernel = self.plan(*inputs)
+        tilings = list(self._autotune_configs())
+        if not tilings or self._has_tiling_of_its_own():
+            return kernel
+        file = Path(inspect.getfile(type(self)))
+        chosen = chosen_for(file, self.buckets())
+        if chosen is not None:
+            kernel.tiling = next((tiling for tiling in tilings if tiling.parameters() == chosen), kernel.tiling)
+        elif autotune or config().tune:
+            kernel.autotune_configs = kernel.autotune_configs or tilings
+            kernel.autotune()
+            row = Row(0, kernel.tiling.parameters(), "measured", "measured", [kernel.bench(_SECONDS).median])
+            keep_choice(self.contract(file), list(inputs), device(config().target or HOST), row)
+        return kernel
+
+    def _has_tiling_of_its_own(self) -> bool:
+        """Whether it is another than the class says."""
+        usual = next((row.default for row in _fields(type(self)) if row.name == "tiling"), type(self).tiling)
+        return usual is not dataclasses.MISSING and self.tiling != usual
+
     def contract(self, file: Path) -> Contract:
         """The plan as the workbench's commands take it."""
         known = type(self)._algorithmic_flops_bytes is not KernelPlan._algorithmic_flops_bytes
         return Contract(
             file,
-            lambda *inputs: self.plan(*inputs).run(),
+            lambda *inputs: self.planned(*inputs).run(),
             self.reference,
             self.prepare_inputs,
             work=self._algorithmic_flops_bytes if known else None,
@@ -68,6 +104,7 @@ class KernelPlan:
             configs=[tiling.parameters() for tiling in self._autotune_configs()],
             configured=self._configured,
             config_problems=lambda config, device: self._tiling(config).problems(self, device),
+            bucket=lambda *_: self.buckets(),
         )
 
     def _tiling(self, config: Mapping[str, Any]) -> Any:
@@ -134,6 +171,10 @@ class KernelPlan:
     def _numbers(thing: Any) -> list[str]:
         rows = dataclasses.fields(thing) if dataclasses.is_dataclass(thing) else ()
         return [row.name for row in rows if type(getattr(thing, row.name)) in (int, float, str)]
+
+
+def _fields(kind: Any) -> Sequence[dataclasses.Field[Any]]:
+    return dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
 
 
 def _profile(tool: str, name: str) -> str:
