@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -114,12 +114,12 @@ class Counting:
                 known.alike += 1
                 return known.is_whole
         self.launches.append(launch)
-        self._began = perf_counter()
+        self._began = process_time()
         return True
 
     def end(self) -> None:
         if not self.launches[-1].seconds:
-            self.launches[-1].seconds = perf_counter() - self._began
+            self.launches[-1].seconds = process_time() - self._began
 
     def observer(self, block: BlockState, kernel: Kernel) -> BlockObserver | None:
         """For a block of the launch that began last, if that is counted."""

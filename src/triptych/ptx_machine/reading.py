@@ -24,6 +24,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/|^\s*\.file\s[^\n]*", re.DOTALL | re.M
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"\n]*)"', re.MULTILINE)
 _LINE = re.compile(r"^\s*(\.loc\s+\d+\s+\d+)[^\n;]*", re.MULTILINE)
 """Where in a program the instructions come from that follow. It ends without a semicolon."""
+_PLACE = re.compile(r"\.loc\s+(\d+)\s+(\d+)")
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\((.*?)\)([^{]*)\{", re.DOTALL)
 _VARIABLE = re.compile(
     r"\.(shared|global|const|local|param)\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+([\w$]+)"
@@ -159,9 +160,9 @@ def _kernel(kernel: Kernel, body: str, files: Mapping[int, str]) -> Kernel:
             kernel.labels[text] = len(kernel.instructions)
         elif text.startswith(".branchtargets"):
             kernel.tables[label] = split(text.removeprefix(".branchtargets"))
-        elif text.startswith(".loc"):
-            _, file, number = text.split()
-            line = Line(files[int(file)], int(number)) if int(number) and int(file) in files else None
+        elif found := _PLACE.match(text):
+            file, number = int(found[1]), int(found[2])
+            line = Line(files[file], number) if number and file in files else None
         elif found := _REGISTERS.match(text):
             for name in split(found[2]):
                 kernel.registers[name.partition("<")[0]] = found[1]

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
-from triptych.workbench.folders.devlog import add_entry, entry
+from triptych.workbench.errors import FolderError
+from triptych.workbench.folders.devlog import Static, add_entry, entry, planned
 from triptych.workbench.folders.importing import import_example, new_folder, resources_of
 from triptych.workbench.folders.reading import CHECKLIST, read_example
 from triptych.workbench.folders.versions import new_kernel, next_version, templates
 from triptych.workbench.measurement.records import read_record
-from triptych.workbench.progress import progress
+from triptych.workbench.processes import ask
+from triptych.workbench.progress import Progress, progress
+
+_PATIENCE = 300.0
 
 
 def add_new(command: argparse.ArgumentParser) -> None:
@@ -41,14 +47,46 @@ def add_devlog(command: argparse.ArgumentParser, listing: argparse.ArgumentParse
     add.add_argument("folder", type=Path, metavar="FOLDER", help="of a version, as new made it")
     add.add_argument("record", type=Path, metavar="RECORD", help="that `triptych bench --record` wrote")
     add.add_argument("--before", type=Path, metavar="RECORD", help="of the version before")
+    add.add_argument("--comparison", type=Path, metavar="RECORD", help="of both in turns (`bench A B --record`)")
+    add.add_argument("--target", default="", metavar="NAME", help="as nvptx:sm_80: registers and the like")
     add.add_argument("--overview", default="", metavar="TEXT", help="what this version does")
 
 
 def devlog_command(arguments: argparse.Namespace) -> int:
     """Append an entry, and say where."""
+    if not arguments.folder.is_dir():
+        raise FolderError(
+            f"there is no folder {arguments.folder}", expected="the folder of a version, as `triptych new` made it"
+        )
+    record = read_record(arguments.record)
     before = read_record(arguments.before) if arguments.before else None
-    print(add_entry(arguments.folder, entry(read_record(arguments.record), before, arguments.overview)))
+    compared = read_record(arguments.comparison) if arguments.comparison else None
+    static = _static(arguments.target, record, before) if arguments.target else None
+    overview = arguments.overview or planned(arguments.folder)
+    file = add_entry(arguments.folder, entry(record, before, overview, compared, static))
+    print(f"added {arguments.folder.name} to {file}")
     return 0
+
+
+def _static(target: str, record: dict[str, Any], before: dict[str, Any] | None) -> Static:
+    """What both versions take of a GPU, by the assembler."""
+    with progress("devlog") as told, tempfile.TemporaryDirectory() as folder:
+        found = [{} if one is None else _resources(one, target, Path(folder), told) for one in (record, before)]
+    return Static(target, *found)
+
+
+def _resources(record: dict[str, Any], target: str, folder: Path, told: Progress) -> dict[str, Any]:
+    """Of the source in a record, compiled for a target."""
+    file = folder / Path(record["file"]).name
+    file.write_text(record["source"], encoding="utf-8")
+    request = {"file": str(file), "target": target, "case": "", "calls": 1, "folder": str(folder / "profile")}
+    settings = {"TRIPTYCH_TARGET": target}
+    answer = ask("profile", request, _PATIENCE, environment=settings, told=told)
+    if answer.result is None:
+        raise FolderError(
+            f"{file.name} cannot be compiled for {target}", found=answer.error or answer.ended, instead="no --target"
+        )
+    return {name: used for program in answer.result["programs"] for name, used in program["resources"].items()}
 
 
 def add_import(command: argparse.ArgumentParser) -> None:

@@ -40,7 +40,7 @@ def verify_command(arguments: argparse.Namespace) -> int:
             answer = checked
     if answer.result is None:
         return report_failure("verify", answer)
-    print(json.dumps(answer.result, indent=2) if arguments.json else text_of(answer.result))
+    print(json.dumps(answer.result, indent=2) if arguments.json else text_of({**answer.result, "file": arguments.file}))
     return 0 if answer.result["verdict"] in ("pass", "skipped") else 1
 
 

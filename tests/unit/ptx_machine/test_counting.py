@@ -197,6 +197,7 @@ def test_lines_of_the_program_are_kept() -> None:
     body = (
         ".loc 1 7 3\n mov.u32 %r2, 1;\n .loc 1 0 0\n mov.u32 %r3, 1;\n .loc 2 9 1, function_name f, inlined_at 1 7 3\n"
     )
+    body = f".local .align 8 .b8 depot[16];\n{body}"  # its name begins like that of a line
     text = TEXT.format(body=body) + '.file 1 "kernel.py"\n.file 2 "helper.py"\n'
     lines = gpu.load(text).module.kernels["test"].lines
     assert lines[4:] == [Line("kernel.py", 7), None, Line("helper.py", 9)]

@@ -10,10 +10,10 @@ import pytest
 from triptych.tools.cli import main
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.errors import FolderError
-from triptych.workbench.folders.devlog import entry
+from triptych.workbench.folders.devlog import Static, add_entry, entry, planned
 from triptych.workbench.folders.importing import Resources, import_example, resources_of, sheet
 from triptych.workbench.folders.reading import read_example
-from triptych.workbench.folders.versions import new_kernel, next_version, templates, versions
+from triptych.workbench.folders.versions import UNSAID, new_kernel, next_version, templates, versions
 from triptych.workbench.measurement.records import new_record
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
@@ -130,3 +130,23 @@ def test_an_entry_has_the_figures_of_both_versions(tmp_path: Path, capsys: pytes
     words = ["devlog", "add", str(folder), str(tmp_path / "now.json"), "--before", str(tmp_path / "before.json")]
     assert main(words) == 0
     assert "### Insights" in (tmp_path / "relu" / "DEVLOG.md").read_text(encoding="utf-8")
+
+
+def test_an_entry_takes_the_place_of_what_was_planned(tmp_path: Path) -> None:
+    new_kernel(tmp_path, "relu", "elementwise", "")
+    second = next_version(tmp_path, "relu", "")
+    log = tmp_path / "relu" / "DEVLOG.md"
+    assert planned(second) == "From relu."
+    log.write_text(log.read_text(encoding="utf-8").replace(UNSAID, "Four numbers a thread."), encoding="utf-8")
+    assert planned(second) == "From relu. Four numbers a thread."
+    case = {"case": "default", "parameters": {}, "hot": {"median": 2e-4}}
+    record = new_record(second / "relu_v2.py", [case], {}, [])
+    compared = {"cases": [{"case": "default", "comparison": {"text": "faster: -3 %"}}]}
+    static = Static("nvptx:sm_80", {"relu_v2_kernel": {"registers": 20}}, {"relu_kernel": {"registers": 16}})
+    add_entry(second, entry(record, None, planned(second), compared, static))
+    text = log.read_text(encoding="utf-8")
+    assert text.count("\n## relu_v2\n") == 1
+    assert "### Overview\n\nFrom relu. Four numbers a thread.\n" in text
+    assert "| default | verdict, in turns with the version before | | faster: -3 % | |" in text
+    assert "| relu_v2_kernel, nvptx:sm_80 | registers | 16 | 20 | +25.0 % |" in text
+    assert planned(second) == ""

@@ -16,6 +16,8 @@ _TEMPLATES = Path(__file__).with_name("templates")
 _MARK = "@NAME@"
 _VERSION = re.compile(r"^(?P<design>\w+?)(?:_v(?P<number>\d+))?$")
 DEVLOG = "DEVLOG.md"
+UNSAID = "What changes, and what it should bring: ..."
+"""Stands in the devlog until somebody says it."""
 
 
 def templates() -> list[str]:
@@ -55,7 +57,7 @@ def next_version(root: Path, source: str, layer: str) -> Path:
     text = (before / f"{source}.py").read_text(encoding="utf-8")
     _write(design / made, made, re.sub(rf"\b{source}(?=\b|_kernel\b)", made, text))
     with (design / DEVLOG).open("a", encoding="utf-8") as log:
-        log.write(f"\n## {made}\n\nFrom {source}. What changes, and what it should bring: ...\n")
+        log.write(f"\n## {made}\n\nFrom {source}. {UNSAID}\n")
     return design / made
 
 

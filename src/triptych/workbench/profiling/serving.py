@@ -44,8 +44,9 @@ def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
     programs = [program_facts(compiled) for compiled in session.compiled]
     folder = Path(request["folder"])
     folder.mkdir(parents=True, exist_ok=True)
-    facts = {"schema": SCHEMA, "target": target or "cpu", "file": request["file"], "machine": machine()}
-    trace = chrome_trace(events, session.threads, f"triptych profile {Path(request['file']).name}", facts)
+    facts: dict[str, Any] = {"schema": SCHEMA, "target": target or "cpu", "file": request["file"], "machine": machine()}
+    title = f"triptych profile {Path(request['file']).name}"
+    trace = chrome_trace(events, session.threads, title, {**facts, "measured": found["measured"]})
     (folder / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
     listing = [line for program in programs for line in full_listing(program["signature"], program["lines"])]
     (folder / "lines.txt").write_text("\n".join(listing) + "\n", encoding="utf-8")
