@@ -1,4 +1,4 @@
-"""`gather-checks`: reads of a loop (`first_iteration`), and reads a known distance apart, are told once, in order."""
+"""`gather-checks`: reads of a loop (`first_iteration`), and reads a known distance apart, are told once."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ A site is a number: which access of the kernel this is. Kinds and ways to meet a
 from __future__ import annotations
 
 from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
+from triptych.ir.handles import Operation
 
 CHECK_ACCESS = "check.access"
 CHECK_SYNC = "check.sync"
@@ -24,6 +25,9 @@ CHECKS_ATTRIBUTE = "triptych.checks"
 STEPS_ATTRIBUTE = "steps"
 """Of a `check.access` for many reads: the bytes between them, for each of its counts (`i64`)."""
 
+PASS_BLOCK = 0
+"""Of a `check.sync`: behind a barrier of the block."""
+
 CHECK = Dialect(
     "check",
     (
@@ -33,3 +37,8 @@ CHECK = Dialect(
         OperationSpec("place", ("T",), attributes=(AttributeSpec("what"),)),
     ),
 )
+
+
+def passes_barrier(operation: Operation) -> bool:
+    """Whether checkers are told that the block has met; where no warp waits for others, the block tells it once."""
+    return operation.name == CHECK_SYNC and int(operation.attributes["what"].value) == PASS_BLOCK

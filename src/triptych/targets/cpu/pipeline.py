@@ -30,6 +30,7 @@ from triptych.targets.cpu.passes.outline_warps import outline_warps
 from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
 from triptych.targets.cpu.passes.poll_loops import poll_loops
 from triptych.targets.cpu.passes.prefetch_tiles import prefetch_tiles
+from triptych.targets.cpu.passes.simplify_bounds import drop_repeated_checks, simplify_bounds
 from triptych.targets.cpu.passes.vectorise_math import vectorise_math
 from triptych.targets.cpu.simt.convert import vectorise_kernels
 
@@ -64,12 +65,24 @@ PIPELINE = (
     PassSpec("lower-memory-order", "Other threads see ordered accesses in their order.", lower_memory_order, ACCESSES),
     PassSpec("mark-signed-extensions", "Unsigned numbers wrap at zero.", mark_signed_extensions, SIGNED_EXTENSIONS),
     PassSpec(
+        "simplify-bounds",
+        "What ranges of indices tell need not be asked.",
+        simplify_bounds,
+        frozenset({"cf.assert"}),
+    ),
+    PassSpec(
         "gpu.module(canonicalize,gpu.func(mem2reg),sccp)",
         "What every thread counts alike in variables of its own is one number for the warp.",
     ),
     PassSpec(
         "gpu.module(canonicalize,cse,int-range-optimizations,arith-unsigned-when-equivalent,canonicalize,cse)",
         "Thread numbers have known ranges: with them most index arithmetic becomes simple enough to analyse.",
+    ),
+    PassSpec(
+        "drop-repeated-checks",
+        "What was checked need not be checked again.",
+        drop_repeated_checks,
+        frozenset({"cf.assert"}),
     ),
     PassSpec("gather-checks", "A loop that reads is told once.", gather_checks, frozenset({CHECK_ACCESS})),
     PassSpec("prefetch-tiles", "A copy takes as long as memory does.", prefetch_tiles, frozenset({"scf.for"})),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from triptych.targets.cpu.checking.async_code import COPY
 from triptych.targets.cpu.checking.finding_code import COLLECT
 from triptych.targets.cpu.checking.order_code import SYNC
-from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, RUN_LOOP
+from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
 
 _THREADS = "i64, i32, i32"
 DECLARATIONS = f"""
 llvm.func @{BEGIN_BLOCK}(!llvm.ptr, {", ".join(["i32"] * 8)}, !llvm.ptr)
 llvm.func @{END_BLOCK}()
+llvm.func @{PASS_ALL}()
 llvm.func @{ACCESS}(!llvm.ptr, {_THREADS}, i32, i32, i32, !llvm.ptr)
 llvm.func @{ACCESS_RUN}(!llvm.ptr, i64, {_THREADS}, i32, i32, i32, !llvm.ptr)
 llvm.func @{ACCESS_LOOP}(!llvm.ptr, {_THREADS}, i32, i32, i32, !llvm.ptr)

@@ -20,6 +20,7 @@ ACCESS = "triptych_check_access"
 ACCESS_RUN = "triptych_check_run"
 ACCESS_LOOP = "triptych_check_access_loop"
 RUN_LOOP = "triptych_check_run_loop"
+PASS_ALL = "triptych_check_pass_all"
 FLUSH = "triptych_check_flush"
 _LOOK, _LOOK_AT = "triptych_check_look", "triptych_check_look_at"
 _LARGEST = at.ENTRY_ADDRESSES + 8 * at.MOST_WARPS
@@ -28,7 +29,18 @@ _PRIMES = tuple(number - (1 << 64) for number in (0x9E3779B97F4A7C15, 0xC2B2AE3D
 
 def read_log_code() -> str:
     """All functions of this file."""
-    functions = (_look(), _look_at(), _flush(), _seen(), _access(), _run(), _access_loop(), _run_loop(), _end())
+    functions = (
+        _look(),
+        _look_at(),
+        _flush(),
+        _seen(),
+        _access(),
+        _run(),
+        _access_loop(),
+        _run_loop(),
+        _pass(),
+        _end(),
+    )
     return "".join(functions)
 
 
@@ -246,6 +258,14 @@ def _close(f: Function, state: Number, entry: Number, form: int, size: Number, p
         key = places ^ mask ^ what
         with f.when(f.load("i64", _memo_place(f, state, key)).differs(key)):
             f.call("triptych_check_seen", "void", [state, entry, key])
+
+
+def _pass() -> str:
+    """`pass_all()`: all warps are behind a barrier of the block; no warp tells it by itself."""
+    f = Function(PASS_ALL, "void", [])
+    f.call("triptych_check_pass", "void", [f.call(STATE, "ptr", ()), f.number(0, "i32")])
+    f.line("ret void")
+    return f.text()
 
 
 def _end() -> str:

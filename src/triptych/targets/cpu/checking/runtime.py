@@ -17,14 +17,21 @@ from triptych.targets.cpu.checking.async_code import COPY, async_code
 from triptych.targets.cpu.checking.described_parts import described
 from triptych.targets.cpu.checking.finding_code import COLLECT, REPORT, finding_code
 from triptych.targets.cpu.checking.order_code import SYNC, order_code
-from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, RUN_LOOP, read_log_code
+from triptych.targets.cpu.checking.read_log_code import (
+    ACCESS,
+    ACCESS_LOOP,
+    ACCESS_RUN,
+    PASS_ALL,
+    RUN_LOOP,
+    read_log_code,
+)
 from triptych.targets.cpu.checking.repeated_reads_code import repeated_reads_code
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK, SETUP, shadow_code
 from triptych.targets.cpu.checking.stretch_code import stretch_code
 from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.system import system
 
-_EXPORTS = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, COPY, SYNC, BEGIN_BLOCK, END_BLOCK, COLLECT)
+_EXPORTS = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, PASS_ALL, COPY, SYNC, BEGIN_BLOCK, END_BLOCK, COLLECT)
 _PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
 _SITE_OF_KEY = 20
 _KIND_OF_KEY = 40

@@ -298,25 +298,41 @@ def _access() -> str:
     grain = field(f, state, at.GRAIN)
     start, block = ((field(f, state, offset).to("i64") << 32) for offset in (at.START, at.BLOCK_TIME))
     writes = field(f, state, at.WRITES, "ptr")
-    plain_read = kind.equals(at.READS_MEMORY)
+    reads_only = (kind & ~at.IS_COLLECTIVE).equals(at.READS_MEMORY)
+    writes_only = kind.equals(at.WRITES_MEMORY) & _nobody_reads(f, state)
+    with f.when((f.number(1, "i32") << grain).equals(size) & (kind.equals(at.READS_MEMORY) | writes_only)):
+        f.call("triptych_check_scattered", "void", [state, addresses, mask, first, width, size, kind, site, values])
+        f.give()
     with f.count(0, width) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
         byte = f.load("i64", f.at(addresses, lane, "i64")) - shared
         with f.when((byte + (size - 1).to("i64")) < limit):
             offset, thread = byte.to("i32"), first + lane
             begin, last = offset >> grain, (offset + size - 1) >> grain
-            strange = f.variable("i1", plain_read ^ 1)
+            strange = f.variable("i1", (reads_only | writes_only) ^ 1)
             with f.count(begin, last + 1) as cell:
                 word = f.load("i64", f.at(writes, cell, "i64"))
-                strange.set(strange.now | (word < start) | (word >= block))
+                strange.set(strange.now | ((word < start) & reads_only) | (word >= block))
             with f.when(strange.now):
-                has = values.to("i64").differs(0)
-                beside = f.at(values, lane.to("i64") * size.to("i64"), "i8")
-                value = f.made(f"select i1 {has.name}, ptr {beside.name}, ptr null", "ptr")
+                value = value_of(f, values, lane, size)
                 f.call("triptych_check_lane", "void", [state, thread, offset, size, kind, site, value])
             with f.when(strange.now ^ 1):
                 f.call("triptych_check_update", "void", [state, thread, begin, last, kind, site])
     f.line("ret void")
     return f.text()
+
+
+def value_of(f: Function, values: Number, lane: Number, size: Number) -> Number:
+    """Where the value is that a lane is about to store; null where nobody asks."""
+    has, beside = values.to("i64").differs(0), f.at(values, lane.to("i64") * size.to("i64"), "i8")
+    return f.made(f"select i1 {has.name}, ptr {beside.name}, ptr null", "ptr")
+
+
+def _nobody_reads(f: Function, state: Number) -> Number:
+    """Whether no warp has read cells since the block's last barrier."""
+    block, read = field(f, state, at.BLOCK_TIME), f.variable("i32", 0)
+    with f.count(0, field(f, state, at.WARPS)) as warp:
+        read.set(read.now | f.load("i32", last_read(f, state, warp)).equals(block).to("i32"))
+    return read.now.equals(0)
 
 
 def _run() -> str:

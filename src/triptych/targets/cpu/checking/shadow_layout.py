@@ -7,6 +7,8 @@ bits) and who and where. Clocks only grow, from block to block too, so that noth
 
 from __future__ import annotations
 
+from triptych.simt.check_dialect import PASS_BLOCK as PASS_BLOCK
+
 MOST_WARPS = 64
 """Of a block: 1024 threads in warps of 32, or in halves of them."""
 BARRIERS, GENERATIONS = 16, 4
@@ -72,7 +74,7 @@ READS_MEMORY, WRITES_MEMORY, IS_ATOMIC, IS_COLLECTIVE = 1, 2, 4, 8
 CHECK_RACES, CHECK_INIT = 1, 2
 
 # ways in which threads come to know of each other
-PASS_BLOCK, MEET_WARP, ARRIVE, PASS_NAMED = range(4)
+MEET_WARP, ARRIVE, PASS_NAMED = 1, 2, 3
 RELEASE_PLACE, ACQUIRE_PLACE = 4, 5
 COMMIT_COPIES, AWAIT_COPIES = 6, 7
 

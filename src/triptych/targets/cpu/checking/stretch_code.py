@@ -1,7 +1,7 @@
-"""Native code of the two accesses that kernels mostly make: lanes side by side, and all lanes at one place.
+"""Native code of the accesses that kernels mostly make: lanes side by side, all at one place, or each at a cell.
 
-Each answers whether nothing but old accesses was there; then it has become the last access. Otherwise nothing has
-changed, and threads are looked at one by one (`shadow_code`).
+The first two answer whether nothing but old accesses was there; then it has become the last access. Otherwise nothing
+has changed, and threads are looked at one by one (`shadow_code`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import clock_place, field
-from triptych.targets.cpu.checking.shadow_code import last_read
+from triptych.targets.cpu.checking.shadow_code import PARAMETERS, last_read, value_of
 
 
 def stretch_code() -> str:
     """All functions of this file."""
-    return _stretch() + _one()
+    return _stretch() + _one() + _scattered()
 
 
 def _stretch() -> str:
@@ -113,3 +113,46 @@ def _one() -> str:
         f.store(word | f.select(same_time & other, at.SEVERAL, 0, "i64"), place)
     f.line("ret i1 1")
     return f.text()
+
+
+def _scattered() -> str:
+    """`scattered(state, addresses, mask, first, ...)`: plain accesses of one cell each; writes where nobody reads.
+
+    Lanes go one after the other, so that one which writes what a lane before it has written finds that.
+    """
+    given = [("state", "ptr"), ("addresses", "ptr"), *PARAMETERS, ("values", "ptr")]
+    f = Function("triptych_check_scattered", "void", given, "noinline")
+    state, addresses, mask, first, width, size, kind, site, values = f.parameters
+    shared, limit = field(f, state, at.SHARED, "i64"), field(f, state, at.SHARED_BYTES, "i64")
+    grain, warp = field(f, state, at.GRAIN).to("i64"), first >> field(f, state, at.LANES)
+    start, block = ((field(f, state, offset).to("i64") << 32) for offset in (at.START, at.BLOCK_TIME))
+    writes, row = field(f, state, at.WRITES, "ptr"), warp.to("i64") * field(f, state, at.CELL_COUNT, "i64")
+    mine = f.at(field(f, state, at.READS, "ptr"), row, "i64")
+    now = f.load("i32", clock_place(f, state, warp)).to("i64") << 32
+    word = now | (site << at.THREAD_BITS).to("i64")
+    reads_it = kind.equals(at.READS_MEMORY)
+    with f.count(0, width) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
+        byte, thread = f.load("i64", f.at(addresses, lane, "i64")) - shared, first + lane
+        cell = byte >> grain
+        with f.when((byte + (size - 1).to("i64")) < limit):
+            place = f.at(writes, cell, "i64")
+            found = f.load("i64", place)
+            strange = ((found < start) & reads_it) | (found >= block) | (cell << grain).differs(byte)
+            with f.when(strange):
+                value = value_of(f, values, lane, size)
+                f.call("triptych_check_lane", "void", [state, thread, byte.to("i32"), size, kind, site, value])
+            made = word | thread.to("i64")
+            with f.when((strange ^ 1) & reads_it):
+                _note_read(f, f.at(mine, cell, "i64"), made)
+            with f.when((strange | reads_it) ^ 1):
+                f.store(made, place)
+    f.line("ret void")
+    return f.text()
+
+
+def _note_read(f: Function, place: Number, made: Number) -> None:
+    """A read by a lane, beside one by another lane of the warp at the same time."""
+    before = f.load("i64", place)
+    same_time = ((before ^ made) >> 32).equals(0)
+    other = ((before ^ made) & (at.THREAD_MASK | at.SEVERAL)).differs(0)
+    f.store(made | f.select(same_time & other, at.SEVERAL, 0, "i64"), place)

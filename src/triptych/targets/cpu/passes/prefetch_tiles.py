@@ -18,6 +18,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, pointer_to
+from triptych.simt.check_dialect import CHECK_ACCESS
 from triptych.simt.dialect import PREFETCH
 from triptych.simt.operations import body, defining_op, enclosing, has, is_pure, operations, owner_op
 
@@ -33,7 +34,7 @@ def prefetch_tiles(module: Module) -> None:
 
 def _is_copied(load: Operation) -> bool:
     """Whether all that becomes of what is read of global memory is that shared memory has it."""
-    users = [use.owner.operation for use in load.results[0].uses]
+    users = [use.owner.operation for use in load.results[0].uses if use.owner.operation.name != CHECK_ACCESS]
     return (
         str(load.operands[0].type) == _GLOBAL
         and bool(users)

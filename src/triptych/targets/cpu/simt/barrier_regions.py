@@ -12,6 +12,7 @@ from math import prod
 from typing import TypeAlias
 
 from triptych.ir.handles import Operation, Value
+from triptych.simt.check_dialect import passes_barrier
 from triptych.simt.dialect import BARRIER
 from triptych.simt.lanes import Level
 from triptych.simt.operations import body, has, has_body, inner, is_pure, operations, writes
@@ -108,6 +109,9 @@ class _Planner:
                 self._copy(segment, *_entering(operation))
                 pending.clear()
                 items.append(self._together(operation))
+            elif passes_barrier(operation):
+                pending.clear()
+                items.append(Once(operation))
             elif self._is_once(operation):
                 if has(operation, lambda row: row.reads) and pending and _writes(pending[0]):
                     pending.clear()

@@ -20,7 +20,7 @@ from triptych.simt.lanes import Lanes
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import COPY
 from triptych.targets.cpu.checking.order_code import SYNC
-from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, RUN_LOOP
+from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.simt.code import Code
@@ -68,6 +68,9 @@ def access(warp: Warp, operation: Operation) -> None:
 
 def sync(warp: Warp, operation: Operation) -> None:
     """`check.sync`."""
+    if warp.of_block:
+        warp.code.call(PASS_ALL, [])
+        return
     code, what = warp.code, int(operation.attributes["what"].value)
     number, count = code.constant(0, "i64"), code.constant(0, "i32")
     operands = list(operation.operands)

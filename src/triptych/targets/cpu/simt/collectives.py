@@ -13,6 +13,7 @@ from triptych.simt import dialect
 from triptych.support.runtime_errors import CompiledCodeError
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.runtime.system import CLOCK, system
+from triptych.targets.cpu.simt.bounds_of_lanes import all_inside
 from triptych.targets.cpu.simt.memory import gather
 from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Scalar, Wide
@@ -206,12 +207,25 @@ def check(warp: Warp, operation: Operation) -> None:
     if warp.analysis.at(condition).uniform:
         holds = warp.scalar(condition)
         lane = code.constant(0, "i32") if warp.mask is None else code.first(warp.mask)
+    elif (inside := all_inside(warp, operation)) is not None:
+        made = code.operation("scf.if", (inside,), [code.builder.type("i1"), code.builder.type("i32")], regions=2)
+        for side in range(2):
+            before = code.enter(code.block(made, side))
+            found = (code.constant(1, "i1"), code.constant(0, "i32")) if side == 0 else _failing(warp, condition)
+            code.operation("scf.yield", found)
+            code.leave(before)
+        holds, lane = made.results
     else:
-        failing = code.invert(warp.vector(condition))
-        failing = failing if warp.mask is None else code.both(warp.mask, failing)
-        holds = code.negated(code.any(failing))
-        lane = code.first(failing)
+        holds, lane = _failing(warp, condition)
     require(warp, holds, lane, attributes)
+
+
+def _failing(warp: Warp, condition: Value) -> tuple[Value, Value]:
+    """Whether a condition holds in all active lanes, and the first in which it does not."""
+    code = warp.code
+    failing = code.invert(warp.vector(condition))
+    failing = failing if warp.mask is None else code.both(warp.mask, failing)
+    return code.negated(code.any(failing)), code.first(failing)
 
 
 def require(warp: Warp, holds: Value, lane: Value, attributes: dict[str, Attribute]) -> None:
