@@ -34,6 +34,12 @@ EXAMPLES = {
         "cute/hopper/kernel/dense_gemm/dense_gemm_persistent.py",
     ),
 }
+SMALL = {
+    "flash_attention_v2": "--batch_size 1 --num_head 1 --seqlen_q 256 --seqlen_k 256 --skip_ref_check",
+    "dense_gemm": "--mnkl 256,256,128,1 --skip_ref_check",
+    "dense_gemm_persistent": "--mnkl 256,256,128,1 --skip_ref_check",
+}
+"""Arguments: the problems that these start with by themselves take a CPU minutes."""
 TOPICS = [topic for topics in CHECKLIST.values() for topic in topics]
 
 
@@ -42,6 +48,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--resources", action="store_true")
+    parser.add_argument("--only", default="", metavar="NAME")
     parser.add_argument("--seconds", type=float, default=300.0)
     chosen = parser.parse_args()
     heads = ["example", "plan: found", "not found", "sheet: found by line", "not used or not found", "resources"]
@@ -49,11 +56,14 @@ def main() -> int:
     for tier, names in EXAMPLES.items():
         for name in names:
             file = chosen.folder / name
+            if chosen.only not in ("", file.stem):
+                continue
             found = read_example(file)
             compile(plan_text(found, file.stem), file.stem, "exec")
             parts, began, taken = found.parts(), time.monotonic(), "not asked"
             if chosen.resources:
-                got = resources_of(file, f"nvptx:{found.needs()}", chosen.seconds, lambda: None)
+                arguments = SMALL.get(file.stem, "").split()
+                got = resources_of(file, f"nvptx:{found.needs()}", chosen.seconds, lambda: None, arguments)
                 taken = got.why_not or "; ".join(
                     f"{row['kernel']}: {row['registers']} registers, {row['shared']} bytes" for row in got.rows
                 )

@@ -99,6 +99,9 @@ def add_import(command: argparse.ArgumentParser) -> None:
         "--seconds", type=float, default=120.0, metavar="S", help="for the example to compile (default: %(default)s)"
     )
     command.add_argument("--no-resources", action="store_true", help="only read it: the example does not run")
+    command.add_argument(
+        "arguments", nargs="*", metavar="ARGUMENT", help="as the example takes them; options behind --"
+    )
 
 
 def import_command(arguments: argparse.Namespace) -> int:
@@ -110,7 +113,7 @@ def import_command(arguments: argparse.Namespace) -> int:
         with progress("import") as told:
             told.say(f"compiling {arguments.example.name}")
             target = arguments.target or f"nvptx:{found.needs()}"
-            resources = resources_of(arguments.example, target, arguments.seconds, told.tick)
+            resources = resources_of(arguments.example, target, arguments.seconds, told.tick, arguments.arguments)
     folder = import_example(arguments.root, arguments.example, arguments.layer, resources)
     parts = found.parts()
     if arguments.json:

@@ -49,6 +49,9 @@ def profile_command(arguments: argparse.Namespace) -> int:
         answer = ask("profile", request, arguments.timeout, environment=settings, told=told)
     if answer.result is None:
         return report_failure("profile", answer)
+    if "skipped" in answer.result:
+        print(f"SKIPPED: {answer.result['skipped']}")
+        return 0
     print(json.dumps(answer.result, indent=2) if arguments.json else "\n".join(_text(answer.result, arguments)))
     return 0
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from triptych.workbench.axes import Axes
+from triptych.workbench.axes import Anchor, Axes
 from triptych.workbench.errors import RecordError
 from triptych.workbench.png import check_png, write_png
 
+_SIDES: tuple[Anchor, Anchor] = ("start", "end")
+"""Where labels of points stand, in turns: cases of one file often lie close together."""
 _COLOURS = ("#1f6f8b", "#c8553d", "#588157", "#7b5ea7", "#946b2d", "#333333")
 
 
@@ -34,10 +36,11 @@ def roofline(record: dict[str, Any]) -> Axes:
         axes.text((xs[0] * 1.5, xs[0] * rate * 1.1), f"{level['name']} {rate:.0f} GB/s", _COLOURS[i % len(_COLOURS)])
     for name, flops in roofs["flops"].items():
         axes.line([(xs[0], flops / 1e9), (xs[1], flops / 1e9)], "#333333")
-        axes.text((xs[1], flops / 1e9 * 1.1), f"{name} {flops / 1e9:.0f} GFLOP/s", anchor="end")
-    for case, point in zip(cases, points, strict=True):
+        axes.text((xs[0] * 1.05, flops / 1e9 * 1.1), f"{name} {flops / 1e9:.0f} GFLOP/s")
+    for i, (case, point) in enumerate(zip(cases, points, strict=True)):
         axes.line([point], "#d00000", dots=True)
-        axes.text((point[0] * 1.1, point[1]), f"{Path(record['file']).stem} {case['case']}", "#d00000")
+        place, anchor = (point[0] * (1 / 1.15 if i % 2 else 1.15), point[1]), _SIDES[i % 2]
+        axes.text(place, f"{Path(record['file']).stem} {case['case']}", "#d00000", anchor)
     return axes
 
 

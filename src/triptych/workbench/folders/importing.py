@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,9 +35,12 @@ class Resources:
     why_not: str = ""
 
 
-def resources_of(example: Path, target: str, seconds: float, tick: Callable[[], None]) -> Resources:
-    """Compile what the example compiles, in a process of its own; `tick` is called while it does."""
-    words = [sys.executable, "-m", "triptych", "run", "--target", target, "--compile-only", "--json", example.name]
+def resources_of(
+    example: Path, target: str, seconds: float, tick: Callable[[], None], arguments: Sequence[str] = ()
+) -> Resources:
+    """Compile what the example compiles with these arguments, in a process of its own; `tick` is called meanwhile."""
+    command = ["run", "--target", target, "--compile-only", "--json", example.name, *arguments]
+    words = [sys.executable, "-m", "triptych", *command]
     environment = {**process_environment(), "TRIPTYCH_GPU": _GPU.get(target.partition(":")[2], "b200")}
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         child = subprocess.Popen(

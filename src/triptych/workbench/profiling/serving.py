@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from triptych.objectstage.target import find_target
 from triptych.support.timeline import during
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.measurement.benching import chosen_cases
@@ -19,22 +20,24 @@ from triptych.workbench.profiling.sessions import CALL, PHASE, Session, summary
 
 Doing = Callable[[str], None]
 SCHEMA = "triptych.profile/1"
-_GPU = "nvptx"
+_GPU, _HERE = "nvptx", "cpu"
 
 
 def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
     """A profile as plain data; the trace and the listing are in files."""
-    target = request["target"]
+    target = find_target(request["target"] or _HERE).name
     runs = not target.startswith(_GPU)
     session = Session(runs)
-    ended_by = ""
+    ended_by, skipped = "", ""
     with session.watching():
         try:
-            _run(session, request, doing)
+            skipped = _run(session, request, doing)
         except Exception as error:
             if runs or not session.compiled:
                 raise
             ended_by = f"{type(error).__name__}: {error}"  # of what follows calls that did nothing
+    if skipped:
+        return {"skipped": skipped}
     doing("writing the profile")
     events = session.events()
     found = summary(events, (session.ended - session.began) / 1e9)
@@ -44,7 +47,7 @@ def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
     programs = [program_facts(compiled) for compiled in session.compiled]
     folder = Path(request["folder"])
     folder.mkdir(parents=True, exist_ok=True)
-    facts: dict[str, Any] = {"schema": SCHEMA, "target": target or "cpu", "file": request["file"], "machine": machine()}
+    facts: dict[str, Any] = {"schema": SCHEMA, "target": target, "file": request["file"], "machine": machine()}
     title = f"triptych profile {Path(request['file']).name}"
     trace = chrome_trace(events, session.threads, title, {**facts, "measured": found["measured"]})
     (folder / "trace.json").write_text(json.dumps(trace), encoding="utf-8")
@@ -62,22 +65,26 @@ def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
     }
 
 
-def _run(session: Session, request: Mapping[str, Any], doing: Doing) -> None:
+def _run(session: Session, request: Mapping[str, Any], doing: Doing) -> str:
+    """Load and call; why there is nothing to call, if there is not."""
     file = Path(request["file"])
-    doing(f"loading {file}")
     with during(f"load {file.name}", PHASE):
+        doing(f"loading {file}")
         contract = load_contract(file, file.stem)
+        if session.runs and (contract.requires or _HERE) != _HERE:
+            needed = contract.requires
+            return f"needs {needed}, and this machine has {_HERE}; --target nvptx:{needed} compiles it"
+    with during("make inputs", PHASE):
         cases = chosen_cases(contract, [request["case"]] if request["case"] else [], None)
         name, case = next(iter(cases.items()))
-    doing(f"making inputs of {name}")
-    with during("make inputs", PHASE):
+        doing(f"making inputs of {name}")
         call = Hot(contract, contract.kernel, contract.inputs(0, case))
-    doing("compiling")
+        doing("compiling")
     session.call(call, "first call", PHASE)
-    if not session.runs:
-        return
-    doing("calling")
-    with during(f"{request['calls']} calls", PHASE):
-        for number in range(request["calls"]):
-            call.restore()
-            session.call(call, f"call {number + 1}", CALL)
+    if session.runs:
+        with during(f"{request['calls']} calls", PHASE):
+            doing("calling")
+            for number in range(request["calls"]):
+                call.restore()
+                session.call(call, f"call {number + 1}", CALL)
+    return ""
