@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from triptych.compile_jobs import Job
 from triptych.metastage.results import Rebuild
@@ -13,6 +14,7 @@ from triptych.objectstage.lower import lower
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Loaded, Rewritten, Traced
+from triptych.support.checkers import BREAK, checkers
 from triptych.support.interrupts import arrive, interruptible
 from triptych.support.timeline import STAGE, now, past
 
@@ -24,6 +26,7 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
     job.target.start()
     job.language.load()
     arrive()
+    stops = stops_of(job)
     begun = past("start", begun, STAGE)
     rewritten = rewritten_of(job)  #                                    pre-stage:    Python AST -> Python AST
     begun = past("rewrite", begun, STAGE)
@@ -31,12 +34,13 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
         rewritten or job.function,
         job.specialization,
         job.language.hooks,
-        rewrite,
+        partial(rewrite, stops=True) if stops else rewrite,
         job.name,
         contract_everywhere=job.options.contract,
         contract=job.contract,
         async_order=job.options.async_order,
         device_model=job.target.device_model,
+        stops=stops,
     )
     begun = past("trace", begun, STAGE)
     if likely is not None and _is_like(traced, likely.compiled.lowered.traced):
@@ -63,4 +67,9 @@ def _is_like(one: Traced, other: Traced) -> bool:
 
 def rewritten_of(job: Job) -> Rewritten | None:
     """What the pre-stage makes of a job's function."""
-    return rewrite(job.function) if job.preprocessor else None
+    return rewrite(job.function, bool(stops_of(job))) if job.preprocessor else None
+
+
+def stops_of(job: Job) -> bool | None:
+    """Whether statements stop for a debugger; None if they should, and the target's cannot."""
+    return (job.target.stops or None) if BREAK in checkers() else False

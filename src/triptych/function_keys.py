@@ -43,7 +43,7 @@ class FunctionKeys:
     ) -> tuple[Guard, Key]:
         """The key of a specialization, and the guard that watches what it was made of."""
         signature, settings = specialization.signature(), config()
-        place = (options, target.name, name, settings.debug, settings.gpu, bool(toolchain))
+        place = (options, target.name, name, settings.debug, settings.break_, settings.gpu, bool(toolchain))
         known = self._known.get(place)
         if known is not None and known.guard() and known.others():
             key = known.base.key(specialization.static, signature)
@@ -71,7 +71,7 @@ class FunctionKeys:
             **dataclasses.asdict(options),
             "device model": dataclasses.asdict(target.device_model),
             "name": name,
-            "debug": config().debug,
+            "debug": config().debug + config().break_,
             "gpu": config().gpu,
             **self._facts,
             **({"instruction meanings": MEANINGS} if MEANINGS else {}),

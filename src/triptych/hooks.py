@@ -195,6 +195,11 @@ class Hooks(Protocol):
 
     def assert_(self, test: object, message: Thunk | None = None) -> None: ...
     def match_subject(self, subject: object) -> Any: ...
+    def stop(self) -> None:
+        """A statement is about to run; only builds for a debugger say so."""
+
+    def stopping(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """What a call of `breakpoint` calls, in the frame that calls it."""
 
     # expressions ------------------------------------------------------------------------------------------------
     def choose(
@@ -332,6 +337,12 @@ class PythonHooks:
 
     def match_subject(self, subject: object) -> Any:
         return subject
+
+    def stop(self) -> None:
+        """Python has line events of its own."""
+
+    def stopping(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
 
     def choose(
         self,

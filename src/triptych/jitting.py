@@ -409,7 +409,8 @@ def _decorate(
 def _place(specialization: Specialization, options: CompileOptions, target: Target) -> Any:
     """Where the table has the entry of a specialization."""
     static = tuple(identity(value) for value in specialization.static.values())
-    return static, specialization.signature(), options, target.name, config().debug, config().gpu
+    settings = config()
+    return static, specialization.signature(), options, target.name, settings.debug, settings.break_, settings.gpu
 
 
 def cannot_decorate(decorator: str, found: object) -> DecorationError:

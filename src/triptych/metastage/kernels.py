@@ -19,6 +19,7 @@ from triptych.ir.launch import LAUNCH, launch_parts
 from triptych.ir.passes import verify
 from triptych.metastage import places
 from triptych.metastage.arguments import Parameter, arrange
+from triptych.metastage.break_checks import check_break_place
 from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
 from triptych.metastage.calls import declared_arguments
 from triptych.metastage.errors import LeakedValueError
@@ -28,6 +29,7 @@ from triptych.metastage.launch_shape import LaunchShape, static_dimensions
 from triptych.metastage.plans import Plan, describe
 from triptych.metastage.scalars import Int32, lift
 from triptych.metastage.shared_bytes import launch_bytes
+from triptych.metastage.stop_sites import SITES
 from triptych.metastage.streams import launch_stream
 from triptych.metastage.symbols import symbol
 from triptych.metastage.tracing import KernelBody, Region, Trace, place
@@ -91,6 +93,7 @@ class KernelLaunch:
         trace.loops = True  # the call then releases the interpreter lock: a grid may run long
         _emit_launch(trace, kernel, launched, options, values)
 
+    @places.device_floor
     def _traced(
         self, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any], plans: dict[str, Plan]
     ) -> KernelBody:
@@ -98,6 +101,7 @@ class KernelLaunch:
         trace, function = self._trace, self._function
         types = [value.type for value in values]
         kernel, entry = _new_kernel(trace, self._name, types, shape, options)
+        sites = len(SITES)
         with _inside(trace, kernel, entry), trace.contraction.kernel(self._contract):
             received = iter(list(entry.arguments))
             rebuilt = {name: plan.build(received, trace) for name, plan in plans.items()}
@@ -109,6 +113,8 @@ class KernelLaunch:
         if kernel.size_argument is not None:
             trace.builder.finish_function(kernel.function, [*types, kernel.size_argument.type], ())
         _mark_arguments(trace, kernel, [mark for plan in plans.values() for mark in plan.marks()])
+        if trace.stops:
+            check_break_place(sites)
         if checkers():
             parts = [(part.what, part.offset, part.size, part.span) for part in kernel.shared]
             name_parts(kernel.function, trace.builder, parts)

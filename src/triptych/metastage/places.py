@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import TypeVar
 
@@ -51,6 +51,7 @@ class TracedCode:
 _CODES: dict[int, TracedCode] = {}
 """By id, as long as the code lives: hashing a code object costs 300 ns."""
 _FLOORS: set[int] = set()
+_DEVICE_FLOORS: set[int] = set()
 
 
 def register(code: CodeType, rewritten: bool = True) -> None:
@@ -96,6 +97,33 @@ def floor(function: F) -> F:
     assert isinstance(function, FunctionType)
     _FLOORS.add(id(function.__code__))
     return function
+
+
+def device_floor(function: F) -> F:
+    """Decorates what traces a kernel: what is below its frames belongs to the host."""
+    assert isinstance(function, FunctionType)
+    _DEVICE_FLOORS.add(id(function.__code__))
+    return function
+
+
+def functions(frame: FrameType | None) -> Iterator[list[FrameType]]:
+    """The frames of each function of the kernel that is being traced, the innermost first: its regions' and its own."""
+    group: list[FrameType] = []
+    within = 0
+    while frame is not None and id(frame.f_code) not in _FLOORS | _DEVICE_FLOORS:
+        traced = _CODES.get(id(frame.f_code))
+        if traced is not None:
+            if group and within != traced.root:
+                yield group
+                group = []
+            within = traced.root
+            group.append(frame)
+            if id(frame.f_code) == traced.root:
+                yield group
+                group = []
+        frame = frame.f_back
+    if group:
+        yield group
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:

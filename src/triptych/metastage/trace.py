@@ -60,13 +60,16 @@ def trace(
     contract: bool | None = None,
     async_order: str = EARLY,
     device_model: DeviceModel = COMMON,
+    stops: bool | None = False,
 ) -> tuple[Traced, Rebuild]:
     """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results.
 
     `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all that it calls;
-    `async_order` is when what goes on by itself is done in its kernels, `device_model` the machine that they are for.
+    `async_order` is when what goes on by itself is done in its kernels, `device_model` the machine that they are for,
+    `stops` whether their statements can stop for a debugger.
     """
     current = Trace(rewrite, contract_everywhere, contract, device_model, async_order)
+    current.stops = stops
     current.hooks = make_hooks(current)
     function, code = _runnable(rewritten, current)
     current.progress.name = code.co_name

@@ -138,6 +138,9 @@ class KernelBody:
 class Trace:
     """One run of the meta-stage."""
 
+    stops: bool | None = False
+    """Whether statements of kernels can stop for a debugger; None where that is asked for and cannot be."""
+
     def __init__(
         self,
         rewrite: Rewrite,

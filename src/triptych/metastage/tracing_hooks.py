@@ -17,7 +17,6 @@ from triptych.hooks import (
     Get,
     Names,
     Place,
-    PythonHooks,
     Set,
     Thunk,
     ignore_values,
@@ -45,6 +44,7 @@ from triptych.metastage.plans import describe, has_dynamic
 from triptych.metastage.retracing import drafted
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
 from triptych.metastage.selection import SELECTABLE, select_item
+from triptych.metastage.stopping_hooks import StoppingHooks
 from triptych.metastage.tracing import Trace, place
 from triptych.metastage.truth import condition, is_dynamic, require_static
 from triptych.metastage.user_code import HEAP_TYPE, is_own, user_method
@@ -60,7 +60,7 @@ _NUMBERS = frozenset({bool, int, float, *NUMERIC_CLASSES.values()})
 """Types whose operators need no look: most of a program's operands."""
 
 
-class TracingHooks(PythonHooks):
+class TracingHooks(StoppingHooks):
     """Answers every hook for one trace. A language subclasses it to emit other control flow."""
 
     branch_form: Callable[[], BranchForm] = ScfIf

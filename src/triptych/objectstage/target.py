@@ -114,6 +114,8 @@ class Target:
     """Contents of files that other programs link, by their suffix; None for a target whose code needs this process."""
     line_tables: Callable[[], tuple[PassSpec, ...]] = tuple
     """What runs after the pipeline when the user asks for the Python lines of instructions."""
+    stops: bool = False
+    """Whether threads of its kernels can stop for a debugger."""
     portable: Target | None = None
     """The same for all machines of a kind: host functions of kernels that another machine may launch."""
 

@@ -45,7 +45,7 @@ OPERATOR_SYMBOLS: dict[type[ast.operator], str] = {
 UNARY_SYMBOLS: dict[type[ast.unaryop], str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 SHOWING = frozenset({"str", "repr", "format", "ascii"})
 """Builtins that make text; in what is printed or raised, a run-time value shows itself as `?`."""
-FRAME_SENSITIVE = frozenset({"breakpoint", "super", "globals"})
+FRAME_SENSITIVE = frozenset({"super", "globals"})
 """Builtins that look at the frame that calls them: called directly, never through a hook."""
 
 Comprehension = TypeVar("Comprehension", ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -240,6 +240,10 @@ class ExpressionRewriter(ast.NodeTransformer):
                 node.args = [self.shown(argument) for argument in node.args]
                 node.keywords = [self.visit(keyword) for keyword in node.keywords]
                 return self._hooked(node)
+            if function.id == "breakpoint":
+                self.generic_visit(node)
+                node.func = build.at(build.call_hook("stopping", function), function)
+                return node
             if function.id in FRAME_SENSITIVE or (self._showing and function.id in SHOWING):
                 self.generic_visit(node)
                 return node

@@ -41,6 +41,8 @@ class Frame:
     attributes: list[tuple[str, str]] = field(default_factory=list)
     """The attributes of variables that are assigned, each as (variable, attribute), in the order of rewriting."""
     numbers: int = 0
+    stops: bool = False
+    """Whether every statement tells the hooks that it is about to run: builds for a debugger."""
 
     def fresh_number(self) -> int:
         self.numbers += 1

@@ -24,12 +24,15 @@ from triptych.prestage.walking import children
 from triptych.stages import Rewritten, Source
 
 
-def rewrite(function: FunctionType) -> Rewritten:
-    """Rewrite a Python function or lambda; the original stays as it is."""
+def rewrite(function: FunctionType, stops: bool = False) -> Rewritten:
+    """Rewrite a Python function or lambda; the original stays as it is.
+
+    With `stops`, every statement says that it is about to run."""
     source = source_of(function)
-    known = _KNOWN.get(function.__code__)
+    versions = _KNOWN.setdefault(function.__code__, {})
+    known = versions.get(stops)
     if known is None or known.text != source.text or known.code.co_filename != source.file:
-        known = _KNOWN[function.__code__] = _rewrite_code(function, source)
+        known = versions[stops] = _rewrite_code(function, source, stops)
     return Rewritten(source, known.code, partial(_text, known.tree), partial(build_function, known.code, function))
 
 
@@ -42,15 +45,15 @@ class _Known:
     tree: ast.FunctionDef
 
 
-_KNOWN: WeakKeyDictionary[CodeType, _Known] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[CodeType, dict[bool, _Known]] = WeakKeyDictionary()
 
 
-def _rewrite_code(function: FunctionType, source: Source) -> _Known:
+def _rewrite_code(function: FunctionType, source: Source, stops: bool) -> _Known:
     node = find_node(function)
     refuse.check(node, source.file)
     mangle(node, function.__code__.co_qualname)
     try:
-        new = _rewrite_function(_as_definition(node), source.file, outer=None)
+        new = _rewrite_function(_as_definition(node), source.file, None, stops)
         return _Known(source.text, compile_function(new, function), new)
     except RecursionError:
         raise refuse.too_deep(find_node(function), source.file) from None
@@ -73,10 +76,11 @@ def _as_definition(node: FunctionNode) -> ast.FunctionDef:
     return build.at(build.function_def(name, arguments, body), node)
 
 
-def _rewrite_function(node: ast.FunctionDef, file: str, outer: Frame | None) -> ast.FunctionDef:
+def _rewrite_function(node: ast.FunctionDef, file: str, outer: Frame | None, stops: bool) -> ast.FunctionDef:
     _return_none_at_the_end(node)
     node.body = flatten_chains(node.body)
     frame = _frame(node, file, outer)
+    frame.stops = stops
     rewriter = StatementRewriter(frame, _nested_function, _nested_lambda)
     body, _ = rewriter.block(node.body, set(frame.flow.captured))
     if RETURNED in frame.flags:
@@ -150,7 +154,7 @@ def _nested_function(node: ast.FunctionDef, outer: Frame) -> ast.FunctionDef:
     """A function defined inside: rewritten in place, unless a decorator is going to look at it as it is."""
     if node.decorator_list:
         return node
-    return _rewrite_function(node, outer.file, outer)
+    return _rewrite_function(node, outer.file, outer, outer.stops)
 
 
 def _nested_lambda(node: ast.Lambda, outer: Frame) -> ast.Lambda:

@@ -16,6 +16,7 @@ from triptych.prestage.cascades import LeavableBlock, Leave
 from triptych.prestage.expressions import ExpressionRewriter, state_arguments
 from triptych.prestage.frame import Frame
 from triptych.prestage.scopes import SCOPES, FunctionNode, stores
+from triptych.prestage.stops import is_stop
 from triptych.prestage.targets import TargetRewriter
 from triptych.prestage.walking import children
 
@@ -51,6 +52,8 @@ class StatementRewriter:
                 break
             rest = statements[index + 1 :]
             self.expressions.wanted = self.flow.wanted_in(statement)
+            if self.frame.stops and is_stop(statement):
+                done.append(build.at(ast.Expr(build.call_hook("stop")), statement))
             if isinstance(statement, ast.If):
                 new, taken, rest = self._if(statement, rest, live_end)
             else:

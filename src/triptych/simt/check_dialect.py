@@ -7,6 +7,10 @@
 
     check.copy %shared, %global, %bytes {size, site}      a copy begins that goes on by itself
 
+    check.address %address -> i64, i64                   where its memory lies in the machine, and how
+    check.stop %array {site, switch}                     a thread may stop for a debugger, its values in the array
+    check.stopped %numbers... {site, switch}             the same for the threads of a warp
+
 A site is a number: which access of the kernel this is. Kinds and ways to meet are those of the target's checkers.
 """
 
@@ -19,6 +23,9 @@ CHECK_ACCESS = "check.access"
 CHECK_SYNC = "check.sync"
 CHECK_PLACE = "check.place"
 CHECK_COPY = "check.copy"
+CHECK_ADDRESS = "check.address"
+CHECK_STOP = "check.stop"
+CHECK_STOPPED = "check.stopped"
 CHECKS_ATTRIBUTE = "triptych.checks"
 """Of a kernel that has such operations: its checkers, the grain of its cells, and the name of its table of sites."""
 
@@ -35,6 +42,9 @@ CHECK = Dialect(
         OperationSpec("sync", ("T*",), attributes=(AttributeSpec("what"),)),
         OperationSpec("copy", ("T", "U", "i32"), attributes=tuple(map(AttributeSpec, ("size", "site")))),
         OperationSpec("place", ("T",), attributes=(AttributeSpec("what"),)),
+        OperationSpec("address", ("T",), ("i64", "i64")),
+        OperationSpec("stop", ("T",), attributes=tuple(map(AttributeSpec, ("site", "switch")))),
+        OperationSpec("stopped", ("i64*",), attributes=tuple(map(AttributeSpec, ("site", "switch")))),
     ),
 )
 

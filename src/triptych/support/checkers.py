@@ -13,6 +13,9 @@ INIT = "init"
 ASYNC = "async"
 """What copies and products need that go on by themselves is left alone until they have ended."""
 
+BREAK = "break"
+"""No checker: statements of kernels can stop for a debugger."""
+
 DEFAULT = "bounds,races,init,async"
 """What `triptych check` and `pytest --triptych-check` turn on."""
 

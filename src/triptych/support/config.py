@@ -25,7 +25,8 @@ T = TypeVar("T", bool, int, float, str)
 
 GPUS = ("a100", "a10", "l40s", "h100", "b200", "b300", "rtx5090")
 """Those that `compat.modelled_gpu` describes."""
-_CHECKERS = ("bounds", "races", "init", "async", "all")
+_CHECKERS = ("bounds", "races", "init", "async", "all", "break")
+_PLACE = r"(\d+|\(\d+,\d+(,\d+)?\))"
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 _LEVEL = rf"({'|'.join(_LEVELS)}|\d+)"
 
@@ -169,9 +170,16 @@ class Config:
     )
     debug: str = _setting(
         "",
-        "checkers compiled into kernels, as 'bounds,races,init,async', or 'all'; empty: none",
+        "checkers compiled into kernels, as 'bounds,races,init,async', or 'all'; 'break' compiles `breakpoint()`; "
+        "empty: none",
         words=_CHECKERS,
         form=rf"({'|'.join(_CHECKERS)})(,({'|'.join(_CHECKERS)}))*",
+    )
+    break_: str = _setting(
+        "",
+        "where a thread of a kernel stops for the debugger, as 'kernels.py:41@0,5': file, line, block and thread; "
+        "without '@0,5' the first one that gets there; sets the word 'break' of TRIPTYCH_DEBUG; empty: nowhere",
+        form=rf".+:\d+(@{_PLACE},{_PLACE})?",
     )
     keep: str = _setting(
         "",
@@ -182,6 +190,8 @@ class Config:
     def __post_init__(self) -> None:
         for row in TABLE:
             row.check(getattr(self, row.name), row.name)
+        if self.break_ and "break" not in self.debug.split(","):
+            object.__setattr__(self, "debug", ",".join(filter(None, (self.debug, "break"))))
 
     @property
     def cache_root(self) -> str:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import IntEnum
 
+from triptych.support.config import config
 from triptych.support.source import Span
 
 _ALLOWED = re.compile(r"#\s*triptych:\s*allow\s+(TT\d{4})\b[:\s]*(.*)")
@@ -136,7 +137,8 @@ CODES = {
 class Collection:
     """Findings of a stretch of a program: equal pairs are one, with their counts added."""
 
-    def __init__(self) -> None:
+    def __init__(self, only_under: str = "") -> None:
+        self.only_under = only_under
         self._found: dict[tuple[object, ...], Finding] = {}
         self.allowed: list[tuple[Finding, str]] = []
 
@@ -186,9 +188,11 @@ _EVERYWHERE: list[Collection] = []
 
 
 @contextmanager
-def collecting() -> Iterator[Collection]:
-    """Inside, calls raise no findings: they are collected, from all threads."""
-    collection = Collection()
+def collecting(only_under: str = "") -> Iterator[Collection]:
+    """Inside, calls raise no findings: they are collected, from all threads.
+
+    With words of the setting `debug`: only those of calls under just these words."""
+    collection = Collection(only_under)
     _EVERYWHERE.append(collection)
     try:
         yield collection
@@ -198,4 +202,5 @@ def collecting() -> Iterator[Collection]:
 
 def collector() -> Collection | None:
     """Whoever collects here."""
-    return _EVERYWHERE[-1] if _EVERYWHERE else None
+    found = _EVERYWHERE[-1] if _EVERYWHERE else None
+    return None if found is not None and found.only_under not in ("", config().debug) else found

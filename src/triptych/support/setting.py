@@ -75,7 +75,7 @@ class Setting:
         fits = isinstance(value, accepted) and isinstance(value, bool) == isinstance(self.default, bool)
         if fits and isinstance(value, int | float):
             fits = (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
-        if fits and isinstance(value, str) and self.words:
+        if fits and isinstance(value, str) and (self.words or self.form):
             fits = value == "" or re.fullmatch(self.form or "|".join(self.words), value, re.IGNORECASE) is not None
         if not fits:
             raise self._refusal(name, value)
@@ -100,6 +100,8 @@ class Setting:
             return f"one of {', '.join(BOOLEANS)}"
         if self.words:
             return f"nothing, or {'made of' if self.form else 'one of'}: {', '.join(self.words)}"
+        if self.form:
+            return self.help
         kind = {int: "a whole number", float: "a number", str: "text"}[type(self.default)]
         bounds = [f"at least {self.low}"] if self.low is not None else []
         bounds += [f"at most {self.high}"] if self.high is not None else []

@@ -20,6 +20,7 @@ from triptych.cute.memory.swizzled_offsets import permuted
 from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensors.array_idioms import ArrayHabits
 from triptych.cute.tensors.coordinates import check_inside
+from triptych.cute.tensors.stopped_tensors import shown_integers, shown_pointer, shown_tensor, shown_vector
 from triptych.cute.tensors.stored_values import splat_value, vector_value
 from triptych.ir.handles import Value
 from triptych.layout import (
@@ -29,6 +30,7 @@ from triptych.layout import (
     IntTuple,
     Layout,
     Swizzle,
+    SymInt,
     coalesce,
     crd2idx,
     leading_dim,
@@ -40,6 +42,7 @@ from triptych.layout import (
 from triptych.layout.coordinates import all_indices, has_underscore
 from triptych.layout.tuples import Coord, Modes, leaves
 from triptych.metastage.scalars import Numeric
+from triptych.metastage.stopped_frames import register_shown
 from triptych.metastage.tracing import place
 
 
@@ -227,3 +230,12 @@ def static_size(layout: AnyLayout, what: object) -> int:
         instead="a tile of a static shape (`cute.local_tile`, `cute.zipped_divide`) or of a `Constexpr` argument, or a "
         "loop over the elements",
     )
+
+
+for _kind, _maker in (
+    (Tensor, shown_tensor),
+    (TensorSSA, shown_vector),
+    (Pointer, shown_pointer),
+    *((kind, shown_integers) for kind in (Layout, ComposedLayout, SymInt)),
+):
+    register_shown(_kind, _maker)

@@ -38,6 +38,7 @@ _PORTABLE = Target(
     freeze=freeze,
     thaw=thaw,
     export=_export,
+    stops=True,
 )
 
 TARGET = replace(_PORTABLE, codegen=codegen, info=host_info, portable=_PORTABLE)

@@ -24,6 +24,7 @@ from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_
 from triptych.targets.cpu.passes.lower_launch import lower_launch
 from triptych.targets.cpu.passes.lower_memory_order import ACCESSES, lower_memory_order
 from triptych.targets.cpu.passes.lower_print import PRINTS, lower_print
+from triptych.targets.cpu.passes.lower_stops import STOPS, lower_stops
 from triptych.targets.cpu.passes.lower_tensor_maps import MAPS, lower_tensor_maps
 from triptych.targets.cpu.passes.move_bfloat16_as_bits import move_bfloat16_as_bits
 from triptych.targets.cpu.passes.outline_warps import outline_warps
@@ -97,6 +98,7 @@ PIPELINE = (
     PassSpec("allocate-host-arrays", "The stack of whoever calls may be small.", allocate_host_arrays, ARRAYS),
     PassSpec("lower-launch", "A launch is a call of the pool of threads, which runs the blocks.", lower_launch),
     PassSpec("lower-print", "Printing goes through Python's own standard output.", lower_print, PRINTS),
+    PassSpec("lower-stops", "A thread that stops for a debugger calls Python.", lower_stops, STOPS),
     PassSpec("poll-loops", "Ctrl-C ends a host function that would not end by itself.", poll_loops, LOOPS_OF_HOSTS),
     PassSpec("outline-warps", "LLVM takes quadratic time for a function of many loops.", outline_warps),
     PassSpec("arith-expand", "Floor and ceiling division have no LLVM instruction."),

@@ -32,6 +32,7 @@ POLL = "triptych_poll"
 KERNEL_FAULT = "triptych_kernel_fault"
 KERNEL_WRITE = "triptych_kernel_write"
 KERNEL_WAITING = "triptych_kernel_waiting"
+KERNEL_STOP = "triptych_kernel_stop"
 BLOCK_MEMORY = "triptych_block_memory"
 
 FORMATS = {
@@ -50,6 +51,11 @@ WAITING_HEAD, WAITING_ENTRY, MOST_WAITING = 7, 8, 32
 WAITING_WORDS = WAITING_HEAD + WAITING_ENTRY * MOST_WAITING
 KERNEL_WRITE_DECLARATION = f"llvm.func @{KERNEL_WRITE}(!llvm.ptr, !llvm.ptr, i64) -> i32\n"
 """The launch, text and its length; gives whether the launch is being stopped."""
+KERNEL_STOP_NUMBERS = 11
+KERNEL_STOP_DECLARATION = f"llvm.func @{KERNEL_STOP}(!llvm.ptr, i64, i64, !llvm.ptr) -> i32\n"
+"""The launch, a site, the address of its switch, and numbers (i64): the memory that the threads of a warp keep their
+values in, bytes between its words, the active lanes as bits, the first thread, how many lanes, block x, y, z, and the
+dimensions of a block; gives whether the launch is being stopped."""
 LAUNCH_DECLARATION = f"llvm.func @{LAUNCH}(!llvm.ptr, !llvm.ptr, i64, i32, i32, !llvm.ptr, i64, i32) -> i32\n"
 """What runs a chunk of blocks, its packed arguments, the number of blocks, the first two dimensions of a block,
 text that says which kernel this is and where it is launched, the bytes of memory that a block needs, and 1 for a launch

@@ -10,7 +10,7 @@ from typing import Any
 from triptych.boundary import for_user
 from triptych.ir import bindings, loader
 from triptych.stages import Compiled, Loaded, Traced
-from triptych.targets.cpu.calling.abi import LAUNCH
+from triptych.targets.cpu.calling.abi import KERNEL_STOP, LAUNCH
 from triptych.targets.cpu.calling.calling_python import CALLING_FUNCTIONS, PYTHON_WRITER
 from triptych.targets.cpu.calling.entry_results import PYTHON_FUNCTIONS
 from triptych.targets.cpu.calling.native_types import is_read_natively
@@ -92,7 +92,8 @@ def prepare(traced: Traced) -> None:
 
 def _imports(artifact: bytes) -> dict[str, int]:
     """The pool of threads is made only for code that launches, and checkers only for code that asks them."""
-    found = {**python_symbols(), **(pool_symbols() if LAUNCH.encode() in artifact else {})}
+    pool = pool_symbols(alone=KERNEL_STOP.encode() in artifact) if LAUNCH.encode() in artifact else {}
+    found = {**python_symbols(), **pool}
     return {**found, **checker_symbols()} if COLLECT.encode() in artifact else found
 
 

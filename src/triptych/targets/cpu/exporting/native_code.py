@@ -135,6 +135,11 @@ leave:
 }
 
 ; The host's own pool, if it has given one. What it has not run when it returns, the calling thread runs.
+; No debugger is there.
+define internal void @remember_fault(ptr %launch) {
+  ret void
+}
+
 define internal i1 @run_elsewhere(ptr %launch) {
 entry:
   call void @notice_fork()

@@ -9,45 +9,27 @@ import ctypes
 from collections.abc import Sequence
 
 from triptych.support.check_facts import tables
+from triptych.support.forking import import_late
 from triptych.support.kernel_errors import AsyncAccessError, DeadlockError
 from triptych.support.source import Span
-from triptych.targets.cpu.calling.abi import WAITING_WORDS
 from triptych.targets.cpu.calling.raising import check_error
+from triptych.targets.cpu.runtime.launch_record import LaunchRecord
 from triptych.targets.cpu.runtime.waiting_warps import deadlock
-
-
-class _Launch(ctypes.Structure):
-    """The launch record of `pool_code`, up to what is read here."""
-
-    _fields_ = [
-        ("chunk", ctypes.c_void_p),
-        ("packed", ctypes.c_void_p),
-        ("total", ctypes.c_int64),
-        ("caller", ctypes.c_int64),
-        ("next_look_at_signals", ctypes.c_int64),
-        ("exception", ctypes.c_void_p),
-        ("name", ctypes.c_char_p),
-        ("text", ctypes.c_char_p),
-        ("where", ctypes.c_int32 * 4),
-        ("block_x", ctypes.c_int32),
-        ("block_y", ctypes.c_int32),
-        ("stopped", ctypes.c_int32),
-        ("apart", ctypes.c_char * 64),
-        ("next_block", ctypes.c_int64),
-        ("identity", ctypes.c_char_p),
-        ("block_bytes", ctypes.c_int64),
-        ("cooperation", ctypes.c_int32 * 4),
-        ("unused", ctypes.c_char * 24),
-        ("is_waiting", ctypes.c_int32),
-        ("waiting", ctypes.c_int32 * WAITING_WORDS),
-    ]
 
 
 def stop_cause(address: int) -> BaseException:
     """Called by the pool: what the call that launched is to raise."""
-    launch = _Launch.from_address(address)
+    launch = LaunchRecord.from_address(address)
     if launch.exception:
         return _taken(launch.exception)
+    error = _failed_check(launch)
+    if not launch.last_stop:
+        return error
+    framed: BaseException = import_late("triptych.targets.cpu.stopping.failing").with_frames(address, error)
+    return framed
+
+
+def _failed_check(launch: LaunchRecord) -> BaseException:
     if launch.is_waiting and launch.name == DeadlockError.__name__.encode():
         return _deadlock(launch)
     error = check_error(launch.name, launch.text, notes=_place(launch.where, launch))
@@ -56,14 +38,14 @@ def stop_cause(address: int) -> BaseException:
     return error
 
 
-def _in_the_background(launch: _Launch) -> list[tuple[str, Span]]:
+def _in_the_background(launch: LaunchRecord) -> list[tuple[str, Span]]:
     """The line of the operation that was under way."""
     lines = tables(launch.text.decode()).get("lines")
     line = lines[launch.waiting[0]] if lines else None
     return [] if line is None else [("under way since", Span(**line))]
 
 
-def _deadlock(launch: _Launch) -> DeadlockError:
+def _deadlock(launch: LaunchRecord) -> DeadlockError:
     words = list(launch.waiting)
     error = deadlock(launch.text.decode(), words)
     error.notes += _place((*words[1:4], launch.where[3]), launch)
@@ -77,7 +59,7 @@ def _taken(reference: int) -> BaseException:
     return exception
 
 
-def _place(where: Sequence[int], launch: _Launch) -> list[str]:
+def _place(where: Sequence[int], launch: LaunchRecord) -> list[str]:
     x, y, z, thread = where
     if thread < 0:
         return []

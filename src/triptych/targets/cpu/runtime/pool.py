@@ -21,7 +21,15 @@ from triptych.ir.worker import Request
 from triptych.support.config import config
 from triptych.support.processors import processors
 from triptych.support.stacks import start_thread
-from triptych.targets.cpu.calling.abi import BLOCK_MEMORY, KERNEL_FAULT, KERNEL_WAITING, KERNEL_WRITE, LAUNCH, POLL
+from triptych.targets.cpu.calling.abi import (
+    BLOCK_MEMORY,
+    KERNEL_FAULT,
+    KERNEL_STOP,
+    KERNEL_WAITING,
+    KERNEL_WRITE,
+    LAUNCH,
+    POLL,
+)
 from triptych.targets.cpu.calling.calling_python import PYTHON_WRITER
 from triptych.targets.cpu.calling.writing import write_text
 from triptych.targets.cpu.runtime.kept_object import kept_object
@@ -38,11 +46,12 @@ from triptych.targets.cpu.runtime.pool_fault_code import FAULT_FUNCTIONS, MAKE_K
 from triptych.targets.cpu.runtime.pool_record_code import KEEP_RECORDS, with_records
 from triptych.targets.cpu.runtime.records import records_address
 from triptych.targets.cpu.runtime.system import system
+from triptych.targets.cpu.stopping.arriving import PYTHON_REMEMBERER, PYTHON_STOPPER, failed, stopped
 
 _STACK = 1 << 20
 """Bytes of a worker's stack. What is large in a block lies in the thread's arena (`pool_memory_code`)."""
 _OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, getattr(signal, "SIGBUS", signal.SIGSEGV)}
-_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WAITING, KERNEL_WRITE, BLOCK_MEMORY)
+_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WAITING, KERNEL_WRITE, KERNEL_STOP, BLOCK_MEMORY)
 
 
 _KEY_TYPES = {"i32": ctypes.c_uint32, "i64": ctypes.c_uint64}
@@ -62,6 +71,8 @@ class BlockPool:
             START_WORKERS: id(self._start),
             STOPPED: id(stop_cause),
             PYTHON_WRITER: id(write_text),
+            PYTHON_STOPPER: id(stopped),
+            PYTHON_REMEMBERER: id(failed),
             **_python_functions(),
         }
         exports = (WORK, *FAULT_FUNCTIONS, *_EXPORTS, *([KEEP_RECORDS] if records else []))
@@ -105,10 +116,11 @@ class BlockPool:
         return self._started
 
 
-def pool_symbols() -> Mapping[str, int]:
-    """The symbols of the pool for the settings in force."""
+def pool_symbols(alone: bool = False) -> Mapping[str, int]:
+    """The symbols of the pool for the settings in force; `alone`: the thread that launches runs all blocks."""
     settings = config()
-    return _pool_of(settings.threads or processors(), settings.block_order, records_address()).symbols
+    threads = 1 if alone else settings.threads or processors()
+    return _pool_of(threads, settings.block_order, records_address()).symbols
 
 
 def _work(code: LoadedObject) -> None:

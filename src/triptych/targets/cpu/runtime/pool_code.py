@@ -29,7 +29,7 @@ POOL_PYTHON_FUNCTIONS = (
     *("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef"),
     *("PyErr_CheckSignals", "PyErr_Fetch", "PyErr_NormalizeException", "PyException_SetTraceback"),
     *("PyUnicode_DecodeUTF8", "PyObject_CallOneArg", "PyObject_CallFunction", "PyObject_Type", "PyErr_SetObject"),
-    "PyLong_AsLong",
+    *("PyLong_AsLong", "PyErr_Clear"),
 )
 
 _RELAX = {
@@ -69,6 +69,7 @@ _STATE = """
 ; 5 Python exception, 6 name of the error, 7 its text, 8 where it was, 9 and 10 block dimensions, 11 stopped,
 ; 13 next block (the padding keeps it apart from what every thread reads), 14 which kernel, launched where,
 ; 15 bytes of memory that a block needs, 16 to 19 of cooperative launches (`pool_cooperative_code`),
+; 20 the last stop for a debugger: numbers of the warp, the site, and the launch's own;
 ; 21 who waits for whom when nobody gets on
 
 declare i64 @pthread_self()

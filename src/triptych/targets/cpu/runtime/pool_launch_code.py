@@ -23,6 +23,8 @@ fill:
   store i64 0, ptr %look_place
   %exception_place = getelementptr %launch, ptr %launch, i64 0, i32 5
   store ptr null, ptr %exception_place
+  %stop_place = getelementptr %launch, ptr %launch, i64 0, i32 20
+  store ptr null, ptr %stop_place
   %x_place = getelementptr %launch, ptr %launch, i64 0, i32 9
   store i32 %block_x, ptr %x_place
   %y_place = getelementptr %launch, ptr %launch, i64 0, i32 10

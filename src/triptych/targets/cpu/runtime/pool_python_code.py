@@ -19,11 +19,16 @@ declare ptr @PyObject_CallFunction(ptr, ptr, ...)
 declare ptr @PyObject_Type(ptr)
 declare void @PyErr_SetObject(ptr, ptr)
 declare i64 @PyLong_AsLong(ptr)
+declare void @PyErr_Clear()
 
 @triptych_python_writer = external global i8         ; a Python function of one text
+@triptych_python_stopper = external global i8        ; a Python function of a launch's number, a site, an address
+@triptych_python_rememberer = external global i8     ; of a launch, a site, an address: a thread fails
 @triptych_pool_start = external global i8            ; a Python function that starts workers and gives their number
 @triptych_launch_stopped = external global i8        ; a Python function of a launch that gives its exception
 @format = internal constant [2 x i8] c"K\\00"
+@stopping_launches = internal global i64 0           ; counted: records lie where others have lain
+@three_numbers = internal constant [4 x i8] c"KKK\\00"
 @replace = internal constant [8 x i8] c"replace\\00"
 
 ; All blocks run on threads of this pool.
@@ -105,6 +110,74 @@ leave:
   %stopped_place = getelementptr %launch, ptr %launch, i64 0, i32 11
   %stopped = load atomic i32, ptr %stopped_place monotonic, align 4
   ret i32 %stopped
+}
+
+; A thread of a kernel may stop for a debugger: it does where the byte of the site says so.
+define i32 @triptych_kernel_stop(ptr %launch, i64 %site, i64 %switch, ptr %numbers) {
+entry:
+  %record_place = getelementptr %launch, ptr %launch, i64 0, i32 20
+  %before = load ptr, ptr %record_place
+  store ptr %numbers, ptr %record_place
+  %site_place = getelementptr i64, ptr %record_place, i64 1
+  store i64 %site, ptr %site_place
+  %serial_place = getelementptr i64, ptr %record_place, i64 2
+  %begins = icmp eq ptr %before, null
+  br i1 %begins, label %count, label %counted
+count:
+  %number = atomicrmw add ptr @stopping_launches, i64 1 monotonic
+  store i64 %number, ptr %serial_place
+  br label %counted
+counted:
+  %switch_place = inttoptr i64 %switch to ptr
+  %armed = load i8, ptr %switch_place
+  %quiet = icmp eq i8 %armed, 0
+  %stopped_place = getelementptr %launch, ptr %launch, i64 0, i32 11
+  br i1 %quiet, label %leave, label %look
+look:
+  %already = load atomic i32, ptr %stopped_place monotonic, align 4
+  %over = icmp ne i32 %already, 0
+  br i1 %over, label %leave, label %ask
+ask:
+  %lock = call i32 @PyGILState_Ensure()
+  %serial = load i64, ptr %serial_place
+  %where = ptrtoint ptr %numbers to i64
+  %answer = call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr @triptych_python_stopper, ptr @three_numbers,
+                                                            i64 %serial, i64 %site, i64 %where)
+  call void @Py_DecRef(ptr %answer)
+  %raised = icmp eq ptr %answer, null
+  br i1 %raised, label %keep, label %release
+keep:
+  call void @keep_exception(ptr %launch)
+  br label %release
+release:
+  call void @PyGILState_Release(i32 %lock)
+  br label %leave
+leave:
+  %stopped = load atomic i32, ptr %stopped_place monotonic, align 4
+  ret i32 %stopped
+}
+
+; In a build for a debugger: the frames of the thread that fails are looked at while they are there.
+define internal void @remember_fault(ptr %launch) cold {
+entry:
+  %record_place = getelementptr %launch, ptr %launch, i64 0, i32 20
+  %numbers = load ptr, ptr %record_place
+  %none = icmp eq ptr %numbers, null
+  br i1 %none, label %leave, label %look
+look:
+  %site_place = getelementptr i64, ptr %record_place, i64 1
+  %site = load i64, ptr %site_place
+  %lock = call i32 @PyGILState_Ensure()
+  %address = ptrtoint ptr %launch to i64
+  %where = ptrtoint ptr %numbers to i64
+  %answer = call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr @triptych_python_rememberer, ptr @three_numbers,
+                                                            i64 %address, i64 %site, i64 %where)
+  call void @Py_DecRef(ptr %answer)
+  call void @PyErr_Clear()
+  call void @PyGILState_Release(i32 %lock)
+  br label %leave
+leave:
+  ret void
 }
 
 ; What Python has raised ends the launch; the first exception counts.

@@ -25,6 +25,7 @@ keep:
 somewhere:
   %numbers = load [4 x i32], ptr %where
   store [4 x i32] %numbers, ptr %where_place
+  call void @remember_fault(ptr %launch)
   ret void
 nowhere:
   store [4 x i32] [i32 -1, i32 -1, i32 -1, i32 -1], ptr %where_place

@@ -28,6 +28,7 @@ from triptych.targets.cpu.simt import (
     mbarriers,
     memory,
     prefetching,
+    stop_calls,
     thread_vectors,
     warpgroup_products,
 )
@@ -50,6 +51,7 @@ _HANDLERS = {
     **thread_vectors.HANDLERS,
     **warpgroup_products.HANDLERS,
     **check_calls.HANDLERS,
+    **stop_calls.HANDLERS,
 }
 _THREAD = frozenset({"gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.lane_id"})
 

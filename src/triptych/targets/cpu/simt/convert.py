@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import graft, kernels, symbols
+from triptych.simt.check_dialect import CHECK_STOP
 from triptych.simt.clusters import reaches_other_blocks
 from triptych.simt.device_attribute import device_of
 from triptych.simt.operations import walk
@@ -53,7 +54,7 @@ def _convert(kernel: Operation, module: Module) -> None:
 def _width(kernel: Operation) -> int:
     """Lanes of a vector: a warp, or half of one where threads keep so much that the machine's registers run out."""
     lanes = device_of(kernel).lanes
-    if any(traits(found).is_of_a_warp() for found in walk(kernel)):
+    if any(traits(found).is_of_a_warp() or found.name == CHECK_STOP for found in walk(kernel)):
         return lanes
     kept = lanes * sum(array.size for array in private_arrays(kernel).values() if array.by_element)
     return lanes // 2 if kept >= _MANY_BYTES else lanes

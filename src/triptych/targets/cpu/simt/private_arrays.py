@@ -12,6 +12,7 @@ from triptych.atoms.operations import GROUP_MMA, MMA
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, element_type
 from triptych.simt.addresses import INDEXING, step
+from triptych.simt.check_dialect import CHECK_ADDRESS, CHECK_STOP
 from triptych.simt.operations import array_size, pointee, producer, walk
 
 
@@ -59,4 +60,4 @@ def _fits(user: Operation, number: int, size: int) -> bool:
         return byte_size(element_type(user.results[0].type)) % size == 0
     if user.name == "llvm.store":
         return number == 1 and byte_size(element_type(user.operands[0].type)) % size == 0
-    return user.name in (MMA, GROUP_MMA)
+    return user.name in (MMA, GROUP_MMA, CHECK_ADDRESS, CHECK_STOP)
