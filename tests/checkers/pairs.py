@@ -56,13 +56,14 @@ class Pair:
     code: str = "TT0630"
     dtype: str = "float32"
     words: str = "races,init"
+    program: str = _PROGRAM
 
     def text(self, *, wrong: bool) -> tuple[str, set[int]]:
         """A program, and the lines that its report must name."""
         body = textwrap.indent(textwrap.dedent(self.body).strip("\n"), "    ")
         lines: list[str] = []
         marked: set[int] = set()
-        for line in _PROGRAM.format(body=body, grid=self.grid, block=self.block).splitlines():
+        for line in self.program.format(body=body, grid=self.grid, block=self.block).splitlines():
             found = _MARKS.search(line) if "#" in line else None
             code = line[: found.start()] if found else line
             if found and (found[1] or ""):

@@ -28,6 +28,8 @@ CHECK_STOP = "check.stop"
 CHECK_STOPPED = "check.stopped"
 CHECKS_ATTRIBUTE = "triptych.checks"
 """Of a kernel that has such operations: its checkers, the grain of its cells, and the name of its table of sites."""
+SITE_ATTRIBUTE = "triptych.site"
+"""Of an operation that goes on by itself, or orders such ones, in a kernel whose checkers are told: its site."""
 
 STEPS_ATTRIBUTE = "steps"
 """Of a `check.access` for many reads: the bytes between them, for each of its counts (`i64`)."""

@@ -10,6 +10,8 @@ RACES = "races"
 """Accesses of shared memory by different threads are ordered by a barrier, a mask of lanes, or a release."""
 INIT = "init"
 """Shared memory is written before it is read."""
+GLOBAL = "global"
+"""Accesses of global memory by different threads and blocks of a launch are ordered."""
 ASYNC = "async"
 """What copies and products need that go on by themselves is left alone until they have ended."""
 
@@ -23,4 +25,4 @@ DEFAULT = "bounds,races,init,async"
 def checkers() -> frozenset[str]:
     """The checkers that are on here."""
     words = frozenset(config().debug.lower().split(",")) - {""}
-    return frozenset({BOUNDS, RACES, INIT, ASYNC}) | words if "all" in words else words
+    return frozenset({BOUNDS, RACES, INIT, GLOBAL, ASYNC}) | words if "all" in words else words

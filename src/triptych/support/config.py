@@ -25,7 +25,7 @@ T = TypeVar("T", bool, int, float, str)
 
 GPUS = ("a100", "a10", "l40s", "h100", "b200", "b300", "rtx5090")
 """Those that `compat.modelled_gpu` describes."""
-_CHECKERS = ("bounds", "races", "init", "async", "all", "break")
+_CHECKERS = ("bounds", "races", "init", "global", "async", "all", "break")
 _PLACE = r"(\d+|\(\d+,\d+(,\d+)?\))"
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 _LEVEL = rf"({'|'.join(_LEVELS)}|\d+)"
@@ -170,7 +170,7 @@ class Config:
     )
     debug: str = _setting(
         "",
-        "checkers compiled into kernels, as 'bounds,races,init,async', or 'all'; 'break' compiles `breakpoint()`; "
+        "checkers compiled into kernels, as 'bounds,races,init,global,async', or 'all'; 'break' compiles `breakpoint()`; "
         "empty: none",
         words=_CHECKERS,
         form=rf"({'|'.join(_CHECKERS)})(,({'|'.join(_CHECKERS)}))*",

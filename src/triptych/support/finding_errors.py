@@ -5,7 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from triptych.support.findings import Collection, Example, Finding, Kind, Site, collector
+from triptych.support.background_errors import BackgroundReadError
+from triptych.support.findings import Collection, Example, Finding, Kind, collector, common_lines
 from triptych.support.runtime_errors import CompiledCodeError
 from triptych.support.source import Span
 from triptych.support.warnings import TriptychWarning
@@ -96,10 +97,22 @@ class SameValueWarning(TriptychWarning):
 
 
 _ORDERED = "a barrier, a `sync_warp` or a release and an acquire between the two"
+_BETWEEN_BLOCKS = (
+    "blocks of a launch to leave each other's memory alone, or a release and an acquire of the same place in global "
+    "memory, at the scope of the device, between the two"
+)
+_LAUNCHES = (
+    "a place of its own for each block, an atomic operation, or two launches; to wait for another block: "
+    '`atomic_*(..., sem="release", scope="gpu")` after one access and `sem="acquire"` before the other'
+)
 _NEVER = "every byte that is read to be written before, by a thread of the same block"
 _WARP_NOTE = (
     "threads of one warp do not run in step: since Volta each has its own place in the program, "
     "and only `sync_warp` orders what they do in memory"
+)
+_PHASE_NOTE = (
+    "an arrival at an mbarrier tells what its own thread has done and knows: where one lane arrives for its warp, "
+    "`sync_warp` comes before it"
 )
 
 
@@ -115,6 +128,8 @@ def error_of(finding: Finding) -> CompiledCodeError:
         return _uninitialised(finding)
     if finding.kind in (Kind.BEFORE_IT_LANDS, Kind.NEVER_AWAITED):
         return _copy(finding)
+    if finding.kind in (Kind.STILL_READ, Kind.NOT_FENCED):
+        return _background(finding)
     return _race(finding)
 
 
@@ -122,33 +137,90 @@ def _copy(finding: Finding) -> AsyncCopyError:
     example = finding.examples[0]
     if finding.kind == Kind.NEVER_AWAITED:
         return AsyncCopyError(
-            f"nobody waits for a copy that {_who(example.now)} begins here",
+            f"nobody waits for a copy that {_who(finding, example.now)} begins here",
             span=finding.now.span,
             found=_what(finding, example),
             expected="a wait for every group of copies before the kernel ends",
-            instead="`cute.arch.cp_async_commit_group()` and `cute.arch.cp_async_wait_group(0)` behind it",
+            instead=f"{_NEVER_AWAITED[finding.now.verb == _BOX_STORE]} behind it",
             notes=_notes(finding),
             related=_callers(finding.now.spans[1:]),
         )
-    own, others, shared = _parted(finding.now.spans[1:], finding.before.spans[1:])
-    begun = [(f"the copy that {_who(example.before)} began here may still be on its way", finding.before.spans[0])]
-    lines = _common_lines(finding.before, finding.now)
+    if finding.before.verb in _LANDINGS:
+        return _landing(finding, example)
+    begun = f"the copy that {_who(finding, example.before)} began here may still be on its way"
+    lines = common_lines(finding.before, finding.now)
     where = f" between line {min(lines)} and line {max(lines)}" if lines is not None and lines[0] < lines[1] else ""
     return AsyncCopyError(
-        f"{_who(example.now)} {finding.now.verb} where an asynchronous copy has not landed",
+        f"{_who(finding, example.now)} {finding.now.verb} where an asynchronous copy has not landed",
         span=finding.now.span,
         found=_what(finding, example),
         expected="the thread that copies to wait for the group, and then a barrier for the other threads",
         instead=f"`cute.arch.cp_async_wait_group(0)` and `cute.arch.sync_threads()`{where or ' before this line'}",
         notes=_notes(finding),
-        related=[*_callers(own), *begun, *_callers(others), *_callers(shared, "both called from")],
+        related=_both(finding, begun),
     )
+
+
+_BOX_STORE = "begins to store a box"
+_LANDINGS = ("begins to load a box", "begins to store")
+_NEVER_AWAITED = (
+    "`cute.arch.cp_async_commit_group()` and `cute.arch.cp_async_wait_group(0)`",
+    "`cute.arch.cp_async_bulk_commit_group()` and `cute.arch.cp_async_bulk_wait_group(0)` by the same thread",
+)
+
+
+def _landing(finding: Finding, example: Example) -> AsyncCopyError:
+    """An mbarrier says when a copy has landed, to those who wait for it."""
+    begun = f"{_who(finding, example.before)} {finding.before.verb} here: nobody told the other that it has landed"
+    return AsyncCopyError(
+        f"{_who(finding, example.now)} {finding.now.verb} where a copy may not have landed",
+        span=finding.now.span,
+        found=_what(finding, example),
+        expected="a wait for the phase of the mbarrier that counts the bytes, by this thread or before a barrier",
+        instead="`mbarrier_wait(...)` of the copy's barrier, `consumer_wait` or `producer_acquire`, before this line",
+        notes=_notes(finding),
+        related=_both(finding, begun),
+    )
+
+
+def _background(finding: Finding) -> BackgroundReadError:
+    """What a bulk store or a product reads is not to be seen by it yet, or not left alone until it has ended."""
+    example = finding.examples[0]
+    now, before = _who(finding, example.now), _who(finding, example.before)
+    if finding.kind == Kind.NOT_FENCED:
+        return BackgroundReadError(
+            f"{now} {finding.now.verb} that reads what {before} has written and not fenced",
+            span=finding.now.span,
+            found=_what(finding, example),
+            expected="a fence by every thread that wrote, then a barrier, then the store or product",
+            instead='`cute.arch.fence_proxy("async.shared", space="cta")` after the writes, before the barrier',
+            notes=_notes(finding),
+            related=_both(finding, f"{before} {finding.before.verb} here"),
+        )
+    product = finding.before.verb != _BOX_STORE
+    wait = "`warpgroup.wait_group(0)`" if product else "`cute.arch.cp_async_bulk_wait_group(0, read=True)`"
+    return BackgroundReadError(
+        f"{now} {finding.now.verb} where {'a product' if product else 'a bulk store'} under way may still read",
+        span=finding.now.span,
+        found=_what(finding, example),
+        expected="the thread that began it to wait for its group, and then a barrier or an mbarrier for the others",
+        instead=f"{wait} by {before}, and a barrier, before this line",
+        notes=_notes(finding),
+        related=_both(finding, f"{before} {finding.before.verb} here"),
+    )
+
+
+def _both(finding: Finding, earlier: str) -> list[tuple[str, Span]]:
+    """The callers of one side, the line of the other, its callers, and those that both have."""
+    own, others, shared = _parted(finding.now.spans[1:], finding.before.spans[1:])
+    first = [(earlier, finding.before.spans[0])]
+    return [*_callers(own), *first, *_callers(others), *_callers(shared, "both called from")]
 
 
 def _uninitialised(finding: Finding) -> UninitialisedReadError:
     example = finding.examples[0]
     return UninitialisedReadError(
-        f"{_who(example.now)} of block {_block(example)} reads shared memory that nobody has written",
+        f"{_who(finding, example.now)} of block {_block(example)} reads shared memory that nobody has written",
         span=finding.now.span,
         found=_what(finding, example),
         expected=_NEVER,
@@ -168,17 +240,19 @@ _TITLES = {
 
 def _race(finding: Finding) -> RaceError:
     example = finding.examples[0]
-    title = _TITLES[Kind(finding.kind)].format(now=_who(example.now), before=_who(example.before))
-    own, others, shared = _parted(finding.now.spans[1:], finding.before.spans[1:])
-    earlier = [(f"the earlier access: {_who(example.before)} {finding.before.verb} here", finding.before.spans[0])]
+    now, before = _who(finding, example.now), _who(finding, example.before)
+    if example.other is not None:
+        now, before = f"{now} of block {_block(example)}", f"{before} of {_other(example)}"
+    title = _TITLES[Kind(finding.kind)].format(now=now, before=before)
+    earlier = f"the earlier access: {before} {finding.before.verb} here"
     return RaceError(
         f"a race in {finding.kernel}: {title}",
         span=finding.now.span,
         found=_what(finding, example),
-        expected=_ORDERED,
-        instead=_advice(finding),
+        expected=_ORDERED if example.other is None else _BETWEEN_BLOCKS,
+        instead=_advice(finding) if example.other is None else _LAUNCHES,
         notes=_notes(finding),
-        related=[*_callers(own), *earlier, *_callers(others), *_callers(shared, "both called from")],
+        related=_both(finding, earlier),
     )
 
 
@@ -194,8 +268,15 @@ def _callers(spans: Sequence[Span], label: str = "called from") -> list[tuple[st
     return [(label, span) for span in spans]
 
 
-def _who(thread: int) -> str:
-    return f"thread {thread}"
+def _who(finding: Finding, thread: int) -> str:
+    if not finding.block_threads:
+        return f"thread {thread}"
+    rank, number = divmod(thread, finding.block_threads)
+    return f"thread {number} of block {rank} of the cluster"
+
+
+def _other(example: Example) -> str:
+    return f"block ({', '.join(map(str, example.other))})" if example.other else "several blocks"
 
 
 def _block(example: Example) -> str:
@@ -206,31 +287,42 @@ def _what(finding: Finding, example: Example) -> str:
     """The object: which allocation, which element, in which block and epoch, how often."""
     size = finding.now.size
     where = f"byte {example.byte} of shared memory"
-    if example.part:
+    if finding.is_global:
+        where = "global memory"
+    elif example.part:
         line = f", allocated at line {example.allocated.line}" if example.allocated is not None else ""
         where = f"{example.part}{line}"
     times = "once" if finding.count == 1 else f"{finding.count:,} times"
     passed = "before the first barrier" if not example.epoch else f"after barrier {example.epoch} of the block"
-    access = f"{finding.now.verb} {size} byte{'s' if size > 1 else ''}"
+    extent = "" if finding.now.is_background else f" {size} byte{'s' if size > 1 else ''}"
+    access = f"{finding.now.verb}{extent}"
     return f"{access}, {where}, in block {_block(example)}, {passed}; seen {times}"
 
 
 def _notes(finding: Finding) -> list[str]:
     notes = []
     if len(finding.examples) > 1:
-        seen = [f"threads {each.before} and {each.now} of block {_block(each)}" for each in finding.examples[1:]]
+        seen = [_pair(each) for each in finding.examples[1:]]
         if finding.kind in (Kind.UNINITIALISED, Kind.NEVER_AWAITED):
             seen = [f"thread {each.now} of block {_block(each)}, byte {each.byte}" for each in finding.examples[1:]]
         notes.append(f"also seen: {'; '.join(seen)}")
     if finding.in_one_warp and finding.is_race:
         notes.append(_WARP_NOTE)
+    if finding.has_phases and (finding.is_race or finding.kind == Kind.STILL_READ):
+        notes.append(_PHASE_NOTE)
     return notes
+
+
+def _pair(example: Example) -> str:
+    if example.other is None:
+        return f"threads {example.before} and {example.now} of block {_block(example)}"
+    return f"thread {example.before} of {_other(example)} and thread {example.now} of block {_block(example)}"
 
 
 def _advice(finding: Finding) -> str:
     """Where a barrier is missing, by the lines of both accesses in the function that they share."""
     call = "`cute.arch.sync_warp()`" if finding.in_one_warp else "`cute.arch.sync_threads()`"
-    lines = _common_lines(finding.before, finding.now)
+    lines = common_lines(finding.before, finding.now)
     if lines is None:
         return f"{call} between the two accesses"
     before, now = lines
@@ -241,15 +333,6 @@ def _advice(finding: Finding) -> str:
     if before < now or not finding.in_a_loop():
         return f"{call} between line {min(lines)} and line {max(lines)}"
     return f"{call} after line {before}, before line {now} runs again"
-
-
-def _common_lines(before: Site, now: Site) -> tuple[int, int] | None:
-    """The lines of both accesses, or of the calls that lead to them, in the innermost function that has both."""
-    for one in before.spans:
-        for other in now.spans:
-            if (one.file, one.function) == (other.file, other.function):
-                return one.line, other.line
-    return None
 
 
 def report(findings: Sequence[Finding]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from triptych.support.config import config
@@ -30,14 +30,18 @@ class Kind(IntEnum):
     CLOCK_RAN_OUT = 6
     BEFORE_IT_LANDS = 7
     NEVER_AWAITED = 8
+    STILL_READ = 9
+    NOT_FENCED = 10
 
 
 _WORST_FIRST = (
     Kind.CLOCK_RAN_OUT,
     Kind.BEFORE_IT_LANDS,
+    Kind.STILL_READ,
     Kind.WRITE_AFTER_WRITE,
     Kind.READ_AFTER_WRITE,
     Kind.WRITE_AFTER_READ,
+    Kind.NOT_FENCED,
     Kind.UNINITIALISED,
     Kind.NEVER_AWAITED,
     Kind.SAME_VALUE,
@@ -55,6 +59,11 @@ class Site:
     """Its place among the accesses of the kernel, in the order of the program."""
     loops: tuple[int, ...] = ()
     """The loops that it is in."""
+
+    @property
+    def is_background(self) -> bool:
+        """Whether it is more than the access of a thread, and has no size."""
+        return self.size == 0
 
     @property
     def span(self) -> Span | None:
@@ -76,6 +85,8 @@ class Example:
     part: str = ""
     """The element and the allocation that it lies in, in words."""
     allocated: Span | None = None
+    other: Coordinates | None = None
+    """The block of the earlier access, where it is another one; nothing where there are several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +101,12 @@ class Finding:
     examples: tuple[Example, ...]
     in_one_warp: bool = False
     """Whether it was only seen between threads of one warp."""
+    is_global: bool = False
+    """Whether it is about global memory."""
+    has_phases: bool = False
+    """Whether the kernel has mbarriers."""
+    block_threads: int = 0
+    """Threads of a block, where those of a cluster are counted through."""
 
     @property
     def code(self) -> str:
@@ -131,6 +148,8 @@ CODES = {
     Kind.CLOCK_RAN_OUT: "TT0632",
     Kind.BEFORE_IT_LANDS: "TT0633",
     Kind.NEVER_AWAITED: "TT0633",
+    Kind.STILL_READ: "TT0634",
+    Kind.NOT_FENCED: "TT0634",
 }
 
 
@@ -157,7 +176,8 @@ class Collection:
         early = {each.before.spans for each in self._found.values() if each.kind == Kind.BEFORE_IT_LANDS}
         explained = {Kind.UNINITIALISED: raced, Kind.NEVER_AWAITED: early}
         kept = [each for each in self._found.values() if each.now.spans not in explained.get(Kind(each.kind), ())]
-        return sorted(kept, key=_rank)
+        wide = [each for each in kept if each.is_race and not each.in_one_warp]
+        return sorted((_widened(each, wide) for each in kept), key=_rank)
 
     @property
     def faults(self) -> list[Finding]:
@@ -165,19 +185,38 @@ class Collection:
         return [finding for finding in self.findings if finding.kind != Kind.SAME_VALUE]
 
 
+def _widened(finding: Finding, others: Sequence[Finding]) -> Finding:
+    """Within a warp, but where a barrier of the block is missing for another pair: that barrier orders this one too."""
+    same = finding.is_race and finding.in_one_warp and any(_share_a_gap(finding, other) for other in others)
+    return replace(finding, in_one_warp=False) if same else finding
+
+
+def _share_a_gap(one: Finding, other: Finding) -> bool:
+    """Whether one barrier could order two pairs: their lines overlap, or a loop leads from the end of both to both."""
+    gaps = [common_lines(each.before, each.now) for each in (one, other)]
+    if one.kernel != other.kernel or None in gaps:
+        return False
+    (first, last), (begin, end) = (gap for gap in gaps if gap is not None)
+    if first < last and begin < end:
+        return max(first, begin) < min(last, end)
+    return first >= last and begin >= end and bool(set(one.now.loops) & set(other.now.loops))
+
+
+def common_lines(before: Site, now: Site) -> tuple[int, int] | None:
+    """The lines of both accesses, or of the calls that lead to them, in the innermost function that has both."""
+    for one in before.spans:
+        for other in now.spans:
+            if (one.file, one.function) == (other.file, other.function):
+                return one.line, other.line
+    return None
+
+
 def _joined(one: Finding, other: Finding) -> Finding:
     if other.is_forward() and not one.is_forward():
         one, other = other, one
     examples = (*one.examples, *(other.examples if one.kind == other.kind else ()))[:3]
-    return Finding(
-        one.kind,
-        one.kernel,
-        one.before,
-        one.now,
-        one.count + other.count,
-        examples,
-        one.in_one_warp and other.in_one_warp,
-    )
+    in_one_warp = one.in_one_warp and other.in_one_warp
+    return replace(one, count=one.count + other.count, examples=examples, in_one_warp=in_one_warp)
 
 
 def _rank(finding: Finding) -> tuple[int, int]:

@@ -15,7 +15,7 @@ GLOBALS = f"""
 @finding_count = internal global i32 0
 @finding_lock = internal global i32 0
 @{REPORT} = external global i8
-@report_format = internal constant [4 x i8] c"KKI\\00"
+@report_format = internal constant [5 x i8] c"KKII\\00"
 declare i32 @PyGILState_Ensure()
 declare void @PyGILState_Release(i32)
 declare void @Py_DecRef(ptr)
@@ -78,9 +78,17 @@ def _record() -> str:
                 f.store(f.load("i32", f.at(state, at.BLOCK + 4 * i, "i8")), f.at(example, i, "i32"))
             for i, value in enumerate((first, second, byte, f.load("i32", f.at(state, at.EPOCH, "i8")))):
                 f.store(value, f.at(example, 3 + i, "i32"))
+            f.store(_other_block(f, state), f.at(example, 7, "i32"))
     _leave_lock(f)
     f.line("ret void")
     return f.text()
+
+
+def _other_block(f: Function, state: Number) -> Number:
+    """Where the block of the other side is, if it is another one."""
+    other = f.load("i32", f.at(state, at.OTHER_BLOCK, "i8"))
+    place = f.load("i32", f.at(Number(f, "@block_places", "ptr"), other & 0xFFFF, "i32"))
+    return f.select(other.equals(0), 0, f.select(other.equals(at.MANY_BLOCKS), 1, place, "i32"), "i32")
 
 
 def _is_other(f: Function, findings: Number, place: Number, key: Number, table: Number) -> Number:
@@ -93,11 +101,13 @@ def _collect() -> str:
     """`collect(table)`: after a launch. Tells Python what code with this table found; gives what a call gives."""
     f = Function(COLLECT, "i32", [("table", "ptr")], "noinline")
     (table,) = f.parameters
-    with f.when(f.load("i32", Number(f, _COUNT, "ptr")).equals(0)):
+    skipped = f.call("triptych_check_end_launch", "i32", ())
+    with f.when((f.load("i32", Number(f, _COUNT, "ptr")) | skipped).equals(0)):
         f.give(0, "i32")
     lock = f.call("PyGILState_Ensure", "i32", ())
     count = f.load("i32", Number(f, _COUNT, "ptr"))
-    arguments = f"ptr @{REPORT}, ptr @report_format, ptr {_FINDINGS}, ptr {table.name}, i32 {count.name}"
+    numbers = f"i32 {count.name}, i32 {skipped.name}"
+    arguments = f"ptr @{REPORT}, ptr @report_format, ptr {_FINDINGS}, ptr {table.name}, {numbers}"
     told = f.made(f"call ptr (ptr, ptr, ...) @PyObject_CallFunction({arguments})", "ptr")
     f.call("Py_DecRef", "void", [told])
     _forget(f, table)

@@ -68,14 +68,14 @@ class Variable:
     """A number that changes."""
 
     def __init__(self, function: Function, place: Number, kind: str) -> None:
-        self._function, self._place, self._kind = function, place, kind
+        self._function, self.place, self._kind = function, place, kind
 
     @property
     def now(self) -> Number:
-        return self._function.load(self._kind, self._place)
+        return self._function.load(self._kind, self.place)
 
     def set(self, value: Operand) -> None:
-        self._function.store(self._function.number(value, self._kind), self._place)
+        self._function.store(self._function.number(value, self._kind), self.place)
 
 
 class Function:

@@ -20,7 +20,8 @@ STATE = "triptych_check_state"
 
 def order_code() -> str:
     """All functions of this file."""
-    return "".join((_knows(), _row(), _place(), _join_warp(), _release(), _acquire(), _meet(), _pass_block(), _sync()))
+    meetings = (_meet(), _share(), _pass_block(), _sync())
+    return "".join((_knows(), _row(), _place(), _join_warp(), _release(), _acquire(), *meetings))
 
 
 def field(f: Function, state: Number, offset: int, kind: str = "i32") -> Number:
@@ -37,7 +38,7 @@ def clock_place(f: Function, state: Number, warp: Number) -> Number:
 
 def known_place(f: Function, state: Number, warp: Number, other: Number) -> Number:
     """Of what a warp knows about another."""
-    return f.at(f.at(state, at.KNOWN, "i8"), warp * at.MOST_WARPS + other, "i32")
+    return f.at(f.at(state, at.KNOWN, "i8"), warp * at.KNOWN_ROW + other, "i32")
 
 
 def raise_to(f: Function, place: Number, value: Number) -> None:
@@ -51,12 +52,19 @@ def _knows() -> str:
     with f.when(stamp < field(f, state, at.BLOCK_TIME)):
         f.give(1, "i1")
     lanes = field(f, state, at.LANES)
+    with f.when(other >= at.PARTY):
+        column = other - at.PARTY
+        known = f.variable("i32", f.load("i32", known_place(f, state, thread >> lanes, column + at.MOST_WARPS)))
+        with f.when(field(f, state, at.LANE_ROWS, "i64").differs(0)):
+            mine = f.at(field(f, state, at.LANE_ROWS, "ptr"), thread * at.ROW + column + at.MOST_THREADS, "i32")
+            known.set(f.larger(known.now, f.load("i32", mine)))
+        f.give(stamp < known.now, "i1")
     with f.when(stamp < f.load("i32", known_place(f, state, thread >> lanes, other >> lanes))):
         f.give(1, "i1")
     rows = field(f, state, at.LANE_ROWS, "ptr")
     with f.when(rows.to("i64").equals(0)):
         f.give(0, "i1")
-    row = thread * at.MOST_THREADS + other
+    row = thread * at.ROW + other
     f.line(f"ret i1 {(stamp < f.load('i32', f.at(rows, row, 'i32'))).name}")
     return f.text()
 
@@ -66,11 +74,11 @@ def _row() -> str:
     f = Function("triptych_check_row", "ptr", [("state", "ptr"), ("thread", "i32")], "noinline")
     state, thread = f.parameters
     with f.when(field(f, state, at.LANE_ROWS, "i64").equals(0)):
-        size = f.number(4 * at.MOST_THREADS, "i64")
+        size = f.number(4 * at.ROW, "i64")
         made = f.call("calloc", "ptr", [f.number(at.MOST_THREADS, "i64"), size])
         put(f, state, at.LANE_ROWS, made)
     rows = field(f, state, at.LANE_ROWS, "ptr")
-    f.line(f"ret ptr {f.at(rows, thread * at.MOST_THREADS, 'i32').name}")
+    f.line(f"ret ptr {f.at(rows, thread * at.ROW, 'i32').name}")
     return f.text()
 
 
@@ -84,10 +92,10 @@ def _place() -> str:
         found.set(found.now + 1)
     with f.when(found.now >= at.PLACES):
         f.give(Number(f, "null", "ptr"), "ptr")
-    size = f.number(4 * at.MOST_THREADS, "i64")
+    size = f.number(4 * at.ROW, "i64")
     with f.when(field(f, state, at.PLACE_ROWS, "i64").equals(0)):
         put(f, state, at.PLACE_ROWS, f.call("calloc", "ptr", [f.number(at.PLACES, "i64"), size]))
-    row = f.at(field(f, state, at.PLACE_ROWS, "ptr"), found.now * at.MOST_THREADS, "i32")
+    row = f.at(field(f, state, at.PLACE_ROWS, "ptr"), found.now * at.ROW, "i32")
     with f.when(found.now.equals(count)):
         f.store(address, f.at(keys, found.now, "i64"))
         put(f, state, at.PLACE_COUNT, count + 1)
@@ -105,17 +113,34 @@ def _join_warp() -> str:
     warp = first >> lanes
     with f.count(0, threads) as other:
         raise_to(f, f.at(row, other, "i32"), f.load("i32", known_place(f, state, warp, other >> lanes)))
+    with f.count(0, _parties(f, state)) as party:
+        known = f.load("i32", known_place(f, state, warp, party + at.MOST_WARPS))
+        raise_to(f, f.at(row, party + at.MOST_THREADS, "i32"), known)
     rows = field(f, state, at.LANE_ROWS, "ptr")
     own = f.load("i32", clock_place(f, state, warp)) + 1
     with f.count(0, f.number(1, "i32") << lanes) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
         thread = first + lane
         raise_to(f, f.at(row, thread, "i32"), own)
         with f.when(rows.to("i64").differs(0)):
-            mine = f.at(rows, thread * at.MOST_THREADS, "i32")
-            with f.count(0, threads) as other:
-                raise_to(f, f.at(row, other, "i32"), f.load("i32", f.at(mine, other, "i32")))
+            mine = f.at(rows, thread * at.ROW, "i32")
+            _join_rows(f, state, row, mine)
     f.line("ret void")
     return f.text()
+
+
+def _parties(f: Function, state: Number) -> Number:
+    """How many parties beside threads a kernel may have."""
+    has = (field(f, state, at.MODE) & at.HAS_PARTIES).differs(0)
+    return f.select(has, at.MOST_PARTIES, 0, "i32")
+
+
+def _join_rows(f: Function, state: Number, row: Number, other: Number) -> None:
+    """A row learns what another one has."""
+    with f.count(0, field(f, state, at.THREADS)) as thread:
+        raise_to(f, f.at(row, thread, "i32"), f.load("i32", f.at(other, thread, "i32")))
+    with f.count(0, _parties(f, state)) as party:
+        place = party + at.MOST_THREADS
+        raise_to(f, f.at(row, place, "i32"), f.load("i32", f.at(other, place, "i32")))
 
 
 def _release() -> str:
@@ -149,17 +174,18 @@ def _acquire() -> str:
         with f.when(whole):
             raise_to(f, known_place(f, state, first >> lanes, other), least.now)
         differ.set(differ.now | least.now.differs(most.now))
+    with f.when(whole), f.count(0, _parties(f, state)) as party:
+        known = f.load("i32", f.at(row, party + at.MOST_THREADS, "i32"))
+        raise_to(f, known_place(f, state, first >> lanes, party + at.MOST_WARPS), known)
     with f.when((differ.now | (whole ^ 1)) ^ 1):
         f.give()
     with f.count(0, f.number(1, "i32") << lanes) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
-        mine = f.call("triptych_check_row", "ptr", [state, first + lane])
-        with f.count(0, threads) as other:
-            raise_to(f, f.at(mine, other, "i32"), f.load("i32", f.at(row, other, "i32")))
+        _join_rows(f, state, f.call("triptych_check_row", "ptr", [state, first + lane]), row)
     f.line("ret void")
     return f.text()
 
 
-def _whole(f: Function, state: Number, first: Number, mask: Number) -> Number:
+def whole_warp(f: Function, state: Number, first: Number, mask: Number) -> Number:
     """Whether a mask has every lane of the warp that is a thread."""
     lanes, threads = field(f, state, at.LANES), field(f, state, at.THREADS)
     left = threads - first
@@ -176,14 +202,14 @@ def _meet() -> str:
     lanes = field(f, state, at.LANES)
     warp = first >> lanes
     rows = field(f, state, at.LANE_ROWS, "i64")
-    whole = _whole(f, state, first, members)
+    whole = whole_warp(f, state, first, members)
     with f.when(whole & rows.equals(0)):
         time = f.load("i32", clock_place(f, state, warp)) + 1
         raise_to(f, known_place(f, state, warp, warp), time)
         f.call("triptych_check_advance", "void", [state, warp])
         f.give()
-    row = f.at(field(f, state, at.RELEASES, "ptr"), at.BARRIERS * at.GENERATIONS * at.MOST_THREADS, "i32")
-    f.call("memset", "ptr", [row, f.number(0, "i32"), f.number(4 * at.MOST_THREADS, "i64")])
+    row = f.at(field(f, state, at.RELEASES, "ptr"), at.BARRIERS * at.GENERATIONS * at.ROW, "i32")
+    f.call("memset", "ptr", [row, f.number(0, "i32"), f.number(4 * at.ROW, "i64")])
     f.call("triptych_check_give", "void", [state, row, members, first])
     f.call("triptych_check_advance", "void", [state, warp])
     f.call("triptych_check_take", "void", [state, row, members, first, whole])
@@ -211,9 +237,30 @@ def _pass_block() -> str:
         with f.count(0, warps) as warp:
             f.store(time, f.at(clocks, warp, "i32"))
         put(f, state, at.BLOCK_TIME, time)
+        with f.when((field(f, state, at.MODE) & at.HAS_PARTIES).differs(0)):
+            f.call("triptych_check_share", "void", [state])
         with f.when(time >= at.LAST_TIME):
             numbers = [f.number(value, "i32") for value in (Kind.CLOCK_RAN_OUT.value, 0, 0, 0, 0, 0)]
             f.call(RECORD, "void", [state, *numbers])
+    f.line("ret void")
+    return f.text()
+
+
+def _share() -> str:
+    """`share(state)`: behind a barrier all know of copies what one of them knew; reads are looked at at once."""
+    f = Function("triptych_check_share", "void", [("state", "ptr")], "noinline")
+    (state,) = f.parameters
+    put(f, state, at.LAST_WRITE, field(f, state, at.BLOCK_TIME))
+    warps, rows = field(f, state, at.WARPS), field(f, state, at.LANE_ROWS, "ptr")
+    with f.count(0, f.number(at.MOST_PARTIES, "i32")) as party:
+        most = f.variable("i32", 0)
+        with f.count(0, warps) as warp:
+            most.set(f.larger(most.now, f.load("i32", known_place(f, state, warp, party + at.MOST_WARPS))))
+        with f.when(rows.to("i64").differs(0)), f.count(0, field(f, state, at.THREADS)) as thread:
+            place = f.at(rows, thread * at.ROW + party + at.MOST_THREADS, "i32")
+            most.set(f.larger(most.now, f.load("i32", place)))
+        with f.when(most.now.differs(0)), f.count(0, warps) as warp:
+            f.store(most.now, known_place(f, state, warp, party + at.MOST_WARPS))
     f.line("ret void")
     return f.text()
 
@@ -239,13 +286,24 @@ def _sync() -> str:
     with f.when(what.equals(at.AWAIT_COPIES)):
         f.call("triptych_check_await", "void", [state, mask, first, count])
         f.give()
-    with f.when(what < at.RELEASE_PLACE):
-        _named(f, state, what, mask, first, width, number.to("i32") & (at.BARRIERS - 1), count)
+    with f.when(what.equals(at.LAND_COPIES)):
+        f.call("triptych_check_commit", "void", [state, mask, first])
+        f.call("triptych_check_await", "void", [state, mask, first, f.number(0, "i32")])
+        f.give()
+    with f.when(what >= at.FENCE_PROXY):
+        f.call("triptych_check_groups", "void", [state, what, mask, first, count])
+        f.give()
+    with f.when((what < at.RELEASE_PLACE) | what.equals(at.ARRIVE_RELAXED)):
+        _named(f, state, what, mask, first, width, number.to("i32"), count)
         f.give()
     with f.count(0, width) as lane:
         one = f.number(1, "i64") << lane.to("i64")
         with f.when((mask & one).differs(0)):
             row = f.call("triptych_check_place", "ptr", [state, f.load("i64", f.at(addresses, lane, "i64"))])
+            address = f.load("i64", f.at(addresses, lane, "i64"))
+            outside = (address - field(f, state, at.SHARED, "i64")) >= field(f, state, at.SHARED_BYTES, "i64")
+            with f.when((field(f, state, at.MODE) & at.CHECK_GLOBAL).differs(0) & count.equals(0) & outside):
+                _between_blocks(f, state, what, address, one, first, lane)
             with f.when(row.to("i64").differs(0)):
                 with f.when(what.equals(at.RELEASE_PLACE)):
                     f.call("triptych_check_give", "void", [state, row, one, first])
@@ -257,22 +315,37 @@ def _sync() -> str:
     return f.text()
 
 
+def _between_blocks(
+    f: Function, state: Number, what: Number, address: Number, one: Number, first: Number, lane: Number
+) -> None:
+    """A place in global memory that is released, or has been acquired, for all blocks."""
+    with f.when(what.equals(at.RELEASE_PLACE)):
+        row = f.at(field(f, state, at.RELEASES, "ptr"), at.BARRIERS * at.GENERATIONS * at.ROW, "i32")
+        f.call("memset", "ptr", [row, f.number(0, "i32"), f.number(4 * at.ROW, "i64")])
+        f.call("triptych_check_give", "void", [state, row, one, first])
+        f.call("triptych_check_publish", "void", [state, address, row, first + lane])
+    with f.when(what.equals(at.ACQUIRE_PLACE)):
+        f.call("triptych_check_obtain", "void", [state, address, first + lane])
+
+
 def _named(
     f: Function, state: Number, what: Number, mask: Number, first: Number, width: Number, number: Number, count: Number
 ) -> None:
     """A named barrier: those who come release, those who wait acquire what all of that generation have released."""
     warp = first >> field(f, state, at.LANES)
-    waits = f.at(f.at(state, at.WAITS_FOR, "i8"), warp, "i32")
+    apart = f.select(number.equals(at.OF_CLUSTER), at.MOST_WARPS, 0, "i32")
+    waits = f.at(f.at(state, at.WAITS_FOR, "i8"), warp + apart, "i32")
     releases = field(f, state, at.RELEASES, "ptr")
-    with f.when(what.equals(at.ARRIVE)):
+    with f.when(what.differs(at.PASS_NAMED)):
         arrived = f.at(f.at(state, at.ARRIVED, "i8"), number, "i32")
         generation = f.at(f.at(state, at.GENERATION, "i8"), number, "i32")
         now = f.load("i32", generation)
         row = _release_row(f, releases, number, now)
         with f.when(f.load("i32", arrived).equals(0)):
-            f.call("memset", "ptr", [row, f.number(0, "i32"), f.number(4 * at.MOST_THREADS, "i64")])
-        f.call("triptych_check_give", "void", [state, row, mask, first])
-        f.call("triptych_check_advance", "void", [state, warp])
+            f.call("memset", "ptr", [row, f.number(0, "i32"), f.number(4 * at.ROW, "i64")])
+        with f.when(what.equals(at.ARRIVE)):
+            f.call("triptych_check_give", "void", [state, row, mask, first])
+            f.call("triptych_check_advance", "void", [state, warp])
         f.store(now, waits)
         total = f.load("i32", arrived) + width
         complete = total >= f.select(count.equals(0), field(f, state, at.THREADS), count, "i32")
@@ -280,9 +353,9 @@ def _named(
         f.store(f.select(complete, now + 1, now, "i32"), generation)
     with f.when(what.equals(at.PASS_NAMED)):
         row = _release_row(f, releases, number, f.load("i32", waits))
-        f.call("triptych_check_take", "void", [state, row, mask, first, _whole(f, state, first, mask)])
+        f.call("triptych_check_take", "void", [state, row, mask, first, whole_warp(f, state, first, mask)])
 
 
 def _release_row(f: Function, releases: Number, number: Number, generation: Number) -> Number:
     place = number * at.GENERATIONS + (generation & (at.GENERATIONS - 1))
-    return f.at(releases, place * at.MOST_THREADS, "i32")
+    return f.at(releases, place * at.ROW, "i32")

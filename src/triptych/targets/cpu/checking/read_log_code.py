@@ -274,5 +274,7 @@ def _end() -> str:
     state = f.call(STATE, "ptr", ())
     put(f, state, at.LOG_BYTES, f.number(0, "i64"))
     f.call(DROP, "void", [state])
+    with f.when((field(f, state, at.MODE) & at.HAS_PARTIES).differs(0)):
+        f.call("triptych_check_parties_ended", "void", [state])
     f.line("ret void")
     return f.text()

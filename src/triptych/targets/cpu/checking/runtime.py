@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import ctypes
 import json
+import warnings
 from collections.abc import Mapping
 from functools import cache
+from math import prod
 
 from triptych.ir.loader import LoadedObject, load_object
 from triptych.ir.worker import Request
 from triptych.support.finding_errors import report
 from triptych.support.findings import Example, Finding, Site
 from triptych.support.source import Span
+from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import COPY, async_code
+from triptych.targets.cpu.checking.block_order_code import block_order_code
 from triptych.targets.cpu.checking.described_parts import described
 from triptych.targets.cpu.checking.finding_code import COLLECT, REPORT, finding_code
+from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, global_code
 from triptych.targets.cpu.checking.order_code import SYNC, order_code
+from triptych.targets.cpu.checking.party_code import LOAD, PHASE, USE, party_code
 from triptych.targets.cpu.checking.read_log_code import (
     ACCESS,
     ACCESS_LOOP,
@@ -31,15 +37,20 @@ from triptych.targets.cpu.checking.stretch_code import stretch_code
 from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.system import system
 
-_EXPORTS = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, PASS_ALL, COPY, SYNC, BEGIN_BLOCK, END_BLOCK, COLLECT)
+_ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL)
+_EXPORTS = (*_ACCESSES, COPY, SYNC, PASS_ALL, PHASE, LOAD, USE, BEGIN_BLOCK, END_BLOCK, COLLECT)
 _PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
+_SAMPLED = (
+    "`global` has looked at a part of the memory that {} accesses: its shadow is limited to {} MiB, and of what is "
+    "beyond half of that only some addresses, chosen by their bits, have a place in it. Smaller ones are checked whole"
+)
 _SITE_OF_KEY = 20
 _KIND_OF_KEY = 40
 
 
 class _Example(ctypes.Structure):
     _fields_ = [("block", ctypes.c_int32 * 3), ("first", ctypes.c_int32), ("second", ctypes.c_int32)]
-    _fields_ += [("byte", ctypes.c_int32), ("epoch", ctypes.c_int32), ("unused", ctypes.c_int32)]
+    _fields_ += [("byte", ctypes.c_int32), ("epoch", ctypes.c_int32), ("other", ctypes.c_uint32)]
 
 
 class _Entry(ctypes.Structure):
@@ -51,15 +62,9 @@ class _Entry(ctypes.Structure):
 
 def checker_code() -> str:
     """All native code of the checkers."""
-    text = (
-        shadow_code()
-        + stretch_code()
-        + read_log_code()
-        + repeated_reads_code()
-        + async_code()
-        + order_code()
-        + finding_code()
-    )
+    shared = shadow_code() + stretch_code() + read_log_code() + repeated_reads_code()
+    order = async_code() + party_code() + order_code() + block_order_code()
+    text = shared + order + global_code() + finding_code()
     return text.replace("%thread_key", system().thread_key)
 
 
@@ -81,9 +86,11 @@ def _address(function: object) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
 
 
-def _told(entries: int, table: int, count: int) -> None:
+def _told(entries: int, table: int, count: int, skipped: int) -> None:
     """Called after a launch that found something; what it raises the call raises."""
     text = ctypes.string_at(table).decode()
+    if skipped:
+        warnings.warn(_SAMPLED.format(json.loads(text)["kernel"], at.SHADOW_LIMIT >> 20), TriptychWarning, stacklevel=2)
     found = [entry for entry in (_Entry * count).from_address(entries) if entry.table == table]
     report([_finding(entry, text) for entry in found])
 
@@ -92,10 +99,21 @@ def _finding(entry: _Entry, text: str) -> Finding:
     facts = json.loads(text)
     before, now = (entry.key >> _SITE_OF_KEY) & 0xFFFFF, entry.key & 0xFFFFF
     sites = [_site(facts["sites"][number]) for number in (before, now)]
-    element = int(facts["sites"][now]["bytes"])
+    element = int(facts["sites"][now]["bytes"]) or int(facts["sites"][before]["bytes"]) or 1
     examples = [_example(each, facts, element) for each in entry.examples[: min(entry.count, at.EXAMPLES)]]
     kind = entry.key >> _KIND_OF_KEY
-    return Finding(kind, facts["kernel"], sites[0], sites[1], int(entry.count), tuple(examples), not entry.crossings)
+    return Finding(
+        kind,
+        facts["kernel"],
+        sites[0],
+        sites[1],
+        int(entry.count),
+        tuple(examples),
+        not entry.crossings,
+        has_phases=facts["phases"],
+        is_global=bool(facts["sites"][now]["global"]),
+        block_threads=prod(facts["block"]) if facts["blocks"] > 1 else 0,
+    )
 
 
 def _site(facts: dict[str, object]) -> Site:
@@ -106,4 +124,10 @@ def _site(facts: dict[str, object]) -> Site:
 
 def _example(found: _Example, facts: dict[str, object], size: int) -> Example:
     part = described(found.byte, facts["parts"], size)  # type: ignore[arg-type]
-    return Example(tuple(found.block), found.first, found.second, found.byte, found.epoch, *part)
+    other = _other(found.other) if found.other else None
+    return Example(tuple(found.block), found.first, found.second, found.byte, found.epoch, *part, other=other)
+
+
+def _other(word: int) -> tuple[int, ...]:
+    """The coordinates of the block of the other side; none where there are several."""
+    return () if word == 1 else (word & 0xFFFF, (word >> 16) & 0xFF, (word >> 24) & 0x7F)

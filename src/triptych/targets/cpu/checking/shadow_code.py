@@ -26,6 +26,8 @@ declare i32 @pthread_key_create(ptr, ptr)
 declare ptr @pthread_getspecific(%thread_key)
 declare i32 @pthread_setspecific(%thread_key, ptr)
 @key = internal global %thread_key 0
+@block_serial = internal global i32 0
+@block_places = internal global [65536 x i32] zeroinitializer, align 64
 """
 
 
@@ -54,7 +56,7 @@ def _state() -> str:
             f,
             made,
             at.RELEASES,
-            f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.RELEASE_BYTES + 4 * at.MOST_THREADS, "i64")]),
+            f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.RELEASE_BYTES + 4 * at.ROW, "i64")]),
         )
         put(f, made, at.LOG, f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.LOG_ROOM, "i64")]))
         f.call("pthread_setspecific", "i32", [key, made])
@@ -80,11 +82,16 @@ def _block() -> str:
     """`block(shared, bytes, threads, grain, lanes, mode, x, y, z, table)`: another block begins."""
     names = ("bytes", "threads", "grain", "lanes", "mode", "x", "y", "z")
     f = Function(BEGIN_BLOCK, "void", [("shared", "ptr"), *((name, "i32") for name in names), ("table", "ptr")])
-    shared, size, threads, grain, lanes, mode, x, y, z, table = f.parameters
+    shared, size, threads, grains, lanes, mode, x, y, z, table = f.parameters
+    grain = grains & 0xFF
     state = f.call(STATE, "ptr", ())
+    with f.when((mode & at.CHECK_GLOBAL).differs(0)):
+        _number_block(f, state, grains >> 8, (x, y, z))
     count = ((size + ((f.number(1, "i32") << grain) - 1)) >> grain).to("i64")
     warps = (threads + ((f.number(1, "i32") << lanes) - 1)) >> lanes
-    f.call("triptych_check_room", "void", [state, count * 8 * (warps + 1).to("i64")])
+    parties = (mode & at.HAS_PARTIES).differs(0)
+    rows = warps + f.select(parties, warps + 1, 1, "i32")
+    f.call("triptych_check_room", "void", [state, count * 8 * rows.to("i64")])
     writes = field(f, state, at.WRITES, "ptr")
     fields = {at.SHARED: shared, at.SHARED_BYTES: size.to("i64"), at.TABLE: table, at.CELL_COUNT: count}
     fields |= {at.THREADS: threads, at.WARPS: warps, at.GRAIN: grain, at.LANES: lanes, at.MODE: mode}
@@ -108,8 +115,38 @@ def _block() -> str:
     put(f, state, at.START, time)
     put(f, state, at.BLOCK_TIME, time)
     _forget_clocks(f, state)
+    with f.when(parties):
+        _forget_parties(f, state, count)
     f.line("ret void")
     return f.text()
+
+
+def _number_block(f: Function, state: Number, grain: Number, place: tuple[Number, Number, Number]) -> None:
+    """Blocks are told apart by numbers; where each is, is kept for reports, as far as it fits into a word."""
+    serial = (f.made("atomicrmw add ptr @block_serial, i32 1 monotonic", "i32") & 0x3FFFFFFF) + 1
+    x, y, z = place
+    packed = (x & 0xFFFF) | ((y & 0xFF) << 16) | ((z & 0x7F) << 24) | at.NARROW_BLOCK
+    f.store(packed, f.at(Number(f, "@block_places", "ptr"), serial & 0xFFFF, "i32"))
+    put(f, state, at.SERIAL, serial)
+    put(f, state, at.GLOBAL_GRAIN, grain)
+    put(f, state, at.OTHER_BLOCK, f.number(0, "i32"))
+    put(f, state, at.ACQUIRED, f.number(0, "i64"))
+
+
+def _forget_parties(f: Function, state: Number, count: Number) -> None:
+    """Their words are later than all clocks: those of the last block must not be there."""
+    zero, time = f.number(0, "i32"), field(f, state, at.PARTY_TIME) + 1
+    f.call("memset", "ptr", [field(f, state, at.WRITES, "ptr"), zero, count * 8])
+    with f.when((time < at.LAST_TIME) | (time >= at.LAST_PARTY_TIME)):
+        f.call("memset", "ptr", [field(f, state, at.WRITES, "ptr"), zero, field(f, state, at.CAPACITY, "i64")])
+    time = f.select((time < at.LAST_TIME) | (time >= at.LAST_PARTY_TIME), at.LAST_TIME + 1, time, "i32")
+    put(f, state, at.PARTY_TIME, time)
+    put(f, state, at.PARTY_START, time)
+    put(f, state, at.PHASE_COUNT, zero)
+    put(f, state, at.LAST_WRITE, field(f, state, at.BLOCK_TIME))
+    counts = [(at.HAS_READS, at.MOST_WARPS), (at.STORE_COUNT, at.MOST_THREADS), (at.PRODUCT_COUNT, at.MOST_WARPS)]
+    for offset, words in [*counts, (at.STORED, 2 * at.MOST_WARPS), (at.STORE_OPEN, at.MOST_THREADS)]:
+        f.call("memset", "ptr", [f.at(state, offset, "i8"), zero, f.number(4 * words, "i64")])
 
 
 def _forget_clocks(f: Function, state: Number) -> None:
@@ -118,22 +155,22 @@ def _forget_clocks(f: Function, state: Number) -> None:
         put(f, state, at.USES_CLOCKS, f.number(0, "i32"))
         zero = f.number(0, "i32")
         f.call("memset", "ptr", [f.at(state, at.ARRIVED, "i8"), zero, f.number(8 * at.BARRIERS, "i64")])
-        known = f.number(4 * at.MOST_WARPS * at.MOST_WARPS, "i64")
+        known = f.number(4 * at.MOST_WARPS * at.KNOWN_ROW, "i64")
         f.call("memset", "ptr", [f.at(state, at.KNOWN, "i8"), zero, known])
         f.call("free", "void", [field(f, state, at.LANE_ROWS, "ptr")])
         put(f, state, at.LANE_ROWS, f.number(0, "i64"))
 
 
 # one thread -----------------------------------------------------------------------------------------------------
-def _stamp(word: Number) -> Number:
+def stamp_of(word: Number) -> Number:
     return (word >> 32).to("i32")
 
 
-def _thread(word: Number) -> Number:
+def thread_of(word: Number) -> Number:
     return word.to("i32") & at.THREAD_MASK
 
 
-def _site(word: Number) -> Number:
+def site_of(word: Number) -> Number:
     return (word.to("i32") >> at.THREAD_BITS) & at.SITE_MASK
 
 
@@ -152,7 +189,7 @@ def _lane() -> str:
     atomic = (kind & at.IS_ATOMIC).differs(0)
     with f.count(first, last + 1) as cell:
         word = f.load("i64", f.at(writes, cell, "i64"))
-        stamp, other = _stamp(word), _thread(word)
+        stamp, other = stamp_of(word), thread_of(word)
         new = stamp < start
         where = f.binary("shl", cell, grain)
         with f.when(reads_it & new & (mode & at.CHECK_INIT).differs(0)):
@@ -164,8 +201,7 @@ def _lane() -> str:
         own = other.equals(thread) & ((kind & at.IS_COLLECTIVE).equals(0)) & (several ^ 1)
         young = (stamp >= block) & (both_atomic ^ 1) & (own ^ 1) & (new ^ 1)
         with f.when((other >= at.PROXY) & young):
-            kind_of = f.number(Kind.BEFORE_IT_LANDS.value, "i32")
-            f.call(RECORD, "void", [state, kind_of, _site(word), site, other - at.PROXY, thread, where])
+            not_landed(f, state, word, thread, site, where)
         with f.when(young & (other < at.PROXY) & (mode & at.CHECK_RACES).differs(0)):
             knows = f.call(KNOWS, "i1", [state, thread, other, stamp])
             with f.when(knows ^ 1):
@@ -173,15 +209,29 @@ def _lane() -> str:
                 after_write = f.select(plain_write, Kind.WRITE_AFTER_WRITE.value, Kind.READ_AFTER_WRITE.value, "i32")
                 same = f.variable("i1", 0)
                 with f.when(plain_write & value.to("i64").differs(0)):
-                    given = [state, byte, size, value, other, thread, (site.equals(_site(word)))]
+                    given = [state, byte, size, value, other, thread, (site.equals(site_of(word)))]
                     same.set(f.call("triptych_check_same", "i1", given))
                 found = f.select(same.now, Kind.SAME_VALUE.value, after_write, "i32")
-                f.call(RECORD, "void", [state, found, _site(word), site, other, thread, where])
+                f.call(RECORD, "void", [state, found, site_of(word), site, other, thread, where])
         with f.when(writes_it & (mode & at.CHECK_RACES).differs(0)):
             _compare_with_reads(f, state, thread, cell, site, where, atomic)
+    with f.when(writes_it & (mode & at.HAS_PARTIES).differs(0)):
+        f.call("triptych_check_uses", "void", [state, thread, first.to("i64"), last.to("i64") + 1, site])
     f.call("triptych_check_update", "void", [state, thread, first, last, kind, site])
     f.line("ret void")
     return f.text()
+
+
+def not_landed(f: Function, state: Number, word: Number, thread: Number, site: Number, where: Number) -> None:
+    """What a copy that goes on by itself writes is accessed: whoever waited for it knows it."""
+    stamp, other = stamp_of(word), thread_of(word)
+    known, issuer = f.variable("i1", 0), f.variable("i32", other - at.PROXY)
+    with f.when(other >= at.PARTY):
+        known.set(f.call(KNOWS, "i1", [state, thread, other, stamp]))
+        issuer.set(f.load("i32", f.at(f.at(state, at.PARTY_ISSUER, "i8"), other - at.PARTY, "i32")))
+    with f.when((known.now ^ 1) & (field(f, state, at.MODE) & at.CHECK_RACES).differs(0)):
+        kind = f.number(Kind.BEFORE_IT_LANDS.value, "i32")
+        f.call(RECORD, "void", [state, kind, site_of(word), site, issuer.now, thread, where])
 
 
 def _compare_with_reads(
@@ -189,10 +239,10 @@ def _compare_with_reads(
 ) -> None:
     """A write must come after every read by another thread."""
     reads, count = field(f, state, at.READS, "ptr"), field(f, state, at.CELL_COUNT, "i64")
-    _lanes, block = field(f, state, at.LANES), field(f, state, at.BLOCK_TIME)
+    block = field(f, state, at.BLOCK_TIME)
     with f.count(0, field(f, state, at.WARPS)) as warp, f.when(f.load("i32", last_read(f, state, warp)).equals(block)):
         word = f.load("i64", f.at(reads, warp.to("i64") * count + cell.to("i64"), "i64"))
-        stamp, other = _stamp(word), _thread(word)
+        stamp, other = stamp_of(word), thread_of(word)
         several = (word & at.SEVERAL).differs(0)
         alone = other.equals(thread) & (several ^ 1)
         both_atomic = atomic & (word & at.ATOMIC).differs(0)
@@ -202,7 +252,7 @@ def _compare_with_reads(
             knows = f.call(KNOWS, "i1", [state, thread, neighbour, stamp])
             with f.when(knows ^ 1):
                 kind = f.number(Kind.WRITE_AFTER_READ.value, "i32")
-                f.call(RECORD, "void", [state, kind, _site(word), site, neighbour, thread, where])
+                f.call(RECORD, "void", [state, kind, site_of(word), site, neighbour, thread, where])
 
 
 def _update() -> str:
@@ -222,8 +272,8 @@ def _update() -> str:
         with f.count(first, last + 1) as cell:
             place = f.at(writes, cell, "i64")
             before = f.load("i64", place)
-            joined = (_stamp(before) >= field(f, state, at.BLOCK_TIME)) & (before & at.ATOMIC & atomic).differs(0)
-            others = (_thread(before).differs(thread) | (before & at.SEVERAL).differs(0)) & joined
+            joined = (stamp_of(before) >= field(f, state, at.BLOCK_TIME)) & (before & at.ATOMIC & atomic).differs(0)
+            others = (thread_of(before).differs(thread) | (before & at.SEVERAL).differs(0)) & joined
             made = word | f.select(others, at.SEVERAL, 0, "i64")
             f.store(f.select(_stays(before, word), before, made, "i64"), place)
         f.give()
@@ -328,8 +378,8 @@ def value_of(f: Function, values: Number, lane: Number, size: Number) -> Number:
 
 
 def _nobody_reads(f: Function, state: Number) -> Number:
-    """Whether no warp has read cells since the block's last barrier."""
-    block, read = field(f, state, at.BLOCK_TIME), f.variable("i32", 0)
+    """Whether no warp has read cells since the block's last barrier, and nothing but threads reads at all."""
+    block, read = field(f, state, at.BLOCK_TIME), f.variable("i32", field(f, state, at.MODE) & at.HAS_PARTIES)
     with f.count(0, field(f, state, at.WARPS)) as warp:
         read.set(read.now | f.load("i32", last_read(f, state, warp)).equals(block).to("i32"))
     return read.now.equals(0)
@@ -345,7 +395,8 @@ def _run() -> str:
     byte = base.to("i64") - shared
     from_first = (mask & (mask + 1)).equals(0) & mask.differs(0)
     active = f.call("llvm.ctpop.i64", "i64", [mask]).to("i32")
-    together = stride.equals(size.to("i64")) & from_first & (kind < at.IS_ATOMIC)
+    simple = kind.equals(at.READS_MEMORY) | (field(f, state, at.MODE) & at.HAS_PARTIES).equals(0)
+    together = stride.equals(size.to("i64")) & from_first & (kind < at.IS_ATOMIC) & simple
     inside = (byte + (size * active).to("i64") - 1) < limit
     with f.when(together & inside):
         quiet = f.call("triptych_check_stretch", "i1", [state, byte.to("i32"), first, active, size, kind, site])

@@ -11,8 +11,22 @@ from triptych.simt.check_dialect import PASS_BLOCK as PASS_BLOCK
 
 MOST_WARPS = 64
 """Of a block: 1024 threads in warps of 32, or in halves of them."""
-BARRIERS, GENERATIONS = 16, 4
+NAMED, GENERATIONS = 16, 4
+MOST_BLOCKS = 8
+"""Of a cluster that is checked."""
+OF_BLOCK = NAMED + 1
+"""Barriers of a block of a cluster: the named ones, and that of the block itself."""
+OF_CLUSTER = OF_BLOCK * MOST_BLOCKS
+BARRIERS = OF_CLUSTER + 1
 MOST_THREADS = 1024
+"""Of a block, or of all blocks of a cluster."""
+MOST_PHASES = 128
+"""Mbarriers of a block or a cluster."""
+STORE_PARTY, PRODUCT_PARTY = MOST_PHASES, MOST_PHASES + MOST_WARPS
+MOST_PARTIES = MOST_PHASES + 2 * MOST_WARPS
+"""Who else accesses memory: what lands for an mbarrier, and the bulk stores and the products of each warp."""
+ROW = MOST_THREADS + MOST_PARTIES
+"""A time for each thread and for each other party."""
 PLACES = 64
 """Places in memory whose releases are kept."""
 
@@ -29,18 +43,45 @@ CLOCKS = 192
 PASSED = CLOCKS + 4 * MOST_WARPS
 """Barriers of the block that each warp has passed."""
 WAITS_FOR = PASSED + 4 * MOST_WARPS
-"""The generation of the named barrier that each warp waits at."""
-LAST_READS = WAITS_FOR + 4 * MOST_WARPS
+"""The generation of the named barrier that each warp waits at, and that of the cluster's barrier."""
+LAST_READS = WAITS_FOR + 8 * MOST_WARPS
 """The block's time when each warp last read cells."""
 ARRIVED = LAST_READS + 4 * MOST_WARPS
 GENERATION = ARRIVED + 4 * BARRIERS
 PLACE_KEYS = GENERATION + 4 * BARRIERS
 KNOWN = PLACE_KEYS + 8 * PLACES
 """For each pair of warps: the time before which all lanes of the first know everything of the second."""
-MEMO = KNOWN + 4 * MOST_WARPS * MOST_WARPS
+KNOWN_ROW = MOST_WARPS + MOST_PARTIES
+MEMO = KNOWN + 4 * MOST_WARPS * KNOWN_ROW
 """Reads whose memory was seen to be written in this block."""
 MEMO_ENTRIES = 1 << 14
-STATE_BYTES = MEMO + 8 * MEMO_ENTRIES
+PARTY_TIME, PARTY_START, PHASE_COUNT, PHASE_ROWS = (MEMO + 8 * MEMO_ENTRIES + 8 * i for i in range(4))
+"""The clock of all parties that are no threads, its time when the block began, and the block's mbarriers."""
+PHASE_KEYS = PHASE_ROWS + 8
+PHASE_PARITY = PHASE_KEYS + 8 * MOST_PHASES
+PARTY_ISSUER = PHASE_PARITY + 4 * MOST_PHASES
+"""The thread that last began something for a party."""
+HAS_READS = PARTY_ISSUER + 4 * MOST_PARTIES
+"""Whether stores or products of a warp have read cells in this block."""
+FENCED, FENCE_EPOCH = (HAS_READS + 4 * MOST_WARPS + 4 * MOST_THREADS * i for i in range(2))
+"""Of each thread: its clock, and the block's time, when it last passed a fence between its stores and the others'."""
+OPEN_GROUPS = 16
+"""Groups whose ends are remembered."""
+STORE_COUNT = FENCE_EPOCH + 4 * MOST_THREADS
+STORE_ENDS = STORE_COUNT + 4 * MOST_THREADS
+PRODUCT_COUNT = STORE_ENDS + 4 * OPEN_GROUPS * MOST_THREADS
+PRODUCT_ENDS = PRODUCT_COUNT + 4 * MOST_WARPS
+STORED = PRODUCT_ENDS + 4 * OPEN_GROUPS * MOST_WARPS
+"""The last bulk store of each warp, as a word of a cell."""
+STORE_OPEN = STORED + 8 * MOST_WARPS
+"""Whether each thread has begun stores that are in no group yet."""
+SERIAL = STORE_OPEN + 4 * MOST_THREADS
+"""The number of the block in this process, so that blocks can be told apart."""
+OTHER_BLOCK, GLOBAL_GRAIN = SERIAL + 4, SERIAL + 8
+"""While a finding is recorded: the block of the other side."""
+ACQUIRED = SERIAL + 16
+"""What the block has acquired of others, newest first."""
+STATE_BYTES = ACQUIRED + 8
 LOG_ROOM = 1 << 19
 
 # reads in the log: offsets in bytes
@@ -51,7 +92,7 @@ IS_RUN, IS_REPEATED = 1, 2
 LEVELS = 3
 """Loops that one entry stands for: for each a step in bytes and a count, both `i64`."""
 ENTRY_ADDRESSES = ENTRY_LEVELS + 16 * LEVELS
-RELEASE_BYTES = 4 * MOST_THREADS * BARRIERS * GENERATIONS
+RELEASE_BYTES = 4 * ROW * BARRIERS * GENERATIONS
 
 # a copy that goes on by itself: offsets in bytes
 COPY_THREAD, COPY_GROUP, COPY_SIZE, COPY_BYTES, COPY_SITE, COPY_TARGET, COPY_SOURCE = 0, 4, 8, 12, 16, 24, 32
@@ -59,6 +100,8 @@ COPY_ROOM = 40
 MOST_COPIES = 1 << 16
 PROXY = MOST_THREADS
 """Added to a thread's number: the party that writes for it while it goes on."""
+PARTY = 2 * MOST_THREADS
+"""The first number of a party that is no thread; its times begin at `LAST_TIME`, later than all clocks."""
 
 # a word of a cell
 THREAD_BITS, SITE_BITS = 12, 18
@@ -67,16 +110,40 @@ SEVERAL, ATOMIC = 1 << THREAD_BITS + SITE_BITS, 1 << THREAD_BITS + SITE_BITS + 1
 """More lanes than the one that is named; by an atomic operation."""
 LAST_TIME = 0xF0000000
 """A clock that comes here has run out."""
+LAST_PARTY_TIME = 0xFE000000
 
 # what an access does
-READS_MEMORY, WRITES_MEMORY, IS_ATOMIC, IS_COLLECTIVE = 1, 2, 4, 8
+READS_MEMORY, WRITES_MEMORY, IS_ATOMIC, IS_COLLECTIVE, IS_GLOBAL, IS_NARROW = 1, 2, 4, 8, 16, 32
+"""The last: an atomic operation that only threads of its own block see as one."""
 # checkers, as bits of a launch's mode
-CHECK_RACES, CHECK_INIT = 1, 2
+CHECK_RACES, CHECK_INIT, HAS_PARTIES, CHECK_GLOBAL = 1, 2, 4, 8
+OF_SHARED = CHECK_RACES | CHECK_INIT
 
 # ways in which threads come to know of each other
 MEET_WARP, ARRIVE, PASS_NAMED = 1, 2, 3
 RELEASE_PLACE, ACQUIRE_PLACE = 4, 5
 COMMIT_COPIES, AWAIT_COPIES = 6, 7
+ARRIVE_RELAXED, FENCE_PROXY, LAND_COPIES = 8, 9, 10
+COMMIT_STORES, AWAIT_STORES, COMMIT_PRODUCTS, AWAIT_PRODUCTS = 11, 12, 13, 14
+# ways in which an mbarrier tells them
+ARRIVE_PHASE, PASS_PHASE = 0, 1
+
+# global memory: a page is 1024 cells, each with a word and a block for the last write and for the last read
+PAGE_BITS = 10
+PAGE_LAUNCH, PAGE_WRITES = 0, 64
+PAGE_READS = PAGE_WRITES + (8 << PAGE_BITS)
+PAGE_WRITERS = PAGE_READS + (8 << PAGE_BITS)
+PAGE_READERS = PAGE_WRITERS + (4 << PAGE_BITS)
+PAGE_BYTES = PAGE_READERS + (4 << PAGE_BITS)
+SHADOW_LIMIT = 256 << 20
+"""Bytes of all pages."""
+MOST_PAGES = SHADOW_LIMIT // PAGE_BYTES
+PAGE_SLOTS = 1 << 15
+NARROW_BLOCK, MANY_BLOCKS, BLOCK_MASK = 0x80000000, 0x7FFFFFFF, 0x7FFFFFFF
+"""A bit of a block's number: an operation that others do not see as atomic; a number: more blocks than one."""
+RELEASE_SLOTS, RELEASE_ROOM = 1 << 13, 64 << 20
+MOST_STEPS = 1 << 20
+"""Records that are looked at before an access counts as ordered."""
 
 # findings
 FINDING_BYTES, MOST_FINDINGS, EXAMPLES = 128, 512, 3

@@ -10,25 +10,51 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import asdict
+from math import prod
 from typing import Any
 
 from triptych.atoms.matrix_copies import MATRIX_COPIES
-from triptych.atoms.operations import LOAD_MATRIX, STORE_MATRIX
+from triptych.atoms.operations import (
+    GROUP_COMMIT,
+    GROUP_MMA,
+    GROUP_WAIT,
+    LOAD_BOX,
+    LOAD_MATRIX,
+    STORE_BOX,
+    STORE_MATRIX,
+)
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.launch import launches
 from triptych.ir.location import place_of, spans_of
 from triptych.ir.modules import graft, kernels, text_constant
-from triptych.ir.types import GLOBAL_SPACE, byte_size, count_and_element, is_float, is_integer, memory_space
+from triptych.ir.types import (
+    GLOBAL_SPACE,
+    SHARED_SPACE,
+    byte_size,
+    count_and_element,
+    is_float,
+    is_integer,
+    memory_space,
+)
 from triptych.simt import dialect
 from triptych.simt.addresses import base
-from triptych.simt.check_dialect import CHECK, CHECK_ACCESS, CHECK_COPY, CHECK_PLACE, CHECK_SYNC, CHECKS_ATTRIBUTE
+from triptych.simt.check_dialect import (
+    CHECK,
+    CHECK_ACCESS,
+    CHECK_COPY,
+    CHECK_PLACE,
+    CHECK_SYNC,
+    CHECKS_ATTRIBUTE,
+    SITE_ATTRIBUTE,
+)
+from triptych.simt.clusters import cluster_of, reaches_other_blocks
 from triptych.simt.device_attribute import device_of
-from triptych.simt.operations import access_alignment, defining_op, enclosing, walk
+from triptych.simt.operations import access_alignment, defining_op, enclosing, known_block, walk
 from triptych.simt.shared_parts import PARTS_ATTRIBUTE
 from triptych.simt.traits import Scope, is_described, traits
-from triptych.support.checkers import INIT, RACES, checkers
+from triptych.support.checkers import GLOBAL, INIT, RACES, checkers
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.declarations import DECLARATIONS
@@ -39,14 +65,42 @@ _ROW_BYTES = 16
 _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 _ORDER = "triptych.order"
 _RELAXED = 2
+_MODES = {RACES: at.CHECK_RACES, INIT: at.CHECK_INIT, GLOBAL: at.CHECK_GLOBAL}
 _LARGEST_GRAIN = 4
+_BARRIER_BYTES = 8
+_PHASES = {
+    dialect.MBARRIER_INIT: "makes an mbarrier",
+    dialect.MBARRIER_ARRIVE: "arrives at an mbarrier",
+    dialect.MBARRIER_ARRIVE_EXPECT: "arrives at an mbarrier",
+    dialect.MBARRIER_EXPECT: "expects bytes at an mbarrier",
+    dialect.MBARRIER_WAIT: "waits for an mbarrier",
+    dialect.MBARRIER_TEST: "looks at an mbarrier",
+}
+"""Accesses of the barrier itself, and what a report says of them."""
+_BACKGROUND = {
+    **_PHASES,
+    dialect.ASYNC_ARRIVE: "arrives at an mbarrier",
+    dialect.MBARRIER_COMPLETE: "counts bytes at an mbarrier",
+    dialect.ASYNC_FENCE: "fences",
+    dialect.CLUSTER_ARRIVE: "arrives at the barrier of the cluster",
+    dialect.CLUSTER_WAIT: "waits for the cluster",
+    dialect.STORE_ASYNC: "begins to store",
+    dialect.BULK_COMMIT: "closes a group of stores",
+    dialect.BULK_WAIT: "waits for stores",
+    LOAD_BOX: "begins to load a box",
+    STORE_BOX: "begins to store a box",
+    GROUP_MMA: "begins a product",
+    GROUP_COMMIT: "closes a group of products",
+    GROUP_WAIT: "waits for products",
+}
+"""Operations whose conversion tells the checkers, and what a report says of them."""
 
 
 def instrument_checks(module: Module) -> None:
     """Instrument every kernel, and have every launch collect what was found."""
     words = checkers()
-    mode = (at.CHECK_RACES if RACES in words else 0) | (at.CHECK_INIT if INIT in words else 0)
-    found = [kernel for kernel in kernels(module) if not _goes_on_by_itself(kernel)] if mode else []
+    mode = sum(bit for word, bit in _MODES.items() if word in words)
+    found = [kernel for kernel in kernels(module) if not _is_too_large(kernel)] if mode else []
     if not found:
         return
     CHECK.load(module.context)
@@ -63,13 +117,25 @@ def instrument_checks(module: Module) -> None:
                 _collect_after(launch.operation, tables[launch.kernel])
 
 
-def _goes_on_by_itself(kernel: Operation) -> bool:
-    """Whether only mbarriers and groups order some copies or products, which these checkers do not know."""
-    found = next((each for each in walk(kernel) if is_described(each) and traits(each).scope is Scope.CLUSTER), None)
-    if found is None:
+def _blocks(kernel: Operation) -> int:
+    """Blocks that run together."""
+    return prod(cluster_of(kernel)) if reaches_other_blocks(kernel) else 1
+
+
+def _is_too_large(kernel: Operation) -> bool:
+    """Whether a kernel has clusters of more threads than the checkers can tell apart."""
+    blocks = _blocks(kernel)
+    if blocks == 1:
         return False
-    span = place_of(found)
-    text = "`races` and `init` do not check kernels with mbarriers, TMA or warpgroup products; `async` does"
+    block = known_block(kernel)
+    threads = prod(block) if block is not None else 0
+    if threads and threads % device_of(kernel).lanes == 0 and blocks * threads <= at.MOST_THREADS:
+        return blocks > at.MOST_BLOCKS
+    span = place_of(kernel)
+    text = (
+        f"`races` and `init` check clusters of at most {at.MOST_THREADS} threads in {at.MOST_BLOCKS} blocks of whole "
+        f"warps whose size is known: not {kernel.attributes['sym_name'].value}"
+    )
     warnings.warn_explicit(text, TriptychWarning, span.file if span else __file__, span.line if span else 1)
     return True
 
@@ -94,9 +160,16 @@ class _Kernel:
         self.table = f"triptych.sites.{self.name}"
         self._sites: list[dict[str, Any]] = []
         self._loops: dict[Operation, int] = {}
-        self._grain = _LARGEST_GRAIN
+        self._grain = self._global_grain = _LARGEST_GRAIN
         self._builder = Builder(kernel.context)
-        self._has_fences = any(each.name == "llvm.fence" for each in walk(kernel))
+        self._together = _blocks(kernel)
+        if any(is_described(each) and traits(each).scope is Scope.CLUSTER for each in walk(kernel)):
+            self._mode |= at.HAS_PARTIES
+        self._has_relaxed = self._together > 1 or any(_is_relaxed(each) for each in walk(kernel))
+        """Whether a fence of mbarriers alone may order their beginning, for other blocks too."""
+        fences = [each for each in walk(kernel) if each.name == "llvm.fence"]
+        self._has_fences = bool(fences)
+        self._has_wide_fences = not all(map(_is_narrow, fences))
 
     def rewrite(self) -> None:
         for operation in list(walk(self._kernel)):
@@ -108,12 +181,15 @@ class _Kernel:
                 self._matrix(operation)
             elif operation.name == dialect.ASYNC_COPY and self._mode & at.CHECK_RACES:
                 self._copy(operation)
-            elif operation.name == dialect.ASYNC_COPY:
+            elif operation.name == dialect.ASYNC_COPY and self._mode & at.CHECK_INIT:
                 size = int(operation.attributes["size"].value)
                 self._tell(operation, operation.operands[0], size, size, at.WRITES_MEMORY, "writes (cp.async)")
+            elif operation.name in _BACKGROUND:
+                self._background(operation)
             else:
                 self._meeting(operation)
-        facts = {"mode": self._mode, "grain": self._grain.bit_length() - 1}
+        grains = (self._grain.bit_length() - 1) | (self._global_grain.bit_length() - 1) << 8
+        facts = {"mode": self._mode, "grain": grains}
         facts["lanes"] = device_of(self._kernel).lanes.bit_length() - 1
         checks = json.dumps({**facts, "table": self.table})
         self._kernel.attributes[CHECKS_ATTRIBUTE] = self._builder.string(checks)
@@ -124,7 +200,9 @@ class _Kernel:
         parts = json.loads(attributes[PARTS_ATTRIBUTE].value) if PARTS_ATTRIBUTE in attributes else []
         block = list(attributes["known_block_size"]) if "known_block_size" in attributes else []
         lanes = device_of(self._kernel).lanes
-        return json.dumps({"kernel": self.name, "sites": self._sites, "parts": parts, "block": block, "lanes": lanes})
+        phases = any(each.name in _PHASES for each in walk(self._kernel))
+        facts = {"kernel": self.name, "sites": self._sites, "parts": parts, "block": block, "lanes": lanes}
+        return json.dumps({**facts, "phases": phases, "blocks": self._together})
 
     # accesses ---------------------------------------------------------------------------------------------------
     def _access(self, operation: Operation) -> None:
@@ -139,16 +217,20 @@ class _Kernel:
             does = at.READS_MEMORY | at.WRITES_MEMORY
         verb = "updates" if operation.name in _ATOMIC else "writes" if stores else "reads"
         value = operation.operands[0] if stores and not atomic and _is_simple(operation.operands[0]) else None
-        if _may_be_shared(pointer):
-            size, aligned = byte_size(kind), access_alignment(operation, kind)
-            flags = does | (at.IS_ATOMIC if atomic else 0)
-            self._tell(operation, pointer, size, aligned, flags, verb + (" (atomic)" if atomic else ""), value, kind)
+        size, aligned = byte_size(kind), access_alignment(operation, kind)
+        flags = does | (at.IS_ATOMIC if atomic else 0)
+        verb += " (atomic)" if atomic else ""
+        if _may_be_shared(pointer) and self._mode & at.OF_SHARED:
+            self._tell(operation, pointer, size, aligned, flags, verb, value, kind)
+        if _may_be_global(pointer) and self._mode & at.CHECK_GLOBAL:
+            flags |= at.IS_GLOBAL | (at.IS_NARROW if atomic and _is_narrow(operation) else 0)
+            self._tell(operation, pointer, size, aligned, flags, verb, value, kind)
         if atomic and (self._is_ordered(operation) or self._has_fences):
             if does & at.WRITES_MEMORY:
-                self._place(pointer, at.RELEASE_PLACE)
+                self._place(operation, pointer, at.RELEASE_PLACE)
             if does & at.READS_MEMORY:
                 self._behind(operation)
-                self._place(pointer, at.ACQUIRE_PLACE)
+                self._place(operation, pointer, at.ACQUIRE_PLACE)
 
     def _is_ordered(self, operation: Operation) -> bool:
         attributes = operation.attributes
@@ -159,6 +241,8 @@ class _Kernel:
 
     def _matrix(self, operation: Operation) -> None:
         copy = MATRIX_COPIES[operation.attributes["instruction"].value]
+        if not self._mode & at.OF_SHARED:
+            return
         kind = (at.READS_MEMORY if operation.name == LOAD_MATRIX else at.WRITES_MEMORY) | at.IS_COLLECTIVE
         verb = "reads (a row of a matrix)" if operation.name == LOAD_MATRIX else "writes (a row of a matrix)"
         lanes = copy.count * copy.rows
@@ -176,10 +260,14 @@ class _Kernel:
         element: Any = None,
         lanes: int = 0,
     ) -> None:
-        self._grain = min(self._grain, size & -size, aligned)
+        if kind & at.IS_GLOBAL:
+            self._global_grain = min(self._global_grain, size & -size, aligned)
+        else:
+            self._grain = min(self._grain, size & -size, aligned)
         counted = count_and_element(element) if element is not None else None
         each = byte_size(counted[1] if counted else element) if element is not None else size
         self._site(operation, verb, size, each)
+        self._sites[-1]["global"] = bool(kind & at.IS_GLOBAL)
         integer = self._builder.integer
         attributes = {"size": integer("i32", size), "kind": integer("i32", kind)}
         attributes |= {"site": integer("i32", len(self._sites) - 1), "lanes": integer("i32", lanes)}
@@ -197,6 +285,14 @@ class _Kernel:
         self._code.operation(CHECK_COPY, (target, source, count), attributes=attributes)
         operation.erase()
 
+    def _background(self, operation: Operation) -> None:
+        """Marks what goes on by itself, or orders it: whoever converts it tells the checkers where and for whom."""
+        if operation.name in _PHASES and not self._has_relaxed and self._mode & at.OF_SHARED:
+            kind = at.WRITES_MEMORY if operation.name == dialect.MBARRIER_INIT else at.READS_MEMORY | at.IS_ATOMIC
+            self._tell(operation, operation.operands[0], _BARRIER_BYTES, _BARRIER_BYTES, kind, _PHASES[operation.name])
+        self._site(operation, _BACKGROUND[operation.name], 0, 0)
+        operation.attributes[SITE_ATTRIBUTE] = self._builder.integer("i32", len(self._sites) - 1)
+
     def _site(self, operation: Operation, verb: str, size: int, element: int) -> None:
         """Another row of the table."""
         spans, loops, around = [asdict(span) for span in spans_of(operation.location)], [], enclosing(operation)
@@ -204,13 +300,17 @@ class _Kernel:
             if around.name in ("scf.for", "scf.while"):
                 loops.append(self._loops.setdefault(around, len(self._loops)))
             around = enclosing(around)
-        facts = {"spans": spans, "verb": verb, "size": size, "bytes": element, "loops": loops}
+        facts = {"spans": spans, "verb": verb, "size": size, "bytes": element, "loops": loops, "global": False}
         self._sites.append({**facts, "number": len(self._sites)})
 
     # meetings ---------------------------------------------------------------------------------------------------
     def _meeting(self, operation: Operation) -> None:
         if operation.name == dialect.SYNC_WARP:
             self._sync(at.MEET_WARP, operation.operands[0])
+        elif operation.name == "gpu.barrier" and self._together > 1:
+            self._sync(at.ARRIVE)
+            self._behind(operation)
+            self._sync(at.PASS_NAMED)
         elif operation.name == "gpu.barrier":
             self._behind(operation)
             self._sync(at.PASS_BLOCK)
@@ -234,8 +334,29 @@ class _Kernel:
     def _sync(self, what: int, *operands: Value) -> None:
         self._code.operation(CHECK_SYNC, operands, attributes={"what": self._builder.integer("i32", what)})
 
-    def _place(self, pointer: Value, what: int) -> None:
-        self._code.operation(CHECK_PLACE, (pointer,), attributes={"what": self._builder.integer("i32", what)})
+    def _place(self, operation: Operation, pointer: Value, what: int) -> None:
+        narrow = _is_narrow(operation) and (self._is_ordered(operation) or not self._has_wide_fences)
+        numbers = {"what": what, "narrow": int(narrow)}
+        attributes = {name: self._builder.integer("i32", number) for name, number in numbers.items()}
+        self._code.operation(CHECK_PLACE, (pointer,), attributes=attributes)
+
+
+def _is_relaxed(operation: Operation) -> bool:
+    return operation.name == dialect.CLUSTER_ARRIVE and operation.attributes["order"].value == "relaxed"
+
+
+def _is_narrow(operation: Operation) -> bool:
+    """Whether only threads of the block, or of the cluster, see an operation as atomic and in order."""
+    attributes = operation.attributes
+    if _ORDER in attributes:
+        return str(attributes[_ORDER].value).endswith((".cta", ".cluster"))
+    return "syncscope" in attributes and attributes["syncscope"].value in ("block", "cluster")
+
+
+def _may_be_global(pointer: Value) -> bool:
+    """Whether a pointer may lead to global memory: not one into registers, nor one that says shared memory."""
+    made = defining_op(base(pointer))
+    return memory_space(pointer.type) != SHARED_SPACE and (made is None or made.name != "llvm.alloca")
 
 
 def _may_be_shared(pointer: Value) -> bool:

@@ -12,6 +12,8 @@ from functools import partial
 
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.simt.async_order import EARLY, order_of, seed_of
+from triptych.targets.cpu.checking import shadow_layout as at
+from triptych.targets.cpu.simt import party_calls
 from triptych.targets.cpu.simt.barrier_state import BULK_GROUPS, PRODUCT_GROUPS, QUEUE, State, when
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.launch_frame import LaunchFrame
@@ -175,6 +177,7 @@ def later(
 # groups -------------------------------------------------------------------------------------------------------------
 def commit_copies(warp: Warp, operation: Operation) -> None:
     """What was stored since the last commit is a group."""
+    party_calls.step(warp, operation, at.COMMIT_STORES)
     state = warp.arrays.state
     if warp.arrays.queue is not None and state is not None:
         state.add(state.of_warp(warp.number, BULK_GROUPS), 1)
@@ -183,6 +186,7 @@ def commit_copies(warp: Warp, operation: Operation) -> None:
 def wait_for_copies(warp: Warp, operation: Operation) -> None:
     """Run this warp's stores but those of the newest groups."""
     code, state = warp.code, warp.arrays.state
+    party_calls.step(warp, operation, at.AWAIT_STORES, int(operation.attributes["groups"].value))
     if warp.arrays.queue is None or state is None:
         return
     newest = code.constant(int(operation.attributes["groups"].value), "i32")
@@ -204,6 +208,7 @@ def commit_products(warp: Warp, operation: Operation, products: Value | None = N
 def wait_for_products(warp: Warp, operation: Operation) -> None:
     """Run the products of the warpgroup but those of the newest groups of this warp."""
     code, state, queue = warp.code, warp.arrays.state, warp.arrays.queue
+    party_calls.step(warp, operation, at.AWAIT_PRODUCTS, int(operation.attributes["groups"].value))
     if queue is None or state is None:
         return
     newest = min(int(operation.attributes["groups"].value), MOST_OPEN - 1)

@@ -22,6 +22,8 @@ from triptych.atoms.operations import (
 )
 from triptych.ir.handles import Operation, Value
 from triptych.simt.dialect import BULK_COMMIT, BULK_WAIT
+from triptych.targets.cpu.checking import shadow_layout as at
+from triptych.targets.cpu.simt import party_calls
 from triptych.targets.cpu.simt.async_queue import commit_copies, later, wait_for_copies
 from triptych.targets.cpu.simt.barrier_state import State
 from triptych.targets.cpu.simt.box_functions import BOX, EXTENTS, LOAD, SIZE, STRIDES, BoxCopy, box_function
@@ -40,11 +42,13 @@ _BEFORE_COORDINATES = 4
 def load(warp: Warp, operation: Operation) -> None:
     copy, multicast = _copy(operation, LOAD), bool(operation.attributes["multicast"].value)
 
-    def once(given: list[Value]) -> None:
+    def once(given: list[Value], lane: Value) -> None:
         used, shared, barrier, blocks, *where = given
 
         def into(target: Value, counter: Value) -> None:
             values = [used, target, counter, *where]
+            for low, size in _stretch(copy, target):
+                party_calls.load(warp, operation, lane, low, counter, size)
             later(warp, operation, LOADS, values, copied, _stretch(copy, target))
 
         def copied(state: State | None, values: list[Value]) -> None:
@@ -69,7 +73,9 @@ def store(warp: Warp, operation: Operation) -> None:
     def stored(_: State | None, values: list[Value]) -> None:
         _call(warp, copy, values)
 
-    def once(given: list[Value]) -> None:
+    def once(given: list[Value], lane: Value) -> None:
+        for low, size in _stretch(copy, given[1]):
+            party_calls.use(warp, operation, lane, low, size, at.STORE_PARTY)
         later(warp, operation, STORES, given, stored, _stretch(copy, given[1]))
 
     _each_lane(warp, operation, once)
@@ -83,7 +89,7 @@ def _stretch(copy: BoxCopy, shared: Value) -> list[tuple[Value, int]]:
 def replace_map(warp: Warp, operation: Operation) -> None:
     """Write what the tensor is into a map in memory."""
 
-    def once(given: list[Value]) -> None:
+    def once(given: list[Value], _: Value) -> None:
         used, base, *numbers = given
         write_map(warp.code, used, base, numbers)
 
@@ -93,7 +99,7 @@ def replace_map(warp: Warp, operation: Operation) -> None:
 def publish_map(warp: Warp, operation: Operation) -> None:
     """The lanes of the warp copy one map together."""
 
-    def once(given: list[Value]) -> None:
+    def once(given: list[Value], _: Value) -> None:
         target, source = given
         kind = f"vector<{TENSOR_MAP_BYTES // 4}xi32>"
         warp.code.store(warp.code.load(source, kind, 8), target, 8)
@@ -118,11 +124,13 @@ def write_box(code: Code, place: Value, box: Sequence[int], element_bytes: int, 
         code.store(code.constant(number, "i64"), code.offset(place, word, "i64"), 8)
 
 
-def _each_lane(warp: Warp, operation: Operation, act: Callable[[list[Value]], None]) -> None:
+def _each_lane(warp: Warp, operation: Operation, act: Callable[[list[Value], Value], None]) -> None:
+    """With the operands of the lane, and its number (i32)."""
     kinds = [plain_pointer(operand.type) for operand in operation.operands]
 
     def once(lane: Value) -> None:
-        act([warp.lane(o, lane, kind) for o, kind in zip(operation.operands, kinds, strict=True)])
+        number = warp.code.value("arith.index_castui", (lane,), "i32")
+        act([warp.lane(o, lane, kind) for o, kind in zip(operation.operands, kinds, strict=True)], number)
 
     each_active(warp, once)
 

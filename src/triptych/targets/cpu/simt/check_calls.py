@@ -19,11 +19,13 @@ from triptych.simt.check_dialect import (
 from triptych.simt.lanes import Lanes
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import COPY
+from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL
 from triptych.targets.cpu.checking.order_code import SYNC
 from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.party_calls import active, first_number, threads_of_block
 from triptych.targets.cpu.simt.values import Private
 from triptych.targets.cpu.simt.warp import Position, Warp
 
@@ -59,7 +61,9 @@ def access(warp: Warp, operation: Operation) -> None:
     more = _levels(warp, list(operation.attributes[STEPS_ATTRIBUTE]), values) if repeated else _kept(warp, values)
     given = [*_threads(warp, int(operation.attributes["lanes"].value)), *numbers, more]
     stride = _stride(warp.analysis.at(pointer))
-    if stride is None:
+    if int(operation.attributes["kind"].value) & at.IS_GLOBAL:
+        code.call(ACCESS_GLOBAL, [_addresses(warp, pointer), *given])
+    elif stride is None:
         code.call(ACCESS_LOOP if repeated else ACCESS, [_addresses(warp, pointer), *given])
     else:
         run = [warp.scalar(pointer), code.constant(stride, "i64"), *given]
@@ -79,6 +83,12 @@ def sync(warp: Warp, operation: Operation) -> None:
         number = number if is_integer(number.type, 64) else code.value("arith.extui", (number,), "i64")
     if len(operands) > 1:
         count = warp.scalar(operands[1])
+    if what in (at.ARRIVE, at.PASS_NAMED):
+        number = code.value("arith.andi", (number, code.constant(at.NAMED - 1, "i64")), "i64")
+        if (cluster := warp.arrays.cluster) is not None and cluster.blocks > 1:
+            mine = code.value("arith.muli", (cluster.rank(), code.constant(at.OF_BLOCK, "i32")), "i32")
+            number = code.value("arith.addi", (number, code.resized(mine, "i64")), "i64")
+            count = count if len(operands) > 1 else threads_of_block(warp)
     nowhere = code.value("llvm.mlir.zero", (), "!llvm.ptr")
     code.call(SYNC, [code.constant(what, "i32"), *_threads(warp), number, count, nowhere])
 
@@ -89,7 +99,8 @@ def place(warp: Warp, operation: Operation) -> None:
     if isinstance(warp.get(pointer), Private):
         return
     code, what = warp.code, int(operation.attributes["what"].value)
-    nothing = [code.constant(0, "i64"), code.constant(0, "i32")]
+    narrow = int(operation.attributes["narrow"].value) if "narrow" in operation.attributes else 0
+    nothing = [code.constant(0, "i64"), code.constant(narrow, "i32")]
     code.call(SYNC, [code.constant(what, "i32"), *_threads(warp), *nothing, _addresses(warp, pointer)])
 
 
@@ -116,14 +127,10 @@ def _members(warp: Warp, mask: Value) -> Value:
 
 def _threads(warp: Warp, lanes: int = 0) -> list[Value]:
     """The active lanes as bits, the number of the first thread, and how many lanes there are."""
-    code = warp.code
-    if warp.mask is None:
-        bits = code.constant((1 << code.width) - 1 if code.width < 64 else -1, "i64")
-    else:
-        bits = code.resized(code.bits(warp.mask), "i64")
+    code, bits = warp.code, active(warp)
     if lanes:
         bits = code.value("arith.andi", (bits, code.constant((1 << lanes) - 1, "i64")), "i64")
-    return [bits, warp.first_thread(), code.constant(code.width, "i32")]
+    return [bits, first_number(warp), code.constant(code.width, "i32")]
 
 
 def _stride(known: Lanes) -> int | None:

@@ -13,6 +13,8 @@ from triptych.ir.handles import Operation, Value
 from triptych.ir.types import byte_size
 from triptych.simt import dialect
 from triptych.support.kernel_errors import ClusterError
+from triptych.targets.cpu.checking import shadow_layout as at
+from triptych.targets.cpu.simt import party_calls
 from triptych.targets.cpu.simt.barrier_state import (
     CLUSTER_ARRIVED,
     CLUSTER_GENERATION,
@@ -164,11 +166,14 @@ class ClusterUnit:
 
 # each operation -----------------------------------------------------------------------------------------------------
 def arrive(warp: Warp, operation: Operation) -> None:
+    relaxed = operation.attributes["order"].value == "relaxed"
+    party_calls.cluster(warp, operation, at.ARRIVE_RELAXED if relaxed else at.ARRIVE)
     _unit(warp).arrive(warp, operation)
 
 
 def wait(warp: Warp, operation: Operation) -> None:
     _unit(warp).wait(warp, operation)
+    party_calls.cluster(warp, operation, at.PASS_NAMED)
 
 
 def address(warp: Warp, operation: Operation) -> None:
@@ -212,6 +217,8 @@ def store_async(warp: Warp, operation: Operation) -> None:
     def once(lane: Value) -> None:
         pairs = zip((place, value, barrier), kinds, strict=True)
         to, stored, counting = (warp.lane(operand, lane, kind) for operand, kind in pairs)
+        number = code.value("arith.index_castui", (lane,), "i32")
+        party_calls.load(warp, operation, number, to, counting, size)
         code.store(stored, to, size)
         complete(code, warp.arrays.state, counting, code.constant(size, "i32"))
 

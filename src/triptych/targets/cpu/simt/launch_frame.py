@@ -63,13 +63,24 @@ class LaunchFrame:
         inside = code.block(loop, 0, ["i64"])
         before = code.enter(inside)
         position = Position(self._block_ids(inside.arguments[0]), self._grid, self._block)
-        begin_block(code, self._kernel, position, self.threads, self.shared, self._shared_bytes)
+        threads, size = self._together()
+        begin_block(code, self._kernel, position, threads, self.shared, size)
         run(position)
         end_block(code, self._kernel)
         code.operation("scf.yield")
         code.leave(before)
         code.operation("func.return")
         self.function.attributes[MEMORY_ATTRIBUTE] = code.builder.integer("i64", self.memory.arena_bytes)
+
+    def _together(self) -> tuple[Value, Value]:
+        """Threads, and bytes of shared memory, of the blocks that run together (i32)."""
+        code = self._code
+        if self.blocks == 1:
+            return self.threads, self._shared_bytes
+        blocks = code.constant(self.blocks, "i32")
+        distance = code.value("arith.trunci", (self.memory.distance,), "i32")
+        threads, size = (code.value("arith.muli", (each, blocks), "i32") for each in (self.threads, distance))
+        return threads, size
 
     def _counts(self, known: int | None) -> tuple[Value, Value]:
         """Threads and warps of a block (i32)."""

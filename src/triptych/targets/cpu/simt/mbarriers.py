@@ -13,6 +13,8 @@ from functools import partial
 from triptych.ir.handles import Operation, Value
 from triptych.simt import dialect
 from triptych.support.kernel_errors import MbarrierError
+from triptych.targets.cpu.checking import shadow_layout as at
+from triptych.targets.cpu.simt import party_calls
 from triptych.targets.cpu.simt.barrier_state import KNOWN, MOST_KNOWN, PROGRESS, State, loop, when
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.collectives import nothing, require_of
@@ -166,8 +168,11 @@ Change = Callable[[Warp, Operation, Word, "list[Value]", Value], None]
 def _update(warp: Warp, operation: Operation, change: Change) -> None:
     """Once for all active lanes that do the same to one barrier, otherwise lane after lane."""
     code = warp.code
+    if operation.name == dialect.ASYNC_ARRIVE:
+        party_calls.step(warp, operation, at.LAND_COPIES)
     if _alike(warp, operation):
         pointer, rest = _operands(warp, operation, None)
+        _tell_arrival(warp, operation, pointer, party_calls.active(warp))
         many = code.constant(code.width, "i32") if warp.mask is None else code.many(warp.mask)
         lane = code.constant(0, "i32") if warp.mask is None else code.first(warp.mask)
         _change(warp, operation, change, pointer, rest, code.resized(many, "i64"), lane)
@@ -176,9 +181,15 @@ def _update(warp: Warp, operation: Operation, change: Change) -> None:
     def once(lane: Value) -> None:
         pointer, rest = _operands(warp, operation, lane)
         number = code.value("arith.index_castui", (lane,), "i32")
+        _tell_arrival(warp, operation, pointer, party_calls.active(warp, number))
         _change(warp, operation, change, pointer, rest, code.constant(1, "i64"), number)
 
     each_active(warp, once)
+
+
+def _tell_arrival(warp: Warp, operation: Operation, pointer: Value, lanes: Value) -> None:
+    if operation.name != dialect.MBARRIER_EXPECT:
+        party_calls.phase(warp, operation, at.ARRIVE_PHASE, pointer, lanes)
 
 
 def _change(
@@ -251,8 +262,27 @@ def wait(warp: Warp, operation: Operation) -> None:
         _require_initialised(warp, operation, Word(warp.code, pointer), lane)
         over = partial(_is_over, warp.code, pointer, parity)
         warp.arrays.wait_until(warp, operation, over, (pointer, parity))
+        party_calls.phase(warp, operation, at.PASS_PHASE, pointer, party_calls.active(warp))
         return
     _wait_each(warp, operation)
+    _tell_each(warp, operation)
+
+
+def _tell_each(warp: Warp, operation: Operation, over: Value | None = None) -> None:
+    """Lanes, or those of them with a truth value, have seen the ends of phases of their own."""
+    if not party_calls.is_told(operation):
+        return
+    before = warp.mask
+    if over is not None:
+        warp.mask = over if before is None else warp.code.both(before, over)
+
+    def once(lane: Value) -> None:
+        number = warp.code.value("arith.index_castui", (lane,), "i32")
+        pointer, _ = _operands(warp, operation, lane)
+        party_calls.phase(warp, operation, at.PASS_PHASE, pointer, party_calls.active(warp, number))
+
+    each_active(warp, once)
+    warp.mask = before
 
 
 def _is_over(code: Code, pointer: Value, parity: Value) -> Value:
@@ -291,6 +321,7 @@ def _over(warp: Warp, pointers: Value, parities: Value) -> Value:
 
 def fence(warp: Warp, operation: Operation) -> None:
     """A CPU's copies see what its threads wrote; only the checking build counts fences."""
+    party_calls.step(warp, operation, at.FENCE_PROXY)
     if warp.arrays.checks is not None:
         warp.arrays.checks.fence(warp)
 
@@ -299,10 +330,16 @@ def test(warp: Warp, operation: Operation) -> None:
     result = operation.results[0]
     if _alike(warp, operation):
         pointer, (parity,) = _operands(warp, operation, None)
-        warp.set(result, Scalar(Word(warp.code, pointer).is_over(parity)))
+        over = Word(warp.code, pointer).is_over(parity)
+        if party_calls.is_told(operation):
+            lanes = party_calls.active(warp)
+            when(warp.code, over, partial(party_calls.phase, warp, operation, at.PASS_PHASE, pointer, lanes))
+        warp.set(result, Scalar(over))
         return
     pointers, parities = (warp.vector(operand) for operand in operation.operands)
-    warp.set(result, Wide(_over(warp, pointers, parities)))
+    over = _over(warp, pointers, parities)
+    _tell_each(warp, operation, over)
+    warp.set(result, Wide(over))
 
 
 # operands and checks ------------------------------------------------------------------------------------------------

@@ -63,6 +63,14 @@ class Watch(Protocol):
     def line(self, operation: Operation) -> int: ...
 
 
+class Neighbours(Protocol):
+    """The blocks of a cluster that have to do with each other."""
+
+    blocks: int
+
+    def rank(self) -> Value: ...
+
+
 class Arrays:
     """The block function's memory: shared memory, arrays private to threads, scratch, and the record of a fault."""
 
@@ -74,8 +82,8 @@ class Arrays:
     """None where they are done at once."""
     checks: Watch | None = None
     """None where nothing looks."""
-    cluster: object = None
-    """The `ClusterUnit` of a kernel whose blocks have to do with each other."""
+    cluster: Neighbours | None = None
+    """Those of a kernel whose blocks have to do with each other."""
 
     def __init__(self, module: Module) -> None:
         self.module = self._module = module

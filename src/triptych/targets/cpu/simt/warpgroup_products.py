@@ -18,8 +18,10 @@ from triptych.ir.checks import check_attributes
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.ir.location import place_of
 from triptych.support.kernel_errors import DivergentBarrierError
+from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.host import has_wide_registers
 from triptych.targets.cpu.matrix_product import values
+from triptych.targets.cpu.simt import party_calls
 from triptych.targets.cpu.simt.async_queue import commit_products, later, wait_for_products
 from triptych.targets.cpu.simt.barrier_state import CONTEXT_BYTES, PRODUCT_WORDS, PROGRESS, State, when
 from triptych.targets.cpu.simt.collectives import nothing, require
@@ -45,6 +47,9 @@ def multiply(warp: Warp, operation: Operation) -> None:
         _same_in_all_lanes(warp, operation, value) for value in (a, b, accumulate) if not _is_array(operation, value)
     ]
     _compare(warp, operation, state.get(arrived), back, given)
+    for low, size in _ranges(warp, operation, given) if party_calls.is_told(operation) else ():
+        for lane in (code.width - 1, 0):
+            party_calls.use(warp, operation, code.constant(lane, "i32"), low, size, at.PRODUCT_PARTY)
     before = state.get(runs)
     last = code.compare("eq", state.add(arrived, 1), code.constant(WARPGROUP_WARPS, "i32"))
 
@@ -213,6 +218,7 @@ def _multiply(warp: Warp, operation: Operation, d: Value, distance: Value, accum
 
 def commit(warp: Warp, operation: Operation) -> None:
     """The products that this warpgroup has begun so far are closed groups of this warp."""
+    party_calls.step(warp, operation, at.COMMIT_PRODUCTS)
     if warp.arrays.queue is not None:
         commit_products(warp, operation, _state(warp).get(_words(warp)[1]))
 
