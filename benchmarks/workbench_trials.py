@@ -64,12 +64,12 @@ def get_inputs(seed=0):
 Compare = Callable[[list[str], int], dict[str, Any]]
 
 
-def comparisons(compare: Compare, trials: int, busy: bool) -> None:
+def comparisons(compare: Compare, trials: int, busy: bool, slower_by: list[float]) -> None:
     """Of a kernel of about 100 µs with itself, and with one that does 2 % and 5 % more."""
     other = subprocess.Popen([sys.executable, "-S", "-c", _BUSY]) if busy else None
     try:
         with tempfile.TemporaryDirectory() as folder:
-            for slower in _SLOWER:
+            for slower in slower_by:
                 _trials(_files(Path(folder), slower), slower, compare, trials)
     finally:
         if other is not None:
@@ -97,6 +97,8 @@ def _trials(files: list[str], slower: float, compare: Compare, trials: int) -> N
         centres.append(100 * (found["ratio"] - 1))
         rounds.append(found["rounds"])
         loads.append(os.getloadavg()[0])
+        if found["verdict"] == "undecided":
+            print(f"  undecided after {took[-1]:.1f} s: {found['text']}", file=sys.stderr, flush=True)
         if trial % _EVERY == _EVERY - 1:
             print(
                 f"  {slower:.0%}: {trial + 1} done, {dict(verdicts)}, load {loads[-1]:.1f}", file=sys.stderr, flush=True
@@ -164,6 +166,7 @@ def main() -> None:
     parser.add_argument("what", choices=("comparisons", "commands", "honest", "wrong"))
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--slower", type=float, nargs="*", help="parts, as 0.05 (default: 0, 0.02 and 0.05)")
     parser.add_argument("--busy", action="store_true", help="beside a process that does nothing as fast as it can")
     chosen = parser.parse_args()
     match chosen.what:
@@ -172,7 +175,8 @@ def main() -> None:
         case "wrong":
             wrong()
         case what:
-            comparisons(_in_this_process if what == "comparisons" else _by_command, chosen.trials, chosen.busy)
+            compare = _in_this_process if what == "comparisons" else _by_command
+            comparisons(compare, chosen.trials, chosen.busy, chosen.slower or list(_SLOWER))
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ def add_bench(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rtol", type=float, metavar="R", help="of the check after timing, as for `verify`")
     command.add_argument("--atol", type=float, metavar="A")
     command.add_argument("--apart", action="store_true", help="two files: each in a process of its own, still in turns")
+    command.add_argument("--graph", action="store_true", help="on a GPU: replay captured calls, without their launches")
     command.add_argument("--schema", action="store_true", help="print the JSON Schema of records")
     command.add_argument("--csv", action="store_true", help="print comma-separated values")
     command.add_argument("--markdown", action="store_true", help="print a table for a page")
@@ -53,7 +54,7 @@ def bench_command(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         print(json.dumps(schema(), indent=2))
         return 0
-    wanted = ("against", "replay", "cases", "seconds", "seed", "cold", "with_roofs", "rtol", "atol", "apart")
+    wanted = ("against", "replay", "cases", "seconds", "seed", "cold", "with_roofs", "rtol", "atol", "apart", "graph")
     request = {name: getattr(arguments, name) for name in wanted}
     _check_files(len(arguments.files), arguments)
     if arguments.plot:
@@ -158,6 +159,8 @@ def _sentences(record: dict[str, Any]) -> Iterator[str]:
             yield f"{case['case']}: the second is {case['comparison']['text']}"
         if "baseline" in case:
             yield f"{case['case']}: against the baseline {case['baseline']['text']}"
+        if "note" in case:
+            yield f"{case['case']}: measured by {case['clock']}: {case['note']}"
         if "again" in case:
             yield f"{case['case']}: the record of {record['replay_of']} {case['again']['text']}"
         for text in case.get("verified", ()):

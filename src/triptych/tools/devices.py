@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
 from dataclasses import asdict
+from typing import Any
 
 from triptych.workbench.devices.device import device, device_names
+from triptych.workbench.measurement.machine import vector_bits
+from triptych.workbench.measurement.roofs import kept_roofs
 
 
 def add_devices(command: argparse.ArgumentParser) -> None:
@@ -27,7 +31,20 @@ def devices_command(arguments: argparse.Namespace) -> int:
             "threads, blocks": f"{one.threads}, {one.blocks}" if one.threads else "",
             "multiprocessors": one.multiprocessors or "",
             "last cache": f"{one.l2_bytes / 2**20:.0f} MB" if one.l2_bytes else "",
+            **(_host_facts(one.facts) if one.facts else {}),
             "source": one.source,
         }
         print("\n".join(f"  {name}: {text}" for name, text in limits.items() if text))
     return 0
+
+
+def _host_facts(facts: dict[str, Any]) -> dict[str, str]:
+    """What is known of this host besides."""
+    caches = ", ".join(f"L{one['level']} {one['bytes'] >> 10} KB x {one['count']}" for one in facts["caches"])
+    kept = kept_roofs()
+    if kept is None:
+        return {"caches": caches, "vectors": f"{vector_bits()} bits", "roofs": "not measured yet; `bench` does"}
+    rates = [f"{level['name']} {level['bandwidth'] / 1e9:.0f} GB/s" for level in kept["levels"]]
+    rates += [f"{name} {flops / 1e9:.0f} GFLOP/s" for name, flops in kept["flops"].items()]
+    when = time.strftime("%Y-%m-%d", time.gmtime(kept["measured"]))
+    return {"caches": caches, "vectors": f"{vector_bits()} bits", f"roofs, measured {when}": ", ".join(rates)}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -45,19 +48,49 @@ def roofline(record: dict[str, Any]) -> Axes:
 
 
 def sweep(record: dict[str, Any], name: str) -> Axes:
-    """Time of a call over the parameter of a sweep, hot and cold."""
+    """A rate, or else the time of a call, over the parameter of a sweep, hot and cold; and where caches are full."""
     cases = [case for case in record["cases"] if name in case["parameters"] and "hot" in case]
+    unit, height = _height_of(cases)
     curves = {
-        kind: [(float(case["parameters"][name]), case[kind]["median"] * 1e6) for case in cases if kind in case]
+        kind: [(float(case["parameters"][name]), height(case, case[kind]["median"])) for case in cases if kind in case]
         for kind in ("hot", "cold")
     }
     points = [point for curve in curves.values() for point in curve]
-    axes = Axes.around([x for x, _ in points], [y for _, y in points], (name, "µs"))
+    axes = Axes.around([x for x, _ in points], [y for _, y in points], (name, unit))
     for (kind, curve), colour in zip(curves.items(), _COLOURS, strict=False):
         if curve:
             axes.line(curve, colour, dots=True)
-            axes.text((curve[-1][0], curve[-1][1] * 1.15), kind, colour, anchor="end")
+            axes.text((curve[0][0], curve[0][1] * 1.1), kind, colour)
+    sizes = [(float(case["parameters"][name]), float(case.get("bytes_touched", 0))) for case in cases]
+    for level in record.get("machine", {}).get("caches", ()):
+        total = level["bytes"] * level["count"]
+        place = _where(sizes, total)
+        if place:
+            axes.line([(place, 10.0 ** axes.y[0]), (place, 10.0 ** axes.y[1])], "#999999")
+            axes.text((place * 1.05, 10.0 ** axes.y[0] * 1.15), f"L{level['level']} {_bytes(total)}", "#666666")
     return axes
+
+
+def _height_of(cases: Sequence[dict[str, Any]]) -> tuple[str, Callable[[dict[str, Any], float], float]]:
+    """What is drawn upwards: bytes or operations of a second where the file says what it moves, else microseconds."""
+    works = [case.get("work") for case in cases]
+    if not all(works):
+        return "µs", lambda case, seconds: seconds * 1e6
+    if all(work["flops"] > work["bytes"] for work in works if work):
+        return "GFLOP/s", lambda case, seconds: float(case["work"]["flops"] / seconds / 1e9)
+    return "GB/s", lambda case, seconds: float(case["work"]["bytes"] / seconds / 1e9)
+
+
+def _where(sizes: Sequence[tuple[float, float]], total: float) -> float:
+    """The parameter at which so many bytes are touched; 0 if that is outside of the sweep."""
+    for (low, fewer), (high, more) in pairwise(sorted(sizes)):
+        if 0 < fewer <= total < more:
+            return float(low * (high / low) ** (math.log(total / fewer) / math.log(more / fewer)))
+    return 0.0
+
+
+def _bytes(size: float) -> str:
+    return f"{size / 2**20:g} MB" if size >= 2**20 else f"{size / 2**10:g} KB"
 
 
 def check_picture(file: Path) -> None:

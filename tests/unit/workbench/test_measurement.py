@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,10 +15,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from tests.unit.workbench import corpus
 from triptych.tools.bench import sweep_of
 from triptych.workbench.errors import ContractError, ImpossibleTimeError, RecordError
+from triptych.workbench.measurement.benching import chosen_cases
 from triptych.workbench.measurement.calls import cold_sets
-from triptych.workbench.measurement.clocks import GpuClock, HostClock
+from triptych.workbench.measurement.clocks import GpuClock, HostClock, clock_for
 from triptych.workbench.measurement.floors import check_time, floor_of
 from triptych.workbench.measurement.records import new_record, read_record
 from triptych.workbench.measurement.replaying import moved
@@ -133,14 +136,40 @@ def test_a_gpu_is_emptied_outside_of_what_is_measured() -> None:
     cuda = SimpleNamespace(
         Event=Event,
         synchronize=lambda: told.append("wait"),
-        reset_persisting_l2_cache=lambda: told.append("no persisting lines"),
     )
     torch = SimpleNamespace(cuda=cuda, int8="int8", empty=lambda size, dtype, device: spare)
-    clock = GpuClock(torch, 50 << 20)
+    clock = GpuClock(torch, 50 << 20, give_back=lambda: told.append("no persisting lines"))
     clock.evict()
     assert clock.seconds(lambda: told.append("call"), 2) == pytest.approx(3e-3)
     expected = "no persisting lines, evict, wait, wait, event, call, call, event, wait"
     assert ", ".join(told) == expected
+
+
+def test_arguments_on_a_gpu_are_measured_by_its_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    class Tensor:
+        device = SimpleNamespace(type="cuda")
+
+    cuda = SimpleNamespace(get_device_properties=lambda _: SimpleNamespace(L2_cache_size=40 << 20))
+    fake = SimpleNamespace(cuda=cuda, Tensor=Tensor, int8="int8", empty=lambda size, dtype, device: made.append(size))
+    monkeypatch.setitem(sys.modules, "torch", fake)
+    assert clock_for([Tensor()]).name == "gpu"
+    assert clock_for([Tensor()], graph=True).name == "gpu graph"
+    assert made == [80 << 20, 80 << 20]
+    assert clock_for([np.zeros(3)]).name == "host"
+    with pytest.raises(ContractError, match="--graph is for kernels on a GPU"):
+        clock_for([np.zeros(3)], graph=True)
+
+
+def test_a_sweep_shows_rates_and_where_caches_are_full() -> None:
+    work = {"flops": 8.0, "bytes": 96e3, "gflops": 1.0}
+    cases = [case("8", 1e-4, work=work, bytes_touched=1 << 16), case("32", 2e-4, work=work, bytes_touched=1 << 18)]
+    level = {"level": 2, "bytes": 1 << 16, "count": 2}
+    axes = sweep({"file": "add.py", "cases": cases, "machine": {"caches": [level]}}, "n")
+    assert axes.labels == ("n", "GB/s")
+    (mark,) = [words for words in axes.words if words.text == "L2 128 KB"]
+    assert mark.point[0] == pytest.approx(16 * 1.05)
 
 
 def test_cold_arguments_are_more_than_the_cache_or_evicted() -> None:
@@ -178,6 +207,14 @@ def test_sweeps(text: str, values: list[int]) -> None:
 def test_a_sweep_that_leads_nowhere() -> None:
     with pytest.raises(ContractError, match="cannot be read"):
         sweep_of("n=1:9:*1")
+
+
+def test_a_sweep_over_what_is_no_parameter() -> None:
+    contract = corpus.contract(corpus.relu, corpus.relu, corpus.matrix)
+    assert list(chosen_cases(contract, [], {"rows": [2, 4]})) == ["rows=2", "rows=4"]
+    with pytest.raises(ContractError, match="no parameter 'row' to sweep over") as error:
+        chosen_cases(contract, [], {"row": [2, 4]})
+    assert "did you mean 'rows'?" in error.value.text()
 
 
 def case(name: str, median: float, **more: Any) -> dict[str, Any]:

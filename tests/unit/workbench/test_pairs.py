@@ -114,6 +114,16 @@ def test_inputs_that_are_changed_have_their_values_before_each_sample(tmp_path: 
     assert figures["cold"]["how"] == "evicted between calls"
 
 
+def test_outputs_that_are_given_need_no_values_back(tmp_path: Path) -> None:
+    text = IN_PLACE.replace("MUTATES", "OUTPUTS").replace("x *= 2", "x[...] = 3")
+    contract = load_contract(made(tmp_path / "a", "1", text))
+    assert contract.mutates == {0}
+    assert not contract.restores
+    figures = bench(contract, "default", {}, BenchOptions(seconds=0.05, with_roofs=False))
+    assert figures["verified"] == []
+    assert figures["bytes_touched"] == 256
+
+
 def test_what_is_remembered_is_wrong_after_timing(tmp_path: Path) -> None:
     text = KERNEL.replace(
         "def kernel_fn(x):", "kept = {}\ndef kernel_fn(x):\n    return kept.setdefault(id(x), x + x)\n"

@@ -45,6 +45,8 @@ class Contract:
     baseline: Function | None = None
     mutates: frozenset[int] = frozenset()
     """Inputs that the kernel may change, by position."""
+    written: frozenset[int] = frozenset()
+    """Those of them that it only writes, whatever they held."""
     requires: str = ""
     exact: Function | None = None
     """The reference in double precision, where float64 inputs alone do not give it."""
@@ -70,6 +72,11 @@ class Contract:
             given[SEED] = seed
         made = self.get_inputs(**given)
         return list(made) if isinstance(made, list | tuple) else [made]
+
+    @property
+    def restores(self) -> bool:
+        """Whether a second call on the same arguments needs their values back."""
+        return bool(self.mutates - self.written)
 
     def sizes(self) -> dict[str, int]:
         """The extents that `get_inputs` takes, with their defaults."""

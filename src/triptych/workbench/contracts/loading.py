@@ -79,6 +79,7 @@ def contract_of(file: Path, module: ModuleType) -> Contract:
             instead=f"def {missing[0]}({'seed=0' if missing[0] == 'get_inputs' else '*inputs'}): ...",
         )
     given = vars(module)
+    written = positions(given["kernel_fn"], given.get("OUTPUTS", ()), "OUTPUTS")
     return Contract(
         file,
         given["kernel_fn"],
@@ -90,7 +91,8 @@ def contract_of(file: Path, module: ModuleType) -> Contract:
         given.get("check"),
         given.get("algorithmic_flops_bytes"),
         given.get("baseline_fn"),
-        positions(given["kernel_fn"], given.get("MUTATES", ())),
+        positions(given["kernel_fn"], given.get("MUTATES", ())) | written,
+        written,
         given.get("REQUIRES", ""),
         **_tuning(given),
     )
@@ -130,14 +132,14 @@ def tolerance_of(given: Any, file: Path) -> Tolerance | None:
     )
 
 
-def positions(function: Function, names: Iterable[int | str]) -> frozenset[int]:
-    """Parameters by position, which `MUTATES` names or counts."""
+def positions(function: Function, names: Iterable[int | str], what: str = "MUTATES") -> frozenset[int]:
+    """Parameters by position, which `MUTATES` or `OUTPUTS` names or counts."""
     parameters = list(inspect.signature(function).parameters)
     names = (names,) if isinstance(names, int | str) else names
     unknown = [name for name in names if isinstance(name, str) and name not in parameters]
     if unknown:
         raise ContractError(
-            f"MUTATES names {unknown[0]!r}, which is no parameter of the kernel",
+            f"{what} names {unknown[0]!r}, which is no parameter of the kernel",
             found=repr(unknown[0]),
             expected=f"some of {', '.join(parameters)}",
         )

@@ -134,7 +134,7 @@ def main(asked: int, answering: int, parent: int, file: str) -> None:
         try:
             contract = load_contract(file)
             facts = {"file": str(contract.file), "requires": contract.requires, "beside": files_beside(contract)}
-            say(mutates=bool(contract.mutates), **facts)
+            say(mutates=contract.restores, **facts)
             _serve(contract, lines, say)
         except TriptychError as error:
             say(error=error.text())

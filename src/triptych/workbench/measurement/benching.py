@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from triptych.support.nearest import did_you_mean
 from triptych.workbench.arrays import arrays_in, clone, dtype_name, mapped, overwrite, size_in_bytes
-from triptych.workbench.contracts.contract import BENCH, Contract, Tolerance, bench_cases
+from triptych.workbench.contracts.contract import BENCH, Contract, Tolerance, bench_cases, takes
 from triptych.workbench.errors import ContractError
 from triptych.workbench.measurement.apart import ClocksApart, SideApart
 from triptych.workbench.measurement.calls import UNKNOWN_CACHE, Cold, Hot, cold_sets
-from triptych.workbench.measurement.clocks import Clock, HostClock
+from triptych.workbench.measurement.clocks import HOST, UNTRIED, Clock, HostClock, clock_for
 from triptych.workbench.measurement.floors import SLACK, check_time, floor_of
 from triptych.workbench.measurement.machine import last_cache
 from triptych.workbench.measurement.roofs import roofs
@@ -30,6 +32,8 @@ from triptych.workbench.verification.verifying import check_again
 
 Case = Mapping[str, Any]
 _LOOKS_AT_ROOFS = 3
+_HOPELESS = 0.02
+"""Of the floor: no machine is so busy that its roofs are as much too low."""
 _FOR_NOISE = 0.15
 """The part of the time that is spent on the kernel against itself."""
 _OTHER_SEED = 3_000_017
@@ -46,12 +50,21 @@ class BenchOptions:
     cold: bool = True
     tolerance: Tolerance | None = None
     with_roofs: bool = True
+    graph: bool = False
+    """On a GPU: replay captured calls, which hides what launching costs."""
 
 
 def chosen_cases(contract: Contract, names: list[str], sweep: Case | None) -> dict[str, Case]:
     """Those that are asked for by name, the points of a sweep, or all that are for measuring."""
     if sweep:
         ((name, values),) = sweep.items()
+        if not takes(contract.get_inputs, name):
+            sizes = list(inspect.signature(contract.get_inputs).parameters)
+            raise ContractError(
+                f"get_inputs has no parameter {name!r} to sweep over",
+                expected=f"one of {', '.join(sizes)}" if sizes else "a parameter, as get_inputs(n=1024, seed=0)",
+                instead=did_you_mean(name, sizes),
+            )
         return {f"{name}={value}": {name: value} for value in values}
     unknown = [name for name in names if name not in contract.cases]
     if unknown:
@@ -67,29 +80,32 @@ def bench(
     """One case: hot and cold figures, noise, rates, the baseline, and whether the last result is right."""
     inputs = contract.inputs(options.seed, case)
     kept = mapped(inputs, clone)
-    clock = clock or HostClock()
+    clock = clock or clock_for(arrays_in(inputs), options.graph)
     hot = Hot(contract, contract.kernel, inputs)
-    restore = hot.restore if contract.mutates else None
+    restore = hot.restore if contract.restores else None
     warm_up(hot, between=restore)
     found = figure(hot, clock, options.seconds / 2, between=restore)
     answer: dict[str, Any] = {"case": name, "parameters": _plain(case), "hot": plain_figure(found)}
-    if contract.mutates:
+    if clock.name != HOST:
+        answer |= {"clock": clock.name, "note": UNTRIED}
+    if contract.restores:
         hot.restore()
         hot()
     outputs = [clone(output) for output in hot.outputs()]
     if options.cold:
-        answer["cold"] = _cold(contract, kept, options.seconds / 2)
-    both = (hot.restore, hot.restore) if contract.mutates else None
+        answer["cold"] = _cold(contract, kept, options.seconds / 2, clock)
+    both = (hot.restore, hot.restore) if contract.restores else None
     answer["noise"] = in_turns(hot, hot, clock, _FOR_NOISE * options.seconds, before=both).noise
     answer["verified"] = check_again(contract, kept, outputs, options.tolerance)
-    size = sum(size_in_bytes(array) for array in (*arrays_in(kept), *outputs))
+    returned = outputs if hot.last is not None else []
+    size = sum(size_in_bytes(array) for array in (*arrays_in(kept), *returned))
     answer["bytes_touched"] = size
     if contract.work is not None:
         answer["work"] = _rates(contract, kept, answer, size, dtype_name(outputs[0]), options)
     if contract.baseline is not None:
         base = Hot(contract, contract.baseline, kept)
-        warm_up(base, between=base.restore if contract.mutates else None)
-        before = (base.restore, hot.restore) if contract.mutates else None
+        warm_up(base, between=base.restore if contract.restores else None)
+        before = (base.restore, hot.restore) if contract.restores else None
         answer["baseline"] = as_plain(in_turns(base, hot, clock, options.seconds / 2, before=before))
     answer["verified"] += _with_new_values(contract, hot, case, options)
     return answer
@@ -148,18 +164,16 @@ def _compared(name: str, case: Case, comparison: Comparison, verified: list[str]
     return {"case": name, "parameters": _plain(case), "comparison": as_plain(comparison), "verified": verified}
 
 
-def _cold(contract: Contract, inputs: list[Any], seconds: float) -> dict[str, Any]:
+def _cold(contract: Contract, inputs: list[Any], seconds: float, clock: Clock) -> dict[str, Any]:
     """Arguments in turn that no cache has; or one set, restored if it was changed, and then evicted."""
-    sets = cold_sets(inputs) if not contract.mutates else []
+    sets = cold_sets(inputs) if not contract.restores and clock.name == HOST else []
     if len(sets) > 1:
         return {
             **plain_figure(figure(Cold(contract.kernel, sets), HostClock(), seconds)),
             "how": f"{len(sets)} sets of arguments in turn",
         }
-    evicting, hot = (
-        HostClock(2 * (last_cache() or UNKNOWN_CACHE)),
-        Hot(contract, contract.kernel, mapped(inputs, clone)),
-    )
+    evicting = HostClock(2 * (last_cache() or UNKNOWN_CACHE)) if clock.name == HOST else clock
+    hot = Hot(contract, contract.kernel, mapped(inputs, clone))
 
     def between() -> None:
         hot.restore()
@@ -175,10 +189,10 @@ def _rates(
     flops, moved = map(float, contract.work(*inputs))
     median = answer["hot"]["median"]
     found = {"flops": flops, "bytes": moved, "gflops": flops / median / 1e9, "gbytes": moved / median / 1e9}
-    if options.with_roofs:
+    if options.with_roofs and "clock" not in answer:  # they are of the host
         measured = roofs()
         floor, why = floor_of((flops, moved), measured, size, dtype)
-        for _ in range(_LOOKS_AT_ROOFS if median < SLACK * floor else 0):
+        for _ in range(_LOOKS_AT_ROOFS if _HOPELESS * floor < median < SLACK * floor else 0):
             measured = roofs(refresh=True)  # they were measured while the machine did something else
             floor, why = floor_of((flops, moved), measured, size, dtype)
             if median >= SLACK * floor:

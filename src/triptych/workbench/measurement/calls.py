@@ -25,7 +25,7 @@ class Hot:
 
     def __init__(self, contract: Contract, function: Function, inputs: Sequence[Any]) -> None:
         self.inputs = list(inputs)
-        self._kept = mapped(inputs, clone) if contract.mutates else []
+        self._kept = mapped(inputs, clone) if contract.restores else []
         self._function, self._contract = function, contract
         self.last: Any = None
 

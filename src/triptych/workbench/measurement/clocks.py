@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any, Protocol
 
+from triptych.targets.nvptx.runtime.driver import LIBRARIES
+from triptych.workbench.arrays import is_tensor, torch
+from triptych.workbench.errors import ContractError
+
 Call = Callable[[], Any]
 _READINGS = 200
 HOST = "host"
+UNTRIED = "the clock of GPUs has met a fake only, never a GPU"
 
 
 class Clock(Protocol):
@@ -63,8 +69,9 @@ class GpuClock:
     name = "gpu"
     cost = 2e-6
 
-    def __init__(self, torch: Any, evicted_bytes: int, graph: bool = False) -> None:
+    def __init__(self, torch: Any, evicted_bytes: int, graph: bool = False, give_back: Call | None = None) -> None:
         self._torch = torch
+        self._give_back = give_back or _give_back_lines
         self._spare = torch.empty(evicted_bytes, dtype=torch.int8, device="cuda")
         self._graph = graph
         self.name = "gpu graph" if graph else "gpu"
@@ -83,9 +90,7 @@ class GpuClock:
         return float(first.elapsed_time(last)) / 1e3
 
     def evict(self) -> None:
-        reset = getattr(self._torch.cuda, "reset_persisting_l2_cache", None)
-        if reset is not None:
-            reset()
+        self._give_back()
         self._spare.zero_()
         self._torch.cuda.synchronize()
 
@@ -95,6 +100,22 @@ class GpuClock:
             call()
         replay: Call = graph.replay
         return replay
+
+
+def clock_for(arrays: Sequence[Any], graph: bool = False) -> Clock:
+    """Events for arguments on a GPU, which is emptied by twice its second cache; the host's clock for all others."""
+    there = next((array for array in arrays if is_tensor(array) and array.device.type == "cuda"), None)
+    if there is not None:
+        properties = torch().cuda.get_device_properties(there.device)
+        return GpuClock(torch(), 2 * properties.L2_cache_size, graph)
+    if graph:
+        raise ContractError("--graph is for kernels on a GPU", found="arguments of the host", instead="leave it out")
+    return HostClock()
+
+
+def _give_back_lines() -> None:
+    """The driver's own call; torch has none for it."""
+    ctypes.CDLL(LIBRARIES[0]).cuCtxResetPersistingL2Cache()
 
 
 @contextmanager

@@ -62,6 +62,13 @@ def machine() -> dict[str, Any]:
     }
 
 
+def vector_bits() -> int:
+    """The widest vectors of the processor; 0 where the system does not tell."""
+    flags = set(re.findall(r"\b(avx512f|avx2|avx|sse2|asimd)\b", _read(Path("/proc/cpuinfo"))))
+    widths = {"avx512f": 512, "avx2": 256, "avx": 256, "sse2": 128, "asimd": 128}
+    return max((widths[flag] for flag in flags), default=0)
+
+
 def free_memory() -> int:
     """Bytes that can be had."""
     match = re.search(r"MemAvailable:\s+(\d+) kB", _read(Path("/proc/meminfo")))

@@ -13,6 +13,8 @@ from triptych.workbench.measurement.statistics import median_interval
 _LEAST = 0.01
 """Less than this is no movement, whatever the samples say."""
 _NOISES = 2
+_TOO_NOISY = 0.15
+"""A figure that may be off by so much neither holds nor moves."""
 Facts = Mapping[str, Any]
 
 
@@ -31,6 +33,8 @@ def held(stored: Facts, found: Facts, before: Facts, now: Facts) -> dict[str, st
     change, noise = _change(stored, found["hot"]["samples"], found.get("noise") or 0.0)
     times = f"{_micro(stored['hot']['median'])} then, {_micro(found['hot']['median'])} now"
     size = f"{100 * math.expm1(change):+.1f} %, the noise of both is {100 * noise:.1f} %"
+    if noise > _TOO_NOISY:
+        return {"verdict": "undecided", "text": f"undecided: {times} ({size}), which hides everything"}
     if abs(change) <= noise:
         return {"verdict": "holds", "text": f"holds: {times} ({size})"}
     reasons = differences(before, now)

@@ -24,6 +24,8 @@ _SECONDS, _FEWEST = 0.6, 5
 """A roof is the best of many short measurements: other programs disturb most of them."""
 _MEMORY = 4
 """Times the last cache: so much does not stay in it."""
+_PARTS = 64
+"""Of a stream, for each core."""
 
 
 def roofs(refresh: bool = False) -> dict[str, Any]:
@@ -44,6 +46,13 @@ def roofs(refresh: bool = False) -> dict[str, Any]:
     return found
 
 
+def kept_roofs() -> dict[str, Any] | None:
+    """Those that were measured here before, however long ago; nothing is measured."""
+    file = _file()
+    kept = dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+    return kept if kept and kept.get("model") == machine()["model"] else None
+
+
 def _kernels() -> Any:
     """Loaded as a user's module: code of this package is not rewritten."""
     return load_module(Path(__file__).with_name("roof_kernels.py"), "triptych_roof_kernels")
@@ -57,6 +66,7 @@ def _measured() -> dict[str, Any]:
     levels: list[dict[str, Any]] = [
         {"name": name, "bytes": holds, "bandwidth": _bandwidth(used, cores)} for name, holds, used in sizes
     ]
+    levels[-1]["bandwidth"] = max(levels[-1]["bandwidth"], _stream(_MEMORY * last, cores))
     for inner, outer in zip(reversed(levels[:-1]), reversed(levels[1:]), strict=True):
         inner["bandwidth"] = max(inner["bandwidth"], outer["bandwidth"])
     flops = {name: _peak(name, cores) for name in ("float32", "float64")}
@@ -64,12 +74,22 @@ def _measured() -> dict[str, Any]:
 
 
 def _bandwidth(size: int, cores: int) -> float:
+    """Of reading so many bytes, each core a part of them, again and again while they are few."""
     kernels = _kernels()
     step = 4 * kernels.THREADS
     columns = max(step, size // 4 // cores // step * step)
     x, sums = np.ones((cores, columns), np.float32), np.zeros((cores, kernels.THREADS), np.float32)
     repeats = max(1, (8 << 20) // x.nbytes)
     return float(x.nbytes * repeats) / _best(lambda: kernels.read_rows(x, sums, repeats))
+
+
+def _stream(size: int, cores: int) -> float:
+    """Of reading so many bytes once, in many parts: one that is interrupted does not keep the others waiting."""
+    kernels = _kernels()
+    rows, step = _PARTS * cores, kernels.READERS * kernels.EACH
+    columns = max(step, size // 4 // rows // step * step)
+    x, sums = np.ones((rows, columns), np.float32), np.zeros((rows, kernels.READERS), np.float32)
+    return float(x.nbytes) / _best(lambda: kernels.stream_rows(x, sums))
 
 
 def _peak(dtype: str, cores: int) -> float:

@@ -32,6 +32,7 @@ _LOOKS = 16
 _WARM_SECONDS, _WARM_CALLS = 0.1, 3
 _FEWEST_ROUNDS = 20
 """Fewer have no interval of 99.8 %."""
+_TRIES, _FOR_LEAST = 5, 0.05
 CONFIDENCE = 0.998
 """Of the interval that decides: one comparison of equal sides in 500 may be called different."""
 SMALLEST = 0.0075
@@ -157,7 +158,7 @@ def in_turns(
     `before` has what runs before each sample of a side and is not measured, such as giving inputs their values back.
     """
     batch = max(batch_for(first, clock), batch_for(second, clock)) if before is None else 1
-    once = 2 * (clock.seconds(first, batch) + clock.seconds(second, batch))
+    once = 2 * sum(_least(side, clock, batch, seconds) for side in (first, second))
     rounds = min(MOST_PAIRS, max(_FEWEST_ROUNDS, int(seconds / max(once, 1e-7))))
     sides, draw = (first, second, first, second), random.Random(seed)
     times: tuple[list[float], ...] = ([], [], [], [])
@@ -173,6 +174,14 @@ def in_turns(
             if done >= _FEWEST_ROUNDS and clock.name == HOST and time.perf_counter() > end:
                 break  # a machine that became busy; the number of rounds depends on no verdict
     return compared(*(np.array(side) for side in times))
+
+
+def _least(call: Call, clock: Clock, batch: int, seconds: float) -> float:
+    """The smallest of a few samples: one that was interrupted would leave time for few rounds."""
+    end, samples = time.perf_counter() + seconds * _FOR_LEAST, list[float]()
+    while not samples or (len(samples) < _TRIES and time.perf_counter() < end):
+        samples.append(clock.seconds(call, batch))
+    return min(samples)
 
 
 def compared(first: np.ndarray, second: np.ndarray, first_again: np.ndarray, second_again: np.ndarray) -> Comparison:

@@ -23,7 +23,12 @@ Record = dict[str, Any]
 def serve(request: Record, doing: Doing) -> Record:
     """A record, as plain data."""
     options = BenchOptions(
-        request["seconds"], request["seed"], request["cold"], tolerance_from(request), request["with_roofs"]
+        request["seconds"],
+        request["seed"],
+        request["cold"],
+        tolerance_from(request),
+        request["with_roofs"],
+        request.get("graph", False),
     )
     if request.get("replay"):
         return _replay(request, options, doing)

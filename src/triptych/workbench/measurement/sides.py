@@ -36,7 +36,7 @@ class SideHere:
         if beside is not None and beside.digests == self.digests:
             beside.restore()
             inputs = beside.hot.inputs  # where memory lies should be no difference between the two
-        self.mutates = bool(contract.mutates)
+        self.mutates = contract.restores
         self._contract, self._kept = contract, mapped(inputs, clone)
         self.hot: Hot = Hot(contract, contract.kernel, inputs)
         warm_up(self.hot, between=self.hot.restore if self.mutates else None)

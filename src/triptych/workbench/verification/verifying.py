@@ -163,6 +163,8 @@ class _Round:
         at_first, later = (list(self._problems(call.copies, expected)) for call in (first, second))
         if at_first and not later and not late:
             self._say("first call", f"wrong at the first call, right at the second: {at_first[0][1]}")
+        elif later and not at_first and second.changes_later():
+            self._say("late", "the result of the second call changed after it had returned: the work was not done")
         elif later and not at_first:
             reason: Reason = "unwritten" if later[0][0] == "unwritten" else "state"
             self._say(reason, f"right at the first call, wrong at the second: {later[0][1]}")
