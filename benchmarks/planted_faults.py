@@ -16,7 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from tests.checkers.block_pairs import BLOCKS
 from tests.checkers.corpus import PAIRS
+from tests.checkers.hopper_pairs import HOPPER
 from tests.checkers.pairs import is_found, judged
 from tests.checkers.removals import Removal, removals
 
@@ -26,7 +28,7 @@ SECONDS = 300
 
 def written(only: str, folder: Path) -> tuple[int, int, int]:
     """Pairs, wrong programs that were found at their lines, right programs with findings."""
-    pairs = [pair for pair in PAIRS if only in pair.name]
+    pairs = [pair for pair in (*PAIRS, *HOPPER, *BLOCKS) if only in pair.name]
     found = alarms = 0
     for pair in pairs:
         wrong, right = (judged(pair, folder, wrong=which) for which in (True, False))

@@ -51,13 +51,13 @@ CPU_SPACE = {
     "unroll": [1, 4],
 }
 GPU_SPACE = {
-    "m": [64, 128, 256],
+    "m": [64, 256],
     "n": [64, 256],
-    "k": [8, 32],
-    "rows": [4, 8, 16],
-    "columns": [4, 16],
+    "k": [8, 64],
+    "rows": [16],
+    "columns": [4, 8],
     "stages": [1, 3],
-    "unroll": [1, 8],
+    "unroll": [8, 16],
 }
 """Larger tiles and parts, of which many ask too much of a GPU."""
 

@@ -210,6 +210,11 @@ class CompiledFunction:
         return self._loaded.compiled.assembly
 
     @property
+    def artifact(self) -> bytes:
+        """What a process loads: an object file, or the binary for a GPU. Equal code has equal bytes."""
+        return self._loaded.compiled.artifact
+
+    @property
     def __mlir__(self) -> str:
         return self.mlir
 

@@ -58,7 +58,7 @@ def table_of(file: Path, executor: Executor | None, configs: list[dict[str, Any]
     )
     table = Table(file, "key", configs)
     preparation = Preparation(contract, [1], device("cpu"), table, lambda text: None)
-    preparation.executor, preparation.workers = executor, 1
+    preparation.executor = executor
     preparation.rules()
     preparation.compile(table.left())
     assert table.left() == []

@@ -14,6 +14,11 @@ from triptych.support.config import override
 PROMPT = "(Pdb) "
 
 
+def pythons_own() -> None:
+    """In the place of pytest's, which would be asked first."""
+    pytest.fail("a debugger for kernels opens by itself")
+
+
 class Dialogue:
     """Runs programs from files of a folder, under a debugger that takes commands from a list."""
 
@@ -34,6 +39,7 @@ class Dialogue:
         file = self._folder / f"{name}.py"
         file.write_text(program, encoding="utf-8")
         self._monkeypatch.setattr(sys, "breakpointhook", hook or sys.__breakpointhook__)
+        self._monkeypatch.setattr("pdb.set_trace", pythons_own)
         self._monkeypatch.setattr(sys, "stdin", io.StringIO("".join(f"{command}\n" for command in commands)))
         self._capsys.readouterr()
         with override(**{"debug": "break", **settings}):

@@ -170,8 +170,8 @@ class Config:
     )
     debug: str = _setting(
         "",
-        "checkers compiled into kernels, as 'bounds,races,init,global,async', or 'all'; 'break' compiles `breakpoint()`; "
-        "empty: none",
+        "checkers compiled into kernels, as 'bounds,races,init,global,async', or 'all'; 'break' compiles "
+        "`breakpoint()`; empty: none",
         words=_CHECKERS,
         form=rf"({'|'.join(_CHECKERS)})(,({'|'.join(_CHECKERS)}))*",
     )

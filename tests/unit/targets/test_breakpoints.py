@@ -140,6 +140,15 @@ def test_leaving_ends_the_launch(dialogue: Dialogue) -> None:
         dialogue.hold(SMALL, ["q"], break_=f"program.py:{LINE}")
 
 
+def test_an_interrupt_at_the_prompt_ends_the_launch(dialogue: Dialogue, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(prompt: str = "") -> str:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.input", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        dialogue.hold(SMALL, [], break_=f"program.py:{LINE}")
+
+
 def test_a_notebook_answers_by_its_own_input(dialogue: Dialogue, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its kernel has loaded the debugger of an editor that is not there, and asks its page in place of a terminal."""
     answers = iter(["p t", "c"])

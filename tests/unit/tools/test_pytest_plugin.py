@@ -142,6 +142,23 @@ def run(x: cute.Tensor):
     far(x).launch(grid=1, block=32)
 
 
+@tt.kernel
+def near(x: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    if t == 5:
+        breakpoint()
+    x[t] = t
+
+
+@tt.jit
+def run_near(x: cute.Tensor):
+    near(x).launch(grid=1, block=32)
+
+
+def test_near():
+    run_near(np.zeros(32, np.int32))
+
+
 def test_far():
     run(np.zeros(64, np.int32))
 """
@@ -209,9 +226,11 @@ def test_a_suite_of_the_public_language(tmp_path: Path) -> None:
     assert f"test_public.py:{PUBLIC.splitlines().index('    shared[t] = t') + 1}:5 in shift" in printed
 
 
-def test_a_fault_opens_the_debugger_in_its_thread(tmp_path: Path) -> None:
+def test_threads_stop_and_fail_in_the_debugger_of_pytest(tmp_path: Path) -> None:
     (tmp_path / "test_far.py").write_text(FAILING, encoding="utf-8")
-    commands = "p t, place\np lanes(place)\nq\n"
+    commands = "p t\nn\nc\np t, place\np lanes(place)\nq\n"
     code, printed = pytest_in(tmp_path, "--pdb", "--triptych-check=bounds", typed=commands)
     assert code == pytest.ExitCode.INTERRUPTED
+    assert "-> breakpoint()\n(Pdb) 5\n" in printed, printed
+    assert "-> x[t] = t\n(Pdb) " in printed
     assert "-> x[place] = t\n(Pdb) (22, 66)\n(Pdb) threads 0 to 31: 0 3 6 " in printed, printed

@@ -52,7 +52,7 @@ REQUEST = {"seconds": 0.2, "seed": 0, "cold": False, "with_roofs": False, "cases
 @pytest.fixture(autouse=True)
 def _clean_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend("")
-    monkeypatch.setattr(benching, "_PROCESSES", 2)
+    monkeypatch.setattr(benching, "_PROCESSES", 1)
     yield
     sys.modules.pop("helper", None)
 

@@ -16,12 +16,14 @@ FINALISTS = 4
 FIRST = 4
 """Samples of a configuration that is new."""
 _STARTS = 12
-_LEADERS = 3
-"""Configurations whose neighbours are looked at."""
+_LEADERS = 12
+"""Configurations whose neighbours are looked at: from fewer a search ends beside the best more often than not."""
+_BATCH = 8
+"""Neighbours that are asked for together at least, so that all processors have something to compile."""
 _SEMIFINAL = 12
 """Configurations of a random or coordinate search that are sampled more often in the end."""
-_PART = 4
-"""Random and coordinate searches try a quarter of all configurations at most."""
+_PART = 0.4
+"""Random and coordinate searches try so much of all configurations at most."""
 FEW = 32
 """Of so many configurations all are tried."""
 
@@ -106,7 +108,7 @@ class Random(Known):
         super().__init__()
         self._left = list(numbers)
         random.Random(seed).shuffle(self._left)
-        self._budget = budget or max(FEW, len(self._left) // _PART)
+        self._budget = budget or max(FEW, int(_PART * len(self._left)))
         self._final: Halving | None = None
 
     def tell(self, number: int, seconds: Sequence[float] | None) -> None:
@@ -138,7 +140,7 @@ class Coordinate(Known):
     ) -> None:
         super().__init__()
         self._configs = dict(configs)
-        self._budget = budget or max(FEW, len(self._configs) // _PART)
+        self._budget = budget or max(FEW, int(_PART * len(self._configs)))
         self._starts = starts
         self._drawn = list(self._configs)
         random.Random(seed).shuffle(self._drawn)
@@ -173,13 +175,15 @@ class Coordinate(Known):
                 if not wanted:
                     break
                 return wanted[:left]
-            leaders = [number for number in self.ranked()[:_LEADERS] if number not in self._expanded]
-            if not leaders:
-                break
-            self._expanded.add(leaders[0])
-            new = [number for number in self._neighbours(leaders[0]) if number not in self._asked]
+            new: dict[int, None] = {}
+            for leader in self.ranked()[:_LEADERS]:
+                if leader not in self._expanded and len(new) < _BATCH:
+                    self._expanded.add(leader)
+                    new |= dict.fromkeys(n for n in self._neighbours(leader) if n not in self._asked)
             if new:
-                return new[:left]
+                return list(new)[:left]
+            if all(leader in self._expanded for leader in self.ranked()[:_LEADERS]):
+                break
         return []
 
     def _neighbours(self, number: int) -> list[int]:

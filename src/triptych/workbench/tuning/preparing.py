@@ -30,7 +30,6 @@ class Preparation:
     def __init__(self, contract: Contract, inputs: list[Any], device: Device, table: Table, doing: Doing) -> None:
         self.contract, self.inputs, self.device, self.table, self.doing = contract, inputs, device, table, doing
         self.executor: Executor | None = None
-        self.workers: int | None = None
 
     def rules(self) -> None:
         """What needs no compilation comes first, for all of them."""
@@ -68,7 +67,7 @@ class Preparation:
 
         if jobs:
             self.doing(f"compiling {len(jobs)} configurations")
-            compile_many(list(jobs.values()), self.executor, workers=self.workers, progress=told)
+            compile_many(list(jobs.values()), self.executor, progress=told)
             self._find_twins()
 
     def twin(self, number: int) -> int:

@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from triptych.compile_workers import CompileWorkers
 from triptych.cute.tuning.rows import Row, counts
 from triptych.cute.tuning.search import search_named
 from triptych.support.config import override
@@ -40,7 +41,11 @@ def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
     file = Path(request["file"])
     doing(f"loading {file}")
     with override(target=request["target"]) if request["target"] else override():
-        return _run(_contract(file, request["case"]), request, doing)
+        contract = _contract(file, request["case"])
+        with _alone(
+            Path(request["journal"]).with_suffix(".lock"), doing
+        ):  # a search that was killed may still be ending
+            return _run(contract, request, doing)
 
 
 def _ray_executor() -> Executor:
@@ -75,12 +80,11 @@ def _run(contract: Contract, request: dict[str, Any], doing: Doing) -> dict[str,
     inputs = contract.inputs(0, contract.cases.get(request["case"], {}))
     doing = Telling(doing, table, request["search"] in ("exhaustive", "halving") or target.architecture != HOST)
     preparation = Preparation(contract, inputs, target, table, doing)
-    preparation.workers = request["workers"]
     preparation.rules()
     winner: int | None = None
     with _executor(request["executor"], request["workers"]) as preparation.executor:
         if target.architecture == HOST:
-            with _alone(target.architecture, doing):
+            with _alone(kept_folder() / f"device-{HOST}.lock", doing):
                 winner = _searched(preparation, request, doing)
         else:
             preparation.compile(number for number in preparation.candidates() if number not in table.rows)
@@ -125,26 +129,27 @@ def _unasked(number: int, contract: Contract, request: dict[str, Any]) -> Row:
 
 
 @contextmanager
-def _alone(name: str, doing: Doing) -> Iterator[None]:
-    """One measurement at a time on a device, whoever asks. Waiting is told: it does not count as endless."""
-    with (kept_folder() / f"device-{name}.lock").open("w") as lock:
+def _alone(file: Path, doing: Doing) -> Iterator[None]:
+    """One measurement at a time on a device, one search at a time on a table. Waiting is told: it is not endless."""
+    with file.open("w") as lock:
         while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                doing("waiting for another search on this device")
+                doing("waiting for another search")
                 time.sleep(_PATIENCE)
         yield
 
 
 @contextmanager
-def _executor(name: str, workers: int | None) -> Iterator[Executor | None]:
-    """Processes of our own, threads, or a cluster of Ray."""
-    if name == "processes":
-        yield None
-        return
-    made = _ray_executor() if name == "ray" else ThreadPoolExecutor(workers or processors())
+def _executor(name: str, workers: int | None) -> Iterator[Executor]:
+    """Processes of our own, threads, or a cluster of Ray: for the whole search, because a new process imports anew."""
+    made: Executor = (
+        _ray_executor()
+        if name == "ray"
+        else (CompileWorkers if name == "processes" else ThreadPoolExecutor)(workers or processors())
+    )
     try:
         yield made
     finally:

@@ -334,6 +334,7 @@ def note_time(f: Function, state: Number, kind: Number, first: Number) -> None:
     with f.when((kind & at.WRITES_MEMORY).differs(0)):
         put(f, state, at.LAST_WRITE, block)
     with f.when((kind & at.READS_MEMORY).differs(0)):
+        put(f, state, at.LAST_READ, block)
         f.store(block, last_read(f, state, first >> field(f, state, at.LANES)))
 
 
@@ -349,7 +350,7 @@ def _access() -> str:
     start, block = ((field(f, state, offset).to("i64") << 32) for offset in (at.START, at.BLOCK_TIME))
     writes = field(f, state, at.WRITES, "ptr")
     reads_only = (kind & ~at.IS_COLLECTIVE).equals(at.READS_MEMORY)
-    writes_only = kind.equals(at.WRITES_MEMORY) & _nobody_reads(f, state)
+    writes_only = kind.equals(at.WRITES_MEMORY) & nobody_reads(f, state)
     with f.when((f.number(1, "i32") << grain).equals(size) & (kind.equals(at.READS_MEMORY) | writes_only)):
         f.call("triptych_check_scattered", "void", [state, addresses, mask, first, width, size, kind, site, values])
         f.give()
@@ -377,12 +378,10 @@ def value_of(f: Function, values: Number, lane: Number, size: Number) -> Number:
     return f.made(f"select i1 {has.name}, ptr {beside.name}, ptr null", "ptr")
 
 
-def _nobody_reads(f: Function, state: Number) -> Number:
+def nobody_reads(f: Function, state: Number) -> Number:
     """Whether no warp has read cells since the block's last barrier, and nothing but threads reads at all."""
-    block, read = field(f, state, at.BLOCK_TIME), f.variable("i32", field(f, state, at.MODE) & at.HAS_PARTIES)
-    with f.count(0, field(f, state, at.WARPS)) as warp:
-        read.set(read.now | f.load("i32", last_read(f, state, warp)).equals(block).to("i32"))
-    return read.now.equals(0)
+    only_threads = (field(f, state, at.MODE) & at.HAS_PARTIES).equals(0)
+    return field(f, state, at.LAST_READ).differs(field(f, state, at.BLOCK_TIME)) & only_threads
 
 
 def _run() -> str:

@@ -38,6 +38,8 @@ BLOCK, MODE, PLACE_COUNT = 112, 124, 128
 LOG, LOG_BYTES, LAST_WRITE, PENDING, QUEUE, COMMITTED = 136, 144, 152, 156, 160, 168
 """Reads that nobody has had to look at yet, and the block's time at the last write; copies that go on by themselves:
 how many, which, and the groups that each thread has closed."""
+LAST_READ = 176
+"""The block's time when any warp last read cells."""
 CLOCKS = 192
 """The clock of each warp."""
 PASSED = CLOCKS + 4 * MOST_WARPS

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import clock_place, field
-from triptych.targets.cpu.checking.shadow_code import PARAMETERS, last_read, value_of
+from triptych.targets.cpu.checking.shadow_code import PARAMETERS, last_read, nobody_reads, value_of
 
 
 def stretch_code() -> str:
@@ -52,7 +52,8 @@ def _stretch() -> str:
         f.give(1, "i1")
     _if_quiet(f, count, writes, lambda found, i: _is_young(found, first + (i >> shift), block))
     time = field(f, state, at.BLOCK_TIME)
-    with f.count(0, field(f, state, at.WARPS)) as other, f.when(f.load("i32", last_read(f, state, other)).equals(time)):
+    warps = f.select(nobody_reads(f, state), 0, field(f, state, at.WARPS), "i32")
+    with f.count(0, warps) as other, f.when(f.load("i32", last_read(f, state, other)).equals(time)):
         theirs = f.at(reads, other.to("i64") * cells, "i64")
         _if_quiet(f, count, theirs, lambda found, i: _is_young(found, first + (i >> shift), block))
     with f.count(0, count) as i:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import builtins
 import os
+import pdb  # noqa: T100 - to ask which one it is
 import select
 import stat
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import BuiltinFunctionType
+from typing import TextIO
 
 from triptych.support.config import process_environment
 from triptych.support.source import Span
@@ -17,11 +21,18 @@ _PATIENCE = 1.0
 """Seconds in which whoever writes to a pipe has begun to."""
 
 
-def has_own_debugger() -> bool:
-    """Whether the program, or what runs it, has chosen another debugger than Python's."""
-    if bool(process_environment().get("PYTHONBREAKPOINT")):
-        return True
-    return sys.breakpointhook is not sys.__breakpointhook__ and not _waits_for_a_client()
+def chosen_debugger() -> Callable[[], object] | None:
+    """The debugger that the program, or what runs it, has chosen; None for Python's."""
+    if process_environment().get("PYTHONBREAKPOINT"):
+        return sys.breakpointhook
+    if sys.breakpointhook is not sys.__breakpointhook__ and not _waits_for_a_client():
+        return sys.breakpointhook
+    return pdb.set_trace if _is_of_pytest() else None
+
+
+def _is_of_pytest() -> bool:
+    """Whether pytest has put its own in the place of Python's: it stops capturing first."""
+    return pdb.set_trace.__module__.startswith("_pytest")
 
 
 def _waits_for_a_client() -> bool:
@@ -39,7 +50,13 @@ def is_switched_off() -> bool:
 
 def check_answers(span: Span) -> None:
     """Refuse to stop where nobody can answer."""
-    if _is_chosen_by_hand() or _answers():
+    chosen = chosen_debugger()
+    if chosen is pdb.set_trace:
+        with _reading():
+            found = _answers(sys.__stdin__)
+    else:
+        found = chosen is not None or _answers(sys.stdin)
+    if found:
         return
     raise NobodyAnswersError(
         "a thread of a kernel stops for the debugger, and nobody can answer it",
@@ -51,15 +68,23 @@ def check_answers(span: Span) -> None:
     )
 
 
-def _is_chosen_by_hand() -> bool:
-    """Whether a debugger is chosen that need not ask the terminal; that of pytest does."""
-    return has_own_debugger() and not str(getattr(sys.breakpointhook, "__module__", "")).startswith("_pytest")
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Standard input as pytest was given it: while it captures, the null device stands there."""
+    plugins = getattr(getattr(pdb.set_trace, "__self__", None), "_pluginmanager", None)
+    capturing = plugins.getplugin("capturemanager") if plugins is not None else None
+    if capturing is not None:
+        capturing.suspend_global_capture(in_=True)
+    try:
+        yield
+    finally:
+        if capturing is not None:
+            capturing.resume_global_capture()
 
 
-def _answers() -> bool:
+def _answers(given: TextIO | None) -> bool:
     if not isinstance(builtins.input, BuiltinFunctionType):  # a notebook's, which asks its page
         return True
-    given = sys.stdin if not has_own_debugger() else sys.__stdin__
     if given is None or given.closed:
         return False
     try:

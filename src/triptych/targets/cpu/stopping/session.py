@@ -17,7 +17,7 @@ from triptych.metastage.stop_sites import SITES, StopSite
 from triptych.support.config import config
 from triptych.support.forking import PerProcess
 from triptych.support.source import Span
-from triptych.targets.cpu.stopping.asking import check_answers, has_own_debugger, is_switched_off
+from triptych.targets.cpu.stopping.asking import check_answers, chosen_debugger, is_switched_off
 from triptych.targets.cpu.stopping.frames import Session
 from triptych.targets.cpu.stopping.kernel_pdb import KernelPdb
 from triptych.targets.cpu.stopping.lanes import StoppedThread, StoppedWarp
@@ -80,19 +80,15 @@ def _open(launch: int, site: StopSite, thread: StoppedThread) -> None:
     span = Span(frame.file, frame.line, function=frame.function)
     check_answers(span)
     where = launch, warp.block, thread.thread
-    header = (
-        ""
-        if State.last == where
-        else (f"kernel {site.kernel}: block {warp.block}, thread {warp.coordinate(thread.thread)}")
-    )
+    place = f"kernel {site.kernel}: block {warp.block}, thread {warp.coordinate(thread.thread)}"
+    debugger = KernelPdb("" if State.last == where else place)
     State.last = where
     session = Session(site.frames, thread)
-    debugger = None if has_own_debugger() else KernelPdb(header)
     try:
-        depth = session.run(sys.breakpointhook if debugger is None else debugger.open)
+        depth = session.run(chosen_debugger() or debugger.open)
     except bdb.BdbQuit:
         State.followed = None
-        if debugger is not None and debugger.interrupted:
+        if debugger.interrupted:
             raise KeyboardInterrupt from None
         raise
     for name in session.changed():
