@@ -87,23 +87,38 @@ def _cells(step: Step) -> Iterator[NDArray[np.integer]]:
             yield THREADS + at * 4 + byte
 
 
-def program(source: Random, *, ordered: bool) -> tuple[list[Step], bool]:
-    """A program, and whether it races; if it is to be ordered, an order comes before every step that would."""
+def program(source: Random) -> list[Step]:
+    """A program that does not race: an order comes before every step that would."""
     steps: list[Step] = []
-    clocks, racy, used = Clocks(), False, 0
+    clocks, used = Clocks(), 0
     while len(steps) < STEPS - 1:
         step = _step(source, used)
         used += step[0] in (Op.ARRIVE, Op.HAND_OVER)
         if clocks.races(step):
-            if not ordered:
-                racy = True
-            else:
-                order = _order(source, clocks, step)
-                steps.append(order)
-                clocks.take(order)
+            steps.append(_order(source, clocks, step))
+            clocks.take(steps[-1])
         steps.append(step)
         clocks.take(step)
-    return steps, racy
+    return steps
+
+
+def without_an_order(source: Random) -> list[Step]:
+    """Such a program that lacks one of its orders: it may race, or not need it."""
+    steps = program(source)
+    orders = [at for at, (op, _, _) in enumerate(steps) if op not in _ACCESSES]
+    if orders:
+        del steps[source.choice(orders)]
+    return steps
+
+
+def races(steps: list[Step]) -> bool:
+    """Whether any two accesses of a program race."""
+    clocks = Clocks()
+    for step in steps:
+        if clocks.races(step):
+            return True
+        clocks.take(step)
+    return False
 
 
 def _step(source: Random, used: int) -> Step:

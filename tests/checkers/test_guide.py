@@ -17,7 +17,7 @@ GUIDE = ROOT / "docs" / "guides" / "finding-faults.md"
 
 
 def test_softmax_without_its_barrier(tmp_path: Path) -> None:
-    (fault,) = removals([SOFTMAX])
+    fault = next(removals([SOFTMAX]))
     file = tmp_path / "softmax.py"
     file.write_text(fault.text(), encoding="utf-8")
     names: dict[str, object] = {"__name__": "softmax"}

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.checkers.checked_programs import Run, checked
-from tests.checkers.oracle import program
+from tests.checkers.oracle import program, races, without_an_order
 
 
 @pytest.fixture(scope="module")
@@ -17,11 +17,11 @@ def run() -> Run:
 
 def test_ordered_programs_have_no_finding(run: Run) -> None:
     source = Random(1)
-    assert not run([program(source, ordered=True)[0] for _ in range(60)])
+    assert not run([program(source) for _ in range(60)])
 
 
-def test_random_programs_race_where_the_oracle_says(run: Run) -> None:
+def test_programs_without_an_order_race_where_the_oracle_says(run: Run) -> None:
     source = Random(2)
-    for _ in range(12):
-        steps, races = program(source, ordered=False)
-        assert bool(run([steps])) is races, steps
+    for _ in range(20):
+        steps = without_an_order(source)
+        assert bool(run([steps])) is races(steps), steps

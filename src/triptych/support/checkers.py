@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import zlib
+
 from triptych.support.config import config
+from triptych.support.source import Span
+
+_ORDER = "order:"
+_WITHOUT = "without:"
 
 BOUNDS = "bounds"
 """Every access lies in its tensor, is aligned as assumed and not at null."""
@@ -26,3 +32,23 @@ def checkers() -> frozenset[str]:
     """The checkers that are on here."""
     words = frozenset(config().debug.lower().split(",")) - {""}
     return frozenset({BOUNDS, RACES, INIT, GLOBAL, ASYNC}) | words if "all" in words else words
+
+
+def warp_order() -> int | None:
+    """The seed of an order in which the warps of a block come to their turns; None is the order of their numbers."""
+    return next((int(word.removeprefix(_ORDER)) for word in checkers() if word.startswith(_ORDER)), None)
+
+
+def in_order(seed: int) -> str:
+    """The word of that order."""
+    return f"{_ORDER}{seed}"
+
+
+def overlooked(span: Span | None) -> bool:
+    """Whether the checkers are to overlook what orders threads at a line, to see whether anything needs it."""
+    return span is not None and overlooking(span) in checkers()
+
+
+def overlooking(span: Span) -> str:
+    """The word for that line."""
+    return f"{_WITHOUT}{zlib.crc32(span.file.encode())}.{span.line}"

@@ -92,6 +92,14 @@ class CheckerLimitError(CompiledCodeError, RuntimeError):
     fixed = "# the same kernel without TRIPTYCH_DEBUG"
 
 
+class ScheduleError(CompiledCodeError, RuntimeError):
+    """What a program leaves behind depends on the order of blocks and warps, and no race was found."""
+
+    code = "TT0638"
+    failing = "# triptych check --schedules 8, of a kernel whose blocks add floats to one place by atomics"
+    fixed = "# the same, with a place for each block and one sum at the end"
+
+
 class SameValueWarning(TriptychWarning):
     """Several threads write the same value to one place, and nothing orders them."""
 

@@ -160,14 +160,23 @@ class Collection:
         self.only_under = only_under
         self._found: dict[tuple[object, ...], Finding] = {}
         self.allowed: list[tuple[Finding, str]] = []
+        self.orders: set[Span] = set()
+        """Where the kernels that were compiled meanwhile order their threads."""
 
     def add(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
             if (reason := finding.allowance()) is not None:
-                self.allowed.append((finding, reason))
+                if all(each.pair() != finding.pair() for each, _ in self.allowed):
+                    self.allowed.append((finding, reason))
                 continue
             known = self._found.get(finding.pair())
             self._found[finding.pair()] = finding if known is None else _joined(known, finding)
+
+    def take(self, other: Collection) -> None:
+        """What another run found, too."""
+        self.add(list(other._found.values()))
+        self.add([each for each, _ in other.allowed])
+        self.orders |= other.orders
 
     @property
     def findings(self) -> list[Finding]:
@@ -243,3 +252,9 @@ def collector() -> Collection | None:
     """Whoever collects here."""
     found = _EVERYWHERE[-1] if _EVERYWHERE else None
     return None if found is not None and found.only_under not in ("", config().debug) else found
+
+
+def note_order(span: Span | None) -> None:
+    """Tell whoever collects of a line that orders threads."""
+    if span is not None and (taken := collector()) is not None:
+        taken.orders.add(span)

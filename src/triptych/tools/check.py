@@ -1,32 +1,33 @@
 """`triptych check FILE[:FUNCTION]`: run a program under the checkers and say what is wrong with its kernels.
 
-A file runs as a script does; a function is called with example arguments, tensors of them filled with random numbers.
-A run goes on after a race. Exit codes: 0 nothing found, 1 findings or an error of the program.
+A run goes on after a race. Exit codes: 0 nothing found, 1 findings or an error of the program, 2 a request that means
+nothing. With `--schedules N` it runs N times more, in other orders; with `--hints` once more for each barrier.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
-import runpy
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from triptych.compat import activate
-from triptych.cute.runtime.fake_tensors import FakeTensor
 from triptych.metastage import places
 from triptych.support.checkers import DEFAULT
 from triptych.support.config import has_colours, override
 from triptych.support.errors import TriptychError
-from triptych.support.finding_errors import error_of
+from triptych.support.finding_errors import ScheduleError, error_of
 from triptych.support.findings import Collection, Finding, Kind, collecting
+from triptych.support.source import Span
 from triptych.support.tracebacks import user_traceback
-from triptych.tools.show import ShowError, example_arguments, find
+from triptych.tools.check_hints import hint_text, unneeded
+from triptych.tools.check_pictures import write_pictures
+from triptych.tools.check_schedules import other_orders
+from triptych.tools.checked_program import Outcome, program_of
+from triptych.tools.show import ShowError
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,61 +41,39 @@ class CheckRequest:
     strict: bool = False
     cutlass: bool = False
     json: bool = False
+    schedules: int = 0
+    seed: int = 1
+    hints: bool = False
+    svg: str = ""
 
 
 def check(request: CheckRequest) -> int:
     """Run it and print what was found, the worst first."""
+    program = program_of(request.place, request.args, request.arguments, cutlass=request.cutlass)
+    words = request.only or DEFAULT
     error: BaseException | None = None
-    with override(debug=request.only or DEFAULT), collecting() as collection:
+    outcome: Outcome | None = None
+    with override(debug=words), collecting() as collection:
         try:
             with redirect_stdout(sys.stderr):
-                program(request)()
+                outcome = program()
         except SystemExit as end:
             error = end if end.code not in (None, 0) else None
         except ShowError:
             raise
         except Exception as raised:  # of the user's program: told below, with what was found before
             error = raised
-    print(_as_json(collection, error) if request.json else report_text(collection, error))
+    if error is None and outcome is not None and request.schedules:
+        error = other_orders(program, outcome, words, request.schedules, request.seed, collection)
+    hints = unneeded(program, words) if request.hints and error is None and not collection.faults else []
+    print(_as_json(collection, error, hints) if request.json else report_text(collection, error, hints))
+    if request.svg:
+        write_pictures(collection.findings, Path(request.svg))
     notes = bool(collection.findings) if request.strict else bool(collection.faults)
     return 1 if notes or error is not None else 0
 
 
-def program(request: CheckRequest) -> Callable[[], object]:
-    """What is to run: a function with arguments, or a script."""
-    if request.cutlass:
-        activate()
-    _, colon, name = request.place.rpartition(":")
-    if colon and name and not name.endswith(".py"):
-        positional, named = example_arguments(request.args)
-        function = find(request.place)
-        return lambda: function(*map(_filled, positional), **{key: _filled(each) for key, each in named.items()})
-    if not Path(request.place).is_file():
-        raise ShowError(f"there is no file {request.place}", expected="FILE or FILE:FUNCTION, as seen from here")
-
-    def run() -> None:
-        sys.argv = [request.place, *request.arguments]
-        sys.path[0] = str(Path(request.place).resolve().parent)
-        runpy.run_path(request.place, run_name="__main__")
-
-    return run
-
-
-def _filled(argument: object) -> object:
-    """A tensor of random numbers where the arguments name a kind of tensors with known extents."""
-    if not isinstance(argument, FakeTensor):
-        return argument
-    numpy: Any = importlib.import_module("numpy")
-    shape, dtype = argument.shape, argument.element_type.__name__.lower()
-    if not all(isinstance(extent, int) for extent in shape):
-        raise ShowError(
-            "a tensor for a run has known extents", found=str(argument), instead=f'--args "{dtype.title()}[64, 64]"'
-        )
-    source = numpy.random.default_rng(0)
-    return (source.standard_normal(shape) if "float" in dtype else source.integers(0, 100, shape)).astype(dtype)
-
-
-def report_text(collection: Collection, error: BaseException | None = None) -> str:
+def report_text(collection: Collection, error: BaseException | None = None, hints: Sequence[Span] = ()) -> str:
     """Everything that was found, for people."""
     colours = has_colours(sys.stdout)
     parts = [f"{_mark(each)}{error_of(each).text(colours=colours)}" for each in collection.findings]
@@ -103,14 +82,18 @@ def report_text(collection: Collection, error: BaseException | None = None) -> s
     elif error is not None and not isinstance(error, SystemExit):
         error.__traceback__ = user_traceback(error.__traceback__, places.root_of)
         parts.append("".join(traceback.format_exception(error)).rstrip())
-    return "\n\n".join([*parts, summary(collection, error)])
+    parts += [hint_text(span) for span in hints]
+    return "\n\n".join([*parts, summary(collection, error, hints)])
 
 
-def summary(collection: Collection, error: BaseException | None = None) -> str:
-    """One line: how many findings, notes and allowances."""
+def summary(collection: Collection, error: BaseException | None = None, hints: Sequence[Span] = ()) -> str:
+    """One line: how many findings, notes, hints and allowances."""
     faults, notes = len(collection.faults), len(collection.findings) - len(collection.faults)
+    if isinstance(error, ScheduleError):
+        faults, error = faults + 1, None
     texts = [f"{faults} finding{'' if faults == 1 else 's'}"]
     texts += [f"{notes} note{'' if notes == 1 else 's'}"] if notes else []
+    texts += [f"{len(hints)} hint{'' if len(hints) == 1 else 's'}"] if hints else []
     texts += [f"{len(collection.allowed)} allowed by comments"] if collection.allowed else []
     texts += ["ended by an error"] if error is not None else []
     return ", ".join(texts)
@@ -120,10 +103,11 @@ def _mark(finding: Finding) -> str:
     return "note: " if finding.kind == Kind.SAME_VALUE else ""
 
 
-def _as_json(collection: Collection, error: BaseException | None) -> str:
+def _as_json(collection: Collection, error: BaseException | None, hints: Sequence[Span]) -> str:
     facts: dict[str, Any] = {
         "findings": [finding_facts(each) for each in collection.findings],
         "allowed": [{**finding_facts(each), "reason": reason} for each, reason in collection.allowed],
+        "hints": [asdict(span) for span in hints],
         "error": None,
     }
     if error is not None:

@@ -196,8 +196,20 @@ def _add_build(command: argparse.ArgumentParser) -> None:
 
 
 def _add_check(command: argparse.ArgumentParser) -> None:
-    command.add_argument("place", metavar="FILE[:FUNCTION]", help="a script, or a function as 'kernels.py:saxpy'")
+    command.add_argument(
+        "place",
+        metavar="FILE[:FUNCTION]",
+        help="a script, a file with kernel_fn and get_inputs, or a function as 'kernels.py:saxpy'",
+    )
     command.add_argument("--args", default="", metavar="LITERALS", help="arguments, as '100, Float32[64, 64], n=3'")
+    command.add_argument(
+        "--schedules", type=int, default=0, metavar="N", help="run N times more, with blocks and warps in other orders"
+    )
+    command.add_argument("--seed", type=int, default=1, metavar="S", help="of the first order (default: %(default)s)")
+    command.add_argument("--hints", action="store_true", help="name barriers that nothing in this run needed")
+    command.add_argument(
+        "--svg", default="", metavar="DIR", help="draw each finding there, or with --costs each line's dearest request"
+    )
     command.add_argument("--only", default="", metavar="WORDS", help="checkers, as 'races,init' (default: all)")
     command.add_argument("--strict", action="store_true", help="notes count as findings")
     command.add_argument("--cutlass", action="store_true", help="let `cutlass` be Triptych, as `triptych run` does")
@@ -209,7 +221,6 @@ def _add_check(command: argparse.ArgumentParser) -> None:
         "--blocks", default="5", metavar="N", help="how many blocks run, or 'all' (default: %(default)s)"
     )
     costs.add_argument("--case", default="", metavar="NAME", help="of a contract file (default: its usual inputs)")
-    costs.add_argument("--svg", default="", metavar="DIR", help="write a picture of each line's dearest request there")
 
 
 def _add_cache(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:

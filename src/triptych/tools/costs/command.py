@@ -19,7 +19,7 @@ from triptych.ptx_machine.memory import AccessError
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import did_you_mean
 from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.tools.check import CheckRequest, program
+from triptych.tools.checked_program import program_of
 from triptych.tools.costs.facts import facts
 from triptych.tools.costs.listing import listing
 from triptych.tools.costs.pictures import write_pictures
@@ -102,7 +102,7 @@ def _run_of(request: CostRequest) -> Callable[[], object]:
     if file.suffix != ".py" or not file.is_file() or not _is_contract(file):
         if request.case:
             raise ShowError("only contract files have cases", found=request.place, expected="a file with kernel_fn")
-        return program(CheckRequest(request.place, request.args, request.arguments, cutlass=request.cutlass))
+        return program_of(request.place, request.args, request.arguments, cutlass=request.cutlass)
     contract = load_contract(file)
     if request.case and request.case not in contract.cases:
         raise ShowError(

@@ -15,7 +15,8 @@ SPANS = [Span("kernel.py", line, 5, line, 30) for line in (10, 20)]
 
 def told(*warps: WaitingWarp, total: int = 4) -> DeadlockError:
     sites = [{name: getattr(span, name) for name in span.__dataclass_fields__} for span in SPANS]
-    text = pack("nobody comes", tables={"sites": sites, "barriers": {"16": "Storage.full[2]"}})
+    facts = {"sites": sites, "partings": ["", "; threads diverge at line 7"], "barriers": {"16": "Storage.full[2]"}}
+    text = pack("nobody comes", tables=facts)
     words = [len(warps), 0, 0, 0, total, 0, 0]
     for warp in warps:
         words += [warp.warp, warp.site, warp.parity, warp.offset, warp.pending, warp.expected, warp.tx, warp.rank]
@@ -47,7 +48,7 @@ def test_warps_that_wait_for_the_same_are_told_of_together() -> None:
     other = WaitingWarp(0, 1, 0, 24, 2, 2, 0, 1)
     error = told(*warps, other, total=5)
     assert error.found == "warps 0, 2, 3 wait here"
-    assert error.notes[0] == "warp 1 waits at line 20"
+    assert error.notes[0] == "warp 1 waits at line 20; threads diverge at line 7"
     assert error.notes[1].startswith(
         "warp 0 of block 1 of the cluster waits at line 20 for the phase of parity 0 of the"
     )

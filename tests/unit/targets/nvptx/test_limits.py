@@ -3,9 +3,9 @@
 Limits of a multiprocessor: "Technical Specifications per Compute Capability" of the CUDA C++ Programming Guide
 (docs.nvidia.com/cuda/cuda-c-programming-guide), and "Occupancy" of the tuning guides for Ampere, Ada and Hopper:
 65,536 registers; 2,048 threads and 32 blocks (8.0, 9.0, 10.x), 1,536 threads and 16 (8.6) or 24 blocks (8.9, 12.0);
-164, 100 and 228 KiB of shared memory, of which each block takes 1 KiB for the system. How they are given out: NVIDIA's
-occupancy calculator (in Nsight Compute): registers by warps in units of 256, warps in fours, shared memory in units of
-128 bytes. Kokkos has the same numbers (Kokkos_Cuda_BlockSize_Deduction.hpp).
+164, 100 and 228 KiB of shared memory, of which each block takes 1 KiB for the system. How they are given out:
+`cuda_occupancy.h` of the CUDA toolkit: registers by warps in units of 256, warps in fours, shared memory in units of
+128 bytes. A program around that header gave our numbers for these and for 20,000 drawn combinations.
 """
 
 from __future__ import annotations

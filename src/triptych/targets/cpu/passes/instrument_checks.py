@@ -54,7 +54,8 @@ from triptych.simt.device_attribute import device_of
 from triptych.simt.operations import access_alignment, defining_op, enclosing, known_block, walk
 from triptych.simt.shared_parts import PARTS_ATTRIBUTE
 from triptych.simt.traits import Scope, is_described, traits
-from triptych.support.checkers import GLOBAL, INIT, RACES, checkers
+from triptych.support.checkers import GLOBAL, INIT, RACES, checkers, overlooked
+from triptych.support.findings import note_order
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.declarations import DECLARATIONS
@@ -64,6 +65,7 @@ from triptych.targets.cpu.plain_code import PlainCode
 _ROW_BYTES = 16
 _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 _ORDER = "triptych.order"
+_MEETINGS = (dialect.SYNC_WARP, "gpu.barrier", dialect.BARRIER, dialect.BARRIER_ARRIVE)
 _RELAXED = 2
 _MODES = {RACES: at.CHECK_RACES, INIT: at.CHECK_INIT, GLOBAL: at.CHECK_GLOBAL}
 _LARGEST_GRAIN = 4
@@ -305,6 +307,11 @@ class _Kernel:
 
     # meetings ---------------------------------------------------------------------------------------------------
     def _meeting(self, operation: Operation) -> None:
+        if operation.name in _MEETINGS:
+            span = place_of(operation)
+            note_order(span)
+            if overlooked(span):
+                return
         if operation.name == dialect.SYNC_WARP:
             self._sync(at.MEET_WARP, operation.operands[0])
         elif operation.name == "gpu.barrier" and self._together > 1:

@@ -41,6 +41,7 @@ def deadlock(text: str, words: Sequence[int]) -> DeadlockError:
     """The error of a launch that was stopped because nobody got on."""
     found = tables(text)
     spans = [None if span is None else Span(**span) for span in found["sites"]]
+    partings: list[str] = found["partings"]
     names = {int(offset): name for offset, name in found["barriers"].items()}
     count, total = words[0], words[4]
     starts = range(WAITING_HEAD, WAITING_HEAD + count * WAITING_ENTRY, WAITING_ENTRY)
@@ -52,8 +53,10 @@ def deadlock(text: str, words: Sequence[int]) -> DeadlockError:
         return error
     first, *others = groups
     error.span = spans[first[0].site] or error.span
-    error.found = f"{_who(first)} here{_what(first[0], names)}"
-    error.notes = [f"{_who(group)} {_where(group[0], spans)}{_what(group[0], names)}" for group in others]
+    error.found = f"{_who(first)} here{_what(first[0], names)}{partings[first[0].site]}"
+    error.notes = [
+        f"{_who(group)} {_where(group[0], spans)}{_what(group[0], names)}{partings[group[0].site]}" for group in others
+    ]
     if total > count:
         ended = total - count
         error.notes.append(f"{_counted(ended, 'warp')} of {total} {'has' if ended == 1 else 'have'} ended")

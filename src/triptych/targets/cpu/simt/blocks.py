@@ -36,6 +36,7 @@ from triptych.targets.cpu.simt.packed_sums import PackedGroup, PackedSums, Slot
 from triptych.targets.cpu.simt.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.simt.values import Emitted, Scalar, plain_pointer
 from triptych.targets.cpu.simt.warp import Arrays, Position, Warp
+from triptych.targets.cpu.simt.warp_order import turn
 
 
 class BlockFunction(Arrays):
@@ -153,7 +154,7 @@ class BlockFunction(Arrays):
         loop = code.operation("scf.for", (zero, self._frame.warps, one), (), {CARRIED: self._rolled}, 1)
         inside = code.block(loop, 0, ["i32"])
         before = code.enter(inside)
-        self._run_warp(segment, inside.arguments[0])
+        self._run_warp(segment, turn(code, inside.arguments[0], self._frame.warps, self._position.block_ids[0]))
         code.operation("scf.yield")
         code.leave(before)
 

@@ -33,6 +33,7 @@ from triptych.targets.cpu.simt.launch_frame import LaunchFrame
 from triptych.targets.cpu.simt.mbarriers import forget
 from triptych.targets.cpu.simt.warp import Position
 from triptych.targets.cpu.simt.warp_coroutine import WarpCoroutine
+from triptych.targets.cpu.simt.warp_order import turn
 
 
 class CoroutineKernel:
@@ -53,6 +54,7 @@ class CoroutineKernel:
             self._kernel, self._module, self._code, self._name, self._sites, words_of_block(self._most_warps)
         )
         context_bytes = warp.build()
+        self._partings = [warp.parting(site) for site in self._sites]
         self._blocks(warp, context_bytes)
 
     def _blocks(self, warp: WarpCoroutine, context_bytes: int) -> None:
@@ -79,7 +81,8 @@ class CoroutineKernel:
                 warp.checks.reset(frame, states)
             zero, one = code.constant(0, "i32"), code.constant(1, "i32")
 
-            def begin(number: Value) -> None:
+            def begin(place: Value) -> None:
+                number = turn(code, place, states.warps, first.block_ids[0])
                 wide = code.value("arith.extui", (number,), "i64")
                 mine = code.offset(context, code.value("arith.muli", (wide, code.constant(size, "i64")), "i64"), "i8")
                 rank, within = states.of_warp(number)
@@ -114,7 +117,8 @@ class CoroutineKernel:
         code = self._code
         zero, one = code.constant(0, "i32"), code.constant(1, "i32")
 
-        def resume(number: Value) -> None:
+        def resume(progress: Value, place: Value) -> None:
+            number = turn(code, place, states.warps, progress)
             handle = code.load(self._handle(handles, number), "!llvm.ptr", 8)
             ended = code.intrinsic("llvm.coro.done", (handle,), ["i1"]).result
             going = code.negated(ended)
@@ -124,7 +128,7 @@ class CoroutineKernel:
             handle = code.load(self._handle(handles, number), "!llvm.ptr", 8)
             code.intrinsic("llvm.coro.destroy", (handle,))
 
-        report = DeadlockReport(code, self._kernel, self._sites, frame, states)
+        report = DeadlockReport(code, self._kernel, self._sites, self._partings, frame, states)
 
         def end() -> None:
             loop(code, zero, states.warps, one, destroy)
@@ -136,7 +140,7 @@ class CoroutineKernel:
         code.leave(before)
         before = code.enter(code.block(rounds, 1))
         progress = states.total(PROGRESS)
-        loop(code, zero, states.warps, one, resume)
+        loop(code, zero, states.warps, one, partial(resume, progress))
         if queue is not None:
             queue.give_chance(states.state(zero))
         stuck = code.compare("eq", progress, states.total(PROGRESS))

@@ -32,9 +32,16 @@ class DeadlockReport:
     """Writes the code that ends a launch whose warps wait for ever."""
 
     def __init__(
-        self, code: Code, kernel: Operation, sites: Sequence[Operation], frame: LaunchFrame, states: ClusterStates
+        self,
+        code: Code,
+        kernel: Operation,
+        sites: Sequence[Operation],
+        partings: Sequence[str],
+        frame: LaunchFrame,
+        states: ClusterStates,
     ) -> None:
         self._code, self._kernel, self._sites, self._frame, self._states = code, kernel, sites, frame, states
+        self._partings = partings
         self._words = frame.memory.allocate(code.builder.type(f"!llvm.array<{WAITING_WORDS} x i32>"), 1)
 
     def write(self, launch: Value, first: Position, end: Callable[[], None]) -> None:
@@ -61,6 +68,7 @@ class DeadlockReport:
         spans = [place_of(site) for site in self._sites]
         tables = {
             "sites": [span and asdict(span) for span in spans],
+            "partings": list(self._partings),
             "barriers": {str(offset): name for offset, name in barrier_names(self._kernel).items()},
         }
         attributes = check_attributes(builder, DeadlockError, _TITLE, span=here, expected=_EXPECTED)

@@ -316,12 +316,12 @@ class WarpCoroutine(Arrays):
             DivergentBarrierError,
             "a barrier that not all threads of the block reach",
             span=place_of(operation),
-            found=f"{found}{self._parting(operation)}",
+            found=f"{found}{self.parting(operation)}",
             expected="a barrier in control flow that all threads take, or that the others have left by `return`",
             instead="the barrier before or after the branch, where all threads come",
         )
 
-    def _parting(self, operation: Operation) -> str:
+    def parting(self, operation: Operation) -> str:
         """Where threads that do not come have gone another way."""
         inside = enclosing(operation)
         while inside.name != "gpu.func" and _together(inside, self._analysis):
