@@ -9,8 +9,8 @@ from dataclasses import asdict
 from typing import Any
 
 from triptych.workbench.devices.device import device, device_names
+from triptych.workbench.measurement.kept_roofs import kept_roofs
 from triptych.workbench.measurement.machine import vector_bits
-from triptych.workbench.measurement.roofs import kept_roofs
 
 
 def add_devices(command: argparse.ArgumentParser) -> None:

@@ -70,7 +70,10 @@ def tune_command(arguments: argparse.Namespace) -> int:
                 break
             append_crash(journal, int(crashed[1]), answer.ended)  # one failed configuration; the others go on
     if answer.result is None:
-        return report_failure("tune", answer)
+        code = report_failure("tune", answer)
+        if answer.ended:
+            print("  what is done is kept: the same command goes on; --limit is for one configuration", file=sys.stderr)
+        return code
     found = answer.result
     if arguments.export and found["choice"] is not None:
         _export(arguments.export, _choice(found["choice"]))

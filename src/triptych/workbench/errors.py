@@ -69,7 +69,7 @@ class UnknownDeviceError(TriptychError, LookupError):
 
 
 class PlanError(TriptychError, ValueError):
-    """A plan lacks what it is asked for, or none of its configurations can run."""
+    """A plan lacks what it is asked for."""
 
     code = "TT0724"
     failing = """

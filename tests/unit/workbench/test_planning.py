@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from triptych.cute.tuning.trying import TuningWarning
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.workbench import CuteKernel, KernelPlan, Tiling, device, device_names
 from triptych.workbench.errors import PlanError, UnknownDeviceError
@@ -138,11 +139,14 @@ def test_what_a_machine_does_not_have_is_skipped(capsys: pytest.CaptureFixture[s
 
 def test_autotuning_hides_no_failure() -> None:
     kernel = Scaled().plan(*Scaled().prepare_inputs())
-    assert kernel.autotune(0.01) == Rows(64)
+    with pytest.warns(TuningWarning, match="1 of 3 configurations failed: ValueError: 64 is no multiple of 7"):
+        assert kernel.autotune(0.01) == Rows(64)
     assert kernel.tuned["Rows(rows=7)"] == "failed: ValueError: 64 is no multiple of 7"
     kernel.autotune_configs = [Rows(7)]
-    with pytest.raises(PlanError, match="none of 1 configurations"):
+    with pytest.raises(ValueError, match="64 is no multiple of 7") as failed:
         kernel.autotune(0.01)
+    assert "1 of 1 configurations failed" in failed.value.__notes__[0]
+    assert kernel.tiling == Rows(64)
 
 
 def test_a_plan_says_what_it_lacks() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from triptych.support.processors import processors
 from triptych.workbench.contracts.loading import load_module
-from triptych.workbench.kept_files import kept_folder
+from triptych.workbench.measurement.kept_roofs import roofs_file
 from triptych.workbench.measurement.machine import caches, machine
 
 DAY = 86_400.0
@@ -30,7 +30,7 @@ _PARTS = 64
 
 def roofs(refresh: bool = False) -> dict[str, Any]:
     """Of this machine: `levels` from the first cache to memory, and `flops` by type; measured at most once a day."""
-    file, kept = _file(), None
+    file, kept = roofs_file(), None
     if file.is_file():
         kept = json.loads(file.read_text(encoding="utf-8"))
         known = kept.get("model") == machine()["model"]
@@ -44,13 +44,6 @@ def roofs(refresh: bool = False) -> dict[str, Any]:
     partial.write_text(json.dumps(found), encoding="utf-8")
     partial.replace(file)
     return found
-
-
-def kept_roofs() -> dict[str, Any] | None:
-    """Those that were measured here before, however long ago; nothing is measured."""
-    file = _file()
-    kept = dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
-    return kept if kept and kept.get("model") == machine()["model"] else None
 
 
 def _kernels() -> Any:
@@ -114,7 +107,3 @@ def _keep_the_best(found: dict[str, Any], kept: dict[str, Any]) -> None:
         new["bandwidth"] = max(new["bandwidth"], old["bandwidth"])
     for name, peak in kept["flops"].items():
         found["flops"][name] = max(found["flops"].get(name, 0.0), peak)
-
-
-def _file() -> Path:
-    return kept_folder() / "roofs.json"
