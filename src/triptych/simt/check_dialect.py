@@ -31,6 +31,9 @@ CHECKS_ATTRIBUTE = "triptych.checks"
 SITE_ATTRIBUTE = "triptych.site"
 """Of an operation that goes on by itself, or orders such ones, in a kernel whose checkers are told: its site."""
 
+TABLE_ATTRIBUTE = "triptych.table"
+"""Of a launch of a kernel with checkers: the name of the kernel's table of sites."""
+
 STEPS_ATTRIBUTE = "steps"
 """Of a `check.access` for many reads: the bytes between them, for each of its counts (`i64`)."""
 

@@ -156,6 +156,7 @@ def with_bytes(out: cute.Tensor, stages: tt.Constexpr[int]) -> None:
             full = consumer.wait_and_advance()
             if i % 2 + 1 == warp:
                 out[i, lane] = buffer[WARP - 1 - lane, full.index]
+            cute.arch.sync_warp()  # one lane releases what all have read
             full.release()
 
 

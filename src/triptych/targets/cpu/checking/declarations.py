@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triptych.targets.cpu.checking.async_code import COPY
-from triptych.targets.cpu.checking.finding_code import COLLECT
+from triptych.targets.cpu.checking.finding_code import COLLECT, DISCARD
 from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL
 from triptych.targets.cpu.checking.order_code import SYNC
 from triptych.targets.cpu.checking.party_code import LOAD, PHASE, USE
@@ -26,4 +26,5 @@ llvm.func @{PHASE}(i32, i64, i32, !llvm.ptr)
 llvm.func @{LOAD}(i32, !llvm.ptr, !llvm.ptr, i64, i32)
 llvm.func @{USE}(i32, !llvm.ptr, i64, i32, i32)
 llvm.func @{COLLECT}(!llvm.ptr) -> i32
+llvm.func @{DISCARD}(!llvm.ptr, i32)
 """

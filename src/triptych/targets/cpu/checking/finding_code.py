@@ -7,6 +7,7 @@ from triptych.targets.cpu.checking.llvm_writer import Function, Number
 
 RECORD = "triptych_check_record"
 COLLECT = "triptych_check_collect"
+DISCARD = "triptych_check_discard"
 REPORT = "triptych_check_report"
 """The Python function that is told what a launch has found."""
 
@@ -29,7 +30,7 @@ _COUNT, _FINDINGS, _LOCK = "@finding_count", "@findings", "@finding_lock"
 
 def finding_code() -> str:
     """All functions of this file."""
-    return GLOBALS + _record() + _collect()
+    return GLOBALS + _record() + _collect() + _discard()
 
 
 def _take_lock(f: Function) -> None:
@@ -114,6 +115,17 @@ def _collect() -> str:
     f.call("PyGILState_Release", "void", [lock])
     raised = f.compared("eq", told, Number(f, "null", "ptr"))
     f.line(f"ret i32 {f.select(raised, -2, 0, 'i32').name}")
+    return f.text()
+
+
+def _discard() -> str:
+    """`discard(table, status)`: a launch that an error has ended tells that error; the next one begins anew."""
+    f = Function(DISCARD, "void", [("table", "ptr"), ("status", "i32")], "noinline")
+    table, status = f.parameters
+    with f.when(status.differs(0)):
+        f.call("triptych_check_end_launch", "i32", ())
+        _forget(f, table)
+    f.line("ret void")
     return f.text()
 
 

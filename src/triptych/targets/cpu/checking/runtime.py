@@ -19,7 +19,7 @@ from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import COPY, async_code
 from triptych.targets.cpu.checking.block_order_code import block_order_code
 from triptych.targets.cpu.checking.described_parts import described
-from triptych.targets.cpu.checking.finding_code import COLLECT, REPORT, finding_code
+from triptych.targets.cpu.checking.finding_code import COLLECT, DISCARD, REPORT, finding_code
 from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, global_code
 from triptych.targets.cpu.checking.order_code import SYNC, order_code
 from triptych.targets.cpu.checking.party_code import LOAD, PHASE, USE, party_code
@@ -38,7 +38,7 @@ from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.system import system
 
 _ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL)
-_EXPORTS = (*_ACCESSES, COPY, SYNC, PASS_ALL, PHASE, LOAD, USE, BEGIN_BLOCK, END_BLOCK, COLLECT)
+_EXPORTS = (*_ACCESSES, COPY, SYNC, PASS_ALL, PHASE, LOAD, USE, BEGIN_BLOCK, END_BLOCK, COLLECT, DISCARD)
 _PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
 _SAMPLED = (
     "`global` has looked at a part of the memory that {} accesses: its shadow is limited to {} MiB, and of what is "

@@ -117,6 +117,9 @@ def _block() -> str:
     _forget_clocks(f, state)
     with f.when(parties):
         _forget_parties(f, state, count)
+        f.call("memset", "ptr", [shared, f.number(at.JUNK, "i32"), size.to("i64")])
+    with f.when((mode & at.HAS_PARTIES).equals(0) & field(f, state, at.PARTY_TIME).differs(0)):
+        _leave_parties(f, state)
     f.line("ret void")
     return f.text()
 
@@ -131,6 +134,14 @@ def _number_block(f: Function, state: Number, grain: Number, place: tuple[Number
     put(f, state, at.GLOBAL_GRAIN, grain)
     put(f, state, at.OTHER_BLOCK, f.number(0, "i32"))
     put(f, state, at.ACQUIRED, f.number(0, "i64"))
+
+
+def _leave_parties(f: Function, state: Number) -> None:
+    """A kernel without parties begins after one with some: words of theirs would be later than its clocks."""
+    f.call(
+        "memset", "ptr", [field(f, state, at.WRITES, "ptr"), f.number(0, "i32"), field(f, state, at.CAPACITY, "i64")]
+    )
+    put(f, state, at.PARTY_TIME, f.number(0, "i32"))
 
 
 def _forget_parties(f: Function, state: Number, count: Number) -> None:

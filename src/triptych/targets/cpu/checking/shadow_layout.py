@@ -27,6 +27,8 @@ MOST_PARTIES = MOST_PHASES + 2 * MOST_WARPS
 """Who else accesses memory: what lands for an mbarrier, and the bulk stores and the products of each warp."""
 ROW = MOST_THREADS + MOST_PARTIES
 """A time for each thread and for each other party."""
+JUNK = 0xCD
+"""Bytes of shared memory when a block with mbarriers begins: what others left there may look like a barrier."""
 PLACES = 64
 """Places in memory whose releases are kept."""
 

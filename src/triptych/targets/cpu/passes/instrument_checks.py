@@ -48,6 +48,7 @@ from triptych.simt.check_dialect import (
     CHECK_SYNC,
     CHECKS_ATTRIBUTE,
     SITE_ATTRIBUTE,
+    TABLE_ATTRIBUTE,
 )
 from triptych.simt.clusters import cluster_of, reaches_other_blocks
 from triptych.simt.device_attribute import device_of
@@ -144,6 +145,7 @@ def _is_too_large(kernel: Operation) -> bool:
 
 def _collect_after(launch: Operation, table: str) -> None:
     builder = Builder(launch.context)
+    launch.attributes[TABLE_ATTRIBUTE] = builder.string(table)
     following = launch.block.operations
     place = next(i for i, each in enumerate(following) if each.operation == launch) + 1
     builder.insertion = bindings.mlir().InsertionPoint(following[place])

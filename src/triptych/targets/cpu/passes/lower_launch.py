@@ -18,9 +18,11 @@ from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
 from triptych.ir.types import type_text
+from triptych.simt.check_dialect import TABLE_ATTRIBUTE
 from triptych.simt.clusters import CLUSTER_ATTRIBUTE
 from triptych.support.kernel_errors import BlockMemoryError, CooperativeLaunchError, LaunchShapeError
 from triptych.targets.cpu.calling.abi import LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
+from triptych.targets.cpu.checking.finding_code import DISCARD
 from triptych.targets.cpu.kernel_functions import (
     BLOCKS,
     KERNEL_ATTRIBUTE,
@@ -154,6 +156,9 @@ def _lower(module: Module, given: Launch) -> None:
         _check_together(code, total, launch)
     as_one = code.constant(int(given.cooperative), "i32")
     status = code.call(LAUNCH, (chunk, packed, total, *given.block[:2], identity, memory, as_one), ["i32"]).result
+    if TABLE_ATTRIBUTE in launch.attributes:
+        name = {"global_name": code.attribute(f'@"{launch.attributes[TABLE_ATTRIBUTE].value}"')}
+        code.call(DISCARD, (code.value("llvm.mlir.addressof", (), "!llvm.ptr", name), status))
     has_room = code.compare("ne", status, code.constant(NO_ROOM, "i32"))
     code.check(has_room, BlockMemoryError, "the system has no memory for a block of this kernel", **facts)
     code.check_zero(status)

@@ -1,0 +1,69 @@
+"""A launch that an error ends leaves nothing behind: neither its findings, nor what its blocks have accessed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import triptych as tt
+from triptych import cute
+from triptych.support.config import override
+from triptych.support.errors import TriptychError
+from triptych.support.findings import collecting
+from triptych.support.kernel_errors import MbarrierError
+
+THREADS = 64
+
+
+@tt.kernel
+def races_and_stops(wrong: cute.Tensor, out: cute.Tensor) -> None:
+    """With `wrong` a race in shared memory, one between blocks, and then an index outside."""
+    shared = cute.make_tensor(cute.arch.alloc_smem(tt.Int32, THREADS), cute.make_layout(THREADS))
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    shared[thread] = thread
+    if wrong[0] == 0:
+        cute.arch.sync_threads()
+    found = shared[THREADS - 1 - thread]
+    out[thread + THREADS * block * (1 - wrong[0]) + 1000 * wrong[0] * (block // 2)] = found
+
+
+@tt.jit
+def launched(wrong: cute.Tensor, out: cute.Tensor) -> None:
+    races_and_stops(wrong, out).launch(grid=3, block=THREADS)
+
+
+@tt.kernel
+def leaves_numbers(out: cute.Tensor) -> None:
+    shared = cute.make_tensor(cute.arch.alloc_smem(tt.Float32, 1024), cute.make_layout(1024))
+    thread, _, _ = cute.arch.thread_idx()
+    for i in range(1024 // 32):
+        shared[32 * i + thread] = 1.0
+    out[thread] = shared[thread]
+
+
+@tt.kernel
+def waits(out: cute.Tensor) -> None:
+    cute.arch.mbarrier_wait(cute.arch.alloc_smem(tt.Int64, 1), 0)
+
+
+@tt.jit
+def numbers_then_barrier(out: cute.Tensor) -> None:
+    leaves_numbers(out).launch(grid=1, block=32)
+    waits(out).launch(grid=1, block=32)
+
+
+def test_a_launch_after_one_that_was_ended_begins_anew() -> None:
+    wrong, out = np.ones(1, np.int32), np.zeros(3 * THREADS, np.int32)
+    with override(debug="all"), collecting() as found:
+        with pytest.raises(TriptychError, match="TT06"):
+            launched(wrong, out)
+        wrong[0] = 0
+        launched(wrong, out)
+    assert not found.findings
+    assert (out.reshape(3, THREADS) == np.arange(THREADS)[::-1]).all()
+
+
+def test_what_others_left_in_shared_memory_is_no_mbarrier() -> None:
+    with override(debug="all"), pytest.raises(MbarrierError, match="nobody has initialised"):
+        numbers_then_barrier(np.zeros(32, np.float32))
