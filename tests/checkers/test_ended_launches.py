@@ -1,6 +1,8 @@
-"""A launch that an error ends leaves nothing behind: neither its findings, nor what its blocks have accessed."""
+"""Launches are apart: an error that ends one leaves nothing behind, and those that run at once do not meet."""
 
 from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -67,3 +69,30 @@ def test_a_launch_after_one_that_was_ended_begins_anew() -> None:
 def test_what_others_left_in_shared_memory_is_no_mbarrier() -> None:
     with override(debug="all"), pytest.raises(MbarrierError, match="nobody has initialised"):
         numbers_then_barrier(np.zeros(32, np.float32))
+
+
+@tt.kernel
+def adds(x: cute.Tensor, y: cute.Tensor) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    block, _, _ = cute.arch.block_idx()
+    y[block * THREADS + thread] = x[block * THREADS + thread] + x[thread]
+
+
+@tt.jit
+def added(x: cute.Tensor, y: cute.Tensor) -> None:
+    adds(x, y).launch(grid=256, block=THREADS)
+
+
+def found_in_many_launches(_: int) -> int:
+    x = np.arange(256 * THREADS, dtype=np.int32)
+    y = np.zeros_like(x)
+    with override(debug="global"), collecting() as found:
+        for _ in range(60):
+            added(x, y)
+    assert (y == x + x % THREADS).all()
+    return len(found.findings)
+
+
+def test_launches_at_once_share_no_page() -> None:
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(found_in_many_launches, range(3))) == [0, 0, 0]

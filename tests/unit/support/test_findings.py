@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from triptych.support.checkers import checkers
 from triptych.support.config import override
-from triptych.support.finding_errors import CheckerLimitError, RaceError, error_of, report
+from triptych.support.finding_errors import CheckerLimitError, RaceError, SameValueWarning, error_of, report
 from triptych.support.findings import Collection, Example, Finding, Kind, Site, collecting
 from triptych.support.setting import SettingError
 from triptych.support.source import Span
@@ -82,3 +83,61 @@ def test_without_a_collector_the_worst_is_raised() -> None:
 
 def test_a_clock_that_ran_out_is_no_finding_of_the_kernel() -> None:
     assert isinstance(error_of(finding(Kind.CLOCK_RAN_OUT, 1, 1)), CheckerLimitError)
+
+
+def of(found: Finding, before: str, now: str) -> Finding:
+    """The same with other verbs."""
+    return replace(found, before=replace(found.before, verb=before), now=replace(found.now, verb=now))
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "now", "title", "instead"),
+    [
+        (Kind.BEFORE_IT_LANDS, "copies to", "reads", "asynchronous copy has not landed", "cp_async_wait_group(0)"),
+        (Kind.BEFORE_IT_LANDS, "begins to load a box", "reads", "a copy may not have landed", "mbarrier_wait"),
+        (Kind.NEVER_AWAITED, "copies to", "copies to", "nobody waits for a copy", "cp_async_commit_group"),
+        (Kind.NEVER_AWAITED, "x", "begins to store a box", "nobody waits", "cp_async_bulk_wait_group"),
+        (Kind.STILL_READ, "begins to store a box", "writes", "a bulk store under way", "bulk_wait_group(0, read=True)"),
+        (Kind.STILL_READ, "begins a product", "writes", "a product under way", "warpgroup.wait_group(0)"),
+        (Kind.NOT_FENCED, "writes", "begins a product", "written and not fenced", "fence_proxy"),
+        (Kind.UNINITIALISED, "reads", "reads", "nobody has written", "a store to that element before"),
+    ],
+)
+def test_a_finding_says_what_is_missing(kind: Kind, before: str, now: str, title: str, instead: str) -> None:
+    told = error_of(of(finding(kind, 4, 9), before, now))
+    assert title in told.title
+    assert instead in told.instead
+    assert told.code == finding(kind, 4, 9).code
+
+
+def test_threads_of_clusters_and_blocks_are_named_by_both() -> None:
+    in_cluster = error_of(replace(finding(Kind.READ_AFTER_WRITE, 4, 9), block_threads=32))
+    assert "thread 8 of block 1 of the cluster reads what thread 0 of block 0 of the cluster writes" in in_cluster.title
+    found = finding(Kind.WRITE_AFTER_WRITE, 4, 9)
+    places = [replace(found.examples[0], other=other) for other in ((1, 0, 0), ())]
+    between = error_of(replace(found, examples=tuple(places), is_global=True, has_phases=True))
+    assert "thread 40 of block (0, 0, 0) and thread 0 of block (1, 0, 0) write" in between.title
+    assert "global memory" in between.found
+    assert "thread 0 of several blocks and thread 40 of block (0, 0, 0)" in between.notes[0]
+
+
+def test_advice_without_a_function_that_has_both_and_for_one_line() -> None:
+    apart = finding(Kind.READ_AFTER_WRITE, 4, 9)
+    elsewhere = replace(apart.now, spans=(Span("other.py", 9, function="g"),))
+    assert error_of(replace(apart, now=elsewhere)).instead == "`cute.arch.sync_threads()` between the two accesses"
+    alone = finding(Kind.WRITE_AFTER_WRITE, 4, 4)
+    assert "line 4 for one thread only" in error_of(replace(alone, before=alone.now)).instead
+    assert "before the loop goes on" in error_of(finding(Kind.READ_AFTER_WRITE, 4, 4)).instead
+
+
+def test_a_barrier_that_another_pair_needs_is_named_for_both() -> None:
+    collection = Collection()
+    collection.add([finding(Kind.READ_AFTER_WRITE, 4, 9, threads=(1, 2)), finding(Kind.READ_AFTER_WRITE, 5, 8)])
+    assert {each.in_one_warp for each in collection.findings} == {False}
+    collection.add([finding(Kind.READ_AFTER_WRITE, 20, 22, threads=(1, 2))])
+    assert [each.in_one_warp for each in collection.findings].count(True) == 1
+
+
+def test_the_same_value_alone_is_a_warning() -> None:
+    with pytest.warns(SameValueWarning, match="write the same value"):
+        report([finding(Kind.SAME_VALUE, 5, 5)])

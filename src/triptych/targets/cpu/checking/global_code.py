@@ -1,9 +1,9 @@
 """Native code of global memory's shadow: blocks are concurrent, in whatever order this machine runs them.
 
 A page stands for 1024 cells of memory and has four rows: the last write and the last read of each cell, as words that
-shared memory has too, and the blocks that made them. Pages belong to a launch; memory that a later launch comes to is
-new. Within a block order is what it is for shared memory; between blocks it comes from releases (`block_order_code`).
-Pages are limited: beyond half of them only some addresses get one, and the report says so.
+shared memory has too, and the blocks that made them. Within a block order is what it is for shared memory; between
+blocks it comes from releases (`block_order_code`). Here lanes are looked at one by one; those side by side, which are
+most, in `global_stretch_code`.
 """
 
 from __future__ import annotations
@@ -12,74 +12,21 @@ from triptych.support.findings import Kind
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.block_order_code import KNOWS_BLOCK
 from triptych.targets.cpu.checking.finding_code import RECORD
+from triptych.targets.cpu.checking.global_pages_code import HOLD_PAGE, is_of_launch, leave_page, named, page_key
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import KNOWS, STATE, clock_place, field, put
-from triptych.targets.cpu.checking.shadow_code import PARAMETERS, site_of, stamp_of, thread_of
+from triptych.targets.cpu.checking.shadow_code import PARAMETERS, site_of, stamp_of, thread_of, value_of
 
 ACCESS_GLOBAL = "triptych_check_global"
-END_LAUNCH = "triptych_check_end_launch"
-_PAGE, _TOUCH = "triptych_check_page", "triptych_check_touch"
-_PRIME = 0x9E3779B97F4A7C15 - (1 << 64)
-GLOBALS = f"""
-@pages = internal global [{2 * at.PAGE_SLOTS} x i64] zeroinitializer, align 64
-@page_arena = internal global ptr null
-@page_count = internal global i32 0
-@page_lock = internal global i32 0
-@launch_number = internal global i64 1
-@skipped_pages = internal global i32 0
-"""
+GLOBAL_RUN = "triptych_check_global_run"
+STRETCH = "triptych_check_global_stretch"
+TOUCH = "triptych_check_touch"
+_LANES = "triptych_check_global_lanes"
 
 
 def global_code() -> str:
     """All functions of this file."""
-    return GLOBALS + "".join((_page(), _conflict(), _touch(), _access(), _end_launch()))
-
-
-def _named(f: Function, name: str) -> Number:
-    return Number(f, name, "ptr")
-
-
-def lock(f: Function, place: Number) -> None:
-    """What is locked takes nanoseconds: whoever waits spins."""
-    with f.during(lambda: f.made(f"atomicrmw xchg ptr {place.name}, i32 1 acquire", "i32").differs(0)):
-        pass
-
-
-def unlock(f: Function, place: Number) -> None:
-    f.line(f"store atomic i32 0, ptr {place.name} release, align 4")
-
-
-def _page() -> str:
-    """`page(key)`: the page of these addresses; null for those that are not looked at."""
-    f = Function(_PAGE, "ptr", [("key", "i64")], "noinline")
-    (key,) = f.parameters
-    mixed = (key * _PRIME) >> 32
-    slot = f.variable("i64", mixed & (at.PAGE_SLOTS - 1))
-    slots = _named(f, "@pages")
-    with f.during(lambda: _other_key(f, slots, slot.now, key)):
-        slot.set((slot.now + 1) & (at.PAGE_SLOTS - 1))
-    found = f.load("i64", f.at(slots, slot.now << 1, "i64"))
-    with f.when(found.equals(key)):
-        f.give(f.load("i64", f.at(slots, (slot.now << 1) + 1, "i64")).to("ptr"), "ptr")
-    count = f.load("i32", _named(f, "@page_count"))
-    half = (count >= at.MOST_PAGES // 2) & ((mixed >> 16) & 3).differs(0)
-    full = (count >= at.MOST_PAGES // 4 * 3) & ((mixed >> 16) & 15).differs(0)
-    with f.when(half | full | (count >= at.MOST_PAGES)):
-        f.made("atomicrmw add ptr @skipped_pages, i32 1 monotonic", "i32")
-        f.give(_named(f, "null"), "ptr")
-    arena = f.load("ptr", _named(f, "@page_arena"))
-    page = f.at(arena, count.to("i64") * at.PAGE_BYTES, "i8")
-    put(f, page, at.PAGE_LAUNCH, f.number(0, "i64"))
-    f.store(page.to("i64"), f.at(slots, (slot.now << 1) + 1, "i64"))
-    f.store(key, f.at(slots, slot.now << 1, "i64"))
-    f.store(count + 1, _named(f, "@page_count"))
-    f.line(f"ret ptr {page.name}")
-    return f.text()
-
-
-def _other_key(f: Function, slots: Number, slot: Number, key: Number) -> Number:
-    found = f.load("i64", f.at(slots, slot << 1, "i64"))
-    return found.differs(0) & found.differs(key)
+    return "".join((_conflict(), _touch(), _lanes(), _access(), _run()))
 
 
 def _conflict() -> str:
@@ -90,7 +37,8 @@ def _conflict() -> str:
     mine = field(f, state, at.SERIAL)
     other, stamp, several = thread_of(word), stamp_of(word), (word & at.SEVERAL).differs(0)
     who = f.select(other.equals(thread) & several, other ^ 1, other, "i32")
-    before = block & at.BLOCK_MASK
+    many = (block & at.SEVERAL_BLOCKS).differs(0)
+    before = f.select(many, at.MANY_BLOCKS, block & at.SERIAL_MASK, "i32")
     known = f.variable("i1", 0)
     with f.when(before.equals(mine)):
         known.set(other.equals(thread) & (several ^ 1))
@@ -109,7 +57,7 @@ def _conflict() -> str:
 def _touch() -> str:
     """`touch(state, page, cell, thread, kind, site, same)`: compare with what was there, and become the last."""
     names = [("state", "ptr"), ("page", "ptr"), ("cell", "i64"), ("thread", "i32"), ("kind", "i32"), ("site", "i32")]
-    f = Function(_TOUCH, "void", [*names, ("address", "i64"), ("size", "i32"), ("value", "ptr")])
+    f = Function(TOUCH, "void", [*names, ("address", "i64"), ("size", "i32"), ("value", "ptr")])
     state, page, cell, thread, kind, site, address, size, value = f.parameters
     mine = field(f, state, at.SERIAL)
     written, read = (f.at(f.at(page, offset, "i8"), cell, "i64") for offset in (at.PAGE_WRITES, at.PAGE_READS))
@@ -118,9 +66,9 @@ def _touch() -> str:
     atomic, narrow = (kind & at.IS_ATOMIC).differs(0), (kind & at.IS_NARROW).differs(0)
     last, who = f.load("i64", written), f.load("i32", writer)
     either = narrow | (who >= at.NARROW_BLOCK)
-    excused = atomic & (last & at.ATOMIC).differs(0) & ((either ^ 1) | (who & at.BLOCK_MASK).equals(mine))
+    excused = atomic & (last & at.ATOMIC).differs(0) & ((either ^ 1) | (who & at.SERIAL_MASK).equals(mine))
     own = who.equals(mine) & thread_of(last).equals(thread)
-    with f.when(who.differs(0) & (excused ^ 1) & (own ^ 1)):
+    with f.when(is_of_launch(f, who) & (excused ^ 1) & (own ^ 1)):
         found = f.variable("i32", f.select(reads, Kind.READ_AFTER_WRITE.value, Kind.WRITE_AFTER_WRITE.value, "i32"))
         with f.when((reads ^ 1) & value.to("i64").differs(0)):
             same = _is_same(f, state, (address, size, value), (last, who), thread, site)
@@ -135,17 +83,19 @@ def _touch() -> str:
         seen, by = f.load("i64", read), f.load("i32", reader)
         excused_read = atomic & (seen & at.ATOMIC).differs(0)
         alone = by.equals(mine) & thread_of(seen).equals(thread) & (seen & at.SEVERAL).equals(0)
-        with f.when(by.differs(0) & (excused_read ^ 1) & (alone ^ 1)):
+        with f.when(is_of_launch(f, by) & (excused_read ^ 1) & (alone ^ 1)):
             after_read = f.number(Kind.WRITE_AFTER_READ.value, "i32")
             f.call("triptych_check_conflict", "void", [state, after_read, seen, by, thread, site])
         f.store(word, written)
         f.store(block, writer)
+        put(f, page, at.PAGE_WRITER, mine)
     with f.when(reads & (atomic ^ 1)):
         before, by = f.load("i64", read), f.load("i32", reader)
-        other_block = by.differs(0) & by.differs(mine)
+        other_block = is_of_launch(f, by) & by.differs(mine)
         same = by.equals(mine) & stamp_of(before).equals(stamp_of(word)) & thread_of(before).differs(thread)
         several = same | (by.equals(mine) & (before & at.SEVERAL).differs(0))
-        f.store(f.select(other_block, at.MANY_BLOCKS, mine, "i32"), reader)
+        f.store(mine | f.select(other_block, at.SEVERAL_BLOCKS, 0, "i32"), reader)
+        put(f, page, at.PAGE_READER, mine)
         f.store(word | f.select(several, at.SEVERAL, 0, "i64"), read)
     f.line("ret void")
     return f.text()
@@ -171,64 +121,74 @@ def _is_same(
     return f.call("memcmp", "i32", [compared, value, size.to("i64")]).equals(0)
 
 
-def _access() -> str:
-    """`access(addresses, mask, first, width, size, kind, site, values)`: lanes access what is not shared memory."""
-    f = Function(ACCESS_GLOBAL, "void", [("addresses", "ptr"), *PARAMETERS, ("values", "ptr")], "noinline")
-    addresses, mask, first, width, size, kind, site, values = f.parameters
-    state = f.call(STATE, "ptr", ())
+def _lanes() -> str:
+    """`lanes(state, addresses, mask, first, width, size, kind, site, values)`: one after the other, page by page."""
+    f = Function(_LANES, "void", [("state", "ptr"), ("addresses", "ptr"), *PARAMETERS, ("values", "ptr")], "noinline")
+    state, addresses, mask, first, width, size, kind, site, values = f.parameters
     grain = field(f, state, at.GLOBAL_GRAIN).to("i64")
     shared, limit = field(f, state, at.SHARED, "i64"), field(f, state, at.SHARED_BYTES, "i64")
-    launch = f.load("i64", _named(f, "@launch_number"))
-    place = _named(f, "@page_lock")
-    lock(f, place)
-    with f.when(f.load("i64", _named(f, "@page_arena")).equals(0)):
-        room = [f.number(at.MOST_PAGES, "i64"), f.number(at.PAGE_BYTES, "i64")]
-        f.store(f.call("calloc", "ptr", room), _named(f, "@page_arena"))
-    last_key, page = f.variable("i64", 0), f.variable("ptr", _named(f, "null"))
+    last_key, page = f.variable("i64", 0), f.variable("ptr", named(f, "null"))
     with f.count(0, width) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
         address = f.load("i64", f.at(addresses, lane, "i64"))
-        inside = (address - shared) < limit
         begin, end = address >> grain, ((address + size.to("i64") - 1) >> grain) + 1
-        with f.when(inside ^ 1), f.count(begin, end) as number:
-            key = ((number >> at.PAGE_BITS) << 2) | grain | (1 << 63) - (1 << 64)
+        with f.when((address - shared) >= limit), f.count(begin, end) as number:
+            key = page_key(number, grain)
             with f.when(key.differs(last_key.now)):
+                with f.when(page.now.to("i64").differs(0)):
+                    leave_page(f, page.now)
                 last_key.set(key)
-                found = f.call(_PAGE, "ptr", [key])
-                page.set(found)
-                with f.when(found.to("i64").differs(0)):
-                    _begin_page(f, found, launch)
+                page.set(f.call(HOLD_PAGE, "ptr", [key]))
             with f.when(page.now.to("i64").differs(0)):
-                cell = number & ((1 << at.PAGE_BITS) - 1)
-                has = values.to("i64").differs(0)
-                beside = f.at(values, lane.to("i64") * size.to("i64"), "i8")
-                value = f.made(f"select i1 {has.name}, ptr {beside.name}, ptr null", "ptr")
-                given = [state, page.now, cell, first + lane, kind, site, address, size, value]
-                f.call(_TOUCH, "void", given)
-    unlock(f, place)
+                cell, value = number & ((1 << at.PAGE_BITS) - 1), value_of(f, values, lane, size)
+                f.call(TOUCH, "void", [state, page.now, cell, first + lane, kind, site, address, size, value])
+    with f.when(page.now.to("i64").differs(0)):
+        leave_page(f, page.now)
     f.line("ret void")
     return f.text()
 
 
-def _begin_page(f: Function, page: Number, launch: Number) -> None:
-    """What other launches have done there is over."""
-    with f.when(field(f, page, at.PAGE_LAUNCH, "i64").differs(launch)):
-        f.call("memset", "ptr", [page, f.number(0, "i32"), f.number(at.PAGE_BYTES, "i64")])
-        put(f, page, at.PAGE_LAUNCH, launch)
+def _access() -> str:
+    """`access(addresses, mask, first, width, size, kind, site, values)`: lanes access what is not shared memory."""
+    f = Function(ACCESS_GLOBAL, "void", [("addresses", "ptr"), *PARAMETERS, ("values", "ptr")], "noinline")
+    addresses, mask, first, width, size, kind, site, values = f.parameters
+    base, apart = f.load("i64", addresses), f.variable("i64", 0)
+    active, step = f.call("llvm.ctpop.i64", "i64", [mask]), size.to("i64")
+    with f.count(0, active) as lane:
+        apart.set(apart.now | (f.load("i64", f.at(addresses, lane, "i64")) ^ (base + lane * step)))
+    with f.when(apart.now.equals(0)):
+        f.call(GLOBAL_RUN, "void", [base.to("ptr"), step, mask, first, width, size, kind, site, values])
+        f.give()
+    f.call(_LANES, "void", [f.call(STATE, "ptr", ()), addresses, mask, first, width, size, kind, site, values])
+    f.line("ret void")
+    return f.text()
 
 
-def _end_launch() -> str:
-    """`end_launch()`: what the next launch accesses is new; gives how many pages were not looked at."""
-    f = Function(END_LAUNCH, "i32", [], "noinline")
-    place = _named(f, "@page_lock")
-    lock(f, place)
-    launch = _named(f, "@launch_number")
-    f.store(f.load("i64", launch) + 1, launch)
-    with f.when(f.load("i32", _named(f, "@page_count")).differs(0)):
-        size = f.number(16 * at.PAGE_SLOTS, "i64")
-        f.call("memset", "ptr", [_named(f, "@pages"), f.number(0, "i32"), size])
-        f.store(f.number(0, "i32"), _named(f, "@page_count"))
-    f.call("triptych_check_forget_releases", "void", [])
-    skipped = f.made("atomicrmw xchg ptr @skipped_pages, i32 0 monotonic", "i32")
-    unlock(f, place)
-    f.line(f"ret i32 {skipped.name}")
+def _run() -> str:
+    """`run(base, stride, mask, first, width, size, kind, site, values)`: lane i has the address base + i * stride."""
+    f = Function(GLOBAL_RUN, "void", [("base", "ptr"), ("stride", "i64"), *PARAMETERS, ("values", "ptr")], "noinline")
+    base, stride, mask, first, width, size, kind, site, values = f.parameters
+    with f.when(mask.equals(0)):
+        f.give()
+    state = f.call(STATE, "ptr", ())
+    grain, address, bytes_each = field(f, state, at.GLOBAL_GRAIN), base.to("i64"), size.to("i64")
+    shared, limit = field(f, state, at.SHARED, "i64"), field(f, state, at.SHARED_BYTES, "i64")
+    active = f.call("llvm.ctpop.i64", "i64", [mask])
+    each = size >> grain
+    regular = (address & ((f.number(1, "i64") << grain.to("i64")) - 1)).equals(0) & (each & (each - 1)).equals(0)
+    outside = ((address - shared) >= limit) & ((address + bytes_each * active - 1 - shared) >= limit)
+    plain = (kind & (at.IS_ATOMIC | at.IS_COLLECTIVE)).equals(0)
+    together = (stride.equals(bytes_each) | active.equals(1)) & (mask & (mask + 1)).equals(0)
+    with f.when(together & regular & outside & plain):
+        f.call(STRETCH, "void", [state, address, first, active, size, kind, site, values])
+        f.give()
+    lowest = mask & (f.number(0, "i64") - mask)
+    highest = f.number(-(1 << 63), "i64") >> f.call("llvm.ctlz.i64", "i64", [mask, f.number(1, "i1")])
+    same = stride.equals(0) & (kind & (at.IS_ATOMIC | at.WRITES_MEMORY)).equals(0)
+    looked_at = f.select(same, lowest | highest, mask, "i64")
+    f.line(f"%addresses = alloca [{at.MOST_WARPS} x i64], align 64")
+    addresses = named(f, "%addresses")
+    with f.count(0, width) as lane:
+        f.store(address + stride * lane.to("i64"), f.at(addresses, lane, "i64"))
+    f.call(_LANES, "void", [state, addresses, looked_at, first, width, size, kind, site, values])
+    f.line("ret void")
     return f.text()

@@ -20,7 +20,9 @@ from triptych.targets.cpu.checking.async_code import COPY, async_code
 from triptych.targets.cpu.checking.block_order_code import block_order_code
 from triptych.targets.cpu.checking.described_parts import described
 from triptych.targets.cpu.checking.finding_code import COLLECT, DISCARD, REPORT, finding_code
-from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, global_code
+from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_RUN, global_code
+from triptych.targets.cpu.checking.global_pages_code import global_pages_code
+from triptych.targets.cpu.checking.global_stretch_code import global_stretch_code
 from triptych.targets.cpu.checking.order_code import SYNC, order_code
 from triptych.targets.cpu.checking.party_code import LOAD, PHASE, USE, party_code
 from triptych.targets.cpu.checking.read_log_code import (
@@ -37,7 +39,7 @@ from triptych.targets.cpu.checking.stretch_code import stretch_code
 from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.system import system
 
-_ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL)
+_ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL, GLOBAL_RUN)
 _EXPORTS = (*_ACCESSES, COPY, SYNC, PASS_ALL, PHASE, LOAD, USE, BEGIN_BLOCK, END_BLOCK, COLLECT, DISCARD)
 _PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
 _SAMPLED = (
@@ -64,7 +66,8 @@ def checker_code() -> str:
     """All native code of the checkers."""
     shared = shadow_code() + stretch_code() + read_log_code() + repeated_reads_code()
     order = async_code() + party_code() + order_code() + block_order_code()
-    text = shared + order + global_code() + finding_code()
+    between_blocks = global_pages_code() + global_code() + global_stretch_code()
+    text = shared + order + between_blocks + finding_code()
     return text.replace("%thread_key", system().thread_key)
 
 

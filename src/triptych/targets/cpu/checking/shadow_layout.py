@@ -134,7 +134,8 @@ ARRIVE_PHASE, PASS_PHASE = 0, 1
 
 # global memory: a page is 1024 cells, each with a word and a block for the last write and for the last read
 PAGE_BITS = 10
-PAGE_LAUNCH, PAGE_WRITES = 0, 64
+PAGE_KEY, PAGE_LOCK, PAGE_WRITER, PAGE_READER, PAGE_WRITES = 0, 8, 12, 16, 64
+"""The addresses that it stands for now, who holds it, and the last blocks that wrote and read any of its cells."""
 PAGE_READS = PAGE_WRITES + (8 << PAGE_BITS)
 PAGE_WRITERS = PAGE_READS + (8 << PAGE_BITS)
 PAGE_READERS = PAGE_WRITERS + (4 << PAGE_BITS)
@@ -143,8 +144,12 @@ SHADOW_LIMIT = 256 << 20
 """Bytes of all pages."""
 MOST_PAGES = SHADOW_LIMIT // PAGE_BYTES
 PAGE_SLOTS = 1 << 15
-NARROW_BLOCK, MANY_BLOCKS, BLOCK_MASK = 0x80000000, 0x7FFFFFFF, 0x7FFFFFFF
-"""A bit of a block's number: an operation that others do not see as atomic; a number: more blocks than one."""
+NARROW_BLOCK, SEVERAL_BLOCKS, SERIAL_MASK = 0x80000000, 0x40000000, 0x3FFFFFFF
+"""Bits beside a block's number: an operation that others do not see as atomic; blocks have read before this one."""
+MANY_BLOCKS = 0x7FFFFFFF
+"""In place of a block's number: more blocks than one."""
+LAST_SERIAL = 1 << 29
+"""A launch that begins later than this begins with the first number again."""
 RELEASE_SLOTS, RELEASE_ROOM = 1 << 13, 64 << 20
 MOST_STEPS = 1 << 20
 """Records that are looked at before an access counts as ordered."""

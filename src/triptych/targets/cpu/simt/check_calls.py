@@ -19,7 +19,7 @@ from triptych.simt.check_dialect import (
 from triptych.simt.lanes import Lanes
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import COPY
-from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL
+from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_RUN
 from triptych.targets.cpu.checking.order_code import SYNC
 from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
@@ -62,7 +62,10 @@ def access(warp: Warp, operation: Operation) -> None:
     given = [*_threads(warp, int(operation.attributes["lanes"].value)), *numbers, more]
     stride = _stride(warp.analysis.at(pointer))
     if int(operation.attributes["kind"].value) & at.IS_GLOBAL:
-        code.call(ACCESS_GLOBAL, [_addresses(warp, pointer), *given])
+        if stride is None:
+            code.call(ACCESS_GLOBAL, [_addresses(warp, pointer), *given])
+        else:
+            code.call(GLOBAL_RUN, [warp.scalar(pointer), code.constant(stride, "i64"), *given])
     elif stride is None:
         code.call(ACCESS_LOOP if repeated else ACCESS, [_addresses(warp, pointer), *given])
     else:
