@@ -26,10 +26,6 @@ class Moment:
     thread: int
     kind: str = ""
 
-    @property
-    def nanoseconds(self) -> int:
-        return self.end - self.begin
-
 
 LISTENERS: list[Callable[[Moment], None]] = []
 """What is told of every moment when it is over."""

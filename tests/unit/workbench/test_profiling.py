@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from triptych.support.timeline import LISTENERS, Moment, during, past
 from triptych.targets.cpu.runtime.pool_code import pool_code
@@ -18,7 +21,7 @@ from triptych.workbench.contracts.contract import Contract
 from triptych.workbench.folders.versions import new_kernel
 from triptych.workbench.processes import Answer, ask
 from triptych.workbench.profiling import in_range
-from triptych.workbench.profiling.chrome_trace import Bar, overlapping
+from triptych.workbench.profiling.chrome_trace import Bar, Threads, bar_of, overlapping
 from triptych.workbench.profiling.gpu_tools import command
 from triptych.workbench.profiling.line_listings import assembly_listing, mlir_listing, sass_listing
 from triptych.workbench.profiling.programs import NO_SASS
@@ -114,9 +117,18 @@ def test_moments_are_told_to_whoever_listens() -> None:
 
 
 def test_bars_that_cross_are_found() -> None:
-    outer, inner = Bar("a", "", 1, 0.0, 10.0), Bar("b", "", 1, 2.0, 3.0)
-    assert overlapping([outer, inner, Bar("c", "", 2, 5.0, 10.0)]) == []
-    assert overlapping([outer, inner, Bar("d", "", 1, 8.0, 10.0)]) != []
+    outer, inner = Bar("a", "", 1, 0.0, 10.0), Bar("b", "", 1, 2.0, 5.0)
+    assert overlapping([outer, inner, Bar("c", "", 2, 5.0, 15.0)]) == []
+    assert overlapping([outer, inner, Bar("d", "", 1, 8.0, 18.0)]) != []
+
+
+@given(began=st.integers(0, 10**15), times=st.lists(st.integers(0, 10**10), min_size=3, max_size=9, unique=True))
+def test_what_ends_when_the_next_begins_does_not_cross_it(began: int, times: list[int]) -> None:
+    edges = sorted(began + time for time in times)
+    inner = [Moment("inner", begin, end, 1) for begin, end in pairwise(edges)]
+    outer = Moment("outer", edges[0], edges[-1], 1)
+    threads = Threads(1)
+    assert overlapping([bar_of(moment, began, threads) for moment in [*inner, outer]]) == []
 
 
 # lines ------------------------------------------------------------------------------------------------------------

@@ -15,18 +15,21 @@ BLOCKS, LAUNCH, WAIT = "blocks", "launch", "wait"
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: what a thread did, in microseconds since the profile began."""
+    """One bar: what a thread did, in microseconds since the profile began.
+
+    It keeps its end and not its length: what ends when the next begins has the same number then, also when rounded.
+    """
 
     name: str
     kind: str
     thread: int
     begin: float
-    length: float
+    end: float
     facts: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def end(self) -> float:
-        return self.begin + self.length
+    def length(self) -> float:
+        return self.end - self.begin
 
 
 class Threads:
@@ -44,8 +47,8 @@ class Threads:
 
 def bar_of(moment: Moment, began: int, threads: Threads) -> Bar:
     """A moment of Python's."""
-    length = moment.nanoseconds / 1e3
-    return Bar(moment.name, moment.kind, threads.number(moment.thread), (moment.begin - began) / 1e3, length)
+    begin, end = (moment.begin - began) / 1e3, (moment.end - began) / 1e3
+    return Bar(moment.name, moment.kind, threads.number(moment.thread), begin, end)
 
 
 def bar_of_record(record: Record, began: int, threads: Threads) -> Bar:
@@ -55,8 +58,8 @@ def bar_of_record(record: Record, began: int, threads: Threads) -> Bar:
     facts: dict[str, Any] = {"kernel": kernel, "launched at": place}
     if record.what != WAIT:
         facts |= {"first block": record.first, "last block": record.last - 1, "blocks": record.last - record.first}
-    begin, length = (record.begin - began) / 1e3, (record.end - record.begin) / 1e3
-    return Bar(names.get(record.what, kernel), record.what, threads.number(record.thread), begin, length, facts)
+    begin, end = (record.begin - began) / 1e3, (record.end - began) / 1e3
+    return Bar(names.get(record.what, kernel), record.what, threads.number(record.thread), begin, end, facts)
 
 
 def chrome_trace(events: Iterable[Bar], threads: Threads, title: str, facts: dict[str, Any]) -> dict[str, Any]:
@@ -78,7 +81,7 @@ def chrome_trace(events: Iterable[Bar], threads: Threads, title: str, facts: dic
             "dur": round(event.length, 3),
             "args": event.facts,
         }
-        for event in sorted(events, key=lambda event: (event.thread, event.begin, -event.length))
+        for event in sorted(events, key=lambda event: (event.thread, event.begin, -event.end))
     ]
     return {"traceEvents": [*names, *bars], "displayTimeUnit": "ms", "otherData": facts}
 
@@ -88,7 +91,7 @@ def overlapping(events: Sequence[Bar]) -> list[tuple[Bar, Bar]]:
     found: list[tuple[Bar, Bar]] = []
     for thread in {event.thread for event in events}:
         open_ones: list[Bar] = []
-        own = sorted((e for e in events if e.thread == thread), key=lambda event: (event.begin, -event.length))
+        own = sorted((e for e in events if e.thread == thread), key=lambda event: (event.begin, -event.end))
         for event in own:
             while open_ones and open_ones[-1].end <= event.begin:
                 open_ones.pop()

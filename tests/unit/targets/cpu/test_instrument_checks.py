@@ -75,7 +75,8 @@ def test_a_race_is_raised_when_the_launch_has_ended() -> None:
     out = numbers()
     with override(debug="races"), pytest.raises(RaceError) as raised:
         reversing(out, False)
-    assert np.array_equal(out, np.arange(THREADS)[::-1]), "the run went on"
+    # What the second warp reads, the first has written; the first reads what no warp of its block has written yet.
+    assert np.array_equal(out[32:], np.arange(32)[::-1]), "the run went on"
     error = raised.value
     assert error.span is not None
     assert error.instead.endswith(f"between line {error.span.line - 3} and line {error.span.line}")
