@@ -110,6 +110,16 @@ def enclosing(operation: Operation) -> Operation:
     return around.operation
 
 
+def is_inside(operation: Operation, loop: Operation) -> bool:
+    """Whether an operation is in the body of another one, at any depth."""
+    around: Operation | None = operation
+    while around is not None and around.name not in ("gpu.func", "func.func", "builtin.module"):
+        around = around.parent.operation if around.parent is not None else None
+        if around == loop:
+            return True
+    return False
+
+
 def dimension(operation: Operation) -> int:
     """0, 1, 2 for x, y, z of an index operation."""
     return "xyz".index(word_of(operation.attributes["dimension"]))

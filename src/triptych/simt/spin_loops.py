@@ -7,7 +7,17 @@ from __future__ import annotations
 
 from triptych.ir.handles import Operation, Value
 from triptych.simt.dialect import MBARRIER_TEST
-from triptych.simt.operations import all_operands, body, contains, defining_op, is_pure, operations, owner_op, walk
+from triptych.simt.operations import (
+    all_operands,
+    body,
+    contains,
+    defining_op,
+    is_inside,
+    is_pure,
+    operations,
+    owner_op,
+    walk,
+)
 
 _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 
@@ -66,7 +76,7 @@ class _Deciding:
             return [self._forwarded[self._passing.index(value)]]
         maker = defining_op(value)
         around = owner_op(value) if maker is None else maker
-        if not _is_inside(around, self._loop):
+        if not is_inside(around, self._loop):
             return []
         if maker is not None:
             self.makers[maker] = None
@@ -89,15 +99,6 @@ class _Deciding:
         return False
 
 
-def _is_inside(operation: Operation, loop: Operation) -> bool:
-    around: Operation | None = operation
-    while around is not None and around.name not in ("gpu.func", "func.func", "builtin.module"):
-        around = around.parent.operation if around.parent is not None else None
-        if around == loop:
-            return True
-    return False
-
-
 def _reads_one_place(operation: Operation, loop: Operation) -> bool:
     if operation.name in _ATOMIC:
         return True
@@ -111,7 +112,7 @@ def _varies(value: Value, loop: Operation) -> bool:
         found = pending.pop()
         maker = owner_op(found)
         carried = defining_op(found) is None
-        if maker != loop and not _is_inside(maker, loop):
+        if maker != loop and not is_inside(maker, loop):
             continue
         if carried or not is_pure(maker):
             return True

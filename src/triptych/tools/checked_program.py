@@ -7,7 +7,6 @@ runs all its cases.
 
 from __future__ import annotations
 
-import importlib
 import io
 import re
 import runpy
@@ -18,6 +17,7 @@ from typing import Any
 
 from triptych.compat import activate
 from triptych.cute.runtime.fake_tensors import FakeTensor
+from triptych.support.forking import import_late
 from triptych.tools.notebooks import SUFFIX, run_notebook
 from triptych.tools.show import ShowError, example_arguments, find
 
@@ -51,7 +51,7 @@ def _called(place: str, args: str) -> Outcome:
 
 
 def _cases(file: Path) -> Outcome:
-    loading: Any = importlib.import_module("triptych.workbench.contracts.loading")  # loads NumPy
+    loading: Any = import_late("triptych.workbench.contracts.loading")  # loads NumPy
     contract = loading.load_contract(file)
     left: dict[str, object] = {}
     for name, case in contract.cases.items():
@@ -102,7 +102,7 @@ def _filled(argument: object) -> object:
     """A tensor of random numbers where the arguments name a kind of tensors with known extents."""
     if not isinstance(argument, FakeTensor):
         return argument
-    numpy: Any = importlib.import_module("numpy")
+    numpy: Any = import_late("numpy")
     shape, dtype = argument.shape, argument.element_type.__name__.lower()
     if not all(isinstance(extent, int) for extent in shape):
         raise ShowError(

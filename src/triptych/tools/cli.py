@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import importlib
 import os
 import sys
 import traceback
@@ -20,6 +19,7 @@ import triptych
 from triptych.metastage import places
 from triptych.support.config import has_colours
 from triptych.support.errors import TriptychError
+from triptych.support.forking import import_late
 from triptych.support.tracebacks import caller, user_traceback
 from triptych.tools.build import BuildRequest, build
 from triptych.tools.cache import cache_command
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if arguments.command == "build":
             return build(BuildRequest(**_chosen(arguments, BuildRequest)))
         if arguments.command == "check" and arguments.costs:
-            costs: Any = importlib.import_module("triptych.tools.costs.command")  # NumPy, only where it is needed
+            costs: Any = import_late("triptych.tools.costs.command")  # NumPy, only where it is needed
             return int(costs.check_costs(CostRequest(**_chosen(arguments, CostRequest))))
         if arguments.command == "check":
             return check(CheckRequest(**_chosen(arguments, CheckRequest)))

@@ -101,15 +101,17 @@ class Halving(Known):
         return [number for number in self.ranked() if number in self._alive][:FINALISTS]
 
 
-class Random(Known):
-    """Configurations that are drawn; one that cannot run is replaced by another."""
+class Narrowing(Known):
+    """Configurations that are new as long as a search wants some; then the better half of the best, again and again."""
 
-    def __init__(self, numbers: Sequence[int], seed: int = 0, budget: int | None = None) -> None:
+    def __init__(self, budget: int | None, count: int) -> None:
         super().__init__()
-        self._left = list(numbers)
-        random.Random(seed).shuffle(self._left)
-        self._budget = budget or max(FEW, int(_PART * len(self._left)))
+        self._budget = budget or max(FEW, int(_PART * count))
         self._final: Halving | None = None
+
+    def wanted(self) -> list[int]:
+        """Those that are sampled next; nothing: the best are known."""
+        raise NotImplementedError
 
     def tell(self, number: int, seconds: Sequence[float] | None) -> None:
         super().tell(number, seconds)
@@ -118,10 +120,8 @@ class Random(Known):
 
     def ask(self) -> list[Trial]:
         if self._final is None:
-            count = self._budget - len(self.ranked())
-            drawn, self._left = self._left[:count], self._left[count:]
-            if drawn:
-                return [Trial(number, FIRST) for number in drawn]
+            if wanted := self.wanted():
+                return [Trial(number, FIRST) for number in wanted]
             self._final = Halving(self.ranked()[:_SEMIFINAL], 2 * FIRST)
         return self._final.ask()
 
@@ -129,7 +129,21 @@ class Random(Known):
         return self._final.finalists() if self._final is not None else self.ranked()[:FINALISTS]
 
 
-class Coordinate(Known):
+class Random(Narrowing):
+    """Configurations that are drawn; one that cannot run is replaced by another."""
+
+    def __init__(self, numbers: Sequence[int], seed: int = 0, budget: int | None = None) -> None:
+        super().__init__(budget, len(numbers))
+        self._left = list(numbers)
+        random.Random(seed).shuffle(self._left)
+
+    def wanted(self) -> list[int]:
+        count = self._budget - len(self.ranked())
+        drawn, self._left = self._left[:count], self._left[count:]
+        return drawn
+
+
+class Coordinate(Narrowing):
     """From a few that are drawn along the parameters: the neighbours of the best, until the best have no better ones.
 
     A neighbour differs in one parameter, by one step if its values have an order. Only what is asked for is compiled.
@@ -138,35 +152,21 @@ class Coordinate(Known):
     def __init__(
         self, configs: Mapping[int, Mapping[str, Any]], seed: int = 0, budget: int | None = None, starts: int = _STARTS
     ) -> None:
-        super().__init__()
+        super().__init__(budget, len(configs))
         self._configs = dict(configs)
-        self._budget = budget or max(FEW, int(_PART * len(self._configs)))
         self._starts = starts
         self._drawn = list(self._configs)
         random.Random(seed).shuffle(self._drawn)
         self._steps = _steps(self._configs.values())
         self._asked: set[int] = set()
         self._expanded: set[int] = set()
-        self._final: Halving | None = None
 
-    def tell(self, number: int, seconds: Sequence[float] | None) -> None:
-        super().tell(number, seconds)
-        if self._final is not None:
-            self._final.tell(number, seconds)
+    def wanted(self) -> list[int]:
+        found = self._next()
+        self._asked.update(found)
+        return found
 
-    def ask(self) -> list[Trial]:
-        if self._final is None:
-            wanted = self._wanted()
-            if wanted:
-                self._asked.update(wanted)
-                return [Trial(number, FIRST) for number in wanted]
-            self._final = Halving(self.ranked()[:_SEMIFINAL], 2 * FIRST)
-        return self._final.ask()
-
-    def finalists(self) -> list[int]:
-        return self._final.finalists() if self._final is not None else self.ranked()[:FINALISTS]
-
-    def _wanted(self) -> list[int]:
+    def _next(self) -> list[int]:
         left = self._budget - len(self.ranked())
         while left > 0:
             if len(self.ranked()) < min(self._starts, len(self._drawn)):

@@ -9,9 +9,11 @@ from __future__ import annotations
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import KNOWS, clock_place, field, put
+from triptych.targets.cpu.checking.spin_locks import lock, named, unlock
 
 PUBLISH, OBTAIN, KNOWS_BLOCK = "triptych_check_publish", "triptych_check_obtain", "triptych_check_knows_block"
 _COVERS = "triptych_check_covers"
+_LOCK = "@release_lock"
 _PRIME = 0x9E3779B97F4A7C15 - (1 << 64)
 GLOBALS = f"""
 @released = internal global [{2 * at.RELEASE_SLOTS} x i64] zeroinitializer, align 64
@@ -32,31 +34,18 @@ def block_order_code() -> str:
     return GLOBALS + "".join((_take(), _slot(), _publish(), _obtain(), _covers(), _knows_block(), _forget()))
 
 
-def _named(f: Function, name: str) -> Number:
-    return Number(f, name, "ptr")
-
-
-def _lock(f: Function) -> None:
-    with f.during(lambda: f.made("atomicrmw xchg ptr @release_lock, i32 1 acquire", "i32").differs(0)):
-        pass
-
-
-def _unlock(f: Function) -> None:
-    f.line("store atomic i32 0, ptr @release_lock release, align 4")
-
-
 def _take() -> str:
     """`take_room(bytes)`: memory until the launch ends; null when there is none, and then all counts as ordered."""
     f = Function("triptych_check_take_room", "ptr", [("bytes", "i64")], "noinline")
     (size,) = f.parameters
-    arena = _named(f, "@release_arena")
+    arena = named(f, "@release_arena")
     with f.when(f.load("i64", arena).equals(0)):
         f.store(f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.RELEASE_ROOM, "i64")]), arena)
-    used = f.load("i64", _named(f, "@release_used"))
+    used = f.load("i64", named(f, "@release_used"))
     with f.when((used + size) >= at.RELEASE_ROOM):
-        f.store(f.number(1, "i32"), _named(f, "@order_lost"))
-        f.give(_named(f, "null"), "ptr")
-    f.store(used + size, _named(f, "@release_used"))
+        f.store(f.number(1, "i32"), named(f, "@order_lost"))
+        f.give(named(f, "null"), "ptr")
+    f.store(used + size, named(f, "@release_used"))
     f.line(f"ret ptr {f.at(f.load('ptr', arena), used, 'i8').name}")
     return f.text()
 
@@ -66,7 +55,7 @@ def _slot() -> str:
     f = Function("triptych_check_slot", "ptr", [("address", "i64")], "noinline")
     (address,) = f.parameters
     slot = f.variable("i64", ((address * _PRIME) >> 32) & (at.RELEASE_SLOTS - 1))
-    slots, steps = _named(f, "@released"), f.variable("i32", 0)
+    slots, steps = named(f, "@released"), f.variable("i32", 0)
 
     def elsewhere() -> Number:
         found = f.load("i64", f.at(slots, slot.now << 1, "i64"))
@@ -76,7 +65,7 @@ def _slot() -> str:
         slot.set((slot.now + 1) & (at.RELEASE_SLOTS - 1))
         steps.set(steps.now + 1)
     with f.when(steps.now >= at.RELEASE_SLOTS):
-        f.store(f.number(1, "i32"), _named(f, "@order_lost"))
+        f.store(f.number(1, "i32"), named(f, "@order_lost"))
     f.store(address, f.at(slots, slot.now << 1, "i64"))
     f.line(f"ret ptr {f.at(slots, (slot.now << 1) + 1, 'i64').name}")
     return f.text()
@@ -88,7 +77,7 @@ def _publish() -> str:
     f = Function(PUBLISH, "void", names, "noinline")
     state, address, row, _ = f.parameters
     threads = field(f, state, at.THREADS)
-    _lock(f)
+    lock(f, named(f, _LOCK))
     record = f.call("triptych_check_take_room", "ptr", [(threads.to("i64") * 4 + (_TIMES + 7)) & ~7])
     with f.when(record.to("i64").differs(0)):
         place = f.call("triptych_check_slot", "ptr", [address])
@@ -101,7 +90,7 @@ def _publish() -> str:
             time = f.larger(f.load("i32", f.at(row, thread, "i32")), block)
             f.store(time, f.at(f.at(record, _TIMES, "i8"), thread, "i32"))
         f.store(record.to("i64"), place)
-    _unlock(f)
+    unlock(f, named(f, _LOCK))
     f.line("ret void")
     return f.text()
 
@@ -110,7 +99,7 @@ def _obtain() -> str:
     """`obtain(state, address, thread)`: a thread has acquired a place."""
     f = Function(OBTAIN, "void", [("state", "ptr"), ("address", "i64"), ("thread", "i32")], "noinline")
     state, address, thread = f.parameters
-    _lock(f)
+    lock(f, named(f, _LOCK))
     head = f.load("i64", f.call("triptych_check_slot", "ptr", [address]))
     last = field(f, state, at.ACQUIRED, "i64")
     known = f.variable("i1", head.equals(0))
@@ -128,7 +117,7 @@ def _obtain() -> str:
             put(f, node, _BEFORE, last)
             put(f, state, at.ACQUIRED, node.to("i64"))
             f.call("triptych_check_advance", "void", [state, warp])
-    _unlock(f)
+    unlock(f, named(f, _LOCK))
     f.line("ret void")
     return f.text()
 
@@ -166,7 +155,7 @@ def _knows_block() -> str:
     names = [("state", "ptr"), ("thread", "i32"), ("block", "i32"), ("other", "i32"), ("stamp", "i32")]
     f = Function(KNOWS_BLOCK, "i1", names, "noinline")
     state, thread, block, other, stamp = f.parameters
-    with f.when(f.load("i32", _named(f, "@order_lost")).differs(0)):
+    with f.when(f.load("i32", named(f, "@order_lost")).differs(0)):
         f.give(1, "i1")
     node, left = f.variable("i64", field(f, state, at.ACQUIRED, "i64")), f.variable("i32", at.MOST_STEPS)
     many = block.equals(at.MANY_BLOCKS)
@@ -190,12 +179,12 @@ def _knows_block() -> str:
 def _forget() -> str:
     """`forget_releases()`: a launch has ended."""
     f = Function("triptych_check_forget_releases", "void", [], "noinline")
-    _lock(f)
-    with f.when(f.load("i64", _named(f, "@release_used")).differs(0)):
+    lock(f, named(f, _LOCK))
+    with f.when(f.load("i64", named(f, "@release_used")).differs(0)):
         size = f.number(16 * at.RELEASE_SLOTS, "i64")
-        f.call("memset", "ptr", [_named(f, "@released"), f.number(0, "i32"), size])
-        f.store(f.number(0, "i64"), _named(f, "@release_used"))
-    f.store(f.number(0, "i32"), _named(f, "@order_lost"))
-    _unlock(f)
+        f.call("memset", "ptr", [named(f, "@released"), f.number(0, "i32"), size])
+        f.store(f.number(0, "i64"), named(f, "@release_used"))
+    f.store(f.number(0, "i32"), named(f, "@order_lost"))
+    unlock(f, named(f, _LOCK))
     f.line("ret void")
     return f.text()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
+from triptych.targets.cpu.checking.spin_locks import lock, named, unlock
 
 RECORD = "triptych_check_record"
 COLLECT = "triptych_check_collect"
@@ -33,20 +34,6 @@ def finding_code() -> str:
     return GLOBALS + _record() + _collect() + _discard()
 
 
-def _take_lock(f: Function) -> None:
-    """Findings are rare and take nanoseconds: whoever waits for another one spins."""
-    with f.during(lambda: _exchanged(f).differs(0)):
-        pass
-
-
-def _exchanged(f: Function) -> Number:
-    return f.made(f"atomicrmw xchg ptr {_LOCK}, i32 1 acquire", "i32")
-
-
-def _leave_lock(f: Function) -> None:
-    f.line(f"store atomic i32 0, ptr {_LOCK} release, align 4")
-
-
 def _record() -> str:
     """`record(state, kind, site before, site now, thread before, thread now, byte)`."""
     names = ("kind", "before", "now", "first", "second", "byte")
@@ -54,9 +41,9 @@ def _record() -> str:
     state, kind, before, now, first, second, byte = f.parameters
     key = (kind.to("i64") << 40) | (before.to("i64") << 20) | now.to("i64")
     table = f.load("i64", f.at(state, at.TABLE, "i8"))
-    findings = Number(f, _FINDINGS, "ptr")
-    _take_lock(f)
-    count = f.load("i32", Number(f, _COUNT, "ptr"))
+    findings = named(f, _FINDINGS)
+    lock(f, named(f, _LOCK))
+    count = f.load("i32", named(f, _COUNT))
     place = f.variable("i32", 0)
     with f.during(lambda: (place.now < count) & _is_other(f, findings, place.now, key, table)):
         place.set(place.now + 1)
@@ -67,7 +54,7 @@ def _record() -> str:
             f.store(table, f.at(entry, 1, "i64"))
             f.store(f.number(0, "i64"), f.at(entry, 2, "i64"))
             f.store(f.number(0, "i64"), f.at(entry, at.CROSSINGS, "i8"))
-            f.store(count + 1, Number(f, _COUNT, "ptr"))
+            f.store(count + 1, named(f, _COUNT))
         seen = f.load("i64", f.at(entry, 2, "i64"))
         f.store(seen + 1, f.at(entry, 2, "i64"))
         lanes = f.load("i32", f.at(state, at.LANES, "i8"))
@@ -80,7 +67,7 @@ def _record() -> str:
             for i, value in enumerate((first, second, byte, f.load("i32", f.at(state, at.EPOCH, "i8")))):
                 f.store(value, f.at(example, 3 + i, "i32"))
             f.store(_other_block(f, state), f.at(example, 7, "i32"))
-    _leave_lock(f)
+    unlock(f, named(f, _LOCK))
     f.line("ret void")
     return f.text()
 
@@ -88,7 +75,7 @@ def _record() -> str:
 def _other_block(f: Function, state: Number) -> Number:
     """Where the block of the other side is, if it is another one."""
     other = f.load("i32", f.at(state, at.OTHER_BLOCK, "i8"))
-    place = f.load("i32", f.at(Number(f, "@block_places", "ptr"), other & 0xFFFF, "i32"))
+    place = f.load("i32", f.at(named(f, "@block_places"), other & 0xFFFF, "i32"))
     return f.select(other.equals(0), 0, f.select(other.equals(at.MANY_BLOCKS), 1, place, "i32"), "i32")
 
 
@@ -103,17 +90,17 @@ def _collect() -> str:
     f = Function(COLLECT, "i32", [("table", "ptr")], "noinline")
     (table,) = f.parameters
     skipped = f.call("triptych_check_end_launch", "i32", ())
-    with f.when((f.load("i32", Number(f, _COUNT, "ptr")) | skipped).equals(0)):
+    with f.when((f.load("i32", named(f, _COUNT)) | skipped).equals(0)):
         f.give(0, "i32")
     lock = f.call("PyGILState_Ensure", "i32", ())
-    count = f.load("i32", Number(f, _COUNT, "ptr"))
+    count = f.load("i32", named(f, _COUNT))
     numbers = f"i32 {count.name}, i32 {skipped.name}"
     arguments = f"ptr @{REPORT}, ptr @report_format, ptr {_FINDINGS}, ptr {table.name}, {numbers}"
     told = f.made(f"call ptr (ptr, ptr, ...) @PyObject_CallFunction({arguments})", "ptr")
     f.call("Py_DecRef", "void", [told])
     _forget(f, table)
     f.call("PyGILState_Release", "void", [lock])
-    raised = f.compared("eq", told, Number(f, "null", "ptr"))
+    raised = f.compared("eq", told, named(f, "null"))
     f.line(f"ret i32 {f.select(raised, -2, 0, 'i32').name}")
     return f.text()
 
@@ -131,14 +118,14 @@ def _discard() -> str:
 
 def _forget(f: Function, table: Number) -> None:
     """Keep the findings of other code only."""
-    _take_lock(f)
+    lock(f, named(f, _LOCK))
     kept = f.variable("i32", 0)
-    findings, wanted = Number(f, _FINDINGS, "ptr"), table.to("i64")
-    with f.count(0, f.load("i32", Number(f, _COUNT, "ptr"))) as i:
+    findings, wanted = named(f, _FINDINGS), table.to("i64")
+    with f.count(0, f.load("i32", named(f, _COUNT))) as i:
         entry = f.at(findings, i.to("i64") * at.FINDING_BYTES, "i8")
         with f.when(f.load("i64", f.at(entry, 1, "i64")).differs(wanted)):
             place = f.at(findings, kept.now.to("i64") * at.FINDING_BYTES, "i8")
             f.call("memcpy", "ptr", [place, entry, f.number(at.FINDING_BYTES, "i64")])
             kept.set(kept.now + 1)
-    f.store(kept.now, Number(f, _COUNT, "ptr"))
-    _leave_lock(f)
+    f.store(kept.now, named(f, _COUNT))
+    unlock(f, named(f, _LOCK))

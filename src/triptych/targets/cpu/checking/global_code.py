@@ -12,10 +12,11 @@ from triptych.support.findings import Kind
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.block_order_code import KNOWS_BLOCK
 from triptych.targets.cpu.checking.finding_code import RECORD
-from triptych.targets.cpu.checking.global_pages_code import HOLD_PAGE, is_of_launch, leave_page, named, page_key
+from triptych.targets.cpu.checking.global_pages_code import HOLD_PAGE, is_of_launch, leave_page, page_key
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import KNOWS, STATE, clock_place, field, put
 from triptych.targets.cpu.checking.shadow_code import PARAMETERS, site_of, stamp_of, thread_of, value_of
+from triptych.targets.cpu.checking.spin_locks import named
 
 ACCESS_GLOBAL = "triptych_check_global"
 GLOBAL_RUN = "triptych_check_global_run"

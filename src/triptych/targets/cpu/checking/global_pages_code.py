@@ -10,6 +10,7 @@ from __future__ import annotations
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import field, put
+from triptych.targets.cpu.checking.spin_locks import lock, named, unlock
 
 HOLD_PAGE = "triptych_check_hold_page"
 END_LAUNCH = "triptych_check_end_launch"
@@ -28,20 +29,6 @@ GLOBALS = f"""
 def global_pages_code() -> str:
     """All functions of this file."""
     return GLOBALS + "".join((_find(), _new(), _hold(), _end_launch()))
-
-
-def named(f: Function, name: str) -> Number:
-    return Number(f, name, "ptr")
-
-
-def lock(f: Function, place: Number) -> None:
-    """What is locked takes nanoseconds: whoever waits spins."""
-    with f.during(lambda: f.made(f"atomicrmw xchg ptr {place.name}, i32 1 acquire", "i32").differs(0)):
-        pass
-
-
-def unlock(f: Function, place: Number) -> None:
-    f.line(f"store atomic i32 0, ptr {place.name} release, align 4")
 
 
 def leave_page(f: Function, page: Number) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.global_code import STRETCH, TOUCH
-from triptych.targets.cpu.checking.global_pages_code import HOLD_PAGE, is_of_launch, leave_page, named, page_key
+from triptych.targets.cpu.checking.global_pages_code import HOLD_PAGE, is_of_launch, leave_page, page_key
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import clock_place, field, put
 from triptych.targets.cpu.checking.shadow_code import value_of
+from triptych.targets.cpu.checking.spin_locks import named
 
 _QUIET, _BECOME = "triptych_check_global_quiet", "triptych_check_global_become"
 _CELLS = [("page", "ptr"), ("cell", "i64"), ("count", "i64"), ("thread", "i64"), ("shift", "i64")]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from triptych.support.findings import Kind
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.finding_code import RECORD
-from triptych.targets.cpu.checking.llvm_writer import Function, Number
+from triptych.targets.cpu.checking.llvm_writer import Function, Number, Variable
 
 KNOWS = "triptych_check_knows"
 SYNC = "triptych_check_sync"
@@ -30,6 +30,14 @@ def field(f: Function, state: Number, offset: int, kind: str = "i32") -> Number:
 
 def put(f: Function, state: Number, offset: int, value: Number) -> None:
     f.store(value, f.at(state, offset, "i8"))
+
+
+def position(f: Function, keys: Number, count: Number, key: Number) -> Variable:
+    """Where a key stands among so many; their count where it does not."""
+    found = f.variable("i32", 0)
+    with f.during(lambda: (found.now < count) & f.load("i64", f.at(keys, found.now, "i64")).differs(key)):
+        found.set(found.now + 1)
+    return found
 
 
 def clock_place(f: Function, state: Number, warp: Number) -> Number:
@@ -87,9 +95,7 @@ def _place() -> str:
     f = Function("triptych_check_place", "ptr", [("state", "ptr"), ("address", "i64")], "noinline")
     state, address = f.parameters
     keys, count = f.at(state, at.PLACE_KEYS, "i8"), field(f, state, at.PLACE_COUNT)
-    found = f.variable("i32", 0)
-    with f.during(lambda: (found.now < count) & f.load("i64", f.at(keys, found.now, "i64")).differs(address)):
-        found.set(found.now + 1)
+    found = position(f, keys, count, address)
     with f.when(found.now >= at.PLACES):
         f.give(Number(f, "null", "ptr"), "ptr")
     size = f.number(4 * at.ROW, "i64")

@@ -15,7 +15,16 @@ from triptych.support.findings import Kind
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.finding_code import RECORD
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
-from triptych.targets.cpu.checking.order_code import KNOWS, STATE, field, known_place, put, raise_to, whole_warp
+from triptych.targets.cpu.checking.order_code import (
+    KNOWS,
+    STATE,
+    field,
+    known_place,
+    position,
+    put,
+    raise_to,
+    whole_warp,
+)
 from triptych.targets.cpu.checking.shadow_code import last_read, not_landed, site_of, stamp_of, thread_of
 
 PHASE = "triptych_check_phase"
@@ -53,9 +62,7 @@ def _find() -> str:
     f = Function("triptych_check_find", "i32", [("state", "ptr"), ("address", "i64")], "noinline")
     state, address = f.parameters
     keys, count = f.at(state, at.PHASE_KEYS, "i8"), field(f, state, at.PHASE_COUNT)
-    found = f.variable("i32", 0)
-    with f.during(lambda: (found.now < count) & f.load("i64", f.at(keys, found.now, "i64")).differs(address)):
-        found.set(found.now + 1)
+    found = position(f, keys, count, address)
     with f.when(found.now >= at.MOST_PHASES):
         numbers = [f.number(value, "i32") for value in (Kind.CLOCK_RAN_OUT.value, 0, 0, 0, 0, 0)]
         f.call(RECORD, "void", [state, *numbers])

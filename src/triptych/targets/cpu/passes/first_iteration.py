@@ -11,7 +11,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import int_width
 from triptych.simt.addresses import steps
-from triptych.simt.operations import body, constant_of, defining_op, enclosing, is_pure, owner_op
+from triptych.simt.operations import body, constant_of, defining_op, is_inside, is_pure, owner_op
 from triptych.simt.signed_extensions import keeps_distances
 
 _DIVISIONS = ("arith.div", "arith.rem", "arith.floordiv", "arith.ceildiv")
@@ -122,12 +122,8 @@ class FirstIteration:
         return self._first[value]
 
     def _is_inside(self, value: Value) -> bool:
-        around: Operation = owner_op(value)
-        while around.name not in ("gpu.func", "builtin.module"):
-            if around == self._loop:
-                return True
-            around = enclosing(around)
-        return False
+        around = owner_op(value)
+        return around == self._loop or is_inside(around, self._loop)
 
 
 def _may_fail(operation: Operation) -> bool:

@@ -20,7 +20,7 @@ from triptych.ir.modules import operations_named
 from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, pointer_to
 from triptych.simt.check_dialect import CHECK_ACCESS
 from triptych.simt.dialect import PREFETCH
-from triptych.simt.operations import body, defining_op, enclosing, has, is_pure, operations, owner_op
+from triptych.simt.operations import body, defining_op, enclosing, has, is_inside, is_pure, operations, owner_op
 
 _GLOBAL, _SHARED = pointer_to(GLOBAL_SPACE), pointer_to(SHARED_SPACE)
 
@@ -122,9 +122,5 @@ class _NextIteration:
         return copy.results[list(made_by.results).index(value)]
 
     def _is_inside(self, value: Value) -> bool:
-        around: Operation = owner_op(value)
-        while around.name not in ("gpu.func", "builtin.module"):
-            if around == self._loop:
-                return True
-            around = enclosing(around)
-        return False
+        around = owner_op(value)
+        return around == self._loop or is_inside(around, self._loop)
