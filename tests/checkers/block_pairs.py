@@ -47,6 +47,11 @@ BLOCKS = [
         "if t < 63: #~ if t < 64:\n    out[b * 63 + t] = x[t] + tt.Float32(b) #<>",
     ),
     _blocks(
+        "one lane of eight writes, a row for each",
+        "v = x[t] + tt.Float32(b)\nif t % 8 < 1:\n"
+        "    out[t // 8 * 64 + b * 8 + t % 8] = v #<>~ out[t // 8 * 64 + t % 8] = v",
+    ),
+    _blocks(
         "the last block without an order",
         _LAST.format(flag=_FLAG, wrong=f"#~ s[0] = arch.atomic_add({_FLAG}, tt.Int32(1))"),
     ),

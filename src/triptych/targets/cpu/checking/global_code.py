@@ -154,9 +154,10 @@ def _access() -> str:
     addresses, mask, first, width, size, kind, site, values = f.parameters
     base, apart = f.load("i64", addresses), f.variable("i64", 0)
     active, step = f.call("llvm.ctpop.i64", "i64", [mask]), size.to("i64")
-    with f.count(0, active) as lane:
+    from_first = (mask & (mask + 1)).equals(0)
+    with f.when(from_first), f.count(0, active) as lane:
         apart.set(apart.now | (f.load("i64", f.at(addresses, lane, "i64")) ^ (base + lane * step)))
-    with f.when(apart.now.equals(0)):
+    with f.when(from_first & apart.now.equals(0)):
         f.call(GLOBAL_RUN, "void", [base.to("ptr"), step, mask, first, width, size, kind, site, values])
         f.give()
     f.call(_LANES, "void", [f.call(STATE, "ptr", ()), addresses, mask, first, width, size, kind, site, values])
