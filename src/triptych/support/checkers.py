@@ -21,6 +21,8 @@ GLOBAL = "global"
 ASYNC = "async"
 """What copies and products need that go on by themselves is left alone until they have ended."""
 
+MEETINGS = "meetings"
+"""No checker: how threads come to what orders them is counted, for hints."""
 BREAK = "break"
 """No checker: statements of kernels can stop for a debugger."""
 

@@ -26,8 +26,8 @@ T = TypeVar("T", bool, int, float, str)
 GPUS = ("a100", "a10", "l40s", "h100", "b200", "b300", "rtx5090")
 """Those that `compat.modelled_gpu` describes."""
 _CHECKERS = ("bounds", "races", "init", "global", "async", "all", "break")
-_CHECKER = rf"({'|'.join(_CHECKERS)}|order:\d+|without:\d+\.\d+)"
-"""Also what `triptych check` asks for by itself: another order of warps, and a barrier that the checkers overlook."""
+_CHECKER = rf"({'|'.join(_CHECKERS)}|meetings|order:\d+|without:\d+\.\d+)"
+"""Also what `triptych check` asks for by itself: counts at barriers, another order of warps, a barrier to overlook."""
 _PLACE = r"(\d+|\(\d+,\d+(,\d+)?\))"
 _LEVELS = ("debug", "info", "warning", "error", "critical")
 _LEVEL = rf"({'|'.join(_LEVELS)}|\d+)"

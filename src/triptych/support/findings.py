@@ -34,6 +34,16 @@ class Kind(IntEnum):
     NOT_FENCED = 10
 
 
+class Meeting(IntEnum):
+    """What `triptych check --hints` counts at lines that order threads, beside those numbers."""
+
+    ALONE = 32
+    WITH_OTHERS = 33
+    INCOMPLETE = 34
+    """A block has ended, and fewer have come to a named barrier than it waits for."""
+    COMPLETE = 35
+
+
 _WORST_FIRST = (
     Kind.CLOCK_RAN_OUT,
     Kind.BEFORE_IT_LANDS,
@@ -162,6 +172,10 @@ class Collection:
         self.allowed: list[tuple[Finding, str]] = []
         self.orders: set[Span] = set()
         """Where the kernels that were compiled meanwhile order their threads."""
+        self.launches = False
+        """Whether code was loaded meanwhile that launches kernels."""
+        self.meetings: dict[Span, dict[Meeting, tuple[int, int]]] = {}
+        """What was counted there, with the numbers of the first time."""
 
     def add(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
@@ -177,6 +191,8 @@ class Collection:
         self.add(list(other._found.values()))
         self.add([each for each, _ in other.allowed])
         self.orders |= other.orders
+        for span, seen in other.meetings.items():
+            self.meetings[span] = {**seen, **self.meetings.get(span, {})}
 
     @property
     def findings(self) -> list[Finding]:
@@ -258,3 +274,15 @@ def note_order(span: Span | None) -> None:
     """Tell whoever collects of a line that orders threads."""
     if span is not None and (taken := collector()) is not None:
         taken.orders.add(span)
+
+
+def note_launching() -> None:
+    """Tell whoever collects that there is code now that launches kernels."""
+    if (taken := collector()) is not None:
+        taken.launches = True
+
+
+def note_meeting(span: Span, what: Meeting, first: int, second: int) -> None:
+    """Tell whoever collects how threads came to a line: one alone, or how many of those that a barrier waits for."""
+    if (taken := collector()) is not None:
+        taken.meetings.setdefault(span, {}).setdefault(what, (first, second))

@@ -1,7 +1,8 @@
 """`triptych check FILE[:FUNCTION]`: run a program under the checkers and say what is wrong with its kernels.
 
 A run goes on after a race. Exit codes: 0 nothing found, 1 findings or an error of the program, 2 a request that means
-nothing. With `--schedules N` it runs N times more, in other orders; with `--hints` once more for each barrier.
+nothing, or a program that launches nothing. With `--schedules N` it runs N times more, in other orders; with `--hints`
+once more for each barrier.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from contextlib import redirect_stdout
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,8 @@ from triptych.support.config import has_colours, override
 from triptych.support.errors import TriptychError
 from triptych.support.finding_errors import ScheduleError, error_of
 from triptych.support.findings import Collection, Finding, Kind, collecting
-from triptych.support.source import Span
 from triptych.support.tracebacks import user_traceback
-from triptych.tools.check_hints import hint_text, unneeded
+from triptych.tools.check_hints import Hint, hints_of
 from triptych.tools.check_pictures import write_pictures
 from triptych.tools.check_schedules import other_orders
 from triptych.tools.checked_program import Outcome, program_of
@@ -65,15 +65,15 @@ def check(request: CheckRequest) -> int:
             error = raised
     if error is None and outcome is not None and request.schedules:
         error = other_orders(program, outcome, words, request.schedules, request.seed, collection)
-    hints = unneeded(program, words) if request.hints and error is None and not collection.faults else []
+    hints = hints_of(program, words) if request.hints and error is None and not collection.faults else []
     print(_as_json(collection, error, hints) if request.json else report_text(collection, error, hints))
     if request.svg:
         write_pictures(collection.findings, Path(request.svg))
     notes = bool(collection.findings) if request.strict else bool(collection.faults)
-    return 1 if notes or error is not None else 0
+    return 1 if notes or error is not None else 0 if _has_launched(collection) else 2
 
 
-def report_text(collection: Collection, error: BaseException | None = None, hints: Sequence[Span] = ()) -> str:
+def report_text(collection: Collection, error: BaseException | None = None, hints: Sequence[Hint] = ()) -> str:
     """Everything that was found, for people."""
     colours = has_colours(sys.stdout)
     parts = [f"{_mark(each)}{error_of(each).text(colours=colours)}" for each in collection.findings]
@@ -82,11 +82,11 @@ def report_text(collection: Collection, error: BaseException | None = None, hint
     elif error is not None and not isinstance(error, SystemExit):
         error.__traceback__ = user_traceback(error.__traceback__, places.root_of)
         parts.append("".join(traceback.format_exception(error)).rstrip())
-    parts += [hint_text(span) for span in hints]
+    parts += [each.text() for each in hints]
     return "\n\n".join([*parts, summary(collection, error, hints)])
 
 
-def summary(collection: Collection, error: BaseException | None = None, hints: Sequence[Span] = ()) -> str:
+def summary(collection: Collection, error: BaseException | None = None, hints: Sequence[Hint] = ()) -> str:
     """One line: how many findings, notes, hints and allowances."""
     faults, notes = len(collection.faults), len(collection.findings) - len(collection.faults)
     if isinstance(error, ScheduleError):
@@ -96,18 +96,29 @@ def summary(collection: Collection, error: BaseException | None = None, hints: S
     texts += [f"{len(hints)} hint{'' if len(hints) == 1 else 's'}"] if hints else []
     texts += [f"{len(collection.allowed)} allowed by comments"] if collection.allowed else []
     texts += ["ended by an error"] if error is not None else []
+    texts += (
+        ["no kernel was launched, so that nothing was checked"]
+        if error is None and not _has_launched(collection)
+        else []
+    )
     return ", ".join(texts)
+
+
+def _has_launched(collection: Collection) -> bool:
+    """Code that was loaded before may have launched, too: then something must have been found to know it."""
+    return collection.launches or bool(collection.findings or collection.allowed)
 
 
 def _mark(finding: Finding) -> str:
     return "note: " if finding.kind == Kind.SAME_VALUE else ""
 
 
-def _as_json(collection: Collection, error: BaseException | None, hints: Sequence[Span]) -> str:
+def _as_json(collection: Collection, error: BaseException | None, hints: Sequence[Hint]) -> str:
     facts: dict[str, Any] = {
         "findings": [finding_facts(each) for each in collection.findings],
         "allowed": [{**finding_facts(each), "reason": reason} for each, reason in collection.allowed],
-        "hints": [asdict(span) for span in hints],
+        "hints": [each.facts() for each in hints],
+        "launches": _has_launched(collection),
         "error": None,
     }
     if error is not None:

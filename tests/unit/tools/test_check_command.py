@@ -88,6 +88,35 @@ def test_a_barrier_that_nothing_needs_is_a_hint(tmp_path: Path, capsys: pytest.C
     assert lines[hint["line"] - 1].endswith("# no use")
 
 
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (
+            "    if t < 32:\n        arch.barrier_arrive(barrier_id=1, number_of_threads=64)",
+            "is never complete: blocks end after 32 of 64 threads",
+        ),
+        ("    if t == 40:\n        arch.sync_warp(1 << 8)", "always alone, such as thread 40"),
+        ("    if t % 32 == 3:\n        arch.barrier(barrier_id=1, number_of_threads=64)", "alone, such as thread 3"),
+    ],
+)
+def test_who_comes_to_a_barrier_is_a_hint(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str, said: str
+) -> None:
+    needed = "    s[t] = x[t]\n    arch.barrier(barrier_id=2, number_of_threads=64)\n    out[t] = s[63 - t]"
+    assert main(["check", file_of(tmp_path, f"{body}\n{needed}"), "--only", "races", "--hints", "--json"]) == 0
+    (hint,) = json.loads(capsys.readouterr().out)["hints"]
+    assert said in hint["title"]
+
+
+def test_a_program_that_launches_nothing_is_not_called_clean(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "nothing.py"
+    file.write_text("import triptych as tt\n", encoding="utf-8")
+    assert main(["check", str(file)]) == 2
+    assert "no kernel was launched" in capsys.readouterr().out
+
+
 def test_a_kernel_file_and_a_picture(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = file_of(tmp_path, _RACE.format(comment=""), _CONTRACT)
     assert main(["check", file, "--only", "races", "--svg", str(tmp_path / "pictures")]) == 1

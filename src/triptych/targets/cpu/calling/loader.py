@@ -10,6 +10,7 @@ from typing import Any
 from triptych.boundary import for_user
 from triptych.ir import bindings, loader
 from triptych.stages import Compiled, Loaded, Traced
+from triptych.support.findings import note_launching
 from triptych.targets.cpu.calling.abi import KERNEL_STOP, LAUNCH
 from triptych.targets.cpu.calling.calling_python import CALLING_FUNCTIONS, PYTHON_WRITER
 from triptych.targets.cpu.calling.entry_results import PYTHON_FUNCTIONS
@@ -92,8 +93,10 @@ def prepare(traced: Traced) -> None:
 
 def _imports(artifact: bytes) -> dict[str, int]:
     """The pool of threads is made only for code that launches, and checkers only for code that asks them."""
-    pool = pool_symbols(alone=KERNEL_STOP.encode() in artifact) if LAUNCH.encode() in artifact else {}
-    found = {**python_symbols(), **pool}
+    found = {**python_symbols()}
+    if LAUNCH.encode() in artifact:
+        note_launching()
+        found |= pool_symbols(alone=KERNEL_STOP.encode() in artifact)
     return {**found, **checker_symbols()} if COLLECT.encode() in artifact else found
 
 

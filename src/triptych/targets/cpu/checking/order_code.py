@@ -15,6 +15,7 @@ from triptych.targets.cpu.checking.llvm_writer import Function, Number, Variable
 
 KNOWS = "triptych_check_knows"
 SYNC = "triptych_check_sync"
+COME = "triptych_check_come"
 STATE = "triptych_check_state"
 
 
@@ -295,6 +296,9 @@ def _sync() -> str:
     with f.when(what.equals(at.LAND_COPIES)):
         f.call("triptych_check_commit", "void", [state, mask, first])
         f.call("triptych_check_await", "void", [state, mask, first, f.number(0, "i32")])
+        f.give()
+    with f.when(what.equals(at.COME_TO_SITE)):
+        f.call(COME, "void", [state, mask, first, number, count])
         f.give()
     with f.when(what >= at.FENCE_PROXY):
         f.call("triptych_check_groups", "void", [state, what, mask, first, count])

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import DROP
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
+from triptych.targets.cpu.checking.meeting_code import BLOCK_ENDED
 from triptych.targets.cpu.checking.order_code import STATE, field, put
 from triptych.targets.cpu.checking.repeated_reads_code import WRITTEN, shifts
 from triptych.targets.cpu.checking.shadow_code import ACCESS_NOW, END_BLOCK, PARAMETERS, RUN_NOW
@@ -276,5 +277,7 @@ def _end() -> str:
     f.call(DROP, "void", [state])
     with f.when((field(f, state, at.MODE) & at.HAS_PARTIES).differs(0)):
         f.call("triptych_check_parties_ended", "void", [state])
+    with f.when((field(f, state, at.MODE) & at.COUNT_MEETINGS).differs(0)):
+        f.call(BLOCK_ENDED, "void", [state])
     f.line("ret void")
     return f.text()

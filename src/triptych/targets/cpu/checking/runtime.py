@@ -12,7 +12,7 @@ from math import prod
 from triptych.ir.loader import LoadedObject, load_object
 from triptych.ir.worker import Request
 from triptych.support.finding_errors import report
-from triptych.support.findings import Example, Finding, Site
+from triptych.support.findings import Example, Finding, Meeting, Site, note_meeting
 from triptych.support.source import Span
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.checking import shadow_layout as at
@@ -23,6 +23,7 @@ from triptych.targets.cpu.checking.finding_code import COLLECT, DISCARD, REPORT,
 from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_RUN, global_code
 from triptych.targets.cpu.checking.global_pages_code import global_pages_code
 from triptych.targets.cpu.checking.global_stretch_code import global_stretch_code
+from triptych.targets.cpu.checking.meeting_code import meeting_code
 from triptych.targets.cpu.checking.order_code import SYNC, order_code
 from triptych.targets.cpu.checking.party_code import LOAD, PHASE, USE, party_code
 from triptych.targets.cpu.checking.read_log_code import (
@@ -46,6 +47,7 @@ _SAMPLED = (
     "`global` has looked at a part of the memory that {} accesses: its shadow is limited to {} MiB, and of what is "
     "beyond half of that only some addresses, chosen by their bits, have a place in it. Smaller ones are checked whole"
 )
+_MEETINGS = frozenset(Meeting)
 _SITE_OF_KEY = 20
 _KIND_OF_KEY = 40
 
@@ -65,7 +67,7 @@ class _Entry(ctypes.Structure):
 def checker_code() -> str:
     """All native code of the checkers."""
     shared = shadow_code() + stretch_code() + read_log_code() + repeated_reads_code()
-    order = async_code() + party_code() + order_code() + block_order_code()
+    order = async_code() + party_code() + order_code() + meeting_code() + block_order_code()
     between_blocks = global_pages_code() + global_code() + global_stretch_code()
     text = shared + order + between_blocks + finding_code()
     return text.replace("%thread_key", system().thread_key)
@@ -95,7 +97,11 @@ def _told(entries: int, table: int, count: int, skipped: int) -> None:
     if skipped:
         warnings.warn(_SAMPLED.format(json.loads(text)["kernel"], at.SHADOW_LIMIT >> 20), TriptychWarning, stacklevel=2)
     found = [entry for entry in (_Entry * count).from_address(entries) if entry.table == table]
-    report([_finding(entry, text) for entry in found])
+    findings = [_finding(entry, text) for entry in found]
+    for each in findings:
+        if each.kind in _MEETINGS and each.now.span is not None:
+            note_meeting(each.now.span, Meeting(each.kind), each.examples[0].before, each.examples[0].now)
+    report([each for each in findings if each.kind not in _MEETINGS])
 
 
 def _finding(entry: _Entry, text: str) -> Finding:

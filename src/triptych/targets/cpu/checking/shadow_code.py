@@ -165,7 +165,7 @@ def _forget_clocks(f: Function, state: Number) -> None:
     with f.when(field(f, state, at.USES_CLOCKS).differs(0)):
         put(f, state, at.USES_CLOCKS, f.number(0, "i32"))
         zero = f.number(0, "i32")
-        f.call("memset", "ptr", [f.at(state, at.ARRIVED, "i8"), zero, f.number(8 * at.BARRIERS, "i64")])
+        f.call("memset", "ptr", [f.at(state, at.ARRIVED, "i8"), zero, f.number(16 * at.BARRIERS, "i64")])
         known = f.number(4 * at.MOST_WARPS * at.KNOWN_ROW, "i64")
         f.call("memset", "ptr", [f.at(state, at.KNOWN, "i8"), zero, known])
         f.call("free", "void", [field(f, state, at.LANE_ROWS, "ptr")])

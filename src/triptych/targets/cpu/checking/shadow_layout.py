@@ -51,8 +51,9 @@ WAITS_FOR = PASSED + 4 * MOST_WARPS
 LAST_READS = WAITS_FOR + 8 * MOST_WARPS
 """The block's time when each warp last read cells."""
 ARRIVED = LAST_READS + 4 * MOST_WARPS
-GENERATION = ARRIVED + 4 * BARRIERS
-PLACE_KEYS = GENERATION + 4 * BARRIERS
+GENERATION, BARRIER_SITES, EXPECTED = (ARRIVED + 4 * BARRIERS * i for i in range(1, 4))
+"""For hints: the site that last came to each barrier, and one more; and how many threads it waits for."""
+PLACE_KEYS = EXPECTED + 4 * BARRIERS
 KNOWN = PLACE_KEYS + 8 * PLACES
 """For each pair of warps: the time before which all lanes of the first know everything of the second."""
 KNOWN_ROW = MOST_WARPS + MOST_PARTIES
@@ -120,7 +121,7 @@ LAST_PARTY_TIME = 0xFE000000
 READS_MEMORY, WRITES_MEMORY, IS_ATOMIC, IS_COLLECTIVE, IS_GLOBAL, IS_NARROW = 1, 2, 4, 8, 16, 32
 """The last: an atomic operation that only threads of its own block see as one."""
 # checkers, as bits of a launch's mode
-CHECK_RACES, CHECK_INIT, HAS_PARTIES, CHECK_GLOBAL = 1, 2, 4, 8
+CHECK_RACES, CHECK_INIT, HAS_PARTIES, CHECK_GLOBAL, COUNT_MEETINGS = 1, 2, 4, 8, 16
 OF_SHARED = CHECK_RACES | CHECK_INIT
 
 # ways in which threads come to know of each other
@@ -129,6 +130,8 @@ RELEASE_PLACE, ACQUIRE_PLACE = 4, 5
 COMMIT_COPIES, AWAIT_COPIES = 6, 7
 ARRIVE_RELAXED, FENCE_PROXY, LAND_COPIES = 8, 9, 10
 COMMIT_STORES, AWAIT_STORES, COMMIT_PRODUCTS, AWAIT_PRODUCTS = 11, 12, 13, 14
+COME_TO_SITE = 15
+"""For hints: that they come, before what they come for."""
 # ways in which an mbarrier tells them
 ARRIVE_PHASE, PASS_PHASE = 0, 1
 

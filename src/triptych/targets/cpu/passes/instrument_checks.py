@@ -55,7 +55,7 @@ from triptych.simt.device_attribute import device_of
 from triptych.simt.operations import access_alignment, defining_op, enclosing, known_block, walk
 from triptych.simt.shared_parts import PARTS_ATTRIBUTE
 from triptych.simt.traits import Scope, is_described, traits
-from triptych.support.checkers import GLOBAL, INIT, RACES, checkers, overlooked
+from triptych.support.checkers import GLOBAL, INIT, MEETINGS, RACES, checkers, overlooked
 from triptych.support.findings import note_order
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.checking import shadow_layout as at
@@ -68,7 +68,7 @@ _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 _ORDER = "triptych.order"
 _MEETINGS = (dialect.SYNC_WARP, "gpu.barrier", dialect.BARRIER, dialect.BARRIER_ARRIVE)
 _RELAXED = 2
-_MODES = {RACES: at.CHECK_RACES, INIT: at.CHECK_INIT, GLOBAL: at.CHECK_GLOBAL}
+_MODES = {RACES: at.CHECK_RACES, INIT: at.CHECK_INIT, GLOBAL: at.CHECK_GLOBAL, MEETINGS: at.COUNT_MEETINGS}
 _LARGEST_GRAIN = 4
 _BARRIER_BYTES = 8
 _PHASES = {
@@ -314,6 +314,8 @@ class _Kernel:
             note_order(span)
             if overlooked(span):
                 return
+            if self._mode & at.COUNT_MEETINGS and operation.name != "gpu.barrier":
+                self._come(operation)
         if operation.name == dialect.SYNC_WARP:
             self._sync(at.MEET_WARP, operation.operands[0])
         elif operation.name == "gpu.barrier" and self._together > 1:
@@ -333,6 +335,12 @@ class _Kernel:
             if operation.name == dialect.BARRIER:
                 self._behind(operation)
                 self._sync(at.PASS_NAMED, *operation.operands)
+
+    def _come(self, operation: Operation) -> None:
+        """For hints: threads come to a mask of lanes, or to a named barrier."""
+        self._site(operation, "comes", 0, 0)
+        named = () if operation.name == dialect.SYNC_WARP else operation.operands
+        self._sync(at.COME_TO_SITE, self._code.constant(len(self._sites) - 1, "i32"), *named)
 
     def _behind(self, operation: Operation) -> None:
         """Write behind an operation from now on."""

@@ -81,19 +81,36 @@ def sync(warp: Warp, operation: Operation) -> None:
     code, what = warp.code, int(operation.attributes["what"].value)
     number, count = code.constant(0, "i64"), code.constant(0, "i32")
     operands = list(operation.operands)
-    if operands:
+    if what in (at.ARRIVE, at.PASS_NAMED):
+        number, count = _barrier(warp, operands)
+    elif what == at.COME_TO_SITE:
+        number = code.resized(warp.scalar(operands[0]), "i64")
+        if operands[1:]:
+            barrier, count = _barrier(warp, operands[1:])
+            after = code.value("arith.addi", (barrier, code.constant(1, "i64")), "i64")
+            upper = code.value("arith.shli", (after, code.constant(32, "i64")), "i64")
+            number = code.value("arith.ori", (number, upper), "i64")
+    elif operands:
         number = _members(warp, operands[0]) if what == at.MEET_WARP else warp.scalar(operands[0])
         number = number if is_integer(number.type, 64) else code.value("arith.extui", (number,), "i64")
-    if len(operands) > 1:
-        count = warp.scalar(operands[1])
-    if what in (at.ARRIVE, at.PASS_NAMED):
-        number = code.value("arith.andi", (number, code.constant(at.NAMED - 1, "i64")), "i64")
-        if (cluster := warp.arrays.cluster) is not None and cluster.blocks > 1:
-            mine = code.value("arith.muli", (cluster.rank(), code.constant(at.OF_BLOCK, "i32")), "i32")
-            number = code.value("arith.addi", (number, code.resized(mine, "i64")), "i64")
-            count = count if len(operands) > 1 else threads_of_block(warp)
+        count = warp.scalar(operands[1]) if operands[1:] else count
     nowhere = code.value("llvm.mlir.zero", (), "!llvm.ptr")
     code.call(SYNC, [code.constant(what, "i32"), *_threads(warp), number, count, nowhere])
+
+
+def _barrier(warp: Warp, operands: Sequence[Value]) -> tuple[Value, Value]:
+    """The number of a barrier among those of the cluster, and how many threads it waits for; 0 is all of the block."""
+    code = warp.code
+    number = code.constant(0, "i64")
+    if operands:
+        named = code.value("arith.extui", (warp.scalar(operands[0]),), "i64")
+        number = code.value("arith.andi", (named, code.constant(at.NAMED - 1, "i64")), "i64")
+    count = warp.scalar(operands[1]) if operands[1:] else code.constant(0, "i32")
+    if (cluster := warp.arrays.cluster) is not None and cluster.blocks > 1:
+        mine = code.value("arith.muli", (cluster.rank(), code.constant(at.OF_BLOCK, "i32")), "i32")
+        number = code.value("arith.addi", (number, code.resized(mine, "i64")), "i64")
+        count = count if operands[1:] else threads_of_block(warp)
+    return number, count
 
 
 def place(warp: Warp, operation: Operation) -> None:
