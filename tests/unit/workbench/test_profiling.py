@@ -55,11 +55,12 @@ def bars(found: dict[str, Any]) -> list[dict[str, Any]]:
 def test_bars_nest_and_sum_to_the_measured_time(on_the_cpu: dict[str, Any]) -> None:
     assert on_the_cpu["overlapping"] == 0
     phases = sum(bar["dur"] for bar in bars(on_the_cpu) if bar["cat"] == "phase") / 1e6
-    assert phases == pytest.approx(on_the_cpu["measured"], rel=0.05)
-    assert on_the_cpu["accounted"] == pytest.approx(1, abs=0.05)
+    # A machine with other work may take the process from its core between two bars: a part is lost, none counts twice.
+    assert 0.7 * on_the_cpu["measured"] < phases <= 1.001 * on_the_cpu["measured"]
+    assert 0.7 < on_the_cpu["accounted"] <= 1.001
     (compilation,) = on_the_cpu["compilations"]
     assert list(compilation["stages"]) == ["start", "rewrite", "trace", "lower", "code generation", "load"]
-    assert sum(compilation["stages"].values()) == pytest.approx(compilation["seconds"], rel=0.05)
+    assert 0.7 * compilation["seconds"] < sum(compilation["stages"].values()) <= 1.001 * compilation["seconds"]
 
 
 def test_every_block_is_in_one_chunk_within_its_launch(on_the_cpu: dict[str, Any]) -> None:
