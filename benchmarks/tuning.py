@@ -2,9 +2,8 @@
 
     python -m benchmarks.tuning quarter              the search against the exhaustive one, both with empty stores
     python -m benchmarks.tuning kills --times 10     killed with SIGKILL and started again, until it is done
-    python -m benchmarks.tuning simulate FILE.json   the search on the times of `tune --search exhaustive --json`
 
-The kernel is `tuned_gemm.py`: 432 configurations, of which rules leave 212.
+The kernel is `tuned_gemm.py`: 432 configurations, of which rules leave 212. `tuning_tables.py` simulates searches.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from triptych.cute.tuning.search import search_named
 
 _LOOK = 0.01
 _FILE = Path(__file__).with_name("tuned_gemm.py")
@@ -75,30 +72,6 @@ def kills(arguments: argparse.Namespace) -> None:
     print(f"best #{found['winner']} {found['config']}")
 
 
-def simulate(arguments: argparse.Namespace) -> None:
-    """How near to the best the search comes, by what it draws, on times that were measured."""
-    found = json.loads(arguments.file.read_text(encoding="utf-8"))
-    rows = {row["number"]: row for row in found["rows"] if row["seconds"]}
-    configs = {row["number"]: row["config"] for row in found["rows"] if not row["foreseen"]}
-    medians = {number: _median(row) for number, row in rows.items()}
-    for name in ("auto", "random"):
-        ratios, tried = [], []
-        for seed in range(arguments.seeds):
-            draw = np.random.default_rng(seed)
-            search = search_named(name, configs, seed, None)
-            asked: set[int] = set()
-            while trials := search.ask():
-                asked.update(trial.number for trial in trials)
-                for number, samples in trials:
-                    row = rows.get(number)
-                    search.tell(number, list(draw.choice(row["seconds"], samples)) if row else None)
-            ratios.append(min(medians[number] for number in search.finalists()) / min(medians.values()))
-            tried.append(len(asked))
-        within = np.mean(np.array(ratios) <= 1.03)
-        print(f"{name}: {np.mean(tried):.0f} of {len(configs)} tried, within 3 % of the best in {within:.0%}", end=", ")
-        print(f"worst {max(ratios):.3f}, median {np.median(ratios):.3f}")
-
-
 def _command(*options: str, file: Path = _FILE) -> list[str]:
     return [sys.executable, "-m", "triptych", "tune", str(file), *options]
 
@@ -134,10 +107,6 @@ def main() -> None:
     killing.add_argument("--search", default="auto")
     killing.add_argument("--seed", type=int, default=0)
     killing.set_defaults(run=kills)
-    simulating = what.add_parser("simulate")
-    simulating.add_argument("file", type=Path)
-    simulating.add_argument("--seeds", type=int, default=200)
-    simulating.set_defaults(run=simulate)
     chosen = parser.parse_args()
     chosen.run(chosen)
 

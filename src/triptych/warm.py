@@ -8,6 +8,8 @@ questions take three times as long as the native call itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from triptych.boundary import for_user
@@ -66,10 +68,16 @@ def warm_call(
         tests=" and ".join([*tests, *guard.tests]) or "True",
         dynamic=", ".join(name for name, fixed in zip(given, static, strict=True) if not fixed),
     )
-    exec(compile(text, "<guard>", "exec"), names)
+    exec(warm_code(text), names)
     call: Callable[..., Any] = opaque(names["__call__"])
     tell_torch()
     return call
+
+
+@lru_cache(maxsize=256)
+def warm_code(text: str) -> CodeType:
+    """Specializations differ in the names' values only. Where there are more than warm calls, each is made anew."""
+    return compile(text, "<guard>", "exec")
 
 
 def _same(i: int, argument: object, names: dict[str, Any]) -> str:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 import triptych as tt
+from triptych.jitting import MOST_WARM
 from triptych.support.runtime_errors import DivisionByZeroError
+from triptych.warm import warm_code
 
 OFFSET = 1
 
@@ -100,6 +102,22 @@ def test_errors_of_warm_calls() -> None:
         assert divided(7, 2) == 3
         with pytest.raises(DivisionByZeroError):
             divided(7, 0)
+
+
+def test_more_specializations_than_warm_calls_in_turns() -> None:
+    """Code that asks the same questions is compiled once, however often a warm call is made anew."""
+
+    @tt.jit
+    def increased(n: tt.Int32, by: tt.Constexpr[int]) -> Any:
+        return n + by
+
+    def turn() -> list[Any]:
+        return [increased(1, by) for by in range(2 * MOST_WARM)]
+
+    assert turn() == [1 + by for by in range(2 * MOST_WARM)]
+    before = warm_code.cache_info().misses
+    assert turn() == turn()
+    assert warm_code.cache_info().misses == before
 
 
 def test_a_warm_function_called_by_python_code_that_is_being_traced() -> None:

@@ -21,7 +21,7 @@ from triptych.workbench.progress import progress
 from triptych.workbench.tuning.table import append_crash
 
 EXECUTORS = ("processes", "threads", "ray")
-SEARCHES = ("auto", "exhaustive", "random", "coordinate", "halving")
+SEARCHES = ("auto", "exhaustive", "random", "coordinate", "model", "halving")
 _ASKED = ("file", "target", "case", "search", "seconds", "executor", "workers", "seed", "budget", "prove")
 
 

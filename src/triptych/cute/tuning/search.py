@@ -1,4 +1,4 @@
-"""Which configurations are sampled next: all, some that are drawn, neighbours of the best, or the better half.
+"""Which configurations are sampled next: all, the better half, or some: drawn, beside the best, or likely to be good.
 
 A search is asked for trials and told what came of them. It knows configurations by number only, and asks the same again
 when it is told the same: so a search that was killed is gone through again with what was written down, and goes on.
@@ -10,20 +10,27 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
+from statistics import median
 from typing import Any, NamedTuple, Protocol
+
+from triptych.cute.tuning.landscape import Landscape
 
 FINALISTS = 4
 FIRST = 4
 """Samples of a configuration that is new."""
+_ENOUGH, _ENOUGH_SECONDS = 16, 0.016
+"""Samples before one is called slower than another, if the best takes no more time than that for so many."""
 _STARTS = 12
+_DRAWN = 24
+"""Configurations that a model is made of before it is asked."""
 _LEADERS = 12
 """Configurations whose neighbours are looked at: from fewer a search ends beside the best more often than not."""
 _BATCH = 8
-"""Neighbours that are asked for together at least, so that all processors have something to compile."""
-_SEMIFINAL = 12
-"""Configurations of a random or coordinate search that are sampled more often in the end."""
-_PART = 0.4
-"""Random and coordinate searches try so much of all configurations at most."""
+"""Configurations that are asked for together, so that all processors have something to compile."""
+_SEMIFINAL = 20
+"""Configurations of a search that does not look at all, sampled more often in the end."""
+_PART = 0.38
+"""Searches that do not look at all try so much of them at most."""
 FEW = 32
 """Of so many configurations all are tried."""
 
@@ -49,18 +56,29 @@ class Search(Protocol):
 
 
 class Known:
-    """What was told of configurations: the least of the samples counts, because noise only adds."""
+    """What was told of configurations: the middle of the samples counts.
+
+    Noise does not only add: now and then a call is a third faster than all others, and the least is luck.
+    """
 
     def __init__(self) -> None:
         self.best: dict[int, float] = {}
 
     def tell(self, number: int, seconds: Sequence[float] | None) -> None:
         """Keep what came of a configuration."""
-        self.best[number] = min(seconds) if seconds else math.inf
+        self.best[number] = median(seconds) if seconds else math.inf
 
     def ranked(self) -> list[int]:
         """Those that run, the fastest first."""
-        return sorted((n for n, least in self.best.items() if least < math.inf), key=lambda n: (self.best[n], n))
+        return sorted((n for n, middle in self.best.items() if middle < math.inf), key=lambda n: (self.best[n], n))
+
+    def enough(self) -> int:
+        """Samples before two are compared: a power of two, the more the quicker the best is."""
+        quickest = min(self.best.values(), default=math.inf)
+        samples = FIRST
+        while samples < _ENOUGH and 2 * samples * quickest <= _ENOUGH_SECONDS:
+            samples *= 2
+        return samples
 
 
 class Exhaustive(Known):
@@ -88,7 +106,10 @@ class Halving(Known):
         self._is_first = True
 
     def ask(self) -> list[Trial]:
-        if not self._is_first:
+        if not self._is_first and self._samples < self.enough():
+            self._samples = self.enough()
+            self._alive = [number for number in self.ranked() if number in self._alive]
+        elif not self._is_first:
             self._alive = [number for number in self.ranked() if number in self._alive]
             if len(self._alive) <= FINALISTS:
                 return []
@@ -108,6 +129,8 @@ class Narrowing(Known):
         super().__init__()
         self._budget = budget or max(FEW, int(_PART * count))
         self._final: Halving | None = None
+        self._samples: dict[int, int] = {}
+        """That were asked for."""
 
     def wanted(self) -> list[int]:
         """Those that are sampled next; nothing: the best are known."""
@@ -120,10 +143,16 @@ class Narrowing(Known):
 
     def ask(self) -> list[Trial]:
         if self._final is None:
-            if wanted := self.wanted():
-                return [Trial(number, FIRST) for number in wanted]
-            self._final = Halving(self.ranked()[:_SEMIFINAL], 2 * FIRST)
+            enough = self.enough()
+            if wanted := [n for n in self.ranked() if self._samples[n] < enough] or self.wanted():
+                self._samples |= dict.fromkeys(wanted, enough)
+                return [Trial(number, enough) for number in wanted]
+            self._final = Halving(self.promising()[:_SEMIFINAL], 2 * enough)
         return self._final.ask()
+
+    def promising(self) -> list[int]:
+        """Those that ran, the likely best first."""
+        return self.ranked()
 
     def finalists(self) -> list[int]:
         return self._final.finalists() if self._final is not None else self.ranked()[:FINALISTS]
@@ -198,6 +227,38 @@ class Coordinate(Narrowing):
         return not steps or abs(steps[here[differing[0]]] - steps[there[differing[0]]]) == 1
 
 
+class Modelled(Narrowing):
+    """A few that are drawn; then those that may be the best, by a model of all that was measured, again and again.
+
+    A configuration may be good because others like it are, or because nothing like it was tried: both count.
+    """
+
+    def __init__(self, configs: Mapping[int, Mapping[str, Any]], seed: int = 0, budget: int | None = None) -> None:
+        super().__init__(budget, len(configs))
+        self._landscape = Landscape(configs)
+        self._left = list(configs)
+        random.Random(seed).shuffle(self._left)
+
+    def wanted(self) -> list[int]:
+        left, runs = self._budget - len(self.ranked()), len(self.ranked())
+        if runs >= _DRAWN:
+            likely = self._likely()
+            self._left.sort(key=lambda n: (round(likely[n][0] - likely[n][1], 6), n))
+        count = min(left, _DRAWN - runs if runs < _DRAWN else _BATCH)
+        drawn, self._left = self._left[:count], self._left[count:]
+        return drawn
+
+    def promising(self) -> list[int]:
+        """What was measured, and what those like it make likely, in equal parts."""
+        if not self.ranked():
+            return []
+        likely = self._likely()
+        return sorted(self.ranked(), key=lambda n: (round(likely[n][0] + math.log(self.best[n]), 6), n))
+
+    def _likely(self) -> dict[int, tuple[float, float]]:
+        return self._landscape.likely({number: self.best[number] for number in sorted(self.ranked())})
+
+
 def search_named(name: str, configs: Mapping[int, Mapping[str, Any]], seed: int, budget: int | None) -> Search:
     """The search that the command line names; few configurations are all tried, whatever they are neighbours of."""
     numbers = list(configs)
@@ -210,7 +271,9 @@ def search_named(name: str, configs: Mapping[int, Mapping[str, Any]], seed: int,
             return Random(numbers, seed, budget)
         case "coordinate":
             return Coordinate(configs, seed, budget)
-    return Halving(numbers) if len(numbers) <= FEW else Coordinate(configs, seed, budget)
+        case "model":
+            return Modelled(configs, seed, budget)
+    return Halving(numbers) if len(numbers) <= FEW else Modelled(configs, seed, budget)
 
 
 def _steps(configs: Any) -> dict[str, dict[Any, int]]:
