@@ -120,6 +120,7 @@ def numbers(shape: tuple[int, int], dtype: Any, seed: int) -> np.ndarray:
 CASES = {
     **{name: {"name": name} for name in TYPES},
     "one tile": {"m": 64, "n": 128, "k": 64},
+    "more tiles than stages": {"m": 64, "n": 128, "k": 320},
     "large": {"m": 512, "n": 512, "k": 512, "bench": True},
 }
 

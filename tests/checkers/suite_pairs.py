@@ -347,3 +347,38 @@ SCOPES = [
         """,
     ),
 ]
+
+FENCES = (
+    Pair(
+        "a flag: only who reads has a fence",
+        """
+        s = smem(tt.Float32, 32)
+        flag = smem(tt.Int32, 1)
+        if t == 0:
+            flag[0] = 0
+        arch.sync_threads()
+        if t < 32:
+            s[t] = x[t] #<
+            arch.sync_warp()
+            arch.fence_acq_rel_cta() #!
+            if t == 0:
+                arch.atomic_exch(flag.iterator, tt.Int32(1))
+        else:
+            while arch.atomic_add(flag.iterator, tt.Int32(0)) != 1:
+                arch.nanosleep(10)
+            arch.fence_acq_rel_cta()
+            out[t] = s[63 - t] #>
+        """,
+    ),
+    Pair(
+        "a swizzled tensor: one row too many",
+        """
+        memory = cute.recast_ptr(arch.alloc_smem(tt.Float16, 1024, 128), cute.make_swizzle(3, 4, 3))
+        s = cute.make_tensor(memory, cute.make_layout(1024))
+        if t < 16: #~ if t < 17:
+            s[t * 64] = tt.Float16(1.0) #<>
+        """,
+        code="TT0610",
+        words="bounds",
+    ),
+)

@@ -183,6 +183,11 @@ class Builder:
         made: InsertionPoint = self._ir.InsertionPoint.at_block_begin(block)
         return made
 
+    def behind(self, operation: Operation) -> InsertionPoint:
+        """The insertion point behind an operation of a block that others follow."""
+        made: InsertionPoint = self._ir.InsertionPoint.after(operation)
+        return made
+
     def move_blocks(self, source: Operation, destination: Operation) -> None:
         """Move the blocks of each region of `source` into the same region of `destination`, then erase `source`."""
         for old, new in zip(source.regions, destination.regions, strict=True):

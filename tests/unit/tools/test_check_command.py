@@ -80,6 +80,13 @@ def test_a_result_that_depends_on_the_order_of_warps(
     assert main(["check", file, "--only", "races", "--schedules", "1", "--seed", seed]) == 1
 
 
+def test_registers_that_live_across_barriers_in_any_order(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = "    r = cute.make_rmem_tensor(4, tt.Float32)\n    for i in range(4):\n        r[i] = x[t] + tt.Float32(i)\n"
+    body += "    s[t] = x[t]\n"
+    body += "    arch.sync_threads()\n    out[t] = s[63 - t] + r[t % 4]"
+    assert main(["check", file_of(tmp_path, body), "--only", "races", "--schedules", "2"]) == 0, capsys.readouterr().out
+
+
 def test_a_barrier_that_nothing_needs_is_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     body = "    s[t] = x[t]\n    arch.sync_threads()\n    out[t] = s[63 - t]\n    arch.sync_threads()  # no use"
     assert main(["check", file_of(tmp_path, body), "--only", "races", "--hints", "--json"]) == 0

@@ -95,6 +95,8 @@ def accessed(pointer: Addressed, offset: Int, size: int, alignment: int, what: o
         )
     trace = tracing()
     address = reached(trace, pointer, offset, pointer.dtype)
+    if pointer.swizzle is not None and pointer.swizzle.bits:  # it moves pieces of that many bytes
+        alignment = min(alignment, 1 << pointer.swizzle.base)
     check_access(trace, pointer, address, size, alignment, what)
     return address
 

@@ -171,9 +171,8 @@ class _Kernel:
             self._mode |= at.HAS_PARTIES
         self._has_relaxed = self._together > 1 or any(_is_relaxed(each) for each in walk(kernel))
         """Whether a fence of mbarriers alone may order their beginning, for other blocks too."""
-        fences = [each for each in walk(kernel) if each.name == "llvm.fence"]
-        self._has_fences = bool(fences)
-        self._has_wide_fences = not all(map(_is_narrow, fences))
+        self._fences = [each for each in walk(kernel) if each.name == "llvm.fence"]
+        self._has_wide_fences = not all(map(_is_narrow, self._fences))
 
     def rewrite(self) -> None:
         for operation in list(walk(self._kernel)):
@@ -229,7 +228,7 @@ class _Kernel:
         if _may_be_global(pointer) and self._mode & at.CHECK_GLOBAL:
             flags |= at.IS_GLOBAL | (at.IS_NARROW if atomic and _is_narrow(operation) else 0)
             self._tell(operation, pointer, size, aligned, flags, verb, value, kind)
-        if atomic and (self._is_ordered(operation) or self._has_fences):
+        if atomic and (self._is_ordered(operation) or self._is_fenced(operation)):
             if does & at.WRITES_MEMORY:
                 self._place(operation, pointer, at.RELEASE_PLACE)
             if does & at.READS_MEMORY:
@@ -242,6 +241,11 @@ class _Kernel:
             return not str(attributes[_ORDER].value).startswith(("relaxed", "volatile", "mmio"))
         name = "success_ordering" if operation.name == "llvm.cmpxchg" else "ordering"
         return name in attributes and int(attributes[name].value) > _RELAXED
+
+    def _is_fenced(self, operation: Operation) -> bool:
+        """Whether a thread may pass a fence as well as this operation: not one of another branch, unless a loop is
+        around both."""
+        return any(not _are_apart(operation, fence) for fence in self._fences)
 
     def _matrix(self, operation: Operation) -> None:
         copy = MATRIX_COPIES[operation.attributes["instruction"].value]
@@ -356,6 +360,25 @@ class _Kernel:
         numbers = {"what": what, "narrow": int(narrow)}
         attributes = {name: self._builder.integer("i32", number) for name, number in numbers.items()}
         self._code.operation(CHECK_PLACE, (pointer,), attributes=attributes)
+
+
+def _are_apart(one: Operation, other: Operation) -> bool:
+    """Whether two operations are in different branches of one `if`, and no loop is around it."""
+    around = _regions(one)
+    for branch, region in _regions(other).items():
+        if branch.name == "scf.if" and around.get(branch, region) != region:
+            return not any(each.name in ("scf.for", "scf.while") for each in _regions(branch))
+    return False
+
+
+def _regions(operation: Operation) -> dict[Operation, int]:
+    """What is around an operation in its kernel, each with the number of the region that leads to it."""
+    found: dict[Operation, int] = {}
+    inside, block = operation, operation.block
+    while (outer := enclosing(inside)).name != "gpu.func":
+        found[outer] = next(i for i, each in enumerate(outer.regions) if block in list(each.blocks))
+        inside, block = outer, outer.block
+    return found
 
 
 def _is_relaxed(operation: Operation) -> bool:

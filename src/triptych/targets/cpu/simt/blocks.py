@@ -12,7 +12,16 @@ from triptych.ir.handles import Attribute, Block, Module, Operation, Type, Value
 from triptych.ir.types import byte_size, element_type, is_index, is_integer, is_vector, lanes
 from triptych.simt.device_attribute import device_of
 from triptych.simt.loop_hints import CARRIED
-from triptych.simt.operations import awaits_others, body, has_body, inner, known_block, operations, producer
+from triptych.simt.operations import (
+    awaits_others,
+    body,
+    defining_op,
+    has_body,
+    inner,
+    known_block,
+    operations,
+    producer,
+)
 from triptych.simt.spin_loops import waits
 from triptych.simt.uniformity import Shape, UniformityAnalysis
 from triptych.targets.cpu.kernel_functions import POLL_REQUEST
@@ -108,12 +117,17 @@ class BlockFunction(Arrays):
     def _base(self, warp: Warp, memory: Value, kind: Type, count: int) -> Value:
         """The address of this warp's part of an array, computed where its code begins: all of it may use it."""
         code, start = self._code, warp.number.owner
-        assert isinstance(start, bindings.mlir().Block)
-        before, code.builder.insertion = code.builder.insertion, code.builder.at_start(start)
+        before = code.builder.insertion
+        made = defining_op(warp.number)
+        if made is not None:  # the turns of the warps have an order of their own
+            code.builder.insertion = code.builder.behind(made)
+        else:
+            assert isinstance(start, bindings.mlir().Block)
+            code.builder.insertion = code.builder.at_start(start)
         place = code.value("arith.muli", (warp.number, code.constant(count, "i32")), "i32")
-        made = code.offset(memory, code.value("arith.extui", (place,), "i64"), kind)
+        address = code.offset(memory, code.value("arith.extui", (place,), "i64"), kind)
         code.builder.insertion = before
-        return made
+        return address
 
     def _segments_of_arrays(self) -> dict[Value, set[Segment]]:
         found: dict[Value, set[Segment]] = {root: set() for root in self._private}
