@@ -100,13 +100,18 @@ def _widened(plain: np.ndarray) -> np.ndarray:
         return plain.astype(np.float64)
 
 
-def digest(array: Array) -> str:
-    """Equal for arrays whose elements have the same bits."""
+def bits(array: Array) -> bytes:
+    """A copy of the bytes of its elements, in their order: compared in less time than digests are made."""
     if is_tensor(array):
         plain = array.detach().to("cpu").contiguous().reshape(-1).view(torch().uint8).numpy()
     else:
         plain = np.ascontiguousarray(array if isinstance(array, np.ndarray) else np.asarray(array))
-    return hashlib.blake2b(plain.tobytes(), digest_size=16).hexdigest()
+    return bytes(plain.tobytes())
+
+
+def digest(array: Array) -> str:
+    """Equal for arrays whose elements have the same bits."""
+    return hashlib.blake2b(bits(array), digest_size=16).hexdigest()
 
 
 def dtype_name(array: Array) -> str:

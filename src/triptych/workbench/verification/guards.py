@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from triptych.workbench.arrays import Array, arrays_in, clone, digest, is_tensor, size_in_bytes, torch
+from triptych.workbench.arrays import Array, arrays_in, bits, clone, digest, is_tensor, size_in_bytes, torch
 from triptych.workbench.verification.findings import Reason
 
 WAIT = 0.05
@@ -65,14 +65,14 @@ class Inputs:
 
     def __init__(self, values: Sequence[Any], mutates: frozenset[int]) -> None:
         self.values = list(values)
-        self._kept = {i: self._digests(i) for i in range(len(values)) if i not in mutates}
+        self._kept = {i: self._bits(i) for i in range(len(values)) if i not in mutates}
 
     def changed(self) -> list[int]:
         """The positions of inputs that are not what they were."""
-        return [i for i, kept in self._kept.items() if self._digests(i) != kept]
+        return [i for i, kept in self._kept.items() if self._bits(i) != kept]
 
-    def _digests(self, position: int) -> list[str]:
-        return [digest(array) for array in arrays_in([self.values[position]])]
+    def _bits(self, position: int) -> list[bytes]:
+        return [bits(array) for array in arrays_in([self.values[position]])]
 
 
 class Returned:
