@@ -5,6 +5,7 @@
     python -m benchmarks.digests --only example          rows whose name has this text
 
 Targets are the CPU (its assembly) and PTX for sm_80, sm_90a and sm_120a. A dash: the architecture lacks an instruction.
+Names of files do not count, so that two checkouts can be compared.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from triptych.targets.nvptx.errors import ArchitectureError
 
 TARGETS = ("cpu", "nvptx:sm_80", "nvptx:sm_90a", "nvptx:sm_120a")
 _LABEL_OR_DIRECTIVE = re.compile(r"^\s*([.@{}()/#]|$)|:\s*$|^\S+:")
-_FILE_NAMES = re.compile(r'"[^"\n]*"|//.*$|#.*$|^\s*\.size.*$|^\.global .* assert_\w+\[.*$', re.MULTILINE)
-"""Comments, and texts that name files: assembly has them in quotes, PTX as the bytes of what an assertion says."""
+_FILE_NAMES = re.compile(r'"(?:[^"\\\n]|\\.)*"|//.*$|#.*$|^\s*\.size.*$|^\.global .* assert_\w+\[.*$', re.MULTILINE)
+"""Comments, and texts that name files, by which checkouts differ: assembly has them in quotes (others inside have
+backslashes), PTX as the bytes of what an assertion says."""
 
 Record = dict[str, dict[str, tuple[str, int]]]
 """By row and target: a digest and the number of instructions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triptych.targets.cpu.checking.async_code import COPY
 from triptych.targets.cpu.checking.finding_code import COLLECT, DISCARD
-from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_RUN
+from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_LOOP, GLOBAL_RUN, GLOBAL_RUN_LOOP
 from triptych.targets.cpu.checking.order_code import SYNC
 from triptych.targets.cpu.checking.party_code import LOAD, PHASE, USE
 from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
@@ -21,6 +21,8 @@ llvm.func @{ACCESS_LOOP}(!llvm.ptr, {_THREADS}, i32, i32, i32, !llvm.ptr)
 llvm.func @{RUN_LOOP}(!llvm.ptr, i64, {_THREADS}, i32, i32, i32, !llvm.ptr)
 llvm.func @{ACCESS_GLOBAL}(!llvm.ptr, {_THREADS}, i32, i32, i32, !llvm.ptr)
 llvm.func @{GLOBAL_RUN}(!llvm.ptr, i64, {_THREADS}, i32, i32, i32, !llvm.ptr)
+llvm.func @{GLOBAL_LOOP}(!llvm.ptr, {_THREADS}, i32, i32, i32, !llvm.ptr)
+llvm.func @{GLOBAL_RUN_LOOP}(!llvm.ptr, i64, {_THREADS}, i32, i32, i32, !llvm.ptr)
 llvm.func @{COPY}(!llvm.ptr, !llvm.ptr, !llvm.ptr, {_THREADS}, i32, i32)
 llvm.func @{SYNC}(i32, {_THREADS}, i64, i32, !llvm.ptr)
 llvm.func @{PHASE}(i32, i64, i32, !llvm.ptr)

@@ -20,7 +20,13 @@ from triptych.targets.cpu.checking.async_code import COPY, async_code
 from triptych.targets.cpu.checking.block_order_code import block_order_code
 from triptych.targets.cpu.checking.described_parts import described
 from triptych.targets.cpu.checking.finding_code import COLLECT, DISCARD, REPORT, finding_code
-from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_RUN, global_code
+from triptych.targets.cpu.checking.global_code import (
+    ACCESS_GLOBAL,
+    GLOBAL_LOOP,
+    GLOBAL_RUN,
+    GLOBAL_RUN_LOOP,
+    global_code,
+)
 from triptych.targets.cpu.checking.global_pages_code import global_pages_code
 from triptych.targets.cpu.checking.global_stretch_code import global_stretch_code
 from triptych.targets.cpu.checking.meeting_code import meeting_code
@@ -40,7 +46,7 @@ from triptych.targets.cpu.checking.stretch_code import stretch_code
 from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.system import system
 
-_ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL, GLOBAL_RUN)
+_ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL, GLOBAL_RUN, GLOBAL_LOOP, GLOBAL_RUN_LOOP)
 _EXPORTS = (*_ACCESSES, COPY, SYNC, PASS_ALL, PHASE, LOAD, USE, BEGIN_BLOCK, END_BLOCK, COLLECT, DISCARD)
 _PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
 _SAMPLED = (

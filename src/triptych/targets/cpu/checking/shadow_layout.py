@@ -135,18 +135,28 @@ COME_TO_SITE = 15
 # ways in which an mbarrier tells them
 ARRIVE_PHASE, PASS_PHASE = 0, 1
 
-# global memory: a page is 1024 cells, each with a word and a block for the last write and for the last read
-PAGE_BITS = 10
-PAGE_KEY, PAGE_LOCK, PAGE_WRITER, PAGE_READER, PAGE_WRITES = 0, 8, 12, 16, 64
-"""The addresses that it stands for now, who holds it, and the last blocks that wrote and read any of its cells."""
-PAGE_READS = PAGE_WRITES + (8 << PAGE_BITS)
-PAGE_WRITERS = PAGE_READS + (8 << PAGE_BITS)
-PAGE_READERS = PAGE_WRITERS + (4 << PAGE_BITS)
-PAGE_BYTES = PAGE_READERS + (4 << PAGE_BITS)
+# global memory: a page is 256 cells, in units of 16; a unit has what lanes side by side last wrote and last read
+PAGE_BITS, UNIT_BITS = 10, 4
+PAGE_KEY, PAGE_LOCK, PAGE_PHASE, PAGE_UNITS = 0, 8, 12, 64
+"""The addresses that it stands for now, who holds it, and the first cell of its second unit."""
+UNITS = (1 << PAGE_BITS - UNIT_BITS) + 1
+UNIT_WRITE, UNIT_READ, UNIT_BYTES = 0, 16, 32
+UNIT_WORD, UNIT_BLOCK, UNIT_FORM = 0, 8, 12
+"""Of the last write and of the last read: a word without a thread, the block, and which thread has which cell."""
+FORM_BITS = 4
+BY_ONE, HAS_CELLS, IS_UNSEEN = 13, 14, 15
+"""Low bits of a form: cells for each thread as a power of two; one thread for all; 16 cells of their own; no room."""
+PAGE_BYTES = PAGE_UNITS + UNIT_BYTES * (UNITS + 1)
+CELLS_OWNER, CELLS_LOCK, CELL_WRITES = 0, 8, 64
+CELL_READS = CELL_WRITES + (8 << UNIT_BITS)
+CELL_WRITERS = CELL_READS + (8 << UNIT_BITS)
+CELL_READERS = CELL_WRITERS + (4 << UNIT_BITS)
+CELLS_BYTES = CELL_READERS + (4 << UNIT_BITS)
 SHADOW_LIMIT = 256 << 20
-"""Bytes of all pages."""
-MOST_PAGES = SHADOW_LIMIT // PAGE_BYTES
-PAGE_SLOTS = 1 << 15
+"""Bytes of all pages and cells."""
+PAGE_SLOTS = 1 << 16
+MOST_PAGES = PAGE_SLOTS // 2
+MOST_CELLS = (SHADOW_LIMIT - MOST_PAGES * PAGE_BYTES) // CELLS_BYTES
 NARROW_BLOCK, SEVERAL_BLOCKS, SERIAL_MASK = 0x80000000, 0x40000000, 0x3FFFFFFF
 """Bits beside a block's number: an operation that others do not see as atomic; blocks have read before this one."""
 MANY_BLOCKS = 0x7FFFFFFF

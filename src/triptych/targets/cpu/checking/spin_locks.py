@@ -11,8 +11,11 @@ def named(f: Function, name: str) -> Number:
 
 
 def lock(f: Function, place: Number) -> None:
-    """Wait until nobody has it, and take it."""
-    with f.during(lambda: f.made(f"atomicrmw xchg ptr {place.name}, i32 1 acquire", "i32").differs(0)):
+    """Wait until nobody has it, and take it; whoever waits only looks, so that the other can go on."""
+    with (
+        f.during(lambda: f.made(f"atomicrmw xchg ptr {place.name}, i32 1 acquire", "i32").differs(0)),
+        f.during(lambda: f.made(f"load atomic i32, ptr {place.name} monotonic, align 4", "i32").differs(0)),
+    ):
         pass
 
 

@@ -143,7 +143,7 @@ def _steps(read: Operation) -> list[int]:
 def _is_read(operation: Operation) -> bool:
     return (
         operation.name == CHECK_ACCESS
-        and int(operation.attributes["kind"].value) & ~at.IS_COLLECTIVE == at.READS_MEMORY
+        and int(operation.attributes["kind"].value) & ~(at.IS_COLLECTIVE | at.IS_GLOBAL) == at.READS_MEMORY
     )
 
 

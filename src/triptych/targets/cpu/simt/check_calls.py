@@ -19,7 +19,7 @@ from triptych.simt.check_dialect import (
 from triptych.simt.lanes import Lanes
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import COPY
-from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_RUN
+from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_LOOP, GLOBAL_RUN, GLOBAL_RUN_LOOP
 from triptych.targets.cpu.checking.order_code import SYNC
 from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
@@ -28,6 +28,20 @@ from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.party_calls import active, first_number, threads_of_block
 from triptych.targets.cpu.simt.values import Private
 from triptych.targets.cpu.simt.warp import Position, Warp
+
+_BY_ADDRESSES = {
+    (False, False): ACCESS,
+    (False, True): ACCESS_LOOP,
+    (True, False): ACCESS_GLOBAL,
+    (True, True): GLOBAL_LOOP,
+}
+_BY_STRIDE = {
+    (False, False): ACCESS_RUN,
+    (False, True): RUN_LOOP,
+    (True, False): GLOBAL_RUN,
+    (True, True): GLOBAL_RUN_LOOP,
+}
+"""What an access calls: whether of global memory, and whether loops repeat it."""
 
 
 def begin_block(
@@ -61,16 +75,11 @@ def access(warp: Warp, operation: Operation) -> None:
     more = _levels(warp, list(operation.attributes[STEPS_ATTRIBUTE]), values) if repeated else _kept(warp, values)
     given = [*_threads(warp, int(operation.attributes["lanes"].value)), *numbers, more]
     stride = _stride(warp.analysis.at(pointer))
-    if int(operation.attributes["kind"].value) & at.IS_GLOBAL:
-        if stride is None:
-            code.call(ACCESS_GLOBAL, [_addresses(warp, pointer), *given])
-        else:
-            code.call(GLOBAL_RUN, [warp.scalar(pointer), code.constant(stride, "i64"), *given])
-    elif stride is None:
-        code.call(ACCESS_LOOP if repeated else ACCESS, [_addresses(warp, pointer), *given])
+    is_global = bool(int(operation.attributes["kind"].value) & at.IS_GLOBAL)
+    if stride is None:
+        code.call(_BY_ADDRESSES[is_global, repeated], [_addresses(warp, pointer), *given])
     else:
-        run = [warp.scalar(pointer), code.constant(stride, "i64"), *given]
-        code.call(RUN_LOOP if repeated else ACCESS_RUN, run)
+        code.call(_BY_STRIDE[is_global, repeated], [warp.scalar(pointer), code.constant(stride, "i64"), *given])
 
 
 def sync(warp: Warp, operation: Operation) -> None:
