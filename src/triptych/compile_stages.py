@@ -11,6 +11,7 @@ from triptych.metastage.trace import trace
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
+from triptych.objectstage.target import CompileOptions
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Loaded, Rewritten, Traced
@@ -50,7 +51,7 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
     )
     arrive()
     begun = past("lower", begun, STAGE)
-    compiled = codegen(lowered, job.target, job.options)  #                           -> object file
+    compiled = codegen(lowered, job.target, _options(job, stops))  #                           -> object file
     begun = past("code generation", begun, STAGE)
     loaded = load(compiled, job.target)
     traced.module.store()
@@ -58,6 +59,11 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
     past("load", begun, STAGE)
     done = past(f"compile {traced.name}", started, STAGE)
     return rewritten, observe(rewritten, loaded, (done - started) / 1e9), rebuild
+
+
+def _options(job: Job, stops: bool | None) -> CompileOptions:
+    """Code that stops at every statement is not optimised: LLVM would take many times as long, for nobody's use."""
+    return replace(job.options, opt_level=0) if stops else job.options
 
 
 def _is_like(one: Traced, other: Traced) -> bool:

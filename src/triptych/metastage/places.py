@@ -157,6 +157,11 @@ def spans(positions: tuple[tuple[int, int], ...]) -> tuple[Span, ...]:
     return tuple(_span(*position) for position in positions)
 
 
+def span_of(frame: FrameType) -> Span:
+    """Where a frame of the user's program is."""
+    return _span(id(frame.f_code), frame.f_lasti)
+
+
 def here() -> Span | None:
     """The innermost position in the user's program, if any is running."""
     frame = user_frame(sys._getframe(1))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from triptych.metastage.stopped_values import Shown
+from triptych.support.source import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,20 @@ class StopFrame:
     """A function of the kernel where it stands at a stop."""
 
     function: str
-    file: str
-    line: int
+    span: Span
+    """The statement that is about to run."""
     first_line: int
     last_line: int
     globals: dict[str, Any]
     names: Mapping[str, Shown]
+
+    @property
+    def file(self) -> str:
+        return self.span.file
+
+    @property
+    def line(self) -> int:
+        return self.span.line
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -62,7 +62,7 @@ def _frame(depth: int, frames: list[FrameType], snapshot: Snapshot) -> StopFrame
         names[name] = _shown_or_missing(value, snapshot)
     whole = frames[-1].f_code
     lines = whole.co_firstlineno, last_line(whole)
-    return StopFrame(places.name_of(code), code.co_filename, innermost.f_lineno, *lines, innermost.f_globals, names)
+    return StopFrame(places.name_of(code), places.span_of(innermost), *lines, innermost.f_globals, names)
 
 
 @lru_cache(maxsize=256)

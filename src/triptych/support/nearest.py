@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -17,3 +18,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A ready sentence, or nothing: an unhelpful guess is worse than none."""
     guess = nearest(name, known)
     return f"did you mean {guess!r}?" if guess else ""
+
+
+def did_you_mean_file(path: Path) -> str:
+    """The same for a file that is not there: one beside it that is called almost so."""
+    beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+    guess = nearest(path.name, beside)
+    return f"did you mean {str(path.with_name(guess))!r}?" if guess else ""

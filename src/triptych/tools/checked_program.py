@@ -18,6 +18,7 @@ from typing import Any
 from triptych.compat import activate
 from triptych.cute.runtime.fake_tensors import FakeTensor
 from triptych.support.forking import import_late
+from triptych.support.nearest import did_you_mean_file
 from triptych.tools.notebooks import SUFFIX, run_notebook
 from triptych.tools.show import ShowError, example_arguments, find
 
@@ -36,7 +37,11 @@ def program_of(place: str, args: str, arguments: Sequence[str], *, cutlass: bool
         return lambda: _called(place, args)
     file = Path(place)
     if not file.is_file():
-        raise ShowError(f"there is no file {place}", expected="FILE or FILE:FUNCTION, as seen from here")
+        raise ShowError(
+            f"there is no file {place}",
+            expected="FILE or FILE:FUNCTION, as seen from here",
+            instead=did_you_mean_file(file),
+        )
     if file.suffix != SUFFIX and len(set(_CONTRACT.findall(file.read_text(encoding="utf-8")))) > 1:
         return lambda: _cases(file)
     return lambda: _script(place, arguments)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.support.config import process_environment
+from triptych.support.nearest import did_you_mean_file
 from triptych.tools.bench import time_text
 from triptych.tools.verify import report_failure
 from triptych.workbench.errors import ContractError
@@ -36,7 +37,11 @@ def profile_command(arguments: argparse.Namespace) -> int:
     """Profile, print, and return the exit code."""
     file = arguments.file
     if not file.exists():
-        raise ContractError(f"there is no kernel file {file}", expected="a Python file with kernel_fn and get_inputs")
+        raise ContractError(
+            f"there is no kernel file {file}",
+            expected="a Python file with kernel_fn and get_inputs",
+            instead=did_you_mean_file(file),
+        )
     if arguments.calls < 1:
         raise ContractError("a profile needs a call", found=f"--calls {arguments.calls}", instead="--calls 10")
     if arguments.tool:

@@ -19,7 +19,7 @@ import triptych
 from triptych.cute.runtime.examples import argument
 from triptych.fingerprint.releases import LOOKED_AT
 from triptych.support.errors import TriptychError
-from triptych.support.nearest import did_you_mean
+from triptych.support.nearest import did_you_mean, did_you_mean_file
 from triptych.support.parsing import parse_expression
 from triptych.targets.nvptx.report.occupancy import usage_table
 from triptych.tools.columns import beside, titled
@@ -81,15 +81,30 @@ def find(place: str) -> Callable[..., Any]:
     try:
         function: Callable[..., Any] = attrgetter(name)(module)
     except AttributeError:
-        names = [known for known in vars(module) if not known.startswith("_")]
-        raise ShowError(f"{file} has no function {name!r}", instead=did_you_mean(name, names)) from None
+        raise _no_function(file, name, module) from None
     return function
+
+
+def _no_function(file: str, name: str, module: ModuleType) -> ShowError:
+    """Names the functions that the file defines itself: what it imports is seldom meant."""
+    known = {other: value for other, value in vars(module).items() if not other.startswith("_")}
+    functions = {other: value for other, value in known.items() if callable(value)}
+    own = [other for other, value in functions.items() if getattr(value, "__module__", "") == module.__name__]
+    return ShowError(
+        f"{file} has no function {name!r}",
+        expected=f"one of {', '.join(map(repr, own))}" if own else "a function that the file defines",
+        instead=did_you_mean(name, own) or did_you_mean(name, known),
+    )
 
 
 def load(path: Path) -> ModuleType:
     """Run a file as a module under its own name: not as `__main__`, so its main block does not run."""
     if not path.is_file():
-        raise ShowError(f"there is no file {path}", expected="FILE:FUNCTION, with FILE as seen from here")
+        raise ShowError(
+            f"there is no file {path}",
+            expected="FILE:FUNCTION, with FILE as seen from here",
+            instead=did_you_mean_file(path),
+        )
     name = f"{LOOKED_AT}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

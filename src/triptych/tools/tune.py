@@ -12,6 +12,7 @@ from typing import Any
 
 import triptych
 from triptych.cute.tuning.choices import Choice, Problem, choices_text, merged, read_choices, write_choices
+from triptych.support.nearest import did_you_mean_file
 from triptych.tools.tuning_text import search_text
 from triptych.tools.verify import report_failure
 from triptych.workbench.errors import ContractError
@@ -56,6 +57,7 @@ def tune_command(arguments: argparse.Namespace) -> int:
         raise ContractError(
             f"there is no kernel file {file}" if arguments.file else "tune needs a kernel file",
             expected="a Python file with TUNE, or with a PLAN",
+            instead=did_you_mean_file(file) if arguments.file else "",
         )
     key = _key(file, arguments)
     journal = kept_folder("tuned") / f"{key}.jsonl"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from triptych.support.nearest import did_you_mean, nearest
+from pathlib import Path
+
+from triptych.support.nearest import did_you_mean, did_you_mean_file, nearest
 
 
 def test_nearest_ignores_case() -> None:
@@ -16,3 +18,9 @@ def test_nothing_close_gives_no_guess() -> None:
 
 def test_guess_is_a_sentence() -> None:
     assert did_you_mean("cpuu", ["cpu", "nvptx"]) == "did you mean 'cpu'?"
+
+
+def test_a_file_beside_the_one_that_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "softmax.py").touch()
+    assert did_you_mean_file(tmp_path / "softmx.py") == f"did you mean '{tmp_path}/softmax.py'?"
+    assert did_you_mean_file(tmp_path / "nowhere" / "softmx.py") == ""

@@ -234,5 +234,7 @@ def test_a_job_without_a_terminal_does_not_wait(tmp_path: Path) -> None:
         text=True,
     ) as process:
         assert process.stderr is not None
-        assert "[TT0614]" in process.stderr.read()
+        said = process.stderr.read()
+        assert "[TT0614]" in said
+        assert re.search(r"\n\d+ \| (?P<indent> +)breakpoint\(\)\n +\| (?P=indent)\^{12}\n", said), said
         assert process.wait() == 1

@@ -110,3 +110,11 @@ def test_show_as_json_has_every_stage(program: Path, capsys: pytest.CaptureFixtu
     stages = json.loads(capsys.readouterr().out)["stages"]
     assert tuple(stages) == STAGES
     assert all(stages.values())
+
+
+@pytest.mark.parametrize(("name", "guess"), [("clamp_sums", "did you mean 'clamp_sum'?"), ("nothing", "")])
+def test_a_name_that_is_not_there(program: Path, name: str, guess: str) -> None:
+    with pytest.raises(ShowError) as raised:
+        find(f"{program}:{name}")
+    assert raised.value.expected == "one of 'clamp_sum', 'Box'"
+    assert raised.value.instead == guess

@@ -18,6 +18,7 @@ from typing import Any
 from triptych.compat import activate
 from triptych.cute.tuning.rows import configs_of
 from triptych.support.config import config
+from triptych.support.nearest import did_you_mean_file
 from triptych.workbench.contracts import gpu_mode, kernelbench
 from triptych.workbench.contracts.contract import Contract, Function, Tolerance, cases_of
 from triptych.workbench.devices.device import HOST, device
@@ -38,6 +39,7 @@ def load_contract(path: str | Path, name: str = "triptych_contract") -> Contract
         raise ContractError(
             f"there is no kernel file {path}",
             expected=f"a Python file with {', '.join(REQUIRED)}, or a folder with {gpu_mode.TASK}",
+            instead=did_you_mean_file(Path(path)),
         )
     _prepare(file.parent, [file])
     module = load_module(file, name)

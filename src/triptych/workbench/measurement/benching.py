@@ -69,7 +69,9 @@ def chosen_cases(contract: Contract, names: list[str], sweep: Case | None) -> di
     unknown = [name for name in names if name not in contract.cases]
     if unknown:
         raise ContractError(
-            f"there is no case {unknown[0]!r}", expected=f"one of {', '.join(map(repr, contract.cases))}"
+            f"there is no case {unknown[0]!r}",
+            expected=f"one of {', '.join(map(repr, contract.cases))}",
+            instead=did_you_mean(unknown[0], contract.cases),
         )
     return {name: contract.cases[name] for name in names} if names else bench_cases(contract)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from triptych.support.nearest import did_you_mean
 from triptych.workbench.contracts.contract import Tolerance
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.errors import ContractError
@@ -19,7 +20,9 @@ def serve(request: dict[str, Any], doing: Callable[[str], None]) -> dict[str, An
     unknown = [name for name in request.get("cases", ()) if name not in contract.cases]
     if unknown:
         raise ContractError(
-            f"there is no case {unknown[0]!r}", expected=f"one of {', '.join(map(repr, contract.cases))}"
+            f"there is no case {unknown[0]!r}",
+            expected=f"one of {', '.join(map(repr, contract.cases))}",
+            instead=did_you_mean(unknown[0], contract.cases),
         )
     found = verify(
         contract,

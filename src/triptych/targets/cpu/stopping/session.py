@@ -16,7 +16,6 @@ from triptych.metastage.break_places import break_place
 from triptych.metastage.stop_sites import SITES, StopSite
 from triptych.support.config import config
 from triptych.support.forking import PerProcess
-from triptych.support.source import Span
 from triptych.targets.cpu.stopping.asking import check_answers, chosen_debugger, is_switched_off
 from triptych.targets.cpu.stopping.frames import Session
 from triptych.targets.cpu.stopping.kernel_pdb import KernelPdb
@@ -76,9 +75,8 @@ def _who(launch: int, site: StopSite, warp: StoppedWarp) -> StoppedThread | None
 
 def _open(launch: int, site: StopSite, thread: StoppedThread) -> None:
     """Open the debugger; what it wants next is armed."""
-    warp, frame = thread.of, site.here
-    span = Span(frame.file, frame.line, function=frame.function)
-    check_answers(span)
+    warp = thread.of
+    check_answers(site.here.span)
     where = launch, warp.block, thread.thread
     place = f"kernel {site.kernel}: block {warp.block}, thread {warp.coordinate(thread.thread)}"
     debugger = KernelPdb("" if State.last == where else place)
