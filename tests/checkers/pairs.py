@@ -20,7 +20,7 @@ import numpy as np
 from triptych.support.config import override
 from triptych.support.errors import TriptychError
 from triptych.support.finding_errors import error_of
-from triptych.support.findings import Kind, collecting
+from triptych.support.findings import NOTES, collecting
 
 _PROGRAM = """
 import triptych as tt
@@ -100,7 +100,7 @@ def judged(pair: Pair, folder: Path, *, wrong: bool) -> Verdict:
         except TriptychError as error:
             lines = frozenset() if error.span is None else frozenset({error.span.line})
             return Verdict(((error.code, lines),), 0, (error.text(),))
-    faults = [each for each in collection.findings if each.kind != Kind.SAME_VALUE]
+    faults = [each for each in collection.findings if each.kind not in NOTES]
     said = tuple((each.code, frozenset(s.spans[0].line for s in (each.before, each.now))) for each in faults)
     texts = tuple(error_of(each).text() for each in collection.findings)
     return Verdict(said, len(collection.findings) - len(faults), texts)

@@ -5,6 +5,8 @@
     check.sync [%number[, %count]] {what}                threads have met, or are about to
     check.place %address {what}                          an atomic operation there releases, or has acquired
 
+    check.unset %origin {site}                           a value matters that is made of unset registers, unless 0
+
     check.copy %shared, %global, %bytes {size, site}      a copy begins that goes on by itself
 
     check.address %address -> i64, i64                   where its memory lies in the machine, and how
@@ -23,6 +25,7 @@ CHECK_ACCESS = "check.access"
 CHECK_SYNC = "check.sync"
 CHECK_PLACE = "check.place"
 CHECK_COPY = "check.copy"
+CHECK_UNSET = "check.unset"
 CHECK_ADDRESS = "check.address"
 CHECK_STOP = "check.stop"
 CHECK_STOPPED = "check.stopped"
@@ -47,6 +50,7 @@ CHECK = Dialect(
         OperationSpec("sync", ("T*",), attributes=(AttributeSpec("what"),)),
         OperationSpec("copy", ("T", "U", "i32"), attributes=tuple(map(AttributeSpec, ("size", "site")))),
         OperationSpec("place", ("T",), attributes=(AttributeSpec("what"),)),
+        OperationSpec("unset", ("i32",), attributes=(AttributeSpec("site"),)),
         OperationSpec("address", ("T",), ("i64", "i64")),
         OperationSpec("stop", ("T",), attributes=tuple(map(AttributeSpec, ("site", "switch")))),
         OperationSpec("stopped", ("i64*",), attributes=tuple(map(AttributeSpec, ("site", "switch")))),

@@ -31,7 +31,15 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.simt import dialect
-from triptych.simt.check_dialect import CHECK_ACCESS, CHECK_ADDRESS, CHECK_COPY, CHECK_PLACE, CHECK_STOP, CHECK_SYNC
+from triptych.simt.check_dialect import (
+    CHECK_ACCESS,
+    CHECK_ADDRESS,
+    CHECK_COPY,
+    CHECK_PLACE,
+    CHECK_STOP,
+    CHECK_SYNC,
+    CHECK_UNSET,
+)
 
 
 class Scope(StrEnum):
@@ -175,6 +183,7 @@ TRAITS: dict[str, Traits] = {
     CHECK_ACCESS: _TOLD,
     CHECK_SYNC: _TOLD,
     CHECK_PLACE: _TOLD,
+    CHECK_UNSET: _TOLD,
     CHECK_ADDRESS: Traits(result=Result.DIVERGENT, repeatable=False),
     CHECK_STOP: Traits(Scope.GRID, reads=True, writes=True, repeatable=False),
     CHECK_COPY: Traits(Scope.BLOCK, reads=True, writes=True, repeatable=False),

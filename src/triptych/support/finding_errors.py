@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 from triptych.support.background_errors import BackgroundReadError
-from triptych.support.findings import Collection, Example, Finding, Kind, collector, common_lines
+from triptych.support.findings import NOTES, Collection, Example, Finding, Kind, collector, common_lines
 from triptych.support.runtime_errors import CompiledCodeError
 from triptych.support.source import Span
 from triptych.support.warnings import TriptychWarning
@@ -76,6 +76,45 @@ with override(debug="races"):
 """
 
 
+_UNSET = """
+from triptych import cute
+from triptych.support.config import override
+
+@tt.kernel
+def sums(x: cute.Tensor, out: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    total = cute.make_rmem_tensor(2, tt.Float32)
+    {fill}
+    for i in range(4):
+        total[i % 2] += x[tidx + i]
+    out[tidx] = total[0] + total[1]
+
+@tt.jit
+def run(x: cute.Tensor, out: cute.Tensor):
+    sums(x, out).launch(grid=1, block=32)
+
+import numpy as np
+with override(debug="init"):
+    run(np.ones(36, np.float32), np.zeros(32, np.float32))
+"""
+
+
+class UnsetRegisterError(CompiledCodeError, RuntimeError):
+    """A thread uses an element of a register tensor that it has not set (checker `init`)."""
+
+    code = "TT0635"
+    failing = _UNSET.format(fill="pass")
+    fixed = _UNSET.format(fill="total.fill(0)")
+
+
+class UnwrittenOutputError(CompiledCodeError, RuntimeError):
+    """A kernel leaves a part of an output untouched, though its host says that it writes it (a note)."""
+
+    code = "TT0636"
+    failing = "# triptych check, of a kernel file with OUTPUTS = ['out'] whose grid is n // block"
+    fixed = "# the same, whose grid is cute.ceil_div(n, block)"
+
+
 class AsyncCopyError(CompiledCodeError, RuntimeError):
     """What an asynchronous copy writes is accessed before it was waited for, or it never is (checker `races`)."""
 
@@ -134,6 +173,10 @@ def error_of(finding: Finding) -> CompiledCodeError:
         )
     if finding.kind == Kind.UNINITIALISED:
         return _uninitialised(finding)
+    if finding.kind == Kind.UNSET_REGISTER:
+        return _unset(finding)
+    if finding.kind == Kind.NEVER_WRITTEN:
+        return _never_written(finding)
     if finding.kind in (Kind.BEFORE_IT_LANDS, Kind.NEVER_AWAITED):
         return _copy(finding)
     if finding.kind in (Kind.STILL_READ, Kind.NOT_FENCED):
@@ -238,6 +281,50 @@ def _uninitialised(finding: Finding) -> UninitialisedReadError:
     )
 
 
+def _element(example: Example) -> str:
+    return example.part.partition(" of ")[0]
+
+
+def _unset(finding: Finding) -> UnsetRegisterError:
+    """The read, the allocation, and where the value matters."""
+    example = finding.examples[0]
+    name, allocated = finding.variable or "the tensor", example.allocated
+    where = f", allocated at line {allocated.line}" if allocated is not None else ""
+    times = "once" if finding.count == 1 else f"{finding.count:,} times"
+    adds, multiplies = finding.before.verb == "adds to", finding.before.verb == "multiplies"
+    does = f"{finding.before.verb} it here{'' if adds or multiplies else f', and {finding.now.verb}'}"
+    after = f" after line {allocated.line}" if allocated is not None else ""
+    fill = f"`{name}.fill(0)`" if finding.variable else "`.fill(0)` of it"
+    instead = f"{fill}{after}, or a store to that element on every way that leads here"
+    if adds:
+        instead = f"{fill} before the first `gemm`{after and f', {after.strip()}'}"
+    elif multiplies:
+        instead = f"a copy into `{name}`, or a load of it, before the product" if finding.variable else "a copy into it"
+    elsewhere = finding.now.spans[:1] != finding.before.spans[:1]
+    later = [(finding.now.verb, finding.now.spans[0])] if elsewhere and finding.now.spans else []
+    made = [("the tensor is made here", allocated)] if allocated is not None else []
+    return UnsetRegisterError(
+        f"{_who(finding, example.now)} of block {_block(example)} uses registers that it has not set",
+        span=finding.before.span,
+        found=f"{example.part}{where}: the thread {does}; seen {times}",
+        expected="every element to be written by the thread that uses it, on the way that it takes",
+        instead=instead,
+        notes=_notes(finding),
+        related=[*made, *later, *_callers(finding.before.spans[1:])],
+    )
+
+
+def _never_written(finding: Finding) -> UnwrittenOutputError:
+    """An output whose host says that the kernel writes it."""
+    return UnwrittenOutputError(
+        f"{finding.kernel} leaves a part of its output {finding.variable} as it was",
+        span=finding.now.span,
+        found=finding.examples[0].part,
+        expected="every element of an output to be written",
+        instead="a grid that covers the output, as `cute.ceil_div(n, block)`, and no branch that skips its end",
+    )
+
+
 _TITLES = {
     Kind.READ_AFTER_WRITE: "{now} reads what {before} writes, and nothing orders the two",
     Kind.WRITE_AFTER_READ: "{now} overwrites what {before} reads, and nothing orders the two",
@@ -311,7 +398,9 @@ def _notes(finding: Finding) -> list[str]:
     notes = []
     if len(finding.examples) > 1:
         seen = [_pair(each) for each in finding.examples[1:]]
-        if finding.kind in (Kind.UNINITIALISED, Kind.NEVER_AWAITED):
+        if finding.kind == Kind.UNSET_REGISTER:
+            seen = [f"thread {each.now} of block {_block(each)}, {_element(each)}" for each in finding.examples[1:]]
+        elif finding.kind in (Kind.UNINITIALISED, Kind.NEVER_AWAITED):
             seen = [f"thread {each.now} of block {_block(each)}, byte {each.byte}" for each in finding.examples[1:]]
         notes.append(f"also seen: {'; '.join(seen)}")
     if finding.in_one_warp and finding.is_race:
@@ -352,7 +441,7 @@ def report(findings: Sequence[Finding]) -> None:
     here = Collection()
     here.add(findings)
     for finding in here.findings:
-        if finding.kind == Kind.SAME_VALUE:
+        if finding.kind in NOTES:
             warnings.warn(error_of(finding).text(), SameValueWarning, stacklevel=2)
     if not here.faults:
         return

@@ -32,6 +32,8 @@ class Kind(IntEnum):
     NEVER_AWAITED = 8
     STILL_READ = 9
     NOT_FENCED = 10
+    UNSET_REGISTER = 11
+    NEVER_WRITTEN = 12
 
 
 class Meeting(IntEnum):
@@ -53,7 +55,9 @@ _WORST_FIRST = (
     Kind.WRITE_AFTER_READ,
     Kind.NOT_FENCED,
     Kind.UNINITIALISED,
+    Kind.UNSET_REGISTER,
     Kind.NEVER_AWAITED,
+    Kind.NEVER_WRITTEN,
     Kind.SAME_VALUE,
 )
 
@@ -117,6 +121,8 @@ class Finding:
     """Whether the kernel has mbarriers."""
     block_threads: int = 0
     """Threads of a block, where those of a cluster are counted through."""
+    variable: str = ""
+    """What the program calls the tensor that it is about, where that is known."""
 
     @property
     def code(self) -> str:
@@ -131,6 +137,8 @@ class Finding:
     def pair(self) -> tuple[object, ...]:
         """Findings with the same pair of lines are one, whichever access came first on this machine."""
         kind = "race" if self.is_race else self.kind
+        if self.kind == Kind.UNSET_REGISTER:
+            return kind, self.kernel, self.before.spans[:1]
         return kind, self.kernel, frozenset((self.before.spans[:1], self.now.spans[:1]))
 
     def is_forward(self) -> bool:
@@ -160,7 +168,11 @@ CODES = {
     Kind.NEVER_AWAITED: "TT0633",
     Kind.STILL_READ: "TT0634",
     Kind.NOT_FENCED: "TT0634",
+    Kind.UNSET_REGISTER: "TT0635",
+    Kind.NEVER_WRITTEN: "TT0636",
 }
+NOTES = frozenset({Kind.SAME_VALUE, Kind.NEVER_WRITTEN})
+"""What is no error by itself."""
 
 
 class Collection:
@@ -207,7 +219,7 @@ class Collection:
     @property
     def faults(self) -> list[Finding]:
         """Those that are more than a note."""
-        return [finding for finding in self.findings if finding.kind != Kind.SAME_VALUE]
+        return [finding for finding in self.findings if finding.kind not in NOTES]
 
 
 def _widened(finding: Finding, others: Sequence[Finding]) -> Finding:

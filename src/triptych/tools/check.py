@@ -21,7 +21,7 @@ from triptych.support.checkers import DEFAULT
 from triptych.support.config import has_colours, override
 from triptych.support.errors import TriptychError
 from triptych.support.finding_errors import ScheduleError, error_of
-from triptych.support.findings import Collection, Finding, Kind, collecting
+from triptych.support.findings import NOTES, Collection, Finding, Kind, collecting
 from triptych.support.tracebacks import user_traceback
 from triptych.tools.check_hints import Hint, hints_of
 from triptych.tools.check_pictures import write_pictures
@@ -110,7 +110,7 @@ def _has_launched(collection: Collection) -> bool:
 
 
 def _mark(finding: Finding) -> str:
-    return "note: " if finding.kind == Kind.SAME_VALUE else ""
+    return "note: " if finding.kind in NOTES else ""
 
 
 def _as_json(collection: Collection, error: BaseException | None, hints: Sequence[Hint]) -> str:

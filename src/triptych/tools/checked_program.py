@@ -19,6 +19,7 @@ from triptych.compat import activate
 from triptych.cute.runtime.fake_tensors import FakeTensor
 from triptych.support.forking import import_late
 from triptych.support.nearest import did_you_mean_file
+from triptych.tools.check_outputs import run_and_watch
 from triptych.tools.notebooks import SUFFIX, run_notebook
 from triptych.tools.show import ShowError, example_arguments, find
 
@@ -60,8 +61,7 @@ def _cases(file: Path) -> Outcome:
     contract = loading.load_contract(file)
     left: dict[str, object] = {}
     for name, case in contract.cases.items():
-        inputs = contract.inputs(0, case)
-        left[f"the result of {name}"] = contract.kernel(*inputs)
+        left[f"the result of {name}"], inputs = run_and_watch(contract, name, case)
         left |= {f"input {at} of {name}": each for at, each in enumerate(inputs)}
     return left
 

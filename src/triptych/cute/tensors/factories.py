@@ -33,6 +33,8 @@ from triptych.layout.coordinates import has_basis
 from triptych.layout.tuples import leaves
 from triptych.metastage.scalars import Int64, Numeric, numeric_class
 from triptych.metastage.tracing import place
+from triptych.simt.unset_registers import REGISTERS_ATTRIBUTE
+from triptych.support.checkers import INIT, checkers
 
 _REGISTER_ALIGNMENT = 16
 
@@ -74,7 +76,7 @@ def make_rmem_tensor(layout_or_shape: AnyLayout | IntTuple, dtype: type[Numeric]
             expected="static extents and strides",
             instead="a Constexpr argument, or a tile of a static shape",
         )
-    return make_tensor(_allocate(kind, extent), layout)
+    return make_tensor(_allocate(kind, extent, f"a tensor {layout} of {kind.__name__}"), layout)
 
 
 def make_fragment_like(src: AnyLayout | Tensor, dtype: type[Numeric] | None = None) -> Any:
@@ -158,7 +160,7 @@ def _reach(layout: AnyLayout) -> Int:
     return reach
 
 
-def _allocate(dtype: type[Numeric], extent: int) -> Pointer:
+def _allocate(dtype: type[Numeric], extent: int, what: str) -> Pointer:
     """A stack slot at the start of the function: one made in a loop would grow the stack on every iteration."""
     trace, storage = tracing(), storage_of(dtype)
     builder, insertion = trace.builder, trace.builder.insertion
@@ -170,6 +172,8 @@ def _allocate(dtype: type[Numeric], extent: int) -> Pointer:
             "elem_type": builder.type_attribute(storage.unit),
             "alignment": builder.integer("i64", _REGISTER_ALIGNMENT),
         }
+        if INIT in checkers():
+            attributes[REGISTERS_ATTRIBUTE] = builder.string(what)
         slot = trace.value("llvm.alloca", (count,), AddressSpace.rmem.pointer_type, attributes)
     finally:
         builder.insertion = insertion

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Mapping
 from functools import cache
 from math import prod
+from typing import Any
 
 from triptych.ir.loader import LoadedObject, load_object
 from triptych.ir.worker import Request
@@ -43,11 +44,12 @@ from triptych.targets.cpu.checking.read_log_code import (
 from triptych.targets.cpu.checking.repeated_reads_code import repeated_reads_code
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK, SETUP, shadow_code
 from triptych.targets.cpu.checking.stretch_code import stretch_code
+from triptych.targets.cpu.checking.unset_code import UNSET, unset_code
 from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.system import system
 
 _ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL, GLOBAL_RUN, GLOBAL_LOOP, GLOBAL_RUN_LOOP)
-_EXPORTS = (*_ACCESSES, COPY, SYNC, PASS_ALL, PHASE, LOAD, USE, BEGIN_BLOCK, END_BLOCK, COLLECT, DISCARD)
+_EXPORTS = (*_ACCESSES, COPY, UNSET, SYNC, PASS_ALL, PHASE, LOAD, USE, BEGIN_BLOCK, END_BLOCK, COLLECT, DISCARD)
 _PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
 _SAMPLED = (
     "`global` has looked at a part of the memory that {} accesses: its shadow is limited to {} MiB, and of what is "
@@ -75,7 +77,7 @@ def checker_code() -> str:
     shared = shadow_code() + stretch_code() + read_log_code() + repeated_reads_code()
     order = async_code() + party_code() + order_code() + meeting_code() + block_order_code()
     between_blocks = global_pages_code() + global_code() + global_stretch_code()
-    text = shared + order + between_blocks + finding_code()
+    text = shared + order + between_blocks + finding_code() + unset_code()
     return text.replace("%thread_key", system().thread_key)
 
 
@@ -115,8 +117,10 @@ def _finding(entry: _Entry, text: str) -> Finding:
     before, now = (entry.key >> _SITE_OF_KEY) & 0xFFFFF, entry.key & 0xFFFFF
     sites = [_site(facts["sites"][number]) for number in (before, now)]
     element = int(facts["sites"][now]["bytes"]) or int(facts["sites"][before]["bytes"]) or 1
+    facts, element = _of_registers(facts, facts["sites"][before], element)
     examples = [_example(each, facts, element) for each in entry.examples[: min(entry.count, at.EXAMPLES)]]
     kind = entry.key >> _KIND_OF_KEY
+    held = facts["sites"][before].get("registers")
     return Finding(
         kind,
         facts["kernel"],
@@ -128,7 +132,17 @@ def _finding(entry: _Entry, text: str) -> Finding:
         has_phases=facts["phases"],
         is_global=bool(facts["sites"][now]["global"]),
         block_threads=prod(facts["block"]) if facts["blocks"] > 1 else 0,
+        variable=str(held["variable"]) if held else "",
     )
+
+
+def _of_registers(facts: dict[str, Any], read: dict[str, Any], element: int) -> tuple[dict[str, Any], int]:
+    """Where a read is one of registers, the only part is the tensor that it reads, and bytes are elements of it."""
+    held = read.get("registers")
+    if not held:
+        return facts, element
+    whole = [held["what"], 0, held["cells"], held["span"]]
+    return {**facts, "parts": [whole]}, max(1, held["bytes"] // held["grain"])
 
 
 def _site(facts: dict[str, object]) -> Site:

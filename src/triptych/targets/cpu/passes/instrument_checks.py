@@ -61,6 +61,7 @@ from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.declarations import DECLARATIONS
 from triptych.targets.cpu.checking.finding_code import COLLECT
+from triptych.targets.cpu.passes.register_shadows import follow_unset_registers
 from triptych.targets.cpu.plain_code import PlainCode
 
 _ROW_BYTES = 16
@@ -191,6 +192,8 @@ class _Kernel:
                 self._background(operation)
             else:
                 self._meeting(operation)
+        if self._mode & at.CHECK_INIT:
+            follow_unset_registers(self._kernel, self._builder, self._site)
         grains = (self._grain.bit_length() - 1) | (self._global_grain.bit_length() - 1) << 8
         facts = {"mode": self._mode, "grain": grains}
         facts["lanes"] = device_of(self._kernel).lanes.bit_length() - 1
@@ -301,15 +304,18 @@ class _Kernel:
         self._site(operation, _BACKGROUND[operation.name], 0, 0)
         operation.attributes[SITE_ATTRIBUTE] = self._builder.integer("i32", len(self._sites) - 1)
 
-    def _site(self, operation: Operation, verb: str, size: int, element: int) -> None:
-        """Another row of the table."""
+    def _site(
+        self, operation: Operation, verb: str, size: int, element: int, registers: dict[str, Any] | None = None
+    ) -> int:
+        """Another row of the table: its number."""
         spans, loops, around = [asdict(span) for span in spans_of(operation.location)], [], enclosing(operation)
         while around.name != "gpu.func":
             if around.name in ("scf.for", "scf.while"):
                 loops.append(self._loops.setdefault(around, len(self._loops)))
             around = enclosing(around)
         facts = {"spans": spans, "verb": verb, "size": size, "bytes": element, "loops": loops, "global": False}
-        self._sites.append({**facts, "number": len(self._sites)})
+        self._sites.append({**facts, "number": len(self._sites), "registers": registers})
+        return len(self._sites) - 1
 
     # meetings ---------------------------------------------------------------------------------------------------
     def _meeting(self, operation: Operation) -> None:

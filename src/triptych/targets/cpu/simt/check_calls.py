@@ -13,6 +13,7 @@ from triptych.simt.check_dialect import (
     CHECK_COPY,
     CHECK_PLACE,
     CHECK_SYNC,
+    CHECK_UNSET,
     CHECKS_ATTRIBUTE,
     STEPS_ATTRIBUTE,
 )
@@ -23,6 +24,7 @@ from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_LOOP
 from triptych.targets.cpu.checking.order_code import SYNC
 from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
+from triptych.targets.cpu.checking.unset_code import UNSET
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.party_calls import active, first_number, threads_of_block
@@ -144,6 +146,24 @@ def copy(warp: Warp, operation: Operation) -> None:
     code.call(COPY, [*places, counts, *_threads(warp), *numbers])
 
 
+def unset(warp: Warp, operation: Operation) -> None:
+    """`check.unset`: told only where a lane has an origin."""
+    code, (origin,) = warp.code, operation.operands
+    known = warp.analysis.at(origin)
+    if known.known and known.uniform and known.constant == 0:
+        return
+    origins = warp.vector(origin)
+    wrong = code.compare("ne", origins, code.constants([0] * code.width, "i32"), lanes=True)
+    made = code.operation("scf.if", (code.any(wrong),), regions=2)
+    before = code.enter(code.block(made, 0))
+    home = warp.arrays.scratch(code.wide("i32"), "origins")
+    code.store(origins, home, ALIGNMENT)
+    site = code.constant(int(operation.attributes["site"].value), "i32")
+    code.call(UNSET, [home, *_threads(warp), site])
+    code.operation("scf.yield")
+    code.leave(before)
+
+
 def _members(warp: Warp, mask: Value) -> Value:
     """A mask of lanes that the warp has in common; where lanes have masks of their own, that of the first active."""
     known = warp.analysis.at(mask)
@@ -208,4 +228,5 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     CHECK_SYNC: sync,
     CHECK_PLACE: place,
     CHECK_COPY: copy,
+    CHECK_UNSET: unset,
 }
