@@ -36,6 +36,7 @@ NOT_BY_A_PROGRAM = {
     "TT0514",
     "TT0515",
     "TT0516",  # a system without a port: tests/unit/targets/test_system.py
+    "TT0636",  # of `triptych check` of a kernel file: tests/unit/tools/test_check_outputs.py
     "TT0638",  # of `triptych check --schedules`: tests/unit/tools/test_check_command.py
     "TT0614",  # a process without a terminal: tests/unit/targets/test_breakpoints.py
     "TT0632",  # takes 2**32 barriers: tests/unit/support/test_findings.py
