@@ -29,7 +29,7 @@ def run(example: str, *options: str, **settings: str) -> str:
         check=False,
         env={**os.environ, **settings},
     )
-    assert (result.returncode, result.stderr) == (0, "")
+    assert (result.returncode, result.stderr) == (0, ""), result.stdout
     return result.stdout
 
 

@@ -196,6 +196,8 @@ def raises(_: np.ndarray) -> Any:
     raise RuntimeError("launch failed")
 
 
+STALE = ("unwritten", "nan", "numbers", "state")
+"""By what the memory held: a result of the reference may lie there, right once and wrong in the next call."""
 WRONG = [
     Wrong("zeros", ("numbers",), lambda: np.zeros_like),
     Wrong("the mean", ("numbers",), lambda: lambda x: np.full_like(x, 1 / x.shape[1])),
@@ -221,8 +223,8 @@ WRONG = [
     ),
     Wrong("raises at the second call", ("raised",), lambda: counted(softmax, raises, lambda n: n == 2)),
     Wrong("changed input", ("input changed",), lambda: changed_input),
-    Wrong("stale memory", ("unwritten", "nan", "numbers"), lambda: np.empty_like),
-    Wrong("half of it stale", ("unwritten", "nan", "numbers"), lambda: half_written),
+    Wrong("stale memory", STALE, lambda: np.empty_like),
+    Wrong("half of it stale", STALE, lambda: half_written),
     Wrong("lazy result", ("type",), lambda: lambda x: softmax(x).view(Lazy)),
     Wrong("work after the return", ("late",), lambda: later),
     Wrong("leaves a thread", ("left behind",), lambda: leaves_a_thread),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from tests.unit.workbench import corpus
 from triptych.workbench.contracts.contract import Contract, Tolerance
+from triptych.workbench.verification import guards
 from triptych.workbench.verification.findings import Verification
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
@@ -142,3 +144,13 @@ def test_a_number_that_cancels_is_not_refused_and_a_small_one_is_not_excused() -
         return corpus.set_to(result, smallest, float(result[smallest]) * 1.001)
 
     assert verified(corpus.contract(kernel, corpus.softmax, corpus.matrix)).reasons == ["numbers"]
+
+
+def test_a_process_that_is_about_to_run_another_program_counts_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between fork and exec a worker of ours has the command of whoever starts it."""
+    seen = iter(["python kernel.py", "python triptych/worker.py"])
+    monkeypatch.setattr(guards, "_command", lambda pid: "python kernel.py" if pid == os.getpid() else next(seen))
+    monkeypatch.setattr(guards, "_children", set)
+    left = guards.Leftovers()
+    monkeypatch.setattr(guards, "_children", lambda: {-1})
+    assert list(left.problems()) == []

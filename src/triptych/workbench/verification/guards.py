@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ WAIT = 0.05
 """Seconds after which work that a call has left behind should show."""
 _COPIES = 3
 _OURS = "triptych"
+_LOOKS = 20
 
 
 def spoil_freed_memory(sizes: Sequence[int]) -> None:
@@ -55,7 +57,7 @@ class Leftovers:
             if thread not in self._threads and thread.is_alive() and not thread.name.startswith(_OURS):
                 yield "left behind", f"the thread {thread.name!r} still runs after the kernel has returned"
         for pid in _children() - self._children:
-            command = _command(pid)
+            command = _settled_command(pid)
             if command and _OURS not in command:
                 yield "left behind", f"the process {command[:60]!r} still runs after the kernel has returned"
 
@@ -102,6 +104,17 @@ def _children() -> set[int]:
         except OSError:  # the thread has ended
             continue
     return found
+
+
+def _settled_command(pid: int) -> str:
+    """What a process runs: one that was just forked has our own command until it runs another."""
+    command, ours = _command(pid), _command(os.getpid())
+    for _ in range(_LOOKS):
+        if command != ours:
+            break
+        time.sleep(WAIT)
+        command = _command(pid)
+    return command
 
 
 def _command(pid: int) -> str:
