@@ -3,18 +3,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.checkers.pairs import Pair, judged
 from tests.checkers.register_pairs import ACCUMULATORS, QUIET, REGISTERS
+from triptych.support.checkers import DEFAULT
 
 
+@pytest.mark.parametrize("words", ["", DEFAULT])
 @pytest.mark.parametrize("pair", QUIET, ids=lambda pair: pair.name)
-def test_what_does_not_matter_is_not_told(pair: Pair, tmp_path: Path) -> None:
-    right = judged(pair, tmp_path, wrong=False)
+def test_what_does_not_matter_is_not_told(pair: Pair, words: str, tmp_path: Path) -> None:
+    right = judged(replace(pair, words=words or pair.words), tmp_path, wrong=False)
     assert not right.texts, "\n\n".join(right.texts)
+
+
+@pytest.mark.parametrize("pair", [*REGISTERS[:2], ACCUMULATORS[0]], ids=lambda pair: pair.name)
+def test_tests_of_bounds_do_not_hide_registers(pair: Pair, tmp_path: Path) -> None:
+    """They take the number of an address, and only compare it."""
+    assert judged(replace(pair, words=DEFAULT), tmp_path, wrong=True).texts
 
 
 def test_a_report_names_the_tensor_the_element_and_what_to_write(tmp_path: Path) -> None:

@@ -69,7 +69,17 @@ def _collect(address: Value, accesses: list[Operation]) -> bool:
                 return False
         elif user.name == "llvm.load" or (user.name == "llvm.store" and number == 1) or user.name in (MMA, GROUP_MMA):
             accesses.append(user)
-        else:
+        elif user.name != "llvm.ptrtoint" or not _is_only_compared(user.results[0]):
+            return False
+    return True
+
+
+def _is_only_compared(number: Value) -> bool:
+    """Whether the number of an address leads to assertions alone, as in tests of bounds and of alignment."""
+    for use in number.uses:
+        user = use.owner.operation
+        is_arithmetic = user.name.startswith("arith.") and all(map(_is_only_compared, user.results))
+        if user.name != "cf.assert" and not is_arithmetic:
             return False
     return True
 
