@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from triptych.support.nearest import did_you_mean
 from triptych.workbench.arrays import arrays_in, mapped, to_float64, torch
+from triptych.workbench.errors import ContractError
 
 Function = Callable[..., Any]
 BENCH = "bench"
@@ -99,6 +101,17 @@ def takes(function: Function, name: str) -> bool:
     """Whether a function has a parameter of that name, or takes any."""
     parameters = inspect.signature(function).parameters
     return name in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+
+
+def refuse_unknown_cases(contract: Contract, names: Sequence[str]) -> None:
+    """A case that is asked for and that the file does not have."""
+    unknown = [name for name in names if name not in contract.cases]
+    if unknown:
+        raise ContractError(
+            f"there is no case {unknown[0]!r}",
+            expected=f"one of {', '.join(map(repr, contract.cases))}",
+            instead=did_you_mean(unknown[0], contract.cases),
+        )
 
 
 def cases_of(given: object) -> dict[str, Mapping[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from triptych.support.nearest import did_you_mean
 from triptych.workbench.arrays import arrays_in, clone, dtype_name, mapped, overwrite, size_in_bytes
-from triptych.workbench.contracts.contract import BENCH, Contract, Tolerance, bench_cases, takes
+from triptych.workbench.contracts.contract import BENCH, Contract, Tolerance, bench_cases, refuse_unknown_cases, takes
 from triptych.workbench.errors import ContractError
 from triptych.workbench.measurement.apart import ClocksApart, SideApart
 from triptych.workbench.measurement.calls import UNKNOWN_CACHE, Cold, Hot, cold_sets
@@ -66,13 +66,7 @@ def chosen_cases(contract: Contract, names: list[str], sweep: Case | None) -> di
                 instead=did_you_mean(name, sizes),
             )
         return {f"{name}={value}": {name: value} for value in values}
-    unknown = [name for name in names if name not in contract.cases]
-    if unknown:
-        raise ContractError(
-            f"there is no case {unknown[0]!r}",
-            expected=f"one of {', '.join(map(repr, contract.cases))}",
-            instead=did_you_mean(unknown[0], contract.cases),
-        )
+    refuse_unknown_cases(contract, names)
     return {name: contract.cases[name] for name in names} if names else bench_cases(contract)
 
 

@@ -19,6 +19,7 @@ WAIT = 0.05
 _COPIES = 3
 _OURS = "triptych"
 _LOOKS = 20
+"""Times that a process is looked at which may be about to run another program."""
 
 
 def spoil_freed_memory(sizes: Sequence[int]) -> None:

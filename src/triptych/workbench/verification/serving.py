@@ -6,10 +6,8 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from triptych.support.nearest import did_you_mean
-from triptych.workbench.contracts.contract import Tolerance
+from triptych.workbench.contracts.contract import Tolerance, refuse_unknown_cases
 from triptych.workbench.contracts.loading import load_contract
-from triptych.workbench.errors import ContractError
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
 
@@ -17,13 +15,7 @@ def serve(request: dict[str, Any], doing: Callable[[str], None]) -> dict[str, An
     """What was found, as plain data."""
     doing(f"loading {request['file']}")
     contract = load_contract(request["file"])
-    unknown = [name for name in request.get("cases", ()) if name not in contract.cases]
-    if unknown:
-        raise ContractError(
-            f"there is no case {unknown[0]!r}",
-            expected=f"one of {', '.join(map(repr, contract.cases))}",
-            instead=did_you_mean(unknown[0], contract.cases),
-        )
+    refuse_unknown_cases(contract, request.get("cases", ()))
     found = verify(
         contract,
         VerifyOptions(

@@ -147,9 +147,7 @@ def _is_too_large(kernel: Operation) -> bool:
 def _collect_after(launch: Operation, table: str) -> None:
     builder = Builder(launch.context)
     launch.attributes[TABLE_ATTRIBUTE] = builder.string(table)
-    following = launch.block.operations
-    place = next(i for i, each in enumerate(following) if each.operation == launch) + 1
-    builder.insertion = bindings.mlir().InsertionPoint(following[place])
+    builder.insertion = builder.behind(launch)
     code = PlainCode(builder, launch.location)
     address = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.attribute(f'@"{table}"')})
     code.check_status(COLLECT, (address,))
@@ -354,9 +352,7 @@ class _Kernel:
 
     def _behind(self, operation: Operation) -> None:
         """Write behind an operation from now on."""
-        following = operation.block.operations
-        place = next(i for i, each in enumerate(following) if each.operation == operation) + 1
-        self._builder.insertion = bindings.mlir().InsertionPoint(following[place])
+        self._builder.insertion = self._builder.behind(operation)
 
     def _sync(self, what: int, *operands: Value) -> None:
         self._code.operation(CHECK_SYNC, operands, attributes={"what": self._builder.integer("i32", what)})
