@@ -155,7 +155,7 @@ for kernel in kernels.ENDLESS:
             call(a, 1, grid)
             print("ended")
         except KeyboardInterrupt:
-            print("interrupted", "late" * (time.monotonic() - started > 5))
+            print("interrupted", "late" * (time.monotonic() - started > 20))
     kernels.launch(kernels.number_threads, a, 1, 2)
     print((a[:64] == np.arange(1, 65)).all())
 """
@@ -171,7 +171,7 @@ def test_interrupt(debug: str) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=240,
     )
     expected: list[str] = []
     for kernel in ENDLESS:

@@ -78,8 +78,8 @@ def test_what_one_machine_publishes_another_finds(tmp_path: Path, server: Server
     assert other.find(key_of(1)) is None
 
 
-@pytest.mark.parametrize(("how", "slack"), [(signal.SIGKILL, 0.0), (signal.SIGSTOP, 0.3), (signal.SIGTERM, 0.0)])
-def test_server_that_stops_in_the_middle(tmp_path: Path, server: Server, how: signal.Signals, slack: float) -> None:
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM])
+def test_server_that_stops_in_the_middle(tmp_path: Path, server: Server, how: signal.Signals) -> None:
     """Dead, or silent: the entries are there, one bound is lost, one warning is given."""
     store = store_in(tmp_path / "s", remote=Remote(server.url, writes=True, timeout=0.3))
     times: list[float] = []
@@ -100,6 +100,4 @@ def test_server_that_stops_in_the_middle(tmp_path: Path, server: Server, how: si
     with pytest.warns(StoreWarning, match=r"redis://127.0.0.1:\d+/0 cannot be used") as caught:
         need_all()
     assert len(caught) == 1
-    late = [seconds for seconds in times[20:] if seconds >= 0.3]
-    assert len(late) <= 1 + (slack > 0)
-    assert max(times) < 0.3 + 2.0
+    assert sum(times[20:]) < 15 * 0.3, "each of the twenty waited for the server"

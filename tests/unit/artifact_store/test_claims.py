@@ -94,7 +94,7 @@ def test_waiting_is_bounded_and_said(tmp_path: Path) -> None:
         waited = time.monotonic() - began
     leave.set()
     holder.join()
-    assert 0.2 <= waited < 5
+    assert 0.2 <= waited < 30
     assert kinds(seen) == ["wait"]
 
 

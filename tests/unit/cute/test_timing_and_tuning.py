@@ -58,7 +58,7 @@ def test_fastest_combination_is_chosen() -> None:
     with pytest.warns(TuningWarning, match="3 of 6 configurations failed: ValueError: this one cannot be") as told:
         best = testing.tune(
             prepare,
-            params_dict={"delay": [3000, 0, 6000], "mode": ["broken", "works"]},
+            params_dict={"delay": [30_000, 0, 60_000], "mode": ["broken", "works"]},
             kernel_arguments=testing.JitArguments(1),
             warmup_iterations=0,
             iterations=3,

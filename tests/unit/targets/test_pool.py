@@ -97,9 +97,13 @@ def test_idle_threads_take_no_time() -> None:
     counts = np.zeros(100, np.int32)
     counting()(counts.ctypes.data, 0, len(counts), 1)
     time.sleep(0.05)
+    assert min(time_in_a_pause() for _ in range(5)) < 0.01
+
+
+def time_in_a_pause() -> float:
     before = time.process_time()
-    time.sleep(0.3)
-    assert time.process_time() - before < 0.03
+    time.sleep(0.1)
+    return time.process_time() - before
 
 
 def run(program: str, threads: int = 2) -> subprocess.CompletedProcess[str]:
@@ -113,7 +117,7 @@ address = counts.ctypes.data
 """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TRIPTYCH_THREADS": str(threads)}
     command = [sys.executable, "-W", "ignore", "-c", head + program]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
 
 def test_a_forked_process_has_a_pool_of_its_own() -> None:

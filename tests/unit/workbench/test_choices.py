@@ -102,7 +102,7 @@ CALLS = []
 @tuned(TUNE)
 def kernel_fn(x, pieces=3):
     CALLS.append(pieces)
-    time.sleep(0.002 * pieces)
+    time.sleep(0.01 * pieces)
     return x + x
 def reference_fn(x):
     return 2 * x
@@ -119,7 +119,7 @@ def test_a_run_never_tunes_unless_asked() -> None:
         calls.append(pieces)
         if pieces == 7:
             raise ValueError("seven never works")
-        time.sleep(0.002 * pieces)
+        time.sleep(0.01 * pieces)
         return pieces
 
     x = np.zeros(64, np.float32)
