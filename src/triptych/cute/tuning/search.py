@@ -21,7 +21,7 @@ FIRST = 4
 _ENOUGH, _ENOUGH_SECONDS = 16, 0.016
 """Samples before one is called slower than another, if the best takes no more time than that for so many."""
 _STARTS = 12
-_DRAWN = 24
+_DRAWN = 16
 """Configurations that a model is made of before it is asked."""
 _LEADERS = 12
 """Configurations whose neighbours are looked at: from fewer a search ends beside the best more often than not."""
@@ -29,7 +29,7 @@ _BATCH = 8
 """Configurations that are asked for together, so that all processors have something to compile."""
 _SEMIFINAL = 20
 """Configurations of a search that does not look at all, sampled more often in the end."""
-_PART = 0.38
+_PART = 0.26
 """Searches that do not look at all try so much of them at most."""
 FEW = 32
 """Of so many configurations all are tried."""
