@@ -88,7 +88,7 @@ func.func private @"$name"(%map: !llvm.ptr, %shared: !llvm.ptr, $coordinates) ->
   func.return %total : i64
 }""")
 _WORDS = Template("""
-  %x$i = arith.extsi %c$i : i32 to i64
+  %x$i = arith.extsi %corner$i : i32 to i64
   %extent_at$i = llvm.getelementptr %map[$extent] : (!llvm.ptr) -> !llvm.ptr, i64
   %extent$i = llvm.load %extent_at$i {alignment = 8 : i64} : !llvm.ptr -> i64""")
 _STRIDE = Template("""
@@ -229,7 +229,7 @@ def box_function(copy: BoxCopy) -> str:
     words += "".join(_STRIDE.substitute(i=i, place=STRIDES + i - 1) for i in range(1, rank))
     return _FUNCTION.substitute(
         name=copy.name,
-        coordinates=", ".join(f"%c{i}: i32" for i in range(rank)),
+        coordinates=", ".join(f"%corner{i}: i32" for i in range(rank)),
         facts=_facts(copy),
         buffer_bytes=copy.row_bytes or MOST_ROW_BYTES,
         words=words,
