@@ -11,6 +11,7 @@ import pytest
 import triptych as tt
 from tests.passes.running import checked, kernel
 from triptych import cute
+from triptych.cute.nvgpu import warp
 from triptych.ir.handles import Module
 from triptych.support.config import override
 from triptych.support.runtime_errors import OutOfBoundsError
@@ -50,6 +51,37 @@ def test_an_address_is_aligned_as_what_it_begins_in(bits: int, pointer: str) -> 
         cf.assert %holds, ""
     """
     simplified(simplify_bounds, body, f"# CHECK: %3 = llvm.ptrtoint {pointer} \n# CHECK: arith.andi %3,")
+
+
+@tt.kernel
+def adds_up(out: cute.Tensor, count: tt.Int32) -> None:
+    """A product whose sums are indexed by a number of the run."""
+    lane = cute.arch.thread_idx()[0]
+    mma = cute.make_tiled_mma(cute.make_mma_atom(warp.MmaF16BF16Op(tt.Float16, tt.Float32, (16, 8, 16))))
+    a = cute.make_rmem_tensor(mma.partition_shape_A((16, 16)), tt.Float16)
+    b = cute.make_rmem_tensor(mma.partition_shape_B((8, 16)), tt.Float16)
+    sums = cute.make_rmem_tensor(mma.partition_shape_C((16, 8)), tt.Float32)
+    a.fill(1.0)
+    b.fill(2.0)
+    sums.fill(0.0)
+    cute.gemm(mma, sums, a, b, sums)
+    for i in range(count):
+        sums[i] = sums[i] + i
+        out[lane, i] = sums[i]
+
+
+@tt.jit
+def adding_up(out: cute.Tensor, count: tt.Int32) -> None:
+    adds_up(out, count).launch(grid=1, block=32)
+
+
+@pytest.mark.parametrize("debug", ["bounds", "all"])
+def test_registers_with_an_index_of_the_run_stay_registers(debug: str) -> None:
+    """Also fragments of products, which a target takes only as such."""
+    out = np.zeros((32, 4), np.float32)
+    with override(debug=debug):
+        adding_up(out, 4)
+    assert (out == 32 + np.arange(4)).all()
 
 
 def test_what_was_checked_is_not_checked_again() -> None:

@@ -65,7 +65,7 @@ def _distance(subtraction: Operation) -> None:
 
 
 def _alignment(masking: Operation) -> None:
-    """The low bits of an address: steps of a multiple change nothing, and shared memory begins aligned."""
+    """The low bits of an address: steps of a multiple change nothing, and memory of a kernel's own begins aligned."""
     pointer, mask = _pointer_of(masking.operands[0]), constant_of(masking.operands[1])
     if pointer is None or mask is None or mask & (mask + 1):
         return
@@ -77,12 +77,21 @@ def _alignment(masking: Operation) -> None:
     builder = Builder(masking.context)
     builder.insertion = bindings.mlir().InsertionPoint(masking)
     made, kind = defining_op(pointer), masking.results[0].type
-    if made is not None and made.name == _SHARED_MEMORY and mask < SHARED_ALIGNMENT:
+    if mask < _alignment_of(made):
         zero = {"value": builder.integer("i64", 0)}
         masking.results[0].replace_all_uses_with(builder.value("arith.constant", (), kind, masking.location, zero))
         masking.erase()
         return
     masking.operands[0] = builder.value("llvm.ptrtoint", (pointer,), kind, masking.location)
+
+
+def _alignment_of(made: Operation | None) -> int:
+    """Of memory that begins there: shared memory, or registers, which stay registers if no address becomes a number."""
+    if made is None or made.name not in (_SHARED_MEMORY, "llvm.alloca"):
+        return 1
+    if made.name == _SHARED_MEMORY:
+        return SHARED_ALIGNMENT
+    return int(made.attributes["alignment"].value) if "alignment" in made.attributes else 1
 
 
 def drop_repeated_checks(module: Module) -> bool:
