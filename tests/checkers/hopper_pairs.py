@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 from tests.checkers.pairs import Pair
 
 _BARRIER = """
@@ -292,10 +294,11 @@ def k(x: cute.Tensor, out: cute.Tensor, mma: cute.TiledMma, layouts: tt.Constexp
     part = mine.partition_C(y)
     sums = mma.make_fragment_C(part)
     mma.set(warpgroup.Field.ACCUMULATE, False)
-    for i in range(t, 64 * 64, 128):
+    for i in range(t, 64 * 64, {block}):
         p[i % 64, i // 64, 0] = tt.Float16(x[i % 8])
 {body}
-    cute.autovec_copy(sums, part)
+    if t < 128:
+        cute.autovec_copy(sums, part)
 
 @tt.jit
 def run(x: cute.Tensor, out: cute.Tensor):
@@ -305,7 +308,7 @@ def run(x: cute.Tensor, out: cute.Tensor):
     k(x, out, mma, [make(LayoutEnum.ROW_MAJOR, TILE, tt.Float16, 1) for make in makers]).launch(
         grid={grid}, block={block})
 """
-_FILL = """for j in range(t, 32 * 64, 128):
+_FILL = """for j in range(t, 32 * 64, arch.block_dim()[0]):
     q[j % 32, j // 32, 0] = tt.Float16(x[j % 8]) #{mark}
 """
 _FENCE = 'arch.fence_proxy("async.shared", space="cta")'
@@ -318,8 +321,8 @@ warpgroup.wait_group(0) #{wait}
 """
 
 
-def _products(name: str, rest: str, code: str) -> Pair:
-    return Pair(f"products: {name}", rest, code=code, program=_PRODUCTS, block=128)
+def _products(name: str, rest: str, code: str, block: int = 128) -> Pair:
+    return Pair(f"products: {name}", rest, code=code, program=_PRODUCTS, block=block)
 
 
 PRODUCTS = [
@@ -336,14 +339,16 @@ PRODUCTS = [
     _products(
         "factors overwritten before the product has ended",
         f"{_FILL.format(mark='')}{_FENCE}\narch.sync_threads()\n{_MULTIPLY.format(mark='<', wait='!')}"
-        "arch.sync_threads()\nq[t % 32, t // 32, 0] = tt.Float16(0.0) #>\nwarpgroup.wait_group(0)",
+        "q[t % 32, t // 32, 0] = tt.Float16(0.0) #>\nwarpgroup.wait_group(0)",
         "TT0634",
     ),
     _products(
-        "no barrier behind the wait",
-        f"{_FILL.format(mark='')}{_FENCE}\narch.sync_threads()\n{_MULTIPLY.format(mark='<', wait='')}"
-        "arch.sync_threads() #!\nq[t % 32, t // 32, 0] = tt.Float16(0.0) #>",
+        "no barrier behind the wait, for threads of another warpgroup",
+        f"{_FILL.format(mark='')}{_FENCE}\narch.sync_threads()\n"
+        f"if t < 128:\n{indent(_MULTIPLY.format(mark='<', wait=''), '    ')}"
+        "arch.sync_threads() #!\nif t >= 128:\n    q[t % 32, t // 32, 0] = tt.Float16(0.0) #>",
         "TT0634",
+        block=256,
     ),
 ]
 

@@ -24,7 +24,7 @@ from triptych.targets.cpu.checking.global_pages_code import (
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import KNOWS, STATE, clock_place, field, put
 from triptych.targets.cpu.checking.repeated_reads_code import shifts
-from triptych.targets.cpu.checking.shadow_code import PARAMETERS, site_of, stamp_of, thread_of, value_of
+from triptych.targets.cpu.checking.shadow_code import PARAMETERS, Stores, site_of, stamp_of, thread_of, value_of
 from triptych.targets.cpu.checking.spin_locks import named
 
 ACCESS_GLOBAL = "triptych_check_global"
@@ -85,7 +85,7 @@ def _touch() -> str:
     with f.when(is_of_launch(f, who) & (excused ^ 1) & (own ^ 1)):
         found = f.variable("i32", f.select(reads, Kind.READ_AFTER_WRITE.value, Kind.WRITE_AFTER_WRITE.value, "i32"))
         with f.when((reads ^ 1) & value.to("i64").differs(0)):
-            same = _is_same(f, state, (address, size, value), (last, who), thread, site)
+            same = f.call("memcmp", "i32", [address.to("ptr"), value, size.to("i64")]).equals(0)
             found.set(f.select(same, Kind.SAME_VALUE.value, found.now, "i32"))
         f.call("triptych_check_conflict", "void", [state, found.now, last, who, thread, site])
     warp = thread >> field(f, state, at.LANES)
@@ -113,41 +113,22 @@ def _touch() -> str:
     return f.text()
 
 
-def _is_same(
-    f: Function,
-    state: Number,
-    stored: tuple[Number, Number, Number],
-    before: tuple[Number, Number],
-    thread: Number,
-    site: Number,
-) -> Number:
-    """Whether a thread writes what is there: in memory, or in the lane that writes by the same instruction."""
-    (address, size, value), (word, block) = stored, before
-    lanes, other = field(f, state, at.LANES), thread_of(word)
-    together = block.equals(field(f, state, at.SERIAL)) & (other >> lanes).equals(thread >> lanes)
-    together = together & site_of(word).equals(site)
-    distance = f.select(together, (thread - other) * size, 0, "i32")
-    beside = f.made(f"sext i32 {distance.name} to i64", "i64")
-    neighbour = f.at(value, f.number(0, "i64") - beside, "i8")
-    compared = f.made(f"select i1 {together.name}, ptr {neighbour.name}, ptr {address.to('ptr').name}", "ptr")
-    return f.call("memcmp", "i32", [compared, value, size.to("i64")]).equals(0)
-
-
 def _lanes() -> str:
     """`lanes(state, addresses, mask, first, width, size, kind, site, values)`: one after the other, cell by cell."""
     f = Function(_LANES, "void", [("state", "ptr"), ("addresses", "ptr"), *PARAMETERS, ("values", "ptr")], "noinline")
     state, addresses, mask, first, width, size, kind, site, values = f.parameters
     grain = field(f, state, at.GLOBAL_GRAIN).to("i64")
     shared, limit = field(f, state, at.SHARED, "i64"), field(f, state, at.SHARED_BYTES, "i64")
+    stores = Stores(f, (addresses, mask), size, kind & (at.READS_MEMORY | at.WRITES_MEMORY), values)
     with f.count(0, width) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
-        address = f.load("i64", f.at(addresses, lane, "i64"))
+        address, value = f.load("i64", f.at(addresses, lane, "i64")), stores.before(lane)
         begin, end = address >> grain, ((address + size.to("i64") - 1) >> grain) + 1
         with f.when((address - shared) >= limit), f.count(begin, end) as number:
             key = page_key(number, grain)
             page = f.call(HOLD_PAGE, "ptr", [f.call(FIND_PAGE, "ptr", [key]), key, f.number(0, "i32")])
             with f.when(page.to("i64").differs(0)):
                 place = place_in_page(f, page, number)
-                cells, value = f.call(HOLD_CELLS, "ptr", [page, place]), value_of(f, values, lane, size)
+                cells = f.call(HOLD_CELLS, "ptr", [page, place])
                 with f.when(cells.to("i64").differs(0)):
                     cell = place & ((1 << at.UNIT_BITS) - 1)
                     f.call(TOUCH, "void", [state, cells, cell, first + lane, kind, site, address, size, value])

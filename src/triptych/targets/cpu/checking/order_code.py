@@ -301,7 +301,7 @@ def _sync() -> str:
         f.call(COME, "void", [state, mask, first, number, count])
         f.give()
     with f.when(what >= at.FENCE_PROXY):
-        f.call("triptych_check_groups", "void", [state, what, mask, first, count])
+        f.call("triptych_check_groups", "void", [state, what, mask, first, number.to("i32"), count])
         f.give()
     with f.when((what < at.RELEASE_PLACE) | what.equals(at.ARRIVE_RELAXED)):
         _named(f, state, what, mask, first, width, number.to("i32"), count)

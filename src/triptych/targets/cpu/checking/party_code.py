@@ -1,7 +1,8 @@
 """Native code of parties that are no threads: copies that land for an mbarrier, bulk stores, products of warps.
 
 A load of boxes is a write by the party of its mbarrier; whoever has seen the phase end knows it. Stores and products
-read: their party is that of the warp, and whoever waits for the group knows it. An mbarrier keeps two rows of times:
+read: their party is that of the warp, and whoever waits for the group knows it. Four warps make a product together, so
+that each that waits for its group knows all four. An mbarrier keeps two rows of times:
 what was released in the phase that goes on, and all that the last complete phase has told. That a phase is over is read
 from the barrier itself whenever somebody comes to it: no phase ends without an arrival, so none is missed.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from triptych.atoms.warpgroup_mma import WARPGROUP_WARPS
 from triptych.support.findings import Kind
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.finding_code import RECORD
@@ -122,20 +124,20 @@ def _phase() -> str:
 
 
 def _groups() -> str:
-    """`groups(state, what, mask, first, newest)`: fences of these lanes, and their groups of stores and products."""
-    names = [("state", "ptr"), ("what", "i32"), ("mask", "i64"), ("first", "i32"), ("newest", "i32")]
+    """`groups(state, what, mask, first, place, newest)`: fences of these lanes, their groups of stores and products.
+
+    `place` is that of the warp in its warpgroup.
+    """
+    names = [("state", "ptr"), ("what", "i32"), ("mask", "i64"), ("first", "i32"), ("place", "i32"), ("newest", "i32")]
     f = Function("triptych_check_groups", "void", names, "noinline")
-    state, what, mask, first, newest = f.parameters
+    state, what, mask, first, place, newest = f.parameters
     warp = first >> field(f, state, at.LANES)
     put(f, state, at.USES_CLOCKS, f.number(1, "i32"))
     with f.when(what.equals(at.COMMIT_PRODUCTS)):
         some = f.number(1, "i1")
         _close(f, state, _word(f, state, at.PRODUCT_COUNT, warp), _word(f, state, at.PRODUCT_ENDS, warp << 4), some)
     with f.when(what.equals(at.AWAIT_PRODUCTS)):
-        count = f.load("i32", _word(f, state, at.PRODUCT_COUNT, warp))
-        with f.when(newest < count):
-            end = f.load("i32", _end(f, _word(f, state, at.PRODUCT_ENDS, warp << 4), count - newest - 1))
-            raise_to(f, known_place(f, state, warp, warp + (at.MOST_WARPS + at.PRODUCT_PARTY)), end)
+        _await_products(f, state, warp, place, newest)
     clock = f.at(f.at(state, at.CLOCKS, "i8"), warp, "i32")
     with f.count(0, f.number(64, "i32")) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
         thread = first + lane
@@ -156,6 +158,20 @@ def _groups() -> str:
         f.call("triptych_check_advance", "void", [state, warp])
     f.line("ret void")
     return f.text()
+
+
+def _await_products(f: Function, state: Number, warp: Number, place: Number, newest: Number) -> None:
+    """A group is one of the warpgroup: who has waited for it knows what the other three warps have read, too.
+
+    One that has not closed the group yet cannot have begun a product of the next.
+    """
+    count = f.load("i32", _word(f, state, at.PRODUCT_COUNT, warp))
+    with f.when(newest < count), f.count(warp - place, warp - place + WARPGROUP_WARPS) as other:
+        group = count - newest - 1
+        closed = group < f.load("i32", _word(f, state, at.PRODUCT_COUNT, other))
+        end = f.load("i32", _end(f, _word(f, state, at.PRODUCT_ENDS, other << 4), group))
+        known = f.select(closed, end, _next_time(f, state), "i32")
+        raise_to(f, known_place(f, state, warp, other + (at.MOST_WARPS + at.PRODUCT_PARTY)), known)
 
 
 def _end(f: Function, ends: Number, group: Number) -> Number:

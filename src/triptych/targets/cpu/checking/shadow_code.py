@@ -14,6 +14,7 @@ from triptych.targets.cpu.checking.order_code import KNOWS, STATE, clock_place, 
 
 BEGIN_BLOCK = "triptych_check_block"
 ACCESS_NOW = "triptych_check_access_now"
+STORE_BEFORE = "triptych_check_store_before"
 RUN_NOW = "triptych_check_run_now"
 END_BLOCK = "triptych_check_end"
 SETUP = "triptych_check_setup"
@@ -33,7 +34,7 @@ declare i32 @pthread_setspecific(%thread_key, ptr)
 
 def shadow_code() -> str:
     """All functions of this file; `%thread_key` stands for the type of a key of threads."""
-    functions = (_setup(), _state(), _block(), _room(), _lane(), _update(), _same_value(), _access(), _run())
+    functions = (_setup(), _state(), _block(), _room(), _lane(), _update(), _store_before(), _access(), _run())
     return DECLARATIONS + "".join(functions)
 
 
@@ -220,8 +221,8 @@ def _lane() -> str:
                 after_write = f.select(plain_write, Kind.WRITE_AFTER_WRITE.value, Kind.READ_AFTER_WRITE.value, "i32")
                 same = f.variable("i1", 0)
                 with f.when(plain_write & value.to("i64").differs(0)):
-                    given = [state, byte, size, value, other, thread, (site.equals(site_of(word)))]
-                    same.set(f.call("triptych_check_same", "i1", given))
+                    memory = f.at(field(f, state, at.SHARED, "ptr"), byte, "i8")
+                    same.set(f.call("memcmp", "i32", [memory, value, size.to("i64")]).equals(0))
                 found = f.select(same.now, Kind.SAME_VALUE.value, after_write, "i32")
                 f.call(RECORD, "void", [state, found, site_of(word), site, other, thread, where])
         with f.when(writes_it & (mode & at.CHECK_RACES).differs(0)):
@@ -311,23 +312,37 @@ def _merged(f: Function, before: Number, word: Number) -> Number:
     return (word | several) & plain
 
 
-def _same_value() -> str:
-    """`same(state, byte, size, value, other, thread, together)`: whether a write repeats what the other has written.
+def _store_before() -> str:
+    """`store_before(addresses, mask, begin, end, size, values)`: lanes store what the kernel is about to store.
 
-    Lanes that write by the same instruction have their values side by side; what was written before is in memory.
+    What a later lane meets is then in memory, also where the same instruction writes it.
     """
-    names = [("state", "ptr"), ("byte", "i32"), ("size", "i32"), ("value", "ptr"), ("other", "i32"), ("thread", "i32")]
-    f = Function("triptych_check_same", "i1", [*names, ("together", "i1")])
-    state, byte, size, value, other, thread, together = f.parameters
-    lanes = field(f, state, at.LANES)
-    one_warp = (other >> lanes).equals(thread >> lanes) & together
-    distance = f.select(one_warp, (thread - other) * size, 0, "i32")
-    beside = f.made(f"sext i32 {distance.name} to i64", "i64")
-    neighbour = f.at(value, f.number(0, "i64") - beside, "i8")
-    memory = f.at(field(f, state, at.SHARED, "ptr"), byte, "i8")
-    compared = f.made(f"select i1 {one_warp.name}, ptr {neighbour.name}, ptr {memory.name}", "ptr")
-    f.line(f"ret i1 {f.call('memcmp', 'i32', [compared, value, size.to('i64')]).equals(0).name}")
+    names = [("addresses", "ptr"), ("mask", "i64"), ("low", "i32"), ("high", "i32"), ("size", "i32"), ("values", "ptr")]
+    f = Function(STORE_BEFORE, "void", names, "noinline")
+    addresses, mask, begin, end, size, values = f.parameters
+    with f.count(begin, end) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
+        target = f.load("i64", f.at(addresses, lane, "i64")).to("ptr")
+        f.call("memcpy", "ptr", [target, value_of(f, values, lane, size), size.to("i64")])
+    f.line("ret void")
     return f.text()
+
+
+class Stores:
+    """Lanes of a plain write, one after the other: those before one that must be compared have stored."""
+
+    def __init__(self, f: Function, lanes: tuple[Number, Number], size: Number, kind: Number, values: Number) -> None:
+        """`lanes` are their addresses and which of them are active."""
+        self._f, self._lanes, self._rest = f, lanes, (size, values)
+        self._asked = kind.equals(at.WRITES_MEMORY) & values.to("i64").differs(0)
+        self._done = f.variable("i32", 0)
+
+    def before(self, lane: Number) -> Number:
+        """Where the value of a lane is, or null."""
+        f, (size, values) = self._f, self._rest
+        with f.when(self._asked):
+            f.call(STORE_BEFORE, "void", [*self._lanes, self._done.now, lane, size, values])
+            self._done.set(lane)
+        return value_of(f, values, lane, size)
 
 
 # the threads of a warp ------------------------------------------------------------------------------------------
@@ -365,6 +380,7 @@ def _access() -> str:
     with f.when((f.number(1, "i32") << grain).equals(size) & (kind.equals(at.READS_MEMORY) | writes_only)):
         f.call("triptych_check_scattered", "void", [state, addresses, mask, first, width, size, kind, site, values])
         f.give()
+    stores = Stores(f, (addresses, mask), size, kind, values)
     with f.count(0, width) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
         byte = f.load("i64", f.at(addresses, lane, "i64")) - shared
         with f.when((byte + (size - 1).to("i64")) < limit):
@@ -375,7 +391,7 @@ def _access() -> str:
                 word = f.load("i64", f.at(writes, cell, "i64"))
                 strange.set(strange.now | ((word < start) & reads_only) | (word >= block))
             with f.when(strange.now):
-                value = value_of(f, values, lane, size)
+                value = stores.before(lane)
                 f.call("triptych_check_lane", "void", [state, thread, offset, size, kind, site, value])
             with f.when(strange.now ^ 1):
                 f.call("triptych_check_update", "void", [state, thread, begin, last, kind, site])

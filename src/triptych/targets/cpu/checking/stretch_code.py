@@ -11,7 +11,7 @@ from collections.abc import Callable
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import clock_place, field
-from triptych.targets.cpu.checking.shadow_code import PARAMETERS, last_read, nobody_reads, value_of
+from triptych.targets.cpu.checking.shadow_code import PARAMETERS, Stores, last_read, nobody_reads
 
 
 def stretch_code() -> str:
@@ -132,6 +132,7 @@ def _scattered() -> str:
     now = f.load("i32", clock_place(f, state, warp)).to("i64") << 32
     word = now | (site << at.THREAD_BITS).to("i64")
     reads_it = kind.equals(at.READS_MEMORY)
+    stores = Stores(f, (addresses, mask), size, kind, values)
     with f.count(0, width) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
         byte, thread = f.load("i64", f.at(addresses, lane, "i64")) - shared, first + lane
         cell = byte >> grain
@@ -140,7 +141,7 @@ def _scattered() -> str:
             found = f.load("i64", place)
             strange = ((found < start) & reads_it) | (found >= block) | (cell << grain).differs(byte)
             with f.when(strange):
-                value = value_of(f, values, lane, size)
+                value = stores.before(lane)
                 f.call("triptych_check_lane", "void", [state, thread, byte.to("i32"), size, kind, site, value])
             made = word | thread.to("i64")
             with f.when((strange ^ 1) & reads_it):

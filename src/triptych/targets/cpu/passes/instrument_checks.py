@@ -32,10 +32,10 @@ from triptych.ir.modules import graft, kernels, text_constant
 from triptych.ir.types import (
     GLOBAL_SPACE,
     SHARED_SPACE,
+    bit_width,
     byte_size,
     count_and_element,
     is_float,
-    is_integer,
     memory_space,
 )
 from triptych.simt import dialect
@@ -72,6 +72,8 @@ _RELAXED = 2
 _MODES = {RACES: at.CHECK_RACES, INIT: at.CHECK_INIT, GLOBAL: at.CHECK_GLOBAL, MEETINGS: at.COUNT_MEETINGS}
 _LARGEST_GRAIN = 4
 _BARRIER_BYTES = 8
+_WHOLE_FLOAT = 32
+"""Bits of floats that every machine has registers for."""
 _PHASES = {
     dialect.MBARRIER_INIT: "makes an mbarrier",
     dialect.MBARRIER_ARRIVE: "arrives at an mbarrier",
@@ -220,7 +222,7 @@ class _Kernel:
         if operation.name in _ATOMIC:
             does = at.READS_MEMORY | at.WRITES_MEMORY
         verb = "updates" if operation.name in _ATOMIC else "writes" if stores else "reads"
-        value = operation.operands[0] if stores and not atomic and _is_simple(operation.operands[0]) else None
+        value = self._stored(operation.operands[0]) if stores and not atomic else None
         size, aligned = byte_size(kind), access_alignment(operation, kind)
         flags = does | (at.IS_ATOMIC if atomic else 0)
         verb += " (atomic)" if atomic else ""
@@ -235,6 +237,17 @@ class _Kernel:
             if does & at.READS_MEMORY:
                 self._behind(operation)
                 self._place(operation, pointer, at.ACQUIRE_PLACE)
+
+    def _stored(self, value: Value) -> Value | None:
+        """What can be compared with what another thread has written: numbers of whole bytes, narrow floats as bits."""
+        count, kind = count_and_element(value.type) or (0, value.type)
+        bits = bit_width(kind) or 1
+        if bits % 8:
+            return None
+        if not is_float(kind) or bits >= _WHOLE_FLOAT:
+            return value
+        number = self._builder.type(f"i{bits}")
+        return self._code.value("arith.bitcast", (value,), self._builder.vector(count, number) if count else number)
 
     def _is_ordered(self, operation: Operation) -> bool:
         attributes = operation.attributes
@@ -405,9 +418,3 @@ def _may_be_shared(pointer: Value) -> bool:
     """Whether a pointer may lead to shared memory: not one into registers, nor one that says global memory."""
     made = defining_op(base(pointer))
     return memory_space(pointer.type) != GLOBAL_SPACE and (made is None or made.name != "llvm.alloca")
-
-
-def _is_simple(value: Value) -> bool:
-    """Whether a value can be compared with what another thread has written: one number of a common type."""
-    kind = value.type
-    return count_and_element(kind) is None and (is_float(kind, 32) or is_integer(kind, 32) or is_integer(kind, 64))

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 
 from triptych.ir.handles import Operation, Value
-from triptych.ir.types import is_integer
+from triptych.ir.types import count_and_element, is_integer
 from triptych.simt.check_dialect import (
     CHECK_ACCESS,
     CHECK_COPY,
@@ -27,6 +27,7 @@ from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
 from triptych.targets.cpu.checking.unset_code import UNSET
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.simt.code import Code
+from triptych.targets.cpu.simt.memory import packed_value
 from triptych.targets.cpu.simt.party_calls import active, first_number, threads_of_block
 from triptych.targets.cpu.simt.values import Private
 from triptych.targets.cpu.simt.warp import Position, Warp
@@ -201,11 +202,12 @@ def _addresses(warp: Warp, pointer: Value, role: str = "addresses") -> Value:
 
 
 def _kept(warp: Warp, values: list[Value]) -> Value:
-    """Memory with what every lane is about to store, or null."""
+    """Memory with what every lane is about to store, lane after lane, or null."""
     code = warp.code
     if not values:
         return code.value("llvm.mlir.zero", (), "!llvm.ptr")
-    vector = warp.vector(values[0])
+    counted = count_and_element(values[0].type)
+    vector = warp.vector(values[0]) if counted is None else packed_value(warp, values[0], *counted)
     home = warp.arrays.scratch(vector.type, "stored")
     code.store(vector, home, ALIGNMENT)
     return home

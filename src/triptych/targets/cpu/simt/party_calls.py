@@ -6,6 +6,7 @@ it works on. Without the mark nothing is written.
 
 from __future__ import annotations
 
+from triptych.atoms.warpgroup_mma import WARPGROUP_WARPS
 from triptych.ir.handles import Operation, Value
 from triptych.simt.check_dialect import SITE_ATTRIBUTE
 from triptych.targets.cpu.checking import shadow_layout as at
@@ -73,7 +74,9 @@ def use(warp: Warp, operation: Operation, lane: Value, low: Value, size: int, pa
 def step(warp: Warp, operation: Operation, what: int, newest: int = 0) -> None:
     """Active lanes fence, close a group, or have waited for groups."""
     if is_told(operation):
-        _sync(warp, what, 0, newest)
+        code = warp.code
+        place = code.value("arith.andi", (warp.number, code.constant(WARPGROUP_WARPS - 1, "i32")), "i32")
+        _sync(warp, what, code.resized(place, "i64"), newest)
 
 
 def cluster(warp: Warp, operation: Operation, what: int) -> None:
@@ -83,12 +86,13 @@ def cluster(warp: Warp, operation: Operation, what: int) -> None:
         _sync(warp, what, at.OF_CLUSTER, warp.code.value("arith.muli", (threads_of_block(warp), blocks), "i32"))
 
 
-def _sync(warp: Warp, what: int, number: int, count: int | Value) -> None:
+def _sync(warp: Warp, what: int, number: int | Value, count: int | Value) -> None:
     code = warp.code
+    numbered = code.constant(number, "i64") if isinstance(number, int) else number
     counted = code.constant(count, "i32") if isinstance(count, int) else count
     threads = [active(warp), first_number(warp), code.constant(code.width, "i32")]
     nowhere = code.value("llvm.mlir.zero", (), "!llvm.ptr")
-    code.call(SYNC, [code.constant(what, "i32"), *threads, code.constant(number, "i64"), counted, nowhere])
+    code.call(SYNC, [code.constant(what, "i32"), *threads, numbered, counted, nowhere])
 
 
 def _site(code: Code, operation: Operation) -> Value:
