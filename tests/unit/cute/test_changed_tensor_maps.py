@@ -12,6 +12,8 @@ from triptych import cute
 from triptych.compat.mlir_builders.dialects import nvvm
 from triptych.cute.nvgpu import cpasync
 from triptych.cute.runtime import from_dlpack
+from triptych.support.config import override
+from triptych.support.findings import collecting
 from triptych.utils import TensorMapManager, TensorMapUpdateMode
 
 TILE = (8, 32)
@@ -63,9 +65,7 @@ def load_of_another(
         out[i, lane] = shared[i, lane]
 
 
-@pytest.mark.parametrize("mode", list(TensorMapUpdateMode))
-@pytest.mark.parametrize("by_builder", [False, True])
-def test_a_changed_map_is_that_of_the_other_tensor(mode: TensorMapUpdateMode, by_builder: bool) -> None:
+def check_a_changed_map(mode: TensorMapUpdateMode, by_builder: bool) -> None:
     first, other = np.zeros((8, 32), np.float32), np.arange(12 * 48, dtype=np.float32).reshape(12, 48)
     maps, out = np.zeros(32, np.int64), np.zeros((8, 32), np.float32)
     aligned = maps[(-maps.ctypes.data // 8) % 16 :][:16]
@@ -80,3 +80,16 @@ def test_a_changed_map_is_that_of_the_other_tensor(mode: TensorMapUpdateMode, by
     expected = np.zeros((8, 32), np.float32)
     expected[:4, :16] = other[8:, 32:]
     assert np.array_equal(out, expected)
+
+
+@pytest.mark.parametrize("mode", list(TensorMapUpdateMode))
+@pytest.mark.parametrize("by_builder", [False, True])
+def test_a_changed_map_is_that_of_the_other_tensor(mode: TensorMapUpdateMode, by_builder: bool) -> None:
+    check_a_changed_map(mode, by_builder)
+
+
+def test_one_lane_changes_a_map_and_the_bytes_of_a_box_are_those_that_its_map_says() -> None:
+    """Nothing is found, not even a note, where only the map knows what a box is."""
+    with override(debug="init,global"), collecting() as collection:
+        check_a_changed_map(TensorMapUpdateMode.GMEM, by_builder=True)
+    assert not collection.findings

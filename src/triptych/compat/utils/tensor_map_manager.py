@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from triptych.cute.arch.barriers import sync_warp
@@ -58,8 +57,14 @@ class TensorMapManager:
     def init_tensormap_from_atom(
         self, copy_atom: CopyAtom, dst_ptr: Pointer, warp_id: int, *, loc: object = None, ip: object = None
     ) -> None:
-        """Write the tensor map of an atom to memory, by a warp."""
-        only_if(_warp() == warp_id, partial(copy_tensormap, copy_atom, dst_ptr))
+        """Write the tensor map of an atom to memory, by one lane of a warp, which the others then know."""
+
+        def write() -> None:
+            with elect_one():
+                copy_tensormap(copy_atom, dst_ptr)
+            sync_warp()
+
+        only_if(_warp() == warp_id, write)
 
     def fence_tensormap_initialization(self, *, loc: object = None, ip: object = None) -> None:
         """What follows maps that were written to global memory sees them."""
@@ -77,16 +82,19 @@ class TensorMapManager:
         loc: object = None,
         ip: object = None,
     ) -> None:
-        """Make tensor maps ones of other tensors, by a warp; copies that go by them first acquire them."""
+        """Make tensor maps ones of other tensors, by one lane of a warp; copies that go by them first acquire them.
+
+        The lane that changes a map is the one that stores boxes by it: it waits until none of those goes on.
+        """
         in_shared = self.tensormap_update_mode is TensorMapUpdateMode.SMEM
         changed: Sequence[Any] = tensormap_smem_ptr if in_shared else tensormap_gmem_ptr
 
         def update() -> None:
-            for tensor, atom, where in zip(tensor_gmem, tma_copy_atom, changed, strict=True):
-                update_tma_descriptor(atom, tensor, where)
             with elect_one():
                 cp_async_bulk_commit_group()
                 cp_async_bulk_wait_group(0, read=True)
+                for tensor, atom, where in zip(tensor_gmem, tma_copy_atom, changed, strict=True):
+                    update_tma_descriptor(atom, tensor, where)
             sync_warp()
             if not in_shared:
                 fence_tma_desc_release()

@@ -152,7 +152,7 @@ def later(
     kind: int,
     values: Sequence[Value],
     act: Act,
-    ranges: Sequence[tuple[Value, int]],
+    ranges: Sequence[tuple[Value, int | Value]],
     group: Value | None = None,
 ) -> None:
     """Do `act` with these values: at once, or by the queue of a kernel that has one.
@@ -166,7 +166,7 @@ def later(
     owner = warp.arrays.owner(warp, whole_group=kind == PRODUCTS)
     number = state.get(state.of_warp(warp.number, BULK_GROUPS)) if group is None else group
     checks, code = warp.arrays.checks, warp.code
-    taken = [(code.value("llvm.ptrtoint", (low,), "i64"), code.constant(size, "i64")) for low, size in ranges]
+    taken = [(code.value("llvm.ptrtoint", (low,), "i64"), code.counted(size)) for low, size in ranges]
     if checks is not None:
         checks.begins(warp, operation, taken)
     record = queue.put(state, kind, owner, number, values, act)

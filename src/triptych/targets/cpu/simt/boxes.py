@@ -47,9 +47,10 @@ def load(warp: Warp, operation: Operation) -> None:
 
         def into(target: Value, counter: Value) -> None:
             values = [used, target, counter, *where]
-            for low, size in _stretch(copy, target):
+            stretch = _stretch(warp, operation, copy, used, target)
+            for low, size in stretch:
                 party_calls.load(warp, operation, lane, low, counter, size)
-            later(warp, operation, LOADS, values, copied, _stretch(copy, target))
+            later(warp, operation, LOADS, values, copied, stretch)
 
         def copied(state: State | None, values: list[Value]) -> None:
             used, target, counter, *where = values
@@ -74,16 +75,31 @@ def store(warp: Warp, operation: Operation) -> None:
         _call(warp, copy, values)
 
     def once(given: list[Value], lane: Value) -> None:
-        for low, size in _stretch(copy, given[1]):
+        stretch = _stretch(warp, operation, copy, *given[:2])
+        for low, size in stretch:
             party_calls.use(warp, operation, lane, low, size, at.STORE_PARTY)
-        later(warp, operation, STORES, given, stored, _stretch(copy, given[1]))
+        later(warp, operation, STORES, given, stored, stretch)
 
     _each_lane(warp, operation, once)
 
 
-def _stretch(copy: BoxCopy, shared: Value) -> list[tuple[Value, int]]:
-    """The bytes of shared memory that a box takes, where its extents are known."""
-    return [(shared, prod(copy.box) * copy.element_bytes)] if copy.is_known else []
+def _stretch(
+    warp: Warp, operation: Operation, copy: BoxCopy, used: Value, shared: Value
+) -> list[tuple[Value, int | Value]]:
+    """The bytes of shared memory that a box takes. Where only its map knows them, who checks asks it as it is now."""
+    if copy.is_known:
+        return [(shared, prod(copy.box) * copy.element_bytes)]
+    if not party_calls.is_told(operation) and warp.arrays.checks is None:
+        return []
+    code = warp.code
+
+    def word(place: int) -> Value:
+        return code.resized(code.load(code.offset(used, place, "i16"), "i16", 2), "i64")
+
+    size = word(4 * SIZE)
+    for i in range(len(copy.box)):
+        size = code.value("arith.muli", (size, word(4 * BOX + i)), "i64")
+    return [(shared, size)]
 
 
 def replace_map(warp: Warp, operation: Operation) -> None:

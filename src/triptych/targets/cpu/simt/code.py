@@ -102,6 +102,10 @@ class Code(PlainCode):
             return value
         return self.value("arith.extui" if old < new else "arith.trunci", (value,), kind)
 
+    def counted(self, number: int | Value) -> Value:
+        """A number (i64) that is known now, or when the kernel runs."""
+        return self.constant(number, "i64") if isinstance(number, int) else number
+
     def both(self, left: Value, right: Value, kind: TypeOrText | None = None) -> Value:
         return self.value("arith.andi", (left, right), kind or self.wide("i1"))
 

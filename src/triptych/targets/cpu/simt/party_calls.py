@@ -54,20 +54,20 @@ def phase(warp: Warp, operation: Operation, what: int, pointer: Value, lanes: Va
         warp.code.call(PHASE, [warp.code.constant(what, "i32"), lanes, first_number(warp), pointer])
 
 
-def load(warp: Warp, operation: Operation, lane: Value, target: Value, barrier: Value, size: int) -> None:
+def load(warp: Warp, operation: Operation, lane: Value, target: Value, barrier: Value, size: int | Value) -> None:
     """A thread begins a copy whose bytes an mbarrier counts."""
     if is_told(operation):
         code = warp.code
         thread = code.value("arith.addi", (first_number(warp), lane), "i32")
-        code.call(LOAD, [thread, target, barrier, code.constant(size, "i64"), _site(code, operation)])
+        code.call(LOAD, [thread, target, barrier, code.counted(size), _site(code, operation)])
 
 
-def use(warp: Warp, operation: Operation, lane: Value, low: Value, size: int, party: int) -> None:
+def use(warp: Warp, operation: Operation, lane: Value, low: Value, size: int | Value, party: int) -> None:
     """A bulk store, or a product, begins to read shared memory."""
     if is_told(operation):
         code = warp.code
         thread = code.value("arith.addi", (first_number(warp), lane), "i32")
-        given = [thread, low, code.constant(size, "i64"), _site(code, operation), code.constant(party, "i32")]
+        given = [thread, low, code.counted(size), _site(code, operation), code.constant(party, "i32")]
         code.call(USE, given)
 
 
@@ -88,7 +88,7 @@ def cluster(warp: Warp, operation: Operation, what: int) -> None:
 
 def _sync(warp: Warp, what: int, number: int | Value, count: int | Value) -> None:
     code = warp.code
-    numbered = code.constant(number, "i64") if isinstance(number, int) else number
+    numbered = code.counted(number)
     counted = code.constant(count, "i32") if isinstance(count, int) else count
     threads = [active(warp), first_number(warp), code.constant(code.width, "i32")]
     nowhere = code.value("llvm.mlir.zero", (), "!llvm.ptr")
