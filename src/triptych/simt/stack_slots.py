@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import byte_size
 from triptych.simt.addresses import base, steps
-from triptych.simt.operations import defining_op, pointee, producer
+from triptych.simt.operations import body, defining_op, operations, owner_op, pointee, producer
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +44,54 @@ def private_place(address: Value) -> PrivatePlace | None:
 def _is_array(value: Value) -> bool:
     made = defining_op(value)
     return made is not None and made.name == "llvm.alloca"
+
+
+def is_in_arrays(address: Value) -> bool:
+    """Whether an address can only lie in arrays that every thread has for itself, also where branches and loops pass
+    on which of them."""
+    pending, seen = [base(address)], set[Value]()
+    while pending:
+        value = pending.pop()
+        if value in seen or _is_array(value):
+            continue
+        seen.add(value)
+        found = _sources(value)
+        if not found:
+            return False
+        pending += map(base, found)
+    return True
+
+
+def _sources(value: Value) -> list[Value]:
+    """The values one of which a value is; none where that is not known."""
+    made = defining_op(value)
+    around = owner_op(value) if made is None else made
+    if made is None:
+        return _entering(value, around)
+    if made.name == "arith.select":
+        return list(made.operands)[1:]
+    if made.name not in ("scf.if", "scf.for", "scf.while"):
+        return []
+    number = list(made.results).index(value)
+    if made.name == "scf.if":
+        return [_end(made, side).operands[number] for side in range(2)]
+    if made.name == "scf.while":
+        return [_end(made, 0).operands[number + 1]]
+    return [made.operands[number + 3], _end(made, 0).operands[number]]
+
+
+def _entering(argument: Value, loop: Operation) -> list[Value]:
+    """What a block of a loop is entered with."""
+    if loop.name == "scf.for":
+        number = list(body(loop).arguments).index(argument) - 1
+        return [loop.operands[number + 3], _end(loop, 0).operands[number]] if number >= 0 else []
+    if loop.name != "scf.while":
+        return []
+    first, second = (list(body(loop, region).arguments) for region in range(2))
+    if argument in second:
+        return [_end(loop, 0).operands[second.index(argument) + 1]]
+    return [loop.operands[first.index(argument)], _end(loop, 1).operands[first.index(argument)]]
+
+
+def _end(operation: Operation, region: int) -> Operation:
+    return operations(body(operation, region))[-1]

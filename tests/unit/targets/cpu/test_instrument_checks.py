@@ -118,6 +118,40 @@ def test_the_same_value_by_many_threads_is_a_note() -> None:
         writing(numbers(), False)
 
 
+@tt.kernel
+def passes_registers_on(x: cute.Tensor, out: cute.Tensor, count: tt.Int32) -> None:
+    """Loops and branches decide which of two register tensors is accessed."""
+    t, _, _ = cute.arch.thread_idx()
+    b, _, _ = cute.arch.block_idx()
+    one, other = cute.make_rmem_tensor(2, tt.Float32), cute.make_rmem_tensor(2, tt.Float32)
+    one.fill(0)
+    other.fill(1)
+    for _ in range(count):
+        one, other = other, one
+        one[0] = one[0] + x[t]
+    left = count
+    while left > 0:
+        if left % 2 == 0:
+            one, other = other, one
+        one[left % 2] += 1.0
+        left -= 1
+    out[b * 32 + t] = one[0] + one[1]
+
+
+@tt.jit
+def passing_on(x: cute.Tensor, out: cute.Tensor, count: tt.Int32) -> None:
+    passes_registers_on(x, out, count).launch(grid=4, block=32)
+
+
+def test_registers_that_are_passed_on_are_no_memory_of_others() -> None:
+    x, out, first = np.arange(32, dtype=np.float32), np.zeros(128, np.float32), np.zeros(128, np.float32)
+    passing_on(x, first, 3)
+    with override(debug="races,init,global"), collecting() as collection:
+        passing_on(x, out, 3)
+    assert not collection.findings
+    assert np.array_equal(out, first)
+
+
 def test_more_barriers_than_16_bits_count() -> None:
     out = np.zeros(32, np.int32)
     with override(debug="races,init"):

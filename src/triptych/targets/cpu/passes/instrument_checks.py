@@ -39,7 +39,6 @@ from triptych.ir.types import (
     memory_space,
 )
 from triptych.simt import dialect
-from triptych.simt.addresses import base
 from triptych.simt.check_dialect import (
     CHECK,
     CHECK_ACCESS,
@@ -52,8 +51,9 @@ from triptych.simt.check_dialect import (
 )
 from triptych.simt.clusters import cluster_of, reaches_other_blocks
 from triptych.simt.device_attribute import device_of
-from triptych.simt.operations import access_alignment, defining_op, enclosing, known_block, walk
+from triptych.simt.operations import access_alignment, enclosing, known_block, walk
 from triptych.simt.shared_parts import PARTS_ATTRIBUTE
+from triptych.simt.stack_slots import is_in_arrays
 from triptych.simt.traits import Scope, is_described, traits
 from triptych.support.checkers import GLOBAL, INIT, MEETINGS, RACES, checkers, overlooked
 from triptych.support.findings import note_order
@@ -410,11 +410,9 @@ def _is_narrow(operation: Operation) -> bool:
 
 def _may_be_global(pointer: Value) -> bool:
     """Whether a pointer may lead to global memory: not one into registers, nor one that says shared memory."""
-    made = defining_op(base(pointer))
-    return memory_space(pointer.type) != SHARED_SPACE and (made is None or made.name != "llvm.alloca")
+    return memory_space(pointer.type) != SHARED_SPACE and not is_in_arrays(pointer)
 
 
 def _may_be_shared(pointer: Value) -> bool:
     """Whether a pointer may lead to shared memory: not one into registers, nor one that says global memory."""
-    made = defining_op(base(pointer))
-    return memory_space(pointer.type) != GLOBAL_SPACE and (made is None or made.name != "llvm.alloca")
+    return memory_space(pointer.type) != GLOBAL_SPACE and not is_in_arrays(pointer)
