@@ -15,7 +15,7 @@ from triptych.objectstage.target import CompileOptions
 from triptych.observing import observe
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Loaded, Rewritten, Traced
-from triptych.support.checkers import BREAK, checkers
+from triptych.support.checkers import BREAK, RACES, checkers
 from triptych.support.interrupts import arrive, interruptible
 from triptych.support.timeline import STAGE, now, past
 
@@ -42,6 +42,7 @@ def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | 
         async_order=job.options.async_order,
         device_model=job.target.device_model,
         stops=stops,
+        tells_calls=job.target.checks and RACES in checkers(),
     )
     begun = past("trace", begun, STAGE)
     if likely is not None and _is_like(traced, likely.compiled.lowered.traced):

@@ -21,6 +21,7 @@ from triptych.support.config import override
 from triptych.support.errors import TriptychError
 from triptych.support.finding_errors import error_of
 from triptych.support.findings import NOTES, collecting
+from triptych.support.pipeline_calls import Explanation
 
 _PROGRAM = """
 import triptych as tt
@@ -56,6 +57,8 @@ class Pair:
     code: str = "TT0630"
     dtype: str = "float32"
     words: str = "races,init"
+    says: str = ""
+    """A part of what the finding says."""
     program: str = _PROGRAM
 
     def text(self, *, wrong: bool) -> tuple[str, set[int]]:
@@ -82,6 +85,8 @@ class Verdict:
     findings: tuple[tuple[str, frozenset[int]], ...]
     notes: int
     texts: tuple[str, ...]
+    misused: tuple[Explanation, ...] = ()
+    """What was wrong with calls of pipelines, whatever came of it."""
 
 
 def judged(pair: Pair, folder: Path, *, wrong: bool) -> Verdict:
@@ -103,10 +108,12 @@ def judged(pair: Pair, folder: Path, *, wrong: bool) -> Verdict:
     faults = [each for each in collection.findings if each.kind not in NOTES]
     said = tuple((each.code, frozenset(s.spans[0].line for s in (each.before, each.now))) for each in faults)
     texts = tuple(error_of(each).text() for each in collection.findings)
-    return Verdict(said, len(collection.findings) - len(faults), texts)
+    misused = tuple(collection.misused.values())
+    return Verdict(said, len(collection.findings) - len(faults), texts, misused)
 
 
 def is_found(pair: Pair, verdict: Verdict) -> bool:
     """Whether a finding has the expected code at the expected pair of lines."""
     _, marked = pair.text(wrong=True)
-    return any(code == pair.code and (lines == marked or not marked) for code, lines in verdict.findings)
+    said = any(pair.says in text for text in verdict.texts)
+    return said and any(code == pair.code and (lines == marked or not marked) for code, lines in verdict.findings)

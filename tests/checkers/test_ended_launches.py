@@ -9,6 +9,7 @@ import pytest
 
 import triptych as tt
 from triptych import cute
+from triptych.cute.nvgpu import cpasync
 from triptych.support.config import override
 from triptych.support.errors import TriptychError
 from triptych.support.findings import collecting
@@ -64,6 +65,36 @@ def test_a_launch_after_one_that_was_ended_begins_anew() -> None:
         launched(wrong, out)
     assert not found.findings
     assert (out.reshape(3, THREADS) == np.arange(THREADS)[::-1]).all()
+
+
+@tt.kernel
+def copies(stops: cute.Tensor, x: cute.Tensor, out: cute.Tensor) -> None:
+    """With `stops` an index outside while a copy is under way."""
+    thread, _, _ = cute.arch.thread_idx()
+    shared = cute.make_tensor(cute.arch.alloc_smem(tt.Float32, 32, 16), cute.make_layout(32))
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), tt.Float32, num_bits_per_copy=32)
+    cute.copy(atom, cute.local_tile(x, (1,), (thread,)), cute.local_tile(shared, (1,), (thread,)))
+    out[thread + 1000 * stops[0]] = tt.Float32(0.0)
+    cute.arch.cp_async_commit_group()
+    cute.arch.cp_async_wait_group(0)
+    cute.arch.sync_threads()
+    out[thread] = shared[31 - thread]
+
+
+@tt.jit
+def copied(stops: cute.Tensor, x: cute.Tensor, out: cute.Tensor) -> None:
+    copies(stops, x, out).launch(grid=1, block=32)
+
+
+def test_copies_that_an_error_ended_are_not_under_way_in_the_next_launch() -> None:
+    stops, x, out = np.ones(1, np.int32), np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    with override(debug="all", threads=1), collecting() as found:
+        with pytest.raises(TriptychError, match="TT06"):
+            copied(stops, x, out)
+        stops[0] = 0
+        copied(stops, x, out)
+    assert not found.findings
+    assert (out == x[::-1]).all()
 
 
 def test_what_others_left_in_shared_memory_is_no_mbarrier() -> None:

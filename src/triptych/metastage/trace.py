@@ -61,15 +61,15 @@ def trace(
     async_order: str = EARLY,
     device_model: DeviceModel = COMMON,
     stops: bool | None = False,
+    tells_calls: bool = False,
 ) -> tuple[Traced, Rebuild]:
     """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results.
 
-    `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all that it calls;
-    `async_order` is when what goes on by itself is done in its kernels, `device_model` the machine that they are for,
-    `stops` whether their statements can stop for a debugger.
-    """
+    `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all it calls. Kernels
+    are for `device_model`, do in `async_order` what goes on by itself, can stop for a debugger (`stops`), tell checkers of
+    pipelines (`tells_calls`)."""
     current = Trace(rewrite, contract_everywhere, contract, device_model, async_order)
-    current.stops = stops
+    current.stops, current.tells_calls = stops, tells_calls
     current.hooks = make_hooks(current)
     function, code = _runnable(rewritten, current)
     current.progress.name = code.co_name

@@ -109,6 +109,8 @@ class KernelBody:
     """Whether the body takes all shared memory that the launch provides, and divides it."""
     reserved_barriers: int = 0
     """Barriers of the block that the language keeps for itself, counted from the last."""
+    pipelines: int = 0
+    """Pipelines that the body has made."""
     size_argument: Any = None
     """Where the launch passes how much shared memory there is, if the body asks."""
 
@@ -140,6 +142,8 @@ class Trace:
 
     stops: bool | None = False
     """Whether statements of kernels can stop for a debugger; None where that is asked for and cannot be."""
+    tells_calls: bool = False
+    """Whether checkers are told of the calls of pipelines."""
 
     def __init__(
         self,

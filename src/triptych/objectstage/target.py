@@ -116,6 +116,8 @@ class Target:
     """What runs after the pipeline when the user asks for the Python lines of instructions."""
     stops: bool = False
     """Whether threads of its kernels can stop for a debugger."""
+    checks: bool = False
+    """Whether its kernels run under the checkers of the setting `debug`."""
     portable: Target | None = None
     """The same for all machines of a kind: host functions of kernels that another machine may launch."""
 

@@ -9,6 +9,8 @@
 
     check.copy %shared, %global, %bytes {size, site}      a copy begins that goes on by itself
 
+    check.call %stage, %phase {call, pipeline, kind, stages}  a thread is about to use a stage of a pipeline
+
     check.address %address -> i64, i64                   where its memory lies in the machine, and how
     check.stop %array {site, switch}                     a thread may stop for a debugger, its values in the array
     check.stopped %numbers... {site, switch}             the same for the threads of a warp
@@ -26,6 +28,7 @@ CHECK_SYNC = "check.sync"
 CHECK_PLACE = "check.place"
 CHECK_COPY = "check.copy"
 CHECK_UNSET = "check.unset"
+CHECK_CALL = "check.call"
 CHECK_ADDRESS = "check.address"
 CHECK_STOP = "check.stop"
 CHECK_STOPPED = "check.stopped"
@@ -50,6 +53,9 @@ CHECK = Dialect(
         OperationSpec("sync", ("T*",), attributes=(AttributeSpec("what"),)),
         OperationSpec("copy", ("T", "U", "i32"), attributes=tuple(map(AttributeSpec, ("size", "site")))),
         OperationSpec("place", ("T",), attributes=(AttributeSpec("what"),)),
+        OperationSpec(
+            "call", ("i32", "i32"), attributes=tuple(map(AttributeSpec, ("call", "pipeline", "kind", "stages")))
+        ),
         OperationSpec("unset", ("i32",), attributes=(AttributeSpec("site"),)),
         OperationSpec("address", ("T",), ("i64", "i64")),
         OperationSpec("stop", ("T",), attributes=tuple(map(AttributeSpec, ("site", "switch")))),

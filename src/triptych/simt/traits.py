@@ -34,6 +34,7 @@ from triptych.simt import dialect
 from triptych.simt.check_dialect import (
     CHECK_ACCESS,
     CHECK_ADDRESS,
+    CHECK_CALL,
     CHECK_COPY,
     CHECK_PLACE,
     CHECK_STOP,
@@ -184,6 +185,7 @@ TRAITS: dict[str, Traits] = {
     CHECK_SYNC: _TOLD,
     CHECK_PLACE: _TOLD,
     CHECK_UNSET: _TOLD,
+    CHECK_CALL: _TOLD,
     CHECK_ADDRESS: Traits(result=Result.DIVERGENT, repeatable=False),
     CHECK_STOP: Traits(Scope.GRID, reads=True, writes=True, repeatable=False),
     CHECK_COPY: Traits(Scope.BLOCK, reads=True, writes=True, repeatable=False),

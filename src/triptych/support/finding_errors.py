@@ -164,7 +164,22 @@ _PHASE_NOTE = (
 
 
 def error_of(finding: Finding) -> CompiledCodeError:
-    """The error that a finding is."""
+    """The error that a finding is; where a pipeline is not used as it should be, that is what to mend."""
+    error = _error_of(finding)
+    if not finding.misused.text or finding.is_global or finding.kind in _OF_NO_PIPELINE:
+        return error
+    if finding.misused.is_sure:
+        error.notes.append(f"or {error.instead}")
+        error.instead = finding.misused.text
+    else:
+        error.notes.append(f"about the pipelines of {finding.kernel}, unless it is meant: {finding.misused.text}")
+    return error
+
+
+_OF_NO_PIPELINE = (Kind.CLOCK_RAN_OUT, Kind.UNSET_REGISTER, Kind.NEVER_WRITTEN)
+
+
+def _error_of(finding: Finding) -> CompiledCodeError:
     if finding.kind == Kind.CLOCK_RAN_OUT:
         return CheckerLimitError(
             "a block has more barriers than the checker can count",

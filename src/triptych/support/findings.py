@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from triptych.support.config import config
+from triptych.support.pipeline_calls import NOTHING_WRONG, Explanation
 from triptych.support.source import Span
 
 _ALLOWED = re.compile(r"#\s*triptych:\s*allow\s+(TT\d{4})\b[:\s]*(.*)")
@@ -123,6 +124,8 @@ class Finding:
     """Threads of a block, where those of a cluster are counted through."""
     variable: str = ""
     """What the program calls the tensor that it is about, where that is known."""
+    misused: Explanation = NOTHING_WRONG
+    """What the same launch did wrong with its pipelines."""
 
     @property
     def code(self) -> str:
@@ -188,6 +191,8 @@ class Collection:
         """Whether code was loaded meanwhile that launches kernels."""
         self.meetings: dict[Span, dict[Meeting, tuple[int, int]]] = {}
         """What was counted there, with the numbers of the first time."""
+        self.misused: dict[Span, Explanation] = {}
+        """Calls of pipelines that surely are not as they should be, though nothing may have come of it."""
 
     def add(self, findings: Sequence[Finding]) -> None:
         for finding in findings:
@@ -205,6 +210,7 @@ class Collection:
         self.orders |= other.orders
         for span, seen in other.meetings.items():
             self.meetings[span] = {**seen, **self.meetings.get(span, {})}
+        self.misused |= other.misused
 
     @property
     def findings(self) -> list[Finding]:
@@ -292,6 +298,12 @@ def note_launching() -> None:
     """Tell whoever collects that there is code now that launches kernels."""
     if (taken := collector()) is not None:
         taken.launches = True
+
+
+def note_misuse(found: Explanation) -> None:
+    """Tell whoever collects what a launch did wrong with its pipelines."""
+    if found.is_sure and found.span is not None and (taken := collector()) is not None:
+        taken.misused[found.span] = found
 
 
 def note_meeting(span: Span, what: Meeting, first: int, second: int) -> None:

@@ -20,6 +20,8 @@ from triptych.support.findings import Collection, Meeting, collecting
 from triptych.support.source import Span
 from triptych.tools.checked_program import Program
 
+_MISUSED = "a stage of a pipeline is not taken and given on once each, at line {}; nothing came of it in this run"
+
 
 @dataclass(frozen=True, slots=True)
 class Hint:
@@ -52,7 +54,8 @@ def hints_of(program: Program, words: str) -> list[Hint]:
         if said is None and not _run(program, f"{words},{overlooking(span)}").findings:
             said = Hint(span, f"no run needed what line {span.line} orders", "nothing, if other inputs do not need it")
         found += [said] if said is not None else []
-    return found
+    misused = sorted(counted.misused.items(), key=lambda item: _line(item[0]))
+    return found + [Hint(span, _MISUSED.format(span.line), each.text) for span, each in misused]
 
 
 def _said_of_who_comes(span: Span, came: Mapping[Meeting, tuple[int, int]]) -> Hint | None:

@@ -16,6 +16,7 @@ from triptych.cute.pipeline.errors import PipelineError
 from triptych.cute.pipeline.groups import Agent, CooperativeGroup
 from triptych.cute.pipeline.mbarrier_ring import when
 from triptych.cute.pipeline.states import PipelineState, RunTimeInt
+from triptych.cute.pipeline.told_calls import ToldCalls
 from triptych.metastage.scalars import Boolean, Numeric
 from triptych.metastage.tracing import place
 
@@ -42,6 +43,7 @@ class PipelineCpAsync:
     def __init__(self, num_stages: int, synchronisation: Synchronisation) -> None:
         self.num_stages = num_stages
         self._synchronisation = synchronisation
+        self._calls = ToldCalls(type(self).__name__, num_stages)
 
     def __repr__(self) -> str:
         return f"PipelineCpAsync({self.num_stages} stages)"
@@ -76,10 +78,12 @@ class PipelineCpAsync:
 
     def producer_acquire(self, state: PipelineState, try_acquire_token: object = None) -> None:
         """Wait until nobody reads the stage any more."""
+        self._calls.tell("producer_acquire", state)
         self._synchronisation.acquire(state)
 
     def producer_commit(self, state: PipelineState) -> None:
         """What has been copied since the last commit is the contents of the stage."""
+        self._calls.tell("producer_commit", state)
         self._synchronisation.commit(state)
 
     def producer_tail(self, state: PipelineState) -> None:
@@ -88,10 +92,12 @@ class PipelineCpAsync:
 
     def consumer_wait(self, state: PipelineState, try_wait_token: object = None) -> None:
         """Wait until the stage is full, for the copies of all producers."""
+        self._calls.tell("consumer_wait", state)
         self._synchronisation.wait(state)
 
     def consumer_release(self, state: PipelineState) -> None:
         """This thread does not read the stage any more."""
+        self._calls.tell("consumer_release", state)
         self._synchronisation.release(state)
 
     def producer_try_acquire(self, state: PipelineState) -> Boolean:

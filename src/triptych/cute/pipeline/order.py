@@ -9,6 +9,7 @@ from triptych.cute.arch.device import Integer, device_function
 from triptych.cute.pipeline.groups import CooperativeGroup
 from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, initialise, meet
 from triptych.cute.pipeline.states import PipelineState
+from triptych.cute.pipeline.told_calls import ToldCalls
 from triptych.cute.tensor_ssa.selection import where
 from triptych.metastage.scalars import Int32
 
@@ -21,11 +22,19 @@ class PipelineOrder:
 
     __runtime_mutable__ = True
 
-    def __init__(self, barriers: MbarrierArray, length: int, group_id: Integer, state: PipelineState) -> None:
+    def __init__(
+        self,
+        barriers: MbarrierArray,
+        length: int,
+        group_id: Integer,
+        state: PipelineState,
+        calls: ToldCalls | None = None,
+    ) -> None:
         self.sync_object_full = barriers
         self.depth, self.length = barriers.num_stages // length, length
         self._group = group_id
         self._state = state
+        self._calls = calls or ToldCalls(type(self).__name__, self.depth)
 
     def __repr__(self) -> str:
         return f"PipelineOrder({self.depth} places, {self.length} groups)"
@@ -52,10 +61,12 @@ class PipelineOrder:
 
     def wait(self) -> None:
         """Wait for this group's turn."""
+        self._calls.tell("wait", self._state)
         self.sync_object_full.wait(self._barrier(self._group), self._state.phase)
 
     def arrive(self) -> None:
         """The next group may come; this one goes to the next place."""
+        self._calls.tell("arrive", self._state)
         following = Int32(self._group) + 1
         self.sync_object_full.arrive(self._barrier(where(following == self.length, 0, following)))
         self._state.advance()
@@ -69,4 +80,4 @@ class PipelineOrder:
     def __new_from_mlir_values__(self, values: Sequence[Any]) -> PipelineOrder:
         group, *place = values
         state = self._state.__new_from_mlir_values__(place)
-        return PipelineOrder(self.sync_object_full, self.length, group, state)
+        return PipelineOrder(self.sync_object_full, self.length, group, state, self._calls)

@@ -39,6 +39,7 @@ _PORTABLE = Target(
     thaw=thaw,
     export=_export,
     stops=True,
+    checks=True,
 )
 
 TARGET = replace(_PORTABLE, codegen=codegen, info=host_info, portable=_PORTABLE)

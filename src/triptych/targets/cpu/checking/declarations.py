@@ -7,6 +7,7 @@ from triptych.targets.cpu.checking.finding_code import COLLECT, DISCARD
 from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_LOOP, GLOBAL_RUN, GLOBAL_RUN_LOOP
 from triptych.targets.cpu.checking.order_code import SYNC
 from triptych.targets.cpu.checking.party_code import LOAD, PHASE, USE
+from triptych.targets.cpu.checking.pipeline_code import CALL
 from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
 from triptych.targets.cpu.checking.unset_code import UNSET
@@ -27,6 +28,7 @@ llvm.func @{GLOBAL_RUN_LOOP}(!llvm.ptr, i64, {_THREADS}, i32, i32, i32, !llvm.pt
 llvm.func @{COPY}(!llvm.ptr, !llvm.ptr, !llvm.ptr, {_THREADS}, i32, i32)
 llvm.func @{SYNC}(i32, {_THREADS}, i64, i32, !llvm.ptr)
 llvm.func @{UNSET}(!llvm.ptr, {_THREADS}, i32)
+llvm.func @{CALL}(i64, {", ".join(["i32"] * 7)})
 llvm.func @{PHASE}(i32, i64, i32, !llvm.ptr)
 llvm.func @{LOAD}(i32, !llvm.ptr, !llvm.ptr, i64, i32)
 llvm.func @{USE}(i32, !llvm.ptr, i64, i32, i32)

@@ -9,6 +9,7 @@ from triptych.targets.cpu.checking.spin_locks import lock, named, unlock
 RECORD = "triptych_check_record"
 COLLECT = "triptych_check_collect"
 DISCARD = "triptych_check_discard"
+PEEK = "triptych_check_peek"
 REPORT = "triptych_check_report"
 """The Python function that is told what a launch has found."""
 
@@ -31,7 +32,7 @@ _COUNT, _FINDINGS, _LOCK = "@finding_count", "@findings", "@finding_lock"
 
 def finding_code() -> str:
     """All functions of this file."""
-    return GLOBALS + _record() + _collect() + _discard()
+    return GLOBALS + _record() + _collect() + _discard() + _peek()
 
 
 def _record() -> str:
@@ -112,6 +113,16 @@ def _discard() -> str:
     with f.when(status.differs(0)):
         f.call("triptych_check_end_launch", "i32", ())
         _forget(f, table)
+    f.line("ret void")
+    return f.text()
+
+
+def _peek() -> str:
+    """`peek(into)`: where the findings are, and how many, while launches go on."""
+    f = Function(PEEK, "void", [("into", "ptr")], "noinline")
+    (into,) = f.parameters
+    f.store(named(f, _FINDINGS).to("i64"), into)
+    f.store(f.load("i32", named(f, _COUNT)).to("i64"), f.at(into, 1, "i64"))
     f.line("ret void")
     return f.text()
 

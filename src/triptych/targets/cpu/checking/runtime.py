@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import json
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from math import prod
 from typing import Any
@@ -13,14 +14,15 @@ from typing import Any
 from triptych.ir.loader import LoadedObject, load_object
 from triptych.ir.worker import Request
 from triptych.support.finding_errors import report
-from triptych.support.findings import Example, Finding, Meeting, Site, note_meeting
+from triptych.support.findings import Example, Finding, Meeting, Site, note_meeting, note_misuse
+from triptych.support.pipeline_calls import Misuse, Misused, Place, add_source, explanation
 from triptych.support.source import Span
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import COPY, async_code
 from triptych.targets.cpu.checking.block_order_code import block_order_code
 from triptych.targets.cpu.checking.described_parts import described
-from triptych.targets.cpu.checking.finding_code import COLLECT, DISCARD, REPORT, finding_code
+from triptych.targets.cpu.checking.finding_code import COLLECT, DISCARD, PEEK, REPORT, finding_code
 from triptych.targets.cpu.checking.global_code import (
     ACCESS_GLOBAL,
     GLOBAL_LOOP,
@@ -33,6 +35,7 @@ from triptych.targets.cpu.checking.global_stretch_code import global_stretch_cod
 from triptych.targets.cpu.checking.meeting_code import meeting_code
 from triptych.targets.cpu.checking.order_code import SYNC, order_code
 from triptych.targets.cpu.checking.party_code import LOAD, PHASE, USE, party_code
+from triptych.targets.cpu.checking.pipeline_code import CALL, pipeline_code
 from triptych.targets.cpu.checking.read_log_code import (
     ACCESS,
     ACCESS_LOOP,
@@ -49,13 +52,13 @@ from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.system import system
 
 _ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL, GLOBAL_RUN, GLOBAL_LOOP, GLOBAL_RUN_LOOP)
-_EXPORTS = (*_ACCESSES, COPY, UNSET, SYNC, PASS_ALL, PHASE, LOAD, USE, BEGIN_BLOCK, END_BLOCK, COLLECT, DISCARD)
+_EXPORTS = (*_ACCESSES, COPY, UNSET, SYNC, PASS_ALL, PHASE, LOAD, USE, CALL, BEGIN_BLOCK, END_BLOCK, COLLECT, DISCARD)
 _PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
 _SAMPLED = (
     "`global` has looked at a part of the memory that {} accesses: its shadow is limited to {} MiB, and of what is "
     "beyond half of that only some addresses, chosen by their bits, have a place in it. Smaller ones are checked whole"
 )
-_MEETINGS = frozenset(Meeting)
+_MEETINGS, _MISUSES = frozenset(Meeting), frozenset(Misuse)
 _SITE_OF_KEY = 20
 _KIND_OF_KEY = 40
 
@@ -77,7 +80,7 @@ def checker_code() -> str:
     shared = shadow_code() + stretch_code() + read_log_code() + repeated_reads_code()
     order = async_code() + party_code() + order_code() + meeting_code() + block_order_code()
     between_blocks = global_pages_code() + global_code() + global_stretch_code()
-    text = shared + order + between_blocks + finding_code() + unset_code()
+    text = shared + order + between_blocks + finding_code() + unset_code() + pipeline_code()
     return text.replace("%thread_key", system().thread_key)
 
 
@@ -85,8 +88,9 @@ def checker_code() -> str:
 def _loaded() -> LoadedObject:
     made = kept_object("checkers", Request(emit=("object",)), checker_code())
     functions = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
-    loaded = load_object(made, SETUP, {REPORT: id(_told), **functions}, *_EXPORTS)
+    loaded = load_object(made, SETUP, {REPORT: id(_told), **functions}, *_EXPORTS, PEEK)
     ctypes.CFUNCTYPE(None)(loaded.library[SETUP])()
+    add_source(_misused_now)
     return loaded
 
 
@@ -105,11 +109,41 @@ def _told(entries: int, table: int, count: int, skipped: int) -> None:
     if skipped:
         warnings.warn(_SAMPLED.format(json.loads(text)["kernel"], at.SHADOW_LIMIT >> 20), TriptychWarning, stacklevel=2)
     found = [entry for entry in (_Entry * count).from_address(entries) if entry.table == table]
-    findings = [_finding(entry, text) for entry in found]
+    misused = explanation(_misused(found))
+    note_misuse(misused)
+    findings = [replace(_finding(entry, text), misused=misused) for entry in found if _kind(entry) not in _MISUSES]
     for each in findings:
         if each.kind in _MEETINGS and each.now.span is not None:
             note_meeting(each.now.span, Meeting(each.kind), each.examples[0].before, each.examples[0].now)
     report([each for each in findings if each.kind not in _MEETINGS])
+
+
+def _kind(entry: _Entry) -> int:
+    return int(entry.key >> _KIND_OF_KEY)
+
+
+def _misused_now() -> list[Misused]:
+    """What launches that go on have done with their pipelines."""
+    into = (ctypes.c_uint64 * 2)()
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_loaded().library[PEEK])(into)
+    return _misused(list((_Entry * into[1]).from_address(into[0])))
+
+
+def _misused(entries: Sequence[_Entry]) -> list[Misused]:
+    return [_misuse(entry) for entry in entries if _kind(entry) in _MISUSES]
+
+
+def _misuse(entry: _Entry) -> Misused:
+    facts = json.loads(ctypes.string_at(entry.table).decode())
+    called = {number: _place(site) for number, site in enumerate(facts["sites"]) if "call" in site}
+    before, now = called[(entry.key >> _SITE_OF_KEY) & 0xFFFFF], called[entry.key & 0xFFFFF]
+    what, stage = Misuse(_kind(entry)), entry.examples[0].byte
+    return Misused(what, before, now, stage, facts["kernel"], tuple(called.values()))
+
+
+def _place(site: dict[str, Any]) -> Place:
+    span = Span(**site["spans"][0]) if site["spans"] else None
+    return Place(**site["call"], span=span)
 
 
 def _finding(entry: _Entry, text: str) -> Finding:
@@ -119,7 +153,7 @@ def _finding(entry: _Entry, text: str) -> Finding:
     element = int(facts["sites"][now]["bytes"]) or int(facts["sites"][before]["bytes"]) or 1
     facts, element = _of_registers(facts, facts["sites"][before], element)
     examples = [_example(each, facts, element) for each in entry.examples[: min(entry.count, at.EXAMPLES)]]
-    kind = entry.key >> _KIND_OF_KEY
+    kind = _kind(entry)
     held = facts["sites"][before].get("registers")
     return Finding(
         kind,

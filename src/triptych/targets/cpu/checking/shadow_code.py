@@ -11,6 +11,7 @@ from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.finding_code import RECORD
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import KNOWS, STATE, clock_place, field, put
+from triptych.targets.cpu.checking.pipeline_code import forget_calls
 
 BEGIN_BLOCK = "triptych_check_block"
 ACCESS_NOW = "triptych_check_access_now"
@@ -97,6 +98,7 @@ def _block() -> str:
     fields = {at.SHARED: shared, at.SHARED_BYTES: size.to("i64"), at.TABLE: table, at.CELL_COUNT: count}
     fields |= {at.THREADS: threads, at.WARPS: warps, at.GRAIN: grain, at.LANES: lanes, at.MODE: mode}
     fields |= {at.LOG_BYTES: f.number(0, "i64"), at.LAST_WRITE: f.number(0, "i32")}
+    _forget_copies(f, state)
     fields |= {at.PENDING: f.number(0, "i32")}
     fields |= {at.READS: f.at(writes, count, "i64"), at.EPOCH: f.number(0, "i32"), at.PLACE_COUNT: f.number(0, "i32")}
     for offset, value in (fields | {at.BLOCK: x, at.BLOCK + 4: y, at.BLOCK + 8: z}).items():
@@ -113,6 +115,7 @@ def _block() -> str:
     with f.count(0, every) as warp:
         f.store(time, f.at(clocks, warp, "i32"))
         f.store(f.number(0, "i32"), f.at(passed, warp, "i32"))
+    forget_calls(f, state)
     put(f, state, at.START, time)
     put(f, state, at.BLOCK_TIME, time)
     _forget_clocks(f, state)
@@ -123,6 +126,13 @@ def _block() -> str:
         _leave_parties(f, state)
     f.line("ret void")
     return f.text()
+
+
+def _forget_copies(f: Function, state: Number) -> None:
+    """Copies under way when an error ended the block before: their marks would be later than all clocks."""
+    with f.when(field(f, state, at.PENDING).differs(0)):
+        everything = field(f, state, at.CAPACITY, "i64")
+        f.call("memset", "ptr", [field(f, state, at.WRITES, "ptr"), f.number(0, "i32"), everything])
 
 
 def _number_block(f: Function, state: Number, grain: Number, place: tuple[Number, Number, Number]) -> None:

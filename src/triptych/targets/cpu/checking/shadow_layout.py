@@ -86,7 +86,9 @@ OTHER_BLOCK, GLOBAL_GRAIN = SERIAL + 4, SERIAL + 8
 """While a finding is recorded: the block of the other side."""
 ACQUIRED = SERIAL + 16
 """What the block has acquired of others, newest first."""
-STATE_BYTES = ACQUIRED + 8
+CALLS, HAS_CALLS = ACQUIRED + 8, ACQUIRED + 16
+"""What each warp has done with the stages of pipelines, and whether this block has."""
+STATE_BYTES = HAS_CALLS + 8
 LOG_ROOM = 1 << 19
 
 # reads in the log: offsets in bytes
@@ -134,6 +136,14 @@ COME_TO_SITE = 15
 """For hints: that they come, before what they come for."""
 # ways in which an mbarrier tells them
 ARRIVE_PHASE, PASS_PHASE = 0, 1
+
+# calls of pipelines
+PIPELINE_SIDES, STAGES = 16, 24
+"""Producers and consumers of pipelines, and stages of one, that are looked at."""
+CALLS_BYTES = 128
+IS_GIVEN, IS_LOOSE, FIRST_PHASE = 1, 2, 2
+"""Bits of a call: a stage is given on; it need not be, before it is taken again. Then the phase that a state begins
+with and one more, 0 where that is not known."""
 
 # global memory: a page is 256 cells, in units of 16; a unit has what lanes side by side last wrote and last read
 PAGE_BITS, UNIT_BITS = 10, 4

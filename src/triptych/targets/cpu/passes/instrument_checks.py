@@ -42,6 +42,7 @@ from triptych.simt import dialect
 from triptych.simt.check_dialect import (
     CHECK,
     CHECK_ACCESS,
+    CHECK_CALL,
     CHECK_COPY,
     CHECK_PLACE,
     CHECK_SYNC,
@@ -57,6 +58,7 @@ from triptych.simt.stack_slots import is_in_arrays
 from triptych.simt.traits import Scope, is_described, traits
 from triptych.support.checkers import GLOBAL, INIT, MEETINGS, RACES, checkers, overlooked
 from triptych.support.findings import note_order
+from triptych.support.pipeline_calls import CALLS, LOOSE
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.declarations import DECLARATIONS
@@ -65,6 +67,8 @@ from triptych.targets.cpu.passes.register_shadows import follow_unset_registers
 from triptych.targets.cpu.plain_code import PlainCode
 
 _ROW_BYTES = 16
+_FIRST_PHASES = {"Consumer": 1, "Producer": 2}
+"""Of the states of pipelines, and one more."""
 _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 _ORDER = "triptych.order"
 _MEETINGS = (dialect.SYNC_WARP, "gpu.barrier", dialect.BARRIER, dialect.BARRIER_ARRIVE)
@@ -107,6 +111,9 @@ def instrument_checks(module: Module) -> None:
     words = checkers()
     mode = sum(bit for word, bit in _MODES.items() if word in words)
     found = [kernel for kernel in kernels(module) if not _is_too_large(kernel)] if mode else []
+    for kernel in kernels(module):
+        if kernel not in found:
+            _forget_calls(kernel)
     if not found:
         return
     CHECK.load(module.context)
@@ -121,6 +128,12 @@ def instrument_checks(module: Module) -> None:
         for launch in launches(module):
             if launch.kernel in tables:
                 _collect_after(launch.operation, tables[launch.kernel])
+
+
+def _forget_calls(kernel: Operation) -> None:
+    """Nobody is told what a kernel without checkers does with its pipelines."""
+    for operation in [each for each in walk(kernel) if each.name == CHECK_CALL]:
+        operation.erase()
 
 
 def _blocks(kernel: Operation) -> int:
@@ -190,6 +203,8 @@ class _Kernel:
                 self._tell(operation, operation.operands[0], size, size, at.WRITES_MEMORY, "writes (cp.async)")
             elif operation.name in _BACKGROUND:
                 self._background(operation)
+            elif operation.name == CHECK_CALL:
+                self._call(operation)
             else:
                 self._meeting(operation)
         if self._mode & at.CHECK_INIT:
@@ -314,6 +329,19 @@ class _Kernel:
             self._tell(operation, operation.operands[0], _BARRIER_BYTES, _BARRIER_BYTES, kind, _PHASES[operation.name])
         self._site(operation, _BACKGROUND[operation.name], 0, 0)
         operation.attributes[SITE_ATTRIBUTE] = self._builder.integer("i32", len(self._sites) - 1)
+
+    def _call(self, operation: Operation) -> None:
+        """A call of a pipeline: which one, for the native code as numbers and for reports in the table."""
+        attributes = operation.attributes
+        name, kind, pipeline = (attributes[each].value for each in ("call", "kind", "pipeline"))
+        self._site(operation, str(name), 0, 0)
+        self._sites[-1]["call"] = {"name": str(name), "kind": str(kind), "pipeline": int(pipeline)}
+        call, loose = CALLS[str(name)], at.IS_LOOSE if str(kind) in LOOSE else 0
+        begins = _FIRST_PHASES.get(call.user, 0) << at.FIRST_PHASE
+        what = loose | begins if call.takes else at.IS_GIVEN
+        numbers = {"place": 2 * int(pipeline) + call.side, "what": what, SITE_ATTRIBUTE: len(self._sites) - 1}
+        for each, number in numbers.items():
+            attributes[each] = self._builder.integer("i32", number)
 
     def _site(
         self, operation: Operation, verb: str, size: int, element: int, registers: dict[str, Any] | None = None

@@ -15,7 +15,10 @@ from triptych.support.kernel_errors import DeadlockError
 from triptych.support.source import Span
 from triptych.targets.cpu.calling.abi import WAITING_ENTRY, WAITING_HEAD
 
-_PHASE_OFF = "the `commit`, `release` or `arrive` that never comes, or the phase bit that is off by one"
+_PHASE_OFF = (
+    "the `commit`, `release` or `arrive` that never comes, or the phase bit that is off by one; of a pipeline, "
+    "`triptych check` says which call"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ from triptych.ir.handles import Operation, Value
 from triptych.ir.types import count_and_element, is_integer
 from triptych.simt.check_dialect import (
     CHECK_ACCESS,
+    CHECK_CALL,
     CHECK_COPY,
     CHECK_PLACE,
     CHECK_SYNC,
     CHECK_UNSET,
     CHECKS_ATTRIBUTE,
+    SITE_ATTRIBUTE,
     STEPS_ATTRIBUTE,
 )
 from triptych.simt.lanes import Lanes
@@ -22,6 +24,7 @@ from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import COPY
 from triptych.targets.cpu.checking.global_code import ACCESS_GLOBAL, GLOBAL_LOOP, GLOBAL_RUN, GLOBAL_RUN_LOOP
 from triptych.targets.cpu.checking.order_code import SYNC
+from triptych.targets.cpu.checking.pipeline_code import CALL
 from triptych.targets.cpu.checking.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK
 from triptych.targets.cpu.checking.unset_code import UNSET
@@ -103,7 +106,7 @@ def sync(warp: Warp, operation: Operation) -> None:
             upper = code.value("arith.shli", (after, code.constant(32, "i64")), "i64")
             number = code.value("arith.ori", (number, upper), "i64")
     elif operands:
-        number = _members(warp, operands[0]) if what == at.MEET_WARP else warp.scalar(operands[0])
+        number = _of_first(warp, operands[0]) if what == at.MEET_WARP else warp.scalar(operands[0])
         number = number if is_integer(number.type, 64) else code.value("arith.extui", (number,), "i64")
         count = warp.scalar(operands[1]) if operands[1:] else count
     nowhere = code.value("llvm.mlir.zero", (), "!llvm.ptr")
@@ -165,14 +168,25 @@ def unset(warp: Warp, operation: Operation) -> None:
     code.leave(before)
 
 
-def _members(warp: Warp, mask: Value) -> Value:
-    """A mask of lanes that the warp has in common; where lanes have masks of their own, that of the first active."""
-    known = warp.analysis.at(mask)
+def call(warp: Warp, operation: Operation) -> None:
+    """`check.call`: lanes of a warp are at the same stage."""
+    code, attributes = warp.code, operation.attributes
+    mask, first, _ = _threads(warp)
+    stage, phase = (_of_first(warp, each) for each in operation.operands)
+    place, what, stages, site = (
+        code.constant(int(attributes[name].value), "i32") for name in ("place", "what", "stages", SITE_ATTRIBUTE)
+    )
+    code.call(CALL, [mask, first, place, what, stage, phase, stages, site])
+
+
+def _of_first(warp: Warp, value: Value) -> Value:
+    """What all lanes have, or the first active one of them."""
+    known = warp.analysis.at(value)
     if known.known and known.uniform:
-        return warp.scalar(mask)
+        return warp.scalar(value)
     lane = warp.code.constant(0, "i32") if warp.mask is None else warp.code.first(warp.mask)
     place = warp.code.value("arith.index_cast", (lane,), "index")
-    return warp.code.extract_at(warp.vector(mask), place, mask.type)
+    return warp.code.extract_at(warp.vector(value), place, value.type)
 
 
 def _threads(warp: Warp, lanes: int = 0) -> list[Value]:
@@ -231,4 +245,5 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     CHECK_PLACE: place,
     CHECK_COPY: copy,
     CHECK_UNSET: unset,
+    CHECK_CALL: call,
 }

@@ -1,0 +1,167 @@
+"""The calls of pipelines that belong together, and what a kernel did wrong with them: which call to add or to remove.
+
+A stage is taken by one call and given on by its partner, once each, and then the state goes to the next stage. What a
+kernel does otherwise is no error by itself. It explains one: threads that wait for ever, or a race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from triptych.support.source import Span
+
+
+class Misuse(IntEnum):
+    """What a warp did with a stage; native code knows these numbers, beside those of findings."""
+
+    GIVEN_TWICE = 40
+    NOT_TAKEN = 41
+    TAKEN_TWICE = 42
+    NOT_GIVEN = 43
+    NOT_ADVANCED = 44
+    WRONG_PHASE = 45
+    SKIPPED = 46
+    CALLED = 47
+    """Nothing wrong: a pipeline of the kernel is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A method of a pipeline: whether it takes a stage or gives one on, and what that is called."""
+
+    takes: bool
+    partner: str
+    done: str
+    """As in: a stage that is ..."""
+    side: int = 0
+    """Producers and consumers hold stages apart from each other."""
+    user: str = ""
+    """What its state is for."""
+
+
+CALLS = {
+    "producer_acquire": Call(True, "producer_commit", "acquired", user="Producer"),
+    "producer_commit": Call(False, "producer_acquire", "committed", user="Producer"),
+    "consumer_wait": Call(True, "consumer_release", "waited for", 1, "Consumer"),
+    "consumer_release": Call(False, "consumer_wait", "released", 1, "Consumer"),
+    "wait": Call(True, "arrive", "waited for"),
+    "arrive": Call(False, "wait", "given on"),
+}
+
+
+LOOSE = frozenset({"PipelineTmaAsync"})
+"""Pipelines whose copies say themselves that a stage is full: a commit may be left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A call in the source: of which pipeline, by its number in the kernel and its class."""
+
+    name: str
+    pipeline: int
+    kind: str
+    span: Span | None
+
+    @property
+    def line(self) -> str:
+        return "a line" if self.span is None else f"line {self.span.line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Misused:
+    """One thing that was done wrong: the call before, this one, and the stage."""
+
+    what: Misuse
+    before: Place
+    now: Place
+    stage: int
+    kernel: str
+    called: tuple[Place, ...]
+    """All calls of pipelines that the kernel has."""
+
+
+_SOURCES: list[Callable[[], Sequence[Misused]]] = []
+
+
+def add_source(source: Callable[[], Sequence[Misused]]) -> None:
+    """Whoever is told of calls while kernels run says here what was wrong, in launches that have not ended."""
+    _SOURCES.append(source)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """One sentence: which call to add or to remove; nothing where all calls are as they should be."""
+
+    text: str = ""
+    is_sure: bool = False
+    """Whether no right program does that."""
+    span: Span | None = None
+
+
+NOTHING_WRONG = Explanation()
+
+
+def explained(file: str) -> Explanation:
+    """What is wrong with the pipelines of the kernels of a file that run now."""
+    found = [each for source in _SOURCES for each in source()]
+    return explanation([each for each in found if each.now.span is not None and each.now.span.file == file])
+
+
+def explanation(found: Sequence[Misused]) -> Explanation:
+    """The first of what is surely wrong, then what nobody calls, then what may be meant."""
+    ranked = sorted((each for each in found if each.what != Misuse.CALLED), key=lambda each: each.what)
+    for each in ranked:
+        if each.what < Misuse.WRONG_PHASE:
+            return Explanation(_sentence(each), is_sure=True, span=each.now.span)
+    never = next(filter(None, (_never_called(each) for each in found)), "")
+    return Explanation(never or (_sentence(ranked[0]) if ranked else ""))
+
+
+def _sentence(found: Misused) -> str:
+    before, now, stage = found.before, found.now, f"stage {found.stage} of the {found.now.kind}"
+    call = CALLS[now.name]
+    partner, lines = CALLS[call.partner], _lines(before, now)
+    if found.what == Misuse.GIVEN_TWICE:
+        return (
+            f"one `{now.name}` for each `{call.partner}`, not two: {stage} is {call.done} twice, {lines}, and was "
+            f"{partner.done} once"
+        )
+    if found.what == Misuse.NOT_TAKEN:
+        return f"`{call.partner}` before {now.line}: {stage} is {call.done} there, and was not {partner.done}"
+    if found.what == Misuse.TAKEN_TWICE and before.span != now.span:
+        return f"one `{now.name}` for each stage, not two: {stage} is {call.done} twice, {lines}"
+    if found.what in (Misuse.NOT_GIVEN, Misuse.TAKEN_TWICE):
+        again = f"the next `{now.name}`" if before.span == now.span else now.line
+        return (
+            f"`{call.partner}` behind {before.line}, before {again}: {stage} is {call.done} there and never "
+            f"{partner.done}"
+        )
+    if found.what == Misuse.WRONG_PHASE:
+        return (
+            f"a state of `make_pipeline_state(PipelineUserType.{call.user}, stages)` at {now.line}: the first phase of "
+            f"the one that `{now.name}` has there is that of the other side"
+        )
+    if found.what == Misuse.NOT_ADVANCED:
+        return f"`advance()` of the state behind {before.line}: {stage} is {call.done} again with the state of before"
+    return (
+        f"one `advance()` of the state for each stage: {now.line} comes to {stage}, and the one before it is left out"
+    )
+
+
+def _lines(before: Place, now: Place) -> str:
+    return f"at {now.line}" if before.line == now.line else f"at {before.line} and {now.line}"
+
+
+def _never_called(found: Misused) -> str:
+    """A pipeline some of whose calls the kernel does not have."""
+    mine = [each for each in found.called if each.pipeline == found.now.pipeline]
+    names = {each.name for each in mine}
+    for place in mine:
+        partner = CALLS[place.name].partner
+        if partner not in names and not (place.kind in LOOSE and partner == "producer_commit"):
+            done = CALLS[partner].done
+            where = "behind" if CALLS[place.name].takes else "before"
+            return f"`{partner}` {where} {place.line}: no stage of the {place.kind} is ever {done}"
+    return ""
