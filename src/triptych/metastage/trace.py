@@ -65,9 +65,9 @@ def trace(
 ) -> tuple[Traced, Rebuild]:
     """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results.
 
-    `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all it calls. Kernels
-    are for `device_model`, do in `async_order` what goes on by itself, can stop for a debugger (`stops`), tell checkers of
-    pipelines (`tells_calls`)."""
+    `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all it calls.
+    Kernels are for `device_model`, do in `async_order` what goes on by itself, can stop for a debugger (`stops`) and
+    tell checkers of their pipelines (`tells_calls`)."""
     current = Trace(rewrite, contract_everywhere, contract, device_model, async_order)
     current.stops, current.tells_calls = stops, tells_calls
     current.hooks = make_hooks(current)
