@@ -22,6 +22,7 @@ from triptych.compile_workers import CompileWorkers, is_loading
 from triptych.compiling import CompiledFunction
 from triptych.fingerprint.cache_key import Key
 from triptych.misses import NoStoreError
+from triptych.support.articles import with_article
 from triptych.support.config import config, override
 from triptych.support.cpu_time import cpu_seconds
 from triptych.support.errors import TriptychError
@@ -159,20 +160,40 @@ def _compile_on(executor: Executor, jobs: dict[int, CompileCall], finish: Callab
         for i, job in jobs.items():
             try:
                 futures[executor.submit(compile_job, settings, job)] = i
-            except (pickle.PicklingError, AttributeError, TypeError) as error:  # of a function inside a function
-                finish(i, Done("failed", 0.0, "", error))
+            except (pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
+                finish(i, Done("failed", 0.0, "", _unsent(job, error)))
         for future in as_completed(futures):
-            finish(futures[future], _done(future))
+            finish(futures[future], _done(future, jobs[futures[future]]))
     finally:
         for future in futures:
             future.cancel()
 
 
-def _done(future: Future[Done]) -> Done:
+def _unsent(job: CompileCall, error: Exception) -> Exception:
+    """A job that no other process can have: a function inside a function, or an argument that is of this one."""
+    given = {"the function": job.args[0]}
+    given |= {f"argument {number} of compile": value for number, value in enumerate(job.args[1:], 2)}
+    given |= {f"{name}=": value for name, value in job.keywords.items()}
+    for what, value in given.items():
+        try:
+            pickle.dumps(value)
+        except Exception as reason:  # of any class
+            return CompileJobError(
+                "another process cannot have a part of this job",
+                span=caller(),
+                found=f"{what}, {with_article(type(value).__name__)}: {reason}",
+                expected="a function at the top level of its file, and arguments that can be pickled",
+                instead="a NumPy array, `from_dlpack(...)` or `make_fake_tensor(...)` for a tensor; or an executor of "
+                "threads",
+            )
+    return error
+
+
+def _done(future: Future[Done], job: CompileCall) -> Done:
     try:
         return future.result()
-    except Exception as error:  # of the executor: its process is gone, or has no such module
-        return Done("failed", 0.0, "", error)
+    except Exception as error:  # of the executor: its process is gone, or has no such module, or cannot have the job
+        return Done("failed", 0.0, "", _unsent(job, error))
 
 
 def _is_settled(job: CompileCall, finish: Callable[[Done], None]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -13,15 +14,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import triptych as tt
 from tests.integration.subprograms import ROOT
+from triptych import cute
 from triptych.compile_workers import CompileWorkers
+from triptych.cute.runtime import from_dlpack
 from triptych.ir.errors import WorkerDiedError
 from triptych.many_compilations import CompileJobError
 from triptych.misses import NoStoreError
 from triptych.support.config import override
+from triptych.support.dlpack import tensor_view
 
 SCALE = 3
 
@@ -67,6 +72,38 @@ def test_own_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [(number, 4) for number in range(1, 5)]
     assert [each.outcome for each in tt.compile_many(jobs[:1])] == ["found"]
     assert workers_of(os.getpid()) == []
+
+
+@tt.jit(opt_level=0)
+def fill(x: cute.Tensor, value: tt.Float32) -> None:
+    x[0] = value
+
+
+def test_tensors_from_outside_are_described_to_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their memory stays here; what is compiled is the same as for `compile` in this process."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    x = np.zeros(4, np.float32)
+    jobs = [
+        partial(tt.compile, fill, from_dlpack(x), 1.0),
+        partial(tt.compile, fill, from_dlpack(x, assumed_align=4).mark_layout_dynamic(), 1.0),
+    ]
+    assert pickle.loads(pickle.dumps(jobs[0].args[1].__argument_kind__)) is jobs[0].args[1].__argument_kind__
+    done = tt.compile_many(jobs, workers=1)
+    assert [each.outcome for each in done] == ["compiled"] * 2, [str(each.error) for each in done]
+    done[1].result()(x, 5.0)
+    assert x[0] == 5.0
+
+
+def test_a_job_that_cannot_be_sent_names_its_argument() -> None:
+    view = tensor_view(np.zeros(4, np.float32))
+    here = partial(tt.compile, fill, view, 1.0)
+    local = partial(tt.compile, lambda x: None, 1.0)
+    sent, inside = tt.compile_many([here, local], workers=1)
+    for done, what in ((sent, "argument 2"), (inside, "the function")):
+        assert isinstance(done.error, CompileJobError)
+        assert what in done.error.text()
+        assert done.error.span is not None
+        assert done.error.span.file == __file__
 
 
 def test_a_worker_that_dies_takes_one_job_with_it() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from triptych.cute.eager import eager
 from triptych.cute.runtime.described import DescribedTensor
 from triptych.cute.runtime.errors import TensorMarkingError
+from triptych.cute.runtime.fake_tensors import FakeTensor
 from triptych.cute.runtime.markings import (
     all_dynamic,
     check_compact,
@@ -47,6 +49,22 @@ class RuntimeTensor(DescribedTensor, TensorView):
         self._extents: tuple[Int, ...] = view.extents
         """With the unknowns that the tensor has been marked with."""
         self._order: tuple[int, ...] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process compiles for a tensor of this kind; the memory stays here."""
+        return FakeTensor, (self.__argument_kind__,)
+
+    @eager
+    def __deepcopy__(self, _: object) -> NoReturn:
+        """Refused: the memory is another library's."""
+        raise UnsupportedTensorError(
+            "the tensor of another library cannot be copied by Python",
+            found=str(self),
+            expected="a copy of the tensor that `from_dlpack` was given, by its own library",
+        )
+
+    def __copy__(self) -> NoReturn:
+        self.__deepcopy__(None)
 
     @property
     def shape(self) -> tuple[int, ...]:

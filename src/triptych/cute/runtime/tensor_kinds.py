@@ -43,6 +43,10 @@ class TensorKind:
     _own_key: list[tuple[Any, ...]] = field(default_factory=list, repr=False)
     """The key, once it is known, when all unknowns are the tensor's own."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """In another process equal kinds are one object, too."""
+        return tensor_kind, (self.element, self.layout, self.alignment, self.space)
+
     @property
     def is_direct(self) -> bool:
         return self.element not in PACKED_ELEMENTS
