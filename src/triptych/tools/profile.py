@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from triptych.support.config import process_environment
-from triptych.support.nearest import did_you_mean_file
 from triptych.tools.bench import time_text
 from triptych.tools.verify import report_failure
 from triptych.workbench.errors import ContractError
+from triptych.workbench.kernel_files import kernel_file
 from triptych.workbench.processes import ask
 from triptych.workbench.profiling.gpu_tools import TOOLS, command, is_here, shown
 from triptych.workbench.profiling.line_report import counts_table
@@ -36,12 +36,8 @@ def add_profile(command: argparse.ArgumentParser) -> None:
 def profile_command(arguments: argparse.Namespace) -> int:
     """Profile, print, and return the exit code."""
     file = arguments.file
-    if not file.exists():
-        raise ContractError(
-            f"there is no kernel file {file}",
-            expected="a Python file with kernel_fn and get_inputs",
-            instead=did_you_mean_file(file),
-        )
+    if not file.is_dir():  # a folder may be a problem of GPU MODE: who loads it knows
+        kernel_file(file)
     if arguments.calls < 1:
         raise ContractError("a profile needs a call", found=f"--calls {arguments.calls}", instead="--calls 10")
     if arguments.tool:

@@ -12,17 +12,18 @@ from typing import Any
 
 import triptych
 from triptych.cute.tuning.choices import Choice, Problem, choices_text, merged, read_choices, write_choices
-from triptych.support.nearest import did_you_mean_file
 from triptych.tools.tuning_text import search_text
 from triptych.tools.verify import report_failure
 from triptych.workbench.errors import ContractError
 from triptych.workbench.kept_files import kept_folder
+from triptych.workbench.kernel_files import kernel_file
 from triptych.workbench.processes import ask
 from triptych.workbench.progress import progress
 from triptych.workbench.tuning.table import append_crash
 
 EXECUTORS = ("processes", "threads", "ray")
 SEARCHES = ("auto", "exhaustive", "random", "coordinate", "model", "halving")
+_EXPECTED = "a Python file with TUNE, or with a PLAN"
 _ASKED = ("file", "target", "case", "search", "seconds", "executor", "workers", "seed", "budget", "prove")
 
 
@@ -52,13 +53,9 @@ def tune_command(arguments: argparse.Namespace) -> int:
     """Search, print, and return the exit code."""
     if arguments.merge:
         return _merge(arguments)
-    file = Path(arguments.file or "")
-    if not file.is_file():
-        raise ContractError(
-            f"there is no kernel file {file}" if arguments.file else "tune needs a kernel file",
-            expected="a Python file with TUNE, or with a PLAN",
-            instead=did_you_mean_file(file) if arguments.file else "",
-        )
+    if not arguments.file:
+        raise ContractError("tune needs a kernel file", expected=_EXPECTED)
+    file = kernel_file(arguments.file, _EXPECTED)
     key = _key(file, arguments)
     journal = kept_folder("tuned") / f"{key}.jsonl"
     if arguments.again:

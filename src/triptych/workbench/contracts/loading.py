@@ -18,13 +18,13 @@ from typing import Any
 from triptych.compat import activate
 from triptych.cute.tuning.rows import configs_of
 from triptych.support.config import config
-from triptych.support.nearest import did_you_mean_file
 from triptych.workbench.contracts import gpu_mode, kernelbench
 from triptych.workbench.contracts.contract import Contract, Function, Tolerance, cases_of
 from triptych.workbench.devices.device import HOST, device
 from triptych.workbench.errors import ContractError
+from triptych.workbench.kernel_files import EXPORTS, kernel_file
 
-REQUIRED = ("kernel_fn", "reference_fn", "get_inputs")
+REQUIRED = tuple(EXPORTS.split(", "))
 _PUBLIC_NAMES = re.compile(r"^\s*(import|from)\s+cutlass\b|cuda", re.MULTILINE)
 
 
@@ -35,12 +35,7 @@ def load_contract(path: str | Path, name: str = "triptych_contract") -> Contract
         folder = file if file.is_dir() else file.parent
         _prepare(folder, list(folder.glob("*.py")))
         return gpu_mode.read(folder, file if file.is_file() else folder / gpu_mode.SUBMISSION)
-    if not file.is_file():
-        raise ContractError(
-            f"there is no kernel file {path}",
-            expected=f"a Python file with {', '.join(REQUIRED)}, or a folder with {gpu_mode.TASK}",
-            instead=did_you_mean_file(Path(path)),
-        )
+    kernel_file(path, f"a Python file with {EXPORTS}, or a folder with {gpu_mode.TASK}")
     _prepare(file.parent, [file])
     module = load_module(file, name)
     if hasattr(module, "PLAN"):
