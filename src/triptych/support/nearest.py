@@ -22,6 +22,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def did_you_mean_file(path: Path) -> str:
     """The same for a file that is not there: one beside it that is called almost so, not only by its suffix."""
-    beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+    beside = [other.name for other in path.parent.iterdir() if other.name != path.name] if path.parent.is_dir() else []
     guess = nearest(path.name, [name for name in beside if nearest(path.stem, [Path(name).stem])])
     return f"did you mean {str(path.with_name(guess))!r}?" if guess else ""

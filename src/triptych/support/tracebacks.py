@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from itertools import islice
+from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 
 from triptych.support.source import Span
@@ -17,6 +19,7 @@ _FRAMEWORK = frozenset(
     }
 )
 """Packages whose frames say nothing about the user's program."""
+_LIBRARY = os.path.dirname(os.__file__)
 
 
 def is_framework(frame: FrameType) -> bool:
@@ -58,3 +61,30 @@ def caller() -> Span | None:
         end_column=end_column,
         function="" if name == "<module>" else name,
     )
+
+
+def in_one_line(error: BaseException) -> str:
+    """An exception of the user's program: its class, the first line of its text, and where it was raised."""
+    text = str(error).strip().splitlines()
+    said = f"{type(error).__name__}: {text[0] if text else ''}".rstrip(": ")
+    place = raised_at(error)
+    return f"{said} (line {place.line} of {Path(place.file).name})" if place is not None else said
+
+
+def raised_at(error: BaseException) -> Span | None:
+    """The place that an error names itself, or the user's innermost line in its traceback, libraries left out."""
+    own = getattr(error, "span", None)
+    if isinstance(own, Span):
+        return own
+    entry, found = user_traceback(error.__traceback__, lambda code: code), None
+    while entry is not None:
+        file = entry.tb_frame.f_code.co_filename
+        if found is None or not is_installed(file):
+            found = Span(file, entry.tb_lineno)
+        entry = entry.tb_next
+    return found
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file is of a package that was installed, or of Python itself."""
+    return any(part in ("site-packages", "dist-packages") for part in Path(file).parts) or file.startswith(_LIBRARY)

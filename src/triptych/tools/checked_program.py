@@ -18,10 +18,9 @@ from typing import Any
 from triptych.compat import activate
 from triptych.cute.runtime.fake_tensors import FakeTensor
 from triptych.support.forking import import_late
-from triptych.support.nearest import did_you_mean_file
 from triptych.tools.check_outputs import run_and_watch
 from triptych.tools.notebooks import SUFFIX, run_notebook
-from triptych.tools.show import ShowError, example_arguments, find
+from triptych.tools.show import ShowError, check_file, example_arguments, find
 
 Outcome = Mapping[str, object]
 """What a run leaves, by name: arguments and results of a function, numbers and printed text of a script."""
@@ -37,12 +36,7 @@ def program_of(place: str, args: str, arguments: Sequence[str], *, cutlass: bool
     if colon and name and not name.endswith(".py"):
         return lambda: _called(place, args)
     file = Path(place)
-    if not file.is_file():
-        raise ShowError(
-            f"there is no file {place}",
-            expected="FILE or FILE:FUNCTION, as seen from here",
-            instead=did_you_mean_file(file),
-        )
+    check_file(file, "FILE or FILE:FUNCTION, as seen from here")
     if file.suffix != SUFFIX and len(set(_CONTRACT.findall(file.read_text(encoding="utf-8")))) > 1:
         return lambda: _cases(file)
     return lambda: _script(place, arguments)

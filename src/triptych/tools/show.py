@@ -97,14 +97,17 @@ def _no_function(file: str, name: str, module: ModuleType) -> ShowError:
     )
 
 
+def check_file(path: Path, expected: str) -> None:
+    """Refuse a path at which there is no file, with the one that was likely meant."""
+    if path.is_dir():
+        raise ShowError(f"{path} is a folder and no file", expected=expected)
+    if not path.is_file():
+        raise ShowError(f"there is no file {path}", expected=expected, instead=did_you_mean_file(path))
+
+
 def load(path: Path) -> ModuleType:
     """Run a file as a module under its own name: not as `__main__`, so its main block does not run."""
-    if not path.is_file():
-        raise ShowError(
-            f"there is no file {path}",
-            expected="FILE:FUNCTION, with FILE as seen from here",
-            instead=did_you_mean_file(path),
-        )
+    check_file(path, "FILE:FUNCTION, with FILE as seen from here")
     name = f"{LOOKED_AT}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

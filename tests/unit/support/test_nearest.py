@@ -24,3 +24,5 @@ def test_a_file_beside_the_one_that_is_missing(tmp_path: Path) -> None:
     (tmp_path / "softmax.py").touch()
     assert did_you_mean_file(tmp_path / "softmx.py") == f"did you mean '{tmp_path}/softmax.py'?"
     assert did_you_mean_file(tmp_path / "nowhere" / "softmx.py") == ""
+    assert did_you_mean_file(tmp_path / "softmax.py") == ""
+    assert did_you_mean_file(tmp_path / "axpy.py") == ""

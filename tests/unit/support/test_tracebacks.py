@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import linecache
 import sys
 from types import CodeType, TracebackType
@@ -11,7 +12,8 @@ import pytest
 from tests.unit.prestage.sources import module
 from triptych.hooks import PythonHooks
 from triptych.prestage.rewrite import rewrite
-from triptych.support.tracebacks import caller, is_framework, user_traceback
+from triptych.support.source import Span
+from triptych.support.tracebacks import caller, in_one_line, is_framework, raised_at, user_traceback
 
 PROGRAM = """
 def outer(n):
@@ -63,3 +65,24 @@ def test_the_caller_is_the_users_line_and_columns() -> None:
     line = linecache.getline(span.file, span.line)
     assert span.file == __file__
     assert line[span.column : span.end_column] == "PythonHooks().call(caller)"
+
+
+def test_where_an_error_was_raised_in_the_program() -> None:
+    """A library's frames are left out, the place that an error names itself is taken, and no traceback is no place."""
+    with module(PROGRAM) as namespace:
+        with pytest.raises(ZeroDivisionError) as raised:
+            namespace["outer"](3)
+        place = raised_at(raised.value)
+        assert place is not None
+        assert place.line == PROGRAM.splitlines().index("            return 1 // 0") + 1
+        assert in_one_line(raised.value).endswith(f"(line {place.line} of {place.file.rpartition('/')[2]})")
+    with pytest.raises(TypeError) as inside:
+        json.dumps(object())
+    where = raised_at(inside.value)
+    assert where is not None
+    assert where.file == __file__
+    assert in_one_line(ValueError("two\nlines")) == "ValueError: two"
+    assert in_one_line(ValueError()) == "ValueError"
+    own = ValueError("at its place")
+    own.span = Span("kernel.py", 7)  # type: ignore[attr-defined]
+    assert in_one_line(own) == "ValueError: at its place (line 7 of kernel.py)"

@@ -18,6 +18,7 @@ from triptych.ptx_machine.counting import CountedLaunch
 from triptych.ptx_machine.memory import AccessError
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import did_you_mean
+from triptych.support.tracebacks import in_one_line
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.tools.checked_program import program_of
 from triptych.tools.costs.facts import facts
@@ -52,7 +53,7 @@ def check_costs(request: CostRequest) -> int:
         except (Exception, SystemExit) as error:  # of a program whose results are not whole
             if not run.counting.launches:
                 raise
-            ended_by = f"{type(error).__name__}: {error}".splitlines()[0]
+            ended_by = in_one_line(error)
     if not run.counting.launches:
         raise ShowError(
             f"{request.place} launched no kernel",

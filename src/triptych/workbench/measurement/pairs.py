@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from triptych.support.tracebacks import in_one_line
 from triptych.workbench.contracts.beside import clash, files_beside
 from triptych.workbench.contracts.contract import Contract
 from triptych.workbench.contracts.loading import load_contract
@@ -49,5 +50,5 @@ class Pair:
         except ContractError:
             raise
         except Exception as error:  # of the user's file: alone it may be loaded, and if not its process says why
-            self.why = f"the second cannot be loaded beside the first: {type(error).__name__}: {error}"
+            self.why = f"the second cannot be loaded beside the first: {in_one_line(error)}"
             return None

@@ -9,6 +9,7 @@ from typing import Any
 
 from triptych.objectstage.target import find_target
 from triptych.support.timeline import during
+from triptych.support.tracebacks import in_one_line
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.measurement.benching import chosen_cases
 from triptych.workbench.measurement.calls import Hot
@@ -35,7 +36,7 @@ def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
         except Exception as error:
             if runs or not session.compiled:
                 raise
-            ended_by = f"{type(error).__name__}: {error}"  # of what follows calls that did nothing
+            ended_by = in_one_line(error)  # of what follows calls that did nothing
     if skipped:
         return {"skipped": skipped}
     doing("writing the profile")

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from triptych.support.tracebacks import in_one_line
 from triptych.workbench.arrays import Array, arrays_in, clone, digest, mapped, overwrite, values_of
 from triptych.workbench.contracts.contract import Contract, Tolerance
 from triptych.workbench.verification.bounds import NARROW_SLACK, SLACK, Expected, expect
@@ -103,7 +104,7 @@ class _Round:
         except Exception as error:
             if not self.may_refuse:
                 raise
-            self._say("refused", f"get_inputs takes no odd extents: {_short(error)}")
+            self._say("refused", f"get_inputs takes no odd extents: {in_one_line(error)}")
             return
         self.options.doing(f"kernel_fn ({place})")
         held, again, leftovers = mapped(inputs, clone), mapped(inputs, clone), Leftovers()
@@ -134,9 +135,9 @@ class _Round:
             returned = Returned(self.contract.run(self.contract.kernel, inputs))
         except Exception as error:
             if self.may_refuse:
-                self._say("refused", f"the kernel refuses the extents {dict(self.case)}: {_short(error)}")
+                self._say("refused", f"the kernel refuses the extents {dict(self.case)}: {in_one_line(error)}")
             else:
-                self._say("raised", f"the kernel raised {_short(error)}")
+                self._say("raised", f"the kernel raised {in_one_line(error)}")
             return None
         for position in watched.changed():
             self._say("input changed", f"the kernel changed input {position}, which is not in MUTATES")
@@ -260,8 +261,3 @@ def _in_words(contract: Contract, given: Tolerance | None) -> str:
     if tolerance is not None:
         return f"rtol {tolerance.rtol:g}, atol {tolerance.atol:g}"
     return f"{SLACK:g} x ({NARROW_SLACK:g} x below 32 bits) the reference's own distance from float64, plus one ulp"
-
-
-def _short(error: Exception) -> str:
-    text = str(error).strip().splitlines()
-    return f"{type(error).__name__}: {text[0] if text else ''}".rstrip(": ")
