@@ -85,6 +85,16 @@ def raised_at(error: BaseException) -> Span | None:
     return found
 
 
+def has_own_frames(traceback: TracebackType | None) -> bool:
+    """Whether the user's own code is in a traceback, beside the framework and libraries."""
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if not is_framework(traceback.tb_frame) and not is_installed(file) and not file.startswith("<"):
+            return True
+        traceback = traceback.tb_next
+    return False
+
+
 def is_installed(file: str) -> bool:
     """Whether a file is of a package that was installed, or of Python itself."""
     return any(part in ("site-packages", "dist-packages") for part in Path(file).parts) or file.startswith(_LIBRARY)

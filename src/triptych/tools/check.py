@@ -95,7 +95,8 @@ def summary(collection: Collection, error: BaseException | None = None, hints: S
     texts += [f"{notes} note{'' if notes == 1 else 's'}"] if notes else []
     texts += [f"{len(hints)} hint{'' if len(hints) == 1 else 's'}"] if hints else []
     texts += [f"{len(collection.allowed)} allowed by comments"] if collection.allowed else []
-    texts += ["ended by an error"] if error is not None else []
+    ended = f"ended by sys.exit({error.code!r})" if isinstance(error, SystemExit) else "ended by an error"
+    texts += [ended] if error is not None else []
     texts += (
         ["no kernel was launched, so that nothing was checked"]
         if error is None and not _has_launched(collection)

@@ -1,6 +1,7 @@
 """`triptych` / `python -m triptych`: parses the command line and hands over to one file per command.
 
-Exit codes: 0 done, 1 an error in the user's program (shown at its line), 2 a request that cannot be met.
+Exit codes: 0 done, 1 an error in the user's program (shown at its line), 2 a request that cannot be met, as a file that
+cannot be written, 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ from triptych.metastage import places
 from triptych.support.config import has_colours
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
-from triptych.support.tracebacks import caller, user_traceback
+from triptych.support.tracebacks import caller, has_own_frames, user_traceback
 from triptych.tools.build import BuildRequest, build
 from triptych.tools.cache import cache_command
 from triptych.tools.check import CheckRequest, check
+from triptych.tools.command_line import CommandLine, count, count_or_none, parsed
 from triptych.tools.costs.request import CostRequest
 from triptych.tools.coverage import coverage
 from triptych.tools.environment import environment
@@ -34,12 +36,14 @@ from triptych.tools.run import RunRequest, run
 from triptych.tools.show import ALL, RESOURCES, STAGES, show
 from triptych.tools.workbench import WORKBENCH, add_workbench
 
+_INTERRUPTED = 130
+"""What shells make of Ctrl-C."""
 _Request: TypeAlias = LayoutRequest | RunRequest | BuildRequest | CheckRequest | CostRequest
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
-    arguments = _parser().parse_args(argv)
+    arguments = parsed(*_parser(), argv)
     try:
         if arguments.command == "run":
             return run(RunRequest(**_chosen(arguments, RunRequest)))
@@ -59,8 +63,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except TriptychError as error:
         return _report(error, arguments.command)
+    except KeyboardInterrupt as error:
+        if arguments.command not in WORKBENCH:  # the user's program was running here
+            traceback.print_exception(error.with_traceback(_frames_of_the_program(error)))
+        print(f"triptych {arguments.command}: interrupted", file=sys.stderr)
+        return _INTERRUPTED
     except Exception as error:  # of the user's program, which is shown as Python would show it
-        traceback.print_exception(error.with_traceback(_frames_of_the_program(error)))
+        frames = _frames_of_the_program(error)
+        if isinstance(error, OSError) and not has_own_frames(frames):
+            print(f"triptych {arguments.command}: error: {error}", file=sys.stderr)
+            return 2
+        traceback.print_exception(error.with_traceback(frames))
         return 1
     return 0
 
@@ -78,7 +91,7 @@ def _report(error: TriptychError, command: str) -> int:
     return 2
 
 
-def _frames_of_the_program(error: Exception) -> TracebackType | None:
+def _frames_of_the_program(error: BaseException) -> TracebackType | None:
     """Below the command itself, which is where Python started."""
     frames = user_traceback(error.__traceback__, places.root_of)
     command = caller()
@@ -119,11 +132,11 @@ def _chosen(arguments: argparse.Namespace, request: type[_Request]) -> dict[str,
     return {field.name: getattr(arguments, field.name) for field in dataclasses.fields(request)}
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="triptych", description="Ordinary Python, compiled in three visible stages.")
+def _parser() -> tuple[CommandLine, dict[str, argparse.ArgumentParser]]:
+    parser = CommandLine(prog="triptych", description="Ordinary Python, compiled in three visible stages.")
     parser.add_argument("--version", action="version", version=f"triptych {triptych.__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    listing = argparse.ArgumentParser(add_help=False)
+    listing = CommandLine(add_help=False)
     listing.add_argument("--json", action="store_true", help="print JSON instead of text")
 
     command = commands.add_parser("show", parents=[listing], help="show the stages of a function")
@@ -135,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument(
         "--target", default="", metavar="NAME", help="as 'nvptx:sm_80' (default: the setting `target`)"
     )
-    command.add_argument("--width", type=int, metavar="N", help="columns to use (default: those of the terminal)")
+    command.add_argument("--width", type=count, metavar="N", help="columns to use (default: those of the terminal)")
 
     command = commands.add_parser("errors", parents=[listing], help="explain an error code, or list all of them")
     command.add_argument("code", nargs="?", help="as TT0203")
@@ -163,7 +176,7 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("--tvm-ffi", action="store_true", help="for objects with an entry for TVM FFI")
 
     commands.add_parser("env", parents=[listing], help="list every setting and its current value")
-    return parser
+    return parser, dict(commands.choices)
 
 
 def _add_run(command: argparse.ArgumentParser) -> None:
@@ -191,7 +204,7 @@ def _add_build(command: argparse.ArgumentParser) -> None:
         help="as 'cpu' or 'nvptx:sm_90a', as often as needed (default: the setting `target`)",
     )
     command.add_argument(
-        "-j", dest="workers", type=int, metavar="N", help="processes at once (default: one for each processor)"
+        "-j", dest="workers", type=count, metavar="N", help="processes at once (default: one for each processor)"
     )
 
 
@@ -203,7 +216,11 @@ def _add_check(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--args", default="", metavar="LITERALS", help="arguments, as '100, Float32[64, 64], n=3'")
     command.add_argument(
-        "--schedules", type=int, default=0, metavar="N", help="run N times more, with blocks and warps in other orders"
+        "--schedules",
+        type=count_or_none,
+        default=0,
+        metavar="N",
+        help="run N times more, with blocks and warps in other orders",
     )
     command.add_argument("--seed", type=int, default=1, metavar="S", help="of the first order (default: %(default)s)")
     command.add_argument("--hints", action="store_true", help="name barriers that nothing in this run needed")
@@ -245,6 +262,8 @@ def _add_layout(command: argparse.ArgumentParser) -> None:
     command.add_argument("--divide", metavar="TILER", help="divide it by a tiler, tiles first")
     command.add_argument("--coalesce", action="store_true", help="give it as few modes as possible")
     command.add_argument("--access", metavar="A", help="count bank conflicts and sectors of an access, as 32:1@0")
-    command.add_argument("--bits", type=int, default=32, metavar="N", help="bits of an element (default: %(default)s)")
+    command.add_argument(
+        "--bits", type=count, default=32, metavar="N", help="bits of an element (default: %(default)s)"
+    )
     command.add_argument("--svg", type=Path, metavar="FILE", help="write the picture as SVG")
     command.add_argument("--latex", type=Path, metavar="FILE", help="write the picture as LaTeX (TikZ)")

@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from triptych.tools.command_line import seconds
 from triptych.workbench.errors import FolderError
 from triptych.workbench.folders.devlog import Static, add_entry, entry, planned
 from triptych.workbench.folders.importing import import_example, new_folder, resources_of
@@ -96,17 +97,24 @@ def add_import(command: argparse.ArgumentParser) -> None:
     command.add_argument("--root", type=Path, default=Path(), help="where (default: here)")
     command.add_argument("--target", default="", metavar="NAME", help="of the resources (default: by what it uses)")
     command.add_argument(
-        "--seconds", type=float, default=120.0, metavar="S", help="for the example to compile (default: %(default)s)"
+        "--seconds", type=seconds, default=120.0, metavar="S", help="for the example to compile (default: %(default)s)"
     )
     command.add_argument("--no-resources", action="store_true", help="only read it: the example does not run")
     command.add_argument(
-        "arguments", nargs="*", metavar="ARGUMENT", help="as the example takes them; options behind --"
+        "arguments", nargs="*", default=[], metavar="ARGUMENT", help="as the example takes them; options behind --"
     )
 
 
 def import_command(arguments: argparse.Namespace) -> int:
     """Make a folder with a plan and a reading sheet, and say what was found."""
     found = read_example(arguments.example)
+    parts = found.parts()
+    if not any(parts.values()):
+        raise FolderError(
+            f"{arguments.example} has nothing of a kernel",
+            found="no kernel, no host function and no launch",
+            expected="a file with a function under @cute.kernel",
+        )
     new_folder(arguments.root, arguments.example, arguments.layer)
     resources = None
     if not arguments.no_resources:
@@ -115,7 +123,6 @@ def import_command(arguments: argparse.Namespace) -> int:
             target = arguments.target or f"nvptx:{found.needs()}"
             resources = resources_of(arguments.example, target, arguments.seconds, told.tick, arguments.arguments)
     folder = import_example(arguments.root, arguments.example, arguments.layer, resources)
-    parts = found.parts()
     if arguments.json:
         facts = {"folder": str(folder), "parts": parts, "topics": found.lines, "tiling": found.choices()}
         print(json.dumps({**facts, "resources": None if resources is None else asdict(resources)}, indent=2))

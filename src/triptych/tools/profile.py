@@ -11,8 +11,8 @@ from typing import Any
 
 from triptych.support.config import process_environment
 from triptych.tools.bench import time_text
+from triptych.tools.command_line import count, seconds
 from triptych.tools.verify import report_failure
-from triptych.workbench.errors import ContractError
 from triptych.workbench.kernel_files import kernel_file
 from triptych.workbench.processes import ask
 from triptych.workbench.profiling.gpu_tools import TOOLS, command, is_here, shown
@@ -27,10 +27,10 @@ def add_profile(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", type=Path, metavar="FILE", help="with kernel_fn, reference_fn and get_inputs")
     command.add_argument("--target", default="", metavar="NAME", help="as 'nvptx:sm_80': instructions without a GPU")
     command.add_argument("--case", default="", help="the problem, one of CASES (default: the first to measure)")
-    command.add_argument("--calls", type=int, default=10, metavar="N", help="after the first (default: %(default)s)")
+    command.add_argument("--calls", type=count, default=10, metavar="N", help="after the first (default: %(default)s)")
     command.add_argument("--out", type=Path, metavar="FOLDER", help="for trace and listing (default: NAME.profile)")
     command.add_argument("--tool", choices=TOOLS, help="run NVIDIA's profiler on it, or print its command")
-    command.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds (default: %(default)s)")
+    command.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="seconds (default: %(default)s)")
 
 
 def profile_command(arguments: argparse.Namespace) -> int:
@@ -38,8 +38,6 @@ def profile_command(arguments: argparse.Namespace) -> int:
     file = arguments.file
     if not file.is_dir():  # a folder may be a problem of GPU MODE: who loads it knows
         kernel_file(file)
-    if arguments.calls < 1:
-        raise ContractError("a profile needs a call", found=f"--calls {arguments.calls}", instead="--calls 10")
     if arguments.tool:
         return _gpu_profile(arguments)
     folder = arguments.out or Path(f"{file.stem}.profile")

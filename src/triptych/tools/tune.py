@@ -12,6 +12,7 @@ from typing import Any
 
 import triptych
 from triptych.cute.tuning.choices import Choice, Problem, choices_text, merged, read_choices, write_choices
+from triptych.tools.command_line import count, seconds
 from triptych.tools.tuning_text import search_text
 from triptych.tools.verify import report_failure
 from triptych.workbench.errors import ContractError
@@ -35,12 +36,12 @@ def add_tune(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--search", choices=SEARCHES, default=SEARCHES[0], help="auto: halving if few, else coordinate"
     )
-    command.add_argument("--budget", type=int, metavar="N", help="configurations that random and coordinate try")
+    command.add_argument("--budget", type=count, metavar="N", help="configurations that random and coordinate try")
     command.add_argument("--seed", type=int, default=0, help="of what a search draws (default: %(default)s)")
-    command.add_argument("--seconds", type=float, default=0.2, help="for two finalists (default: %(default)s)")
+    command.add_argument("--seconds", type=seconds, default=0.2, help="for two finalists (default: %(default)s)")
     command.add_argument("--executor", choices=EXECUTORS, default=EXECUTORS[0], help="what compiles")
-    command.add_argument("-j", dest="workers", type=int, metavar="N", help="compilations at once")
-    command.add_argument("--limit", type=float, default=60.0, metavar="S", help="seconds for one configuration")
+    command.add_argument("-j", dest="workers", type=count, metavar="N", help="compilations at once")
+    command.add_argument("--limit", type=seconds, default=60.0, metavar="S", help="seconds for one configuration")
     command.add_argument("--again", action="store_true", help="forget what an earlier search has found")
     command.add_argument("--prove", action="store_true", help="assemble also what rules leave out, to test the rules")
     command.add_argument("--strict", action="store_true", help="fail if a configuration fails that no rule foresaw")
@@ -78,7 +79,8 @@ def tune_command(arguments: argparse.Namespace) -> int:
         _export(arguments.export, _choice(found["choice"]))
     print(json.dumps(found, indent=2) if arguments.json else search_text(found, arguments.table))
     unforeseen = [row for row in found["rows"] if row["state"] == "failed"]
-    return 1 if arguments.strict and unforeseen else 0
+    is_hopeless = len(unforeseen) == len(found["rows"])
+    return 1 if unforeseen and (arguments.strict or is_hopeless) else 0
 
 
 def _merge(arguments: argparse.Namespace) -> int:

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 
+from triptych.tools.command_line import bound, count, seconds
 from triptych.workbench.processes import Answer, ask
 from triptych.workbench.progress import progress
 from triptych.workbench.verification.text import text_of
@@ -17,15 +18,15 @@ _CHECKED = {"TRIPTYCH_DEBUG": "bounds", "TRIPTYCH_BLOCK_ORDER": "shuffled"}
 def add_verify(command: argparse.ArgumentParser) -> None:
     """Its arguments."""
     command.add_argument("file", metavar="FILE", help="with kernel_fn, reference_fn and get_inputs; or a public format")
-    command.add_argument("--rtol", type=float, metavar="R", help="allow R times the expected number ...")
+    command.add_argument("--rtol", type=bound, metavar="R", help="allow R times the expected number ...")
     command.add_argument(
-        "--atol", type=float, metavar="A", help="... plus A (default: as near to float64 as the reference)"
+        "--atol", type=bound, metavar="A", help="... plus A (default: as near to float64 as the reference)"
     )
     command.add_argument("--case", dest="cases", action="append", default=[], help="only this one of CASES")
-    command.add_argument("--seeds", type=int, default=3, metavar="N", help="how many (default: %(default)s)")
+    command.add_argument("--seeds", type=count, default=3, metavar="N", help="how many (default: %(default)s)")
     command.add_argument("--allow-weak", action="store_true", help="pass although the bound accepts zeros and the like")
     command.add_argument("--check", action="store_true", help="run the checkers of kernels too")
-    command.add_argument("--timeout", type=float, default=600.0, metavar="S", help="seconds (default: %(default)s)")
+    command.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="seconds (default: %(default)s)")
 
 
 def verify_command(arguments: argparse.Namespace) -> int:

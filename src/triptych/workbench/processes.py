@@ -24,7 +24,7 @@ from triptych.metastage import places
 from triptych.support.config import process_environment
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
-from triptych.support.tracebacks import user_traceback
+from triptych.support.tracebacks import has_own_frames, user_traceback
 from triptych.workbench.progress import TICK, Progress
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from triptych.workbench.processes import main; main{arguments!r}"
@@ -98,8 +98,12 @@ def main(pipe: int, parent: int, request: str) -> None:
         except TriptychError as error:
             say(error=error.text(), is_request=error.span is None)
         except Exception as error:  # of the user's file, shown as Python would show it
-            traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__, places.root_of)))
-            say(error=f"{type(error).__name__}: {error}")
+            frames = user_traceback(error.__traceback__, places.root_of)
+            if isinstance(error, OSError) and not has_own_frames(frames):
+                say(error=str(error), is_request=True)
+            else:
+                traceback.print_exception(error.with_traceback(frames))
+                say(error=f"{type(error).__name__}: {error}")
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(0)  # threads that a file has left behind do not keep the answer waiting

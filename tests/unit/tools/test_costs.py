@@ -76,7 +76,7 @@ def test_a_script_of_which_some_blocks_run(program: str, capsys: pytest.CaptureF
     facts = facts_of(capsys, program, "--blocks", "3")
     (launch,) = facts["launches"]
     assert launch["blocks_that_ran"] == [[0, 0, 0], [8, 0, 0], [15, 0, 0]]
-    assert facts["ended_by"] == "AssertionError: not all blocks ran"
+    assert facts["ended_by"] == "AssertionError: not all blocks ran (line 24 of sums.py)"
     (line,) = [each for each in launch["lines"] if "atomic_add" in each["source"]]
     first, _, last = line["of_a_block"]
     assert (first["atomics"], first["atomic_requests"], first["atomic_turns"]) == (64, 2, 64)

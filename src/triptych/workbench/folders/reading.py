@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from triptych.support.nearest import did_you_mean_file
 from triptych.workbench.errors import FolderError
 
 CHECKLIST: dict[str, dict[str, str]] = {
@@ -111,8 +112,12 @@ class Reading:
 
 def read_example(path: Path) -> Reading:
     """Read a file as syntax."""
-    if not path.is_file():
-        raise FolderError(f"there is no example {path}", expected="a Python file written for the public CuTe DSL")
+    expected = "a Python file written for the public CuTe DSL"
+    if path.is_dir() or (path.exists() and path.suffix != ".py"):
+        what = "a folder" if path.is_dir() else "no Python file"
+        raise FolderError(f"{path} is {what} and no example", expected=expected)
+    if not path.exists():
+        raise FolderError(f"there is no example {path}", expected=expected, instead=did_you_mean_file(path))
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
     except (SyntaxError, UnicodeDecodeError) as error:
