@@ -41,6 +41,7 @@ WRONG: list[tuple[Program, str, dict[str, Any], type[TriptychError], str]] = [
     (result_of, "store wait", CHECKING, AsyncAccessError, "the arithmetic"),
     (product_of, "fence_proxy", CHECKING, AsyncAccessError, "the product"),
     (product_of, "wgmma fence", CHECKING, AsyncAccessError, "the product"),
+    (product_of, "wgmma commit", CHECKING, AsyncAccessError, "the result"),
     (product_of, "wgmma wait", CHECKING, AsyncAccessError, "the result"),
     (product_of, "factors overwritten", CHECKING, AsyncAccessError, "the next factors"),
     (cluster_of, "cluster barrier", ALWAYS, ClusterError, "the other block"),

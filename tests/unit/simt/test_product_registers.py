@@ -6,8 +6,9 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
-from triptych.simt.product_registers import misused_registers
+from triptych.simt.product_registers import Missing, misused_registers
 
+COMMIT = '"tile.group_commit"() : () -> ()'
 FENCE, WAIT = '"tile.group_fence"() : () -> ()', '"tile.group_wait"() {groups = 0 : i32} : () -> ()'
 PRODUCT = (
     '"tile.group_mma"(%d, %s, %s, %b) {a_operand = [0, 0, 0, 0]} : (!llvm.ptr, !llvm.ptr<3>, !llvm.ptr<3>, i1) -> ()'
@@ -16,8 +17,8 @@ STORE = "llvm.store %f, %e : f32, !llvm.ptr"
 LOAD = "%{} = llvm.load %e : !llvm.ptr -> f32"
 
 
-def found(*lines: str) -> list[bool]:
-    """Whether each finding is of a missing fence, for a kernel with these lines."""
+def found(*lines: str) -> list[Missing]:
+    """What is missing, for a kernel with these lines."""
     context = bindings.mlir().Context()
     context.allow_unregistered_dialects = True
     text = "\n".join(lines)
@@ -32,22 +33,29 @@ def found(*lines: str) -> list[bool]:
         context,
     )
     (kernel,) = operations_named(module, "gpu.func")
-    return [finding.is_fence for finding in misused_registers(kernel)]
+    return [finding.missing for finding in misused_registers(kernel)]
 
 
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ((STORE, FENCE, PRODUCT, PRODUCT, WAIT, LOAD.format("x")), []),
-        ((PRODUCT,), [True]),
-        ((FENCE, STORE, PRODUCT), [True]),
-        ((FENCE, PRODUCT, LOAD.format("x"), WAIT), [False]),
-        ((FENCE, PRODUCT, STORE), [False]),
-        (("scf.for %j = %i to %n step %i {", FENCE, PRODUCT, "}", LOAD.format("x")), [False]),
-        ((FENCE, "scf.for %j = %i to %n step %i {", PRODUCT, WAIT, STORE, "}"), [True]),
+        ((STORE, FENCE, PRODUCT, PRODUCT, COMMIT, WAIT, LOAD.format("x")), []),
+        ((PRODUCT,), [Missing.FENCE]),
+        ((FENCE, STORE, PRODUCT), [Missing.FENCE]),
+        ((FENCE, PRODUCT, LOAD.format("x"), COMMIT, WAIT), [Missing.WAIT]),
+        ((FENCE, PRODUCT, COMMIT, LOAD.format("x"), WAIT), [Missing.WAIT]),
+        ((FENCE, PRODUCT, STORE), [Missing.WAIT]),
+        ((FENCE, PRODUCT, WAIT, LOAD.format("x")), [Missing.COMMIT]),
+        ((FENCE, PRODUCT, WAIT, COMMIT, LOAD.format("x")), [Missing.COMMIT]),
+        ((FENCE, PRODUCT, WAIT, COMMIT, WAIT, LOAD.format("x")), []),
+        ((FENCE, PRODUCT, "scf.if %b {", COMMIT, "}", WAIT, LOAD.format("x")), []),  # on one path it is closed
+        (("scf.for %j = %i to %n step %i {", FENCE, PRODUCT, "}", LOAD.format("x")), [Missing.WAIT]),
+        (("scf.for %j = %i to %n step %i {", FENCE, PRODUCT, WAIT, "}", LOAD.format("x")), [Missing.COMMIT]),
+        ((FENCE, "scf.for %j = %i to %n step %i {", PRODUCT, COMMIT, "}", WAIT, LOAD.format("x")), []),
+        ((FENCE, "scf.for %j = %i to %n step %i {", PRODUCT, COMMIT, WAIT, STORE, "}"), [Missing.FENCE]),
         (("scf.if %b {", FENCE, "} else {", FENCE, "}", PRODUCT), []),
         ((FENCE, "scf.if %b {", PRODUCT, "}", LOAD.format("x")), []),  # only where both sides agree
     ],
 )
-def test_findings(lines: tuple[str, ...], expected: list[bool]) -> None:
+def test_findings(lines: tuple[str, ...], expected: list[Missing]) -> None:
     assert found(*lines) == expected

@@ -1,4 +1,7 @@
-"""Pass `check-products`: in the checking build, products whose registers are touched without a fence or a wait."""
+"""Pass `check-products`: in the checking build, products whose registers are touched without a fence or a wait.
+
+A wait for groups that the product is in none of is no wait for it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from triptych.ir.handles import Module
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.simt.async_order import checks_async
-from triptych.simt.product_registers import Finding, misused_registers
+from triptych.simt.product_registers import Finding, Missing, misused_registers
 from triptych.support.kernel_errors import AsyncAccessError
 
 
@@ -15,7 +18,7 @@ def check_products(module: Module) -> bool:
     for kernel in operations_named(module, "gpu.func"):
         found = misused_registers(kernel) if checks_async(kernel) else []
         if found:
-            raise _missing_fence(found[0]) if found[0].is_fence else _missing_wait(found[0])
+            raise _missing_fence(found[0]) if found[0].missing is Missing.FENCE else _missing_wait(found[0])
     return False
 
 
@@ -33,11 +36,16 @@ def _missing_fence(found: Finding) -> AsyncAccessError:
 
 def _missing_wait(found: Finding) -> AsyncAccessError:
     product = place_of(found.earlier)
+    is_open = found.missing is Missing.COMMIT
     return AsyncAccessError(
         "the sums of a product are touched while it runs",
         span=place_of(found.operation),
-        found="no `warpgroup.wait_group(...)` between the product and this line",
+        found="a wait for groups, and the product is in none: no `warpgroup.commit_group()` is between the two"
+        if is_open
+        else "no `warpgroup.wait_group(...)` between the product and this line",
         expected="a wait before sums are read or written by anything else",
-        instead="`cute.nvgpu.warpgroup.commit_group()` and `wait_group(0)` first",
+        instead="`cute.nvgpu.warpgroup.commit_group()` behind the product, before the wait"
+        if is_open
+        else "`cute.nvgpu.warpgroup.commit_group()` and `wait_group(0)` first",
         related=[] if product is None else [("the product", product)],
     )
