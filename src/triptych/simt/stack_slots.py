@@ -65,9 +65,8 @@ def is_in_arrays(address: Value) -> bool:
 def _sources(value: Value) -> list[Value]:
     """The values one of which a value is; none where that is not known."""
     made = defining_op(value)
-    around = owner_op(value) if made is None else made
     if made is None:
-        return _entering(value, around)
+        return _entering(value, owner_op(value))
     if made.name == "arith.select":
         return list(made.operands)[1:]
     if made.name not in ("scf.if", "scf.for", "scf.while"):
