@@ -33,10 +33,8 @@ def add_tune(command: argparse.ArgumentParser) -> None:
     command.add_argument("file", nargs="?", metavar="FILE", help="with TUNE, or a PLAN")
     command.add_argument("--target", default="", metavar="NAME", help="as 'nvptx:sm_80': what is known without a GPU")
     command.add_argument("--case", default="", help="the problem, one of CASES (default: get_inputs as it is)")
-    command.add_argument(
-        "--search", choices=SEARCHES, default=SEARCHES[0], help="auto: halving if few, else coordinate"
-    )
-    command.add_argument("--budget", type=count, metavar="N", help="configurations that random and coordinate try")
+    command.add_argument("--search", choices=SEARCHES, default=SEARCHES[0], help="auto: halving if few, else model")
+    command.add_argument("--budget", type=count, metavar="N", help="configurations that random, coordinate, model try")
     command.add_argument("--seed", type=int, default=0, help="of what a search draws (default: %(default)s)")
     command.add_argument("--seconds", type=seconds, default=0.2, help="for two finalists (default: %(default)s)")
     command.add_argument("--executor", choices=EXECUTORS, default=EXECUTORS[0], help="what compiles")
