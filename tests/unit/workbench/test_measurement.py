@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import math
@@ -75,6 +76,12 @@ def test_intervals_of_pairs_hold_what_they_promise() -> None:
     assert missed <= 9  # 1 % of 300 are 3
 
 
+def tenths_of_seconds() -> Callable[[], float]:
+    """A time that passes by being asked for."""
+    times: Iterator[float] = iter(np.arange(0.0, 20.0, 0.1))
+    return lambda: next(times)
+
+
 def verdict(slower: float, seed: int) -> str:
     random = np.random.default_rng(seed)
     drift = np.exp(np.cumsum(0.02 * random.standard_normal(400)))
@@ -89,11 +96,16 @@ def test_equal_sides_are_not_different_and_two_percent_are_found() -> None:
 
 
 def test_sampling_stops_when_the_median_is_known_or_the_time_is_over() -> None:
-    steady = figure(lambda: 1e-4, FakeClock(), 10.0)
+    steady = figure(lambda: 1e-4, FakeClock(), 10.0, now=tenths_of_seconds())
     assert (len(steady.samples), steady.is_narrow, steady.median) == (16, True, 1e-4)
-    times: Iterator[float] = iter(np.arange(0.0, 10.0, 0.1))
-    restless = figure(noisy(1e-4, 0, 5.0), FakeClock(), 2.0, now=lambda: next(times))
+    restless = figure(noisy(1e-4, 0, 5.0), FakeClock(), 2.0, now=tenths_of_seconds())
     assert (len(restless.samples), restless.is_narrow) == (20, False)
+
+
+def test_what_python_collects_before_takes_none_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = tenths_of_seconds()
+    monkeypatch.setattr(gc, "collect", lambda: [now() for _ in range(50)])
+    assert len(figure(noisy(1e-4, 0, 5.0), FakeClock(), 2.0, now=now).samples) == 20
 
 
 def test_short_calls_are_measured_together() -> None:

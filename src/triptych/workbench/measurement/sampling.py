@@ -113,8 +113,9 @@ def figure(
 ) -> Figure:
     """Sample one side; `between` runs before each sample and is not measured. Then calls are not measured together."""
     batch, samples = batch_for(call, clock) if between is None else 1, list[float]()
-    end, look = now() + seconds, _LOOKS
+    look = _LOOKS
     with without_collections():
+        end = now() + seconds  # what is collected before takes none of it
         while True:
             if between is not None:
                 between()
@@ -163,8 +164,8 @@ def in_turns(
     sides, draw = (first, second, first, second), random.Random(seed)
     times: tuple[list[float], ...] = ([], [], [], [])
     order = list(range(len(sides)))
-    end = time.perf_counter() + seconds
     with without_collections():
+        end = time.perf_counter() + seconds
         for done in range(rounds):
             draw.shuffle(order)
             for side in order:
