@@ -209,11 +209,13 @@ def _misuses(kind: str, program: str, body: str) -> list[Pair]:
 
 _THREADS = "pipeline.Agent.Thread, 32"
 _THREE = _COPIED.replace("STAGES = 2", "STAGES = 3").format(words=192, group="pipeline.Agent.ThreadBlock")
-ALL = (
-    *_misuses("PipelineAsync", _ASYNC, _WARPS),
-    *_misuses("participants", _ASYNC, _HANDLES),
-    *_misuses("PipelineTmaAsync", _BOXES, _LOADS),
-    *_misuses("PipelineCpAsync of the block", _THREE, _BLOCK),
-    *_misuses("PipelineCpAsync of warps", _COPIED.format(words=64, group=_THREADS), _COPIES),
-)
+PROGRAMS = {
+    "PipelineAsync": (_ASYNC, _WARPS),
+    "participants": (_ASYNC, _HANDLES),
+    "PipelineTmaAsync": (_BOXES, _LOADS),
+    "PipelineCpAsync of the block": (_THREE, _BLOCK),
+    "PipelineCpAsync of warps": (_COPIED.format(words=64, group=_THREADS), _COPIES),
+}
+"""The program around the body, and the body with a name at each of its lines."""
+ALL = tuple(pair for kind, (program, body) in PROGRAMS.items() for pair in _misuses(kind, program, body))
 MISUSES = tuple(pair for pair in ALL if pair.name not in HARMLESS)

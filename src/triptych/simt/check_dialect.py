@@ -9,12 +9,14 @@
 
     check.copy %shared, %global, %bytes {size, site}      a copy begins that goes on by itself
 
-    check.call %stage, %phase {call, pipeline, kind, stages}  a thread is about to use a stage of a pipeline
+    check.call %stage, %turn {call, pipeline, kind, ...}  a thread is about to use a stage of a pipeline
 
     check.address %address -> i64, i64                   where its memory lies in the machine, and how
     check.stop %array {site, switch}                     a thread may stop for a debugger, its values in the array
     check.stopped %numbers... {site, switch}             the same for the threads of a warp
 
+A turn is a phase and, of groups that take turns, twice the number of the group. A call has the `stages` of its
+pipeline, the `ring` of its state and how many `groups` take turns.
 A site is a number: which access of the kernel this is. Kinds and ways to meet are those of the target's checkers.
 """
 
@@ -54,7 +56,9 @@ CHECK = Dialect(
         OperationSpec("copy", ("T", "U", "i32"), attributes=tuple(map(AttributeSpec, ("size", "site")))),
         OperationSpec("place", ("T",), attributes=(AttributeSpec("what"),)),
         OperationSpec(
-            "call", ("i32", "i32"), attributes=tuple(map(AttributeSpec, ("call", "pipeline", "kind", "stages")))
+            "call",
+            ("i32", "i32"),
+            attributes=tuple(map(AttributeSpec, ("call", "pipeline", "kind", "stages", "ring", "groups"))),
         ),
         OperationSpec("unset", ("i32",), attributes=(AttributeSpec("site"),)),
         OperationSpec("address", ("T",), ("i64", "i64")),

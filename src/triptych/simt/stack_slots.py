@@ -31,17 +31,18 @@ class PrivatePlace:
 
 def is_private(operation: Operation | None) -> bool:
     """Whether an operation makes an array that every thread has for itself, or an address in one."""
-    return operation is not None and len(operation.results) == 1 and _is_array(base(operation.results[0]))
+    return operation is not None and len(operation.results) == 1 and is_array(base(operation.results[0]))
 
 
 def private_place(address: Value) -> PrivatePlace | None:
     """Where an address lies that was made from an array by offsets which are all known."""
     array, found = steps(address)
     offsets = [step.index * step.size for step in found if isinstance(step.index, int)]
-    return PrivatePlace(array, sum(offsets)) if _is_array(array) and len(offsets) == len(found) else None
+    return PrivatePlace(array, sum(offsets)) if is_array(array) and len(offsets) == len(found) else None
 
 
-def _is_array(value: Value) -> bool:
+def is_array(value: Value) -> bool:
+    """Whether a value is the start of an array that every thread has for itself."""
     made = defining_op(value)
     return made is not None and made.name == "llvm.alloca"
 
@@ -52,17 +53,17 @@ def is_in_arrays(address: Value) -> bool:
     pending, seen = [base(address)], set[Value]()
     while pending:
         value = pending.pop()
-        if value in seen or _is_array(value):
+        if value in seen or is_array(value):
             continue
         seen.add(value)
-        found = _sources(value)
+        found = sources(value)
         if not found:
             return False
         pending += map(base, found)
     return True
 
 
-def _sources(value: Value) -> list[Value]:
+def sources(value: Value) -> list[Value]:
     """The values one of which a value is; none where that is not known."""
     made = defining_op(value)
     if made is None:

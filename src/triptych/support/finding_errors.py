@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 from triptych.support.background_errors import BackgroundReadError
-from triptych.support.findings import NOTES, Collection, Example, Finding, Kind, collector, common_lines
+from triptych.support.findings import BOX_STORE, NOTES, Collection, Example, Finding, Kind, collector, common_lines
 from triptych.support.runtime_errors import CompiledCodeError
 from triptych.support.source import Span
 from triptych.support.warnings import TriptychWarning
@@ -166,6 +166,8 @@ _PHASE_NOTE = (
 def error_of(finding: Finding) -> CompiledCodeError:
     """The error that a finding is; where a pipeline is not used as it should be, that is what to mend."""
     error = _error_of(finding)
+    if finding.beside.text:
+        error.notes.append(f"apart from this, about the pipelines of {finding.kernel}: {finding.beside.text}")
     if not finding.misused.text or finding.is_global or finding.kind in _OF_NO_PIPELINE:
         return error
     if finding.misused.is_sure:
@@ -207,7 +209,7 @@ def _copy(finding: Finding) -> AsyncCopyError:
             span=finding.now.span,
             found=_what(finding, example),
             expected="a wait for every group of copies before the kernel ends",
-            instead=f"{_NEVER_AWAITED[finding.now.verb == _BOX_STORE]} behind it",
+            instead=f"{_NEVER_AWAITED[finding.now.verb == BOX_STORE]} behind it",
             notes=_notes(finding),
             related=_callers(finding.now.spans[1:]),
         )
@@ -227,7 +229,6 @@ def _copy(finding: Finding) -> AsyncCopyError:
     )
 
 
-_BOX_STORE = "begins to store a box"
 _LANDINGS = ("begins to load a box", "begins to store")
 _NEVER_AWAITED = (
     "`cute.arch.cp_async_commit_group()` and `cute.arch.cp_async_wait_group(0)`",
@@ -263,7 +264,7 @@ def _background(finding: Finding) -> BackgroundReadError:
             notes=_notes(finding),
             related=_both(finding, f"{before} {finding.before.verb} here"),
         )
-    product = finding.before.verb != _BOX_STORE
+    product = finding.before.verb != BOX_STORE
     wait = "`warpgroup.wait_group(0)`" if product else "`cute.arch.cp_async_bulk_wait_group(0, read=True)`"
     return BackgroundReadError(
         f"{now} {finding.now.verb} where {'a product' if product else 'a bulk store'} under way may still read",

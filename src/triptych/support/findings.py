@@ -18,6 +18,8 @@ from triptych.support.source import Span
 
 _ALLOWED = re.compile(r"#\s*triptych:\s*allow\s+(TT\d{4})\b[:\s]*(.*)")
 Coordinates = tuple[int, ...]
+BOX_STORE = "begins to store a box"
+"""What a report says of a bulk store."""
 
 
 class Kind(IntEnum):
@@ -74,6 +76,8 @@ class Site:
     """Its place among the accesses of the kernel, in the order of the program."""
     loops: tuple[int, ...] = ()
     """The loops that it is in."""
+    pipelines: frozenset[int] = frozenset()
+    """Those whose stages it accesses, by their numbers in the kernel."""
 
     @property
     def is_background(self) -> bool:
@@ -125,7 +129,9 @@ class Finding:
     variable: str = ""
     """What the program calls the tensor that it is about, where that is known."""
     misused: Explanation = NOTHING_WRONG
-    """What the same launch did wrong with its pipelines."""
+    """What the same launch did wrong with the pipelines whose memory it is about."""
+    beside: Explanation = NOTHING_WRONG
+    """What it did wrong with others."""
 
     @property
     def code(self) -> str:
@@ -259,7 +265,10 @@ def _joined(one: Finding, other: Finding) -> Finding:
         one, other = other, one
     examples = (*one.examples, *(other.examples if one.kind == other.kind else ()))[:3]
     in_one_warp = one.in_one_warp and other.in_one_warp
-    return replace(one, count=one.count + other.count, examples=examples, in_one_warp=in_one_warp)
+    misused = one.misused if one.misused.text else other.misused
+    beside = one.beside if one.beside.text else other.beside
+    count = one.count + other.count
+    return replace(one, count=count, examples=examples, in_one_warp=in_one_warp, misused=misused, beside=beside)
 
 
 def _rank(finding: Finding) -> tuple[int, int]:

@@ -25,6 +25,10 @@ class Misuse(IntEnum):
     SKIPPED = 46
     CALLED = 47
     """Nothing wrong: a pipeline of the kernel is used."""
+    GROUP = 48
+    """Nothing wrong: a group that takes turns has come; its number stands for a stage."""
+    NOT_CLOSED = 49
+    NOT_ACQUIRED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,9 @@ CALLS = {
 
 LOOSE = frozenset({"PipelineTmaAsync"})
 """Pipelines whose copies say themselves that a stage is full: a commit may be left out."""
+STORES, TAIL = "PipelineTmaStore", "producer_tail"
+"""The pipeline of bulk stores, and its call that waits for all of them: see `store_calls`."""
+_NO_SENTENCE = (Misuse.CALLED, Misuse.GROUP, Misuse.NOT_CLOSED, Misuse.NOT_ACQUIRED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,11 @@ class Place:
     pipeline: int
     kind: str
     span: Span | None
+    stages: int = 1
+    ring: int = 1
+    """The stages of the state that it is called with."""
+    groups: int = 0
+    """How many take turns."""
 
     @property
     def line(self) -> str:
@@ -103,24 +115,72 @@ class Explanation:
 NOTHING_WRONG = Explanation()
 
 
-def explained(file: str) -> Explanation:
-    """What is wrong with the pipelines of the kernels of a file that run now."""
+def explained(spans: Sequence[Span]) -> tuple[Explanation, Explanation]:
+    """What is wrong with pipelines that run now: those with a call at one of these lines, and others of the files."""
+    lines, files = {(span.file, span.line) for span in spans}, {span.file for span in spans}
     found = [each for source in _SOURCES for each in source()]
-    return explanation([each for each in found if each.now.span is not None and each.now.span.file == file])
+    found = [each for each in found if each.now.span is not None and each.now.span.file in files]
+    own = [each for each in found if lines & _lines_of_calls(each)]
+    return explanation(own), explanation([each for each in found if each not in own])
+
+
+def _calls_of(found: Misused) -> list[Place]:
+    """Of the same pipeline."""
+    return [each for each in found.called if each.pipeline == found.now.pipeline]
+
+
+def _lines_of_calls(found: Misused) -> set[tuple[str, int]]:
+    spans = [each.span for each in _calls_of(found)]
+    return {(span.file, span.line) for span in spans if span is not None}
 
 
 def explanation(found: Sequence[Misused]) -> Explanation:
     """The first of what is surely wrong, then what nobody calls, then what may be meant."""
-    ranked = sorted((each for each in found if each.what != Misuse.CALLED), key=lambda each: each.what)
+    for each in found:
+        if rings := [place for place in _calls_of(each) if place.ring != place.stages]:
+            return Explanation(_other_ring(rings[0]), is_sure=True, span=rings[0].span)
+    ranked = sorted((each for each in found if each.what not in _NO_SENTENCE), key=lambda each: each.what)
     for each in ranked:
         if each.what < Misuse.WRONG_PHASE:
             return Explanation(_sentence(each), is_sure=True, span=each.now.span)
+    groups = [_groups(each, found) for each in found if each.what == Misuse.GROUP]
+    for said in groups:
+        if said.is_sure:
+            return said
     never = next(filter(None, (_never_called(each) for each in found)), "")
-    return Explanation(never or (_sentence(ranked[0]) if ranked else ""))
+    absent = next((each.text for each in groups if each.text), "")
+    return Explanation(absent or never or (_sentence(ranked[0]) if ranked else ""))
+
+
+def _other_ring(place: Place) -> str:
+    return (
+        f"`make_pipeline_state(..., {place.stages})` for the state of {place.line}: it has {place.ring} stages, and "
+        f"the {place.kind} {place.stages}"
+    )
+
+
+def _groups(found: Misused, others: Sequence[Misused]) -> Explanation:
+    """Groups that take turns must be as many as the pipeline waits for."""
+    same = [each for each in others if each.what == Misuse.GROUP and each.now.pipeline == found.now.pipeline]
+    came, now = {each.stage for each in same}, found.now
+    if found.stage >= now.groups:
+        text = (
+            f"a `group_id` below {now.groups}, or `length={found.stage + 1}` of the {now.kind}: group {found.stage} "
+            f"comes at {now.line}"
+        )
+        return Explanation(text, is_sure=True, span=now.span)
+    absent = [number for number in range(now.groups) if number not in came]
+    if not absent:
+        return NOTHING_WRONG
+    return Explanation(
+        f"`length={len(came)}` of the {now.kind}, or another `group_id`: of its {now.groups} groups nobody has come to "
+        f"{now.line} as group {absent[0]}"
+    )
 
 
 def _sentence(found: Misused) -> str:
-    before, now, stage = found.before, found.now, f"stage {found.stage} of the {found.now.kind}"
+    what = "place" if found.now.groups else "stage"
+    before, now, stage = found.before, found.now, f"{what} {found.stage} of the {found.now.kind}"
     call = CALLS[now.name]
     partner, lines = CALLS[call.partner], _lines(before, now)
     if found.what == Misuse.GIVEN_TWICE:
@@ -129,13 +189,15 @@ def _sentence(found: Misused) -> str:
             f"{partner.done} once"
         )
     if found.what == Misuse.NOT_TAKEN:
-        return f"`{call.partner}` before {now.line}: {stage} is {call.done} there, and was not {partner.done}"
-    if found.what == Misuse.TAKEN_TWICE and before.span != now.span:
-        return f"one `{now.name}` for each stage, not two: {stage} is {call.done} twice, {lines}"
+        less = f", or one `{now.name}` less" if now.groups else ""
+        return f"`{call.partner}` before {now.line}{less}: {stage} is {call.done} there, and was not {partner.done}"
+    if found.what == Misuse.TAKEN_TWICE and before.span != now.span and not (now.groups and before.line != now.line):
+        return f"one `{now.name}` for each {what}, not two: {stage} is {call.done} twice, {lines}"
     if found.what in (Misuse.NOT_GIVEN, Misuse.TAKEN_TWICE):
         again = f"the next `{now.name}`" if before.span == now.span else now.line
+        less = f", or one `{now.name}` less" if now.groups and before.span != now.span else ""
         return (
-            f"`{call.partner}` behind {before.line}, before {again}: {stage} is {call.done} there and never "
+            f"`{call.partner}` behind {before.line}, before {again}{less}: {stage} is {call.done} there and never "
             f"{partner.done}"
         )
     if found.what == Misuse.WRONG_PHASE:
@@ -156,7 +218,9 @@ def _lines(before: Place, now: Place) -> str:
 
 def _never_called(found: Misused) -> str:
     """A pipeline some of whose calls the kernel does not have."""
-    mine = [each for each in found.called if each.pipeline == found.now.pipeline]
+    if found.now.kind == STORES:
+        return ""
+    mine = [each for each in _calls_of(found) if each.name != TAIL]
     names = {each.name for each in mine}
     for place in mine:
         partner = CALLS[place.name].partner

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from triptych.support.pipeline_calls import CALLS, LOOSE, Misuse, Misused, Place, explanation
+from triptych.support.pipeline_calls import CALLS, LOOSE, STORES, TAIL, Misuse, Misused, Place, explanation
 from triptych.support.source import Span
+from triptych.support.store_calls import store_explanation
 
 
 def place(name: str, line: int, kind: str = "PipelineAsync", pipeline: int = 0) -> Place:
@@ -23,7 +26,7 @@ def test_every_call_has_a_partner_on_its_side() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("what", [each for each in Misuse if each is not Misuse.CALLED])
+@pytest.mark.parametrize("what", [each for each in Misuse if each < Misuse.CALLED])
 def test_each_misuse_names_a_call_and_a_line(what: Misuse, name: str) -> None:
     found = explanation([misused(what, place(name, 7), place(name, 9))])
     assert "`" in found.text
@@ -50,3 +53,39 @@ def test_copies_commit_for_themselves() -> None:
     calls = [place(name, 5, kind) for name in CALLS if name != "producer_commit" and "_" in name]
     assert not explanation([misused(Misuse.CALLED, calls[0], calls[0], *calls)]).text
     assert not explanation([]).text
+
+
+def test_groups_are_as_many_as_are_waited_for() -> None:
+    def said(groups: int, *came: int) -> str:
+        now = replace(place("wait", 5, "PipelineOrder"), groups=groups)
+        return explanation([Misused(Misuse.GROUP, now, now, number, "k", (now,)) for number in came]).text
+
+    assert "nobody has come to line 5 as group 2" in said(3, 0, 1)
+    assert "a `group_id` below 1, or `length=2`" in said(1, 0, 1)
+    assert "`arrive` behind line 5" in said(2, 1, 0)
+
+
+def test_a_state_of_other_stages_comes_first() -> None:
+    now = replace(place("consumer_wait", 5), stages=2, ring=3)
+    found = explanation([misused(Misuse.SKIPPED, now, now)])
+    assert found.is_sure
+    assert "it has 3 stages, and the PipelineAsync 2" in found.text
+
+
+def test_a_store_lacks_a_commit_an_acquire_or_a_tail() -> None:
+    names = ("producer_commit", "producer_acquire", TAIL)
+    commit, acquire, tail = (replace(place(name, 7 + i, STORES), stages=2, ring=2) for i, name in enumerate(names))
+    store = place("", 6, STORES)
+
+    def said(what: Misuse, before: Place, now: Place, *, has_ended: bool = False) -> str:
+        found = [misused(what, before, now, commit, acquire, tail)]
+        assert not explanation(found).text
+        return store_explanation(found, store.span, has_ended=has_ended).text
+
+    assert said(Misuse.NOT_CLOSED, store, acquire).startswith("`producer_commit` behind line 6, before line 8")
+    assert said(Misuse.NOT_ACQUIRED, commit, commit).startswith("`producer_acquire` behind line 7")
+    assert said(Misuse.CALLED, commit, commit).startswith("a barrier behind `producer_acquire` at line 8")
+    assert said(Misuse.NOT_ACQUIRED, commit, commit, has_ended=True).startswith("`producer_tail` of the")
+    assert not store_explanation(
+        [misused(Misuse.CALLED, place("wait", 5), place("wait", 5))], None, has_ended=True
+    ).text

@@ -88,6 +88,7 @@ class PipelineCpAsync:
 
     def producer_tail(self, state: PipelineState) -> None:
         """Wait until all stages are empty and all copies have ended, before shared memory gets another use."""
+        self._calls.tell("producer_tail", state)
         self._synchronisation.tail()
 
     def consumer_wait(self, state: PipelineState, try_wait_token: object = None) -> None:

@@ -90,6 +90,7 @@ class PipelineAsync:
 
     def producer_tail(self, state: Any) -> None:
         """Wait until all stages are empty: nobody arrives any more at the barriers of a block that then ends."""
+        self._calls.tell("producer_tail", state)
         following = state.clone()
         for _ in range(self.num_stages):
             self.sync_object_empty.wait(following.index, following.phase)

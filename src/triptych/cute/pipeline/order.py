@@ -34,7 +34,7 @@ class PipelineOrder:
         self.depth, self.length = barriers.num_stages // length, length
         self._group = group_id
         self._state = state
-        self._calls = calls or ToldCalls(type(self).__name__, self.depth)
+        self._calls = calls or ToldCalls(type(self).__name__, self.depth, length)
 
     def __repr__(self) -> str:
         return f"PipelineOrder({self.depth} places, {self.length} groups)"
@@ -61,12 +61,12 @@ class PipelineOrder:
 
     def wait(self) -> None:
         """Wait for this group's turn."""
-        self._calls.tell("wait", self._state)
+        self._calls.tell("wait", self._state, self._group)
         self.sync_object_full.wait(self._barrier(self._group), self._state.phase)
 
     def arrive(self) -> None:
         """The next group may come; this one goes to the next place."""
-        self._calls.tell("arrive", self._state)
+        self._calls.tell("arrive", self._state, self._group)
         following = Int32(self._group) + 1
         self.sync_object_full.arrive(self._barrier(where(following == self.length, 0, following)))
         self._state.advance()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from triptych.cute.arch.bulk_copies import cp_async_bulk_commit_group, cp_async_bulk_wait_group
 from triptych.cute.arch.device import device_function
 from triptych.cute.pipeline.groups import CooperativeGroup
+from triptych.cute.pipeline.told_calls import ToldCalls
 
 
 class PipelineTmaStore:
@@ -15,6 +16,7 @@ class PipelineTmaStore:
 
     def __init__(self, num_stages: int) -> None:
         self.num_stages = num_stages
+        self._calls = ToldCalls(type(self).__name__, num_stages)
 
     def __repr__(self) -> str:
         return f"PipelineTmaStore({self.num_stages} stages)"
@@ -27,12 +29,15 @@ class PipelineTmaStore:
 
     def producer_acquire(self) -> None:
         """Wait until the stage that was committed longest ago has been read."""
+        self._calls.tell("producer_acquire")
         cp_async_bulk_wait_group(self.num_stages - 1, read=True)
 
     def producer_commit(self) -> None:
         """The copies since the last commit read a stage."""
+        self._calls.tell("producer_commit")
         cp_async_bulk_commit_group()
 
     def producer_tail(self) -> None:
         """Wait until all stages have been read."""
+        self._calls.tell("producer_tail")
         cp_async_bulk_wait_group(0, read=True)

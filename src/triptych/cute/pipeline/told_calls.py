@@ -5,29 +5,36 @@ From barriers alone nobody can say which call is missing. In other builds nothin
 
 from __future__ import annotations
 
+from typing import Any
+
 from triptych.cute.arch.device import bits32, device_trace, kernel_body
 from triptych.cute.pipeline.states import Place
+from triptych.metastage.scalars import Int32
 from triptych.simt.check_dialect import CHECK, CHECK_CALL
 
 
 class ToldCalls:
     """The calls of one pipeline of a kernel."""
 
-    __slots__ = ("_kind", "_number", "_stages")
+    __slots__ = ("_groups", "_kind", "_number", "_stages")
 
-    def __init__(self, kind: str, stages: int) -> None:
-        self._kind, self._stages = kind, stages
+    def __init__(self, kind: str, stages: int, groups: int = 0) -> None:
+        self._kind, self._stages, self._groups = kind, stages, groups
         body = kernel_body()
         self._number = body.pipelines
         body.pipelines += 1
 
-    def tell(self, call: str, state: Place) -> None:
-        """Before the call does what it does: it may wait for ever."""
+    def tell(self, call: str, state: Place | None = None, group: Any = 0) -> None:
+        """Before the call does what it does: it may wait for ever. Some pipelines do not say which stage it is."""
         trace = device_trace()
         if not trace.tells_calls:
             return
         builder = trace.builder
         CHECK.load(builder.context)
-        numbers = {"pipeline": builder.integer("i32", self._number), "stages": builder.integer("i32", self._stages)}
+        facts = {"pipeline": self._number, "stages": self._stages, "groups": self._groups}
+        facts["ring"] = getattr(state, "stages", self._stages)
+        numbers = {name: builder.integer("i32", value) for name, value in facts.items()}
         words = {"call": builder.string(call), "kind": builder.string(self._kind)}
-        trace.operation(CHECK_CALL, (bits32(state.index), bits32(state.phase)), attributes=numbers | words)
+        index, phase = (Int32(0), Int32(0)) if state is None else (Int32(state.index), Int32(state.phase))
+        turn = phase + Int32(group) * 2 if self._groups else phase
+        trace.operation(CHECK_CALL, (bits32(index), bits32(turn)), attributes=numbers | words)

@@ -12,16 +12,19 @@ from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import STATE, field, put
 
 CALL = "triptych_check_call"
+STORE_CALL = "triptych_check_store_call"
 _TAKEN, _PHASE, _TAKEN_AT, _GIVEN, _GIVEN_AT, _HELD = range(6)
 """Words of a record: the stage that was taken last and one more, its phase, the site; the stage that was given on last
 and one more, the site; then for each stage the site that took it and one more, or 0."""
+_GROUP_NUMBER = 0xFFFF
 
 
 def pipeline_code() -> str:
-    """`call(mask, first, place, what, stage, phase, stages, site)`: lanes of a warp use a stage of a pipeline."""
-    names = ("first", "place", "what", "stage", "phase", "stages", "site")
+    """`call(mask, first, place, what, stage, turn, stages, site)`: lanes of a warp use a stage of a pipeline."""
+    names = ("first", "place", "what", "stage", "turn", "stages", "site")
     f = Function(CALL, "void", [("mask", "i64"), *((name, "i32") for name in names)], "noinline")
-    mask, first, place, what, stage, phase, stages, site = f.parameters
+    mask, first, place, what, stage, turn, stages, site = f.parameters
+    phase = turn & 1
     with f.when((place >= at.PIPELINE_SIDES) | (stage >= at.STAGES) | mask.equals(0)):
         f.give()
     state = f.call(STATE, "ptr", ())
@@ -32,12 +35,17 @@ def pipeline_code() -> str:
     warp = first >> field(f, state, at.LANES)
     record = f.at(field(f, state, at.CALLS, "ptr"), (warp * at.PIPELINE_SIDES + place) * at.CALLS_BYTES, "i8")
     held = f.at(record, stage + _HELD, "i32")
-    said = _Said(f, state, record, first, stage, site)
+    said = Said(f, state, record, first, stage, site)
+    with f.when((what & at.IS_STORES).differs(0)):
+        f.call(STORE_CALL, "void", [state, record, mask, first, what, stages, site])
+        f.give()
     with f.when((said.word(_TAKEN) | said.word(_GIVEN)).equals(0)):
         said.say(Misuse.CALLED, site)
+        with f.when((what & at.HAS_GROUPS).differs(0)):
+            said.say(Misuse.GROUP, (turn >> 1) & _GROUP_NUMBER)
     with f.when((what & at.IS_GIVEN).differs(0)):
         with f.when(f.load("i32", held).equals(0)):
-            twice = said.word(_GIVEN).equals(stage + 1)
+            twice = said.word(_GIVEN).equals(stage + 1) & said.word(_TAKEN).differs(0)
             with f.when(twice):
                 said.say(Misuse.GIVEN_TWICE, said.word(_GIVEN_AT))
             with f.when(twice ^ 1):
@@ -51,7 +59,7 @@ def pipeline_code() -> str:
     return f.text()
 
 
-def _take(f: Function, said: _Said, what: Number, phase: Number, stages: Number, held: Number) -> None:
+def _take(f: Function, said: Said, what: Number, phase: Number, stages: Number, held: Number) -> None:
     """A stage is taken: it must be free, and the one behind that which was taken before."""
     last, before = said.word(_TAKEN), f.load("i32", held)
     is_first = last.equals(0)
@@ -77,7 +85,7 @@ def _take(f: Function, said: _Said, what: Number, phase: Number, stages: Number,
     said.keep(_TAKEN_AT, said.site)
 
 
-class _Said:
+class Said:
     """What a warp has done with one side of a pipeline, and what is told of it."""
 
     def __init__(self, f: Function, state: Number, record: Number, first: Number, stage: Number, site: Number) -> None:

@@ -14,9 +14,10 @@ from typing import Any
 from triptych.ir.loader import LoadedObject, load_object
 from triptych.ir.worker import Request
 from triptych.support.finding_errors import report
-from triptych.support.findings import Example, Finding, Meeting, Site, note_meeting, note_misuse
-from triptych.support.pipeline_calls import Misuse, Misused, Place, add_source, explanation
+from triptych.support.findings import BOX_STORE, Example, Finding, Kind, Meeting, Site, note_meeting, note_misuse
+from triptych.support.pipeline_calls import NOTHING_WRONG, Explanation, Misuse, Misused, Place, add_source, explanation
 from triptych.support.source import Span
+from triptych.support.store_calls import store_explanation
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.async_code import COPY, async_code
@@ -46,6 +47,7 @@ from triptych.targets.cpu.checking.read_log_code import (
 )
 from triptych.targets.cpu.checking.repeated_reads_code import repeated_reads_code
 from triptych.targets.cpu.checking.shadow_code import BEGIN_BLOCK, END_BLOCK, SETUP, shadow_code
+from triptych.targets.cpu.checking.store_pipeline_code import store_pipeline_code
 from triptych.targets.cpu.checking.stretch_code import stretch_code
 from triptych.targets.cpu.checking.unset_code import UNSET, unset_code
 from triptych.targets.cpu.runtime.kept_object import kept_object
@@ -80,7 +82,7 @@ def checker_code() -> str:
     shared = shadow_code() + stretch_code() + read_log_code() + repeated_reads_code()
     order = async_code() + party_code() + order_code() + meeting_code() + block_order_code()
     between_blocks = global_pages_code() + global_code() + global_stretch_code()
-    text = shared + order + between_blocks + finding_code() + unset_code() + pipeline_code()
+    text = shared + order + between_blocks + finding_code() + unset_code() + pipeline_code() + store_pipeline_code()
     return text.replace("%thread_key", system().thread_key)
 
 
@@ -109,17 +111,39 @@ def _told(entries: int, table: int, count: int, skipped: int) -> None:
     if skipped:
         warnings.warn(_SAMPLED.format(json.loads(text)["kernel"], at.SHADOW_LIMIT >> 20), TriptychWarning, stacklevel=2)
     found = [entry for entry in (_Entry * count).from_address(entries) if entry.table == table]
-    misused = explanation(_misused(found))
-    note_misuse(misused)
-    findings = [replace(_finding(entry, text), misused=misused) for entry in found if _kind(entry) not in _MISUSES]
+    misused = _misused(found)
+    note_misuse(explanation(misused))
+    findings = [_explained(_finding(entry, text), misused) for entry in found if _kind(entry) not in _MISUSES]
     for each in findings:
         if each.kind in _MEETINGS and each.now.span is not None:
             note_meeting(each.now.span, Meeting(each.kind), each.examples[0].before, each.examples[0].now)
     report([each for each in findings if each.kind not in _MEETINGS])
 
 
+def _explained(finding: Finding, misused: Sequence[Misused]) -> Finding:
+    """With what was done wrong with the pipelines whose memory it is about, and with others."""
+    stores = _of_stores(finding, misused)
+    if stores.text:
+        return replace(finding, misused=stores)
+    own = finding.before.pipelines | finding.now.pipelines
+    others = explanation([each for each in misused if each.now.pipeline not in own])
+    mine = explanation([each for each in misused if each.now.pipeline in own])
+    return replace(finding, misused=mine, beside=others if others.is_sure else NOTHING_WRONG)
+
+
+def _of_stores(finding: Finding, misused: Sequence[Misused]) -> Explanation:
+    if finding.kind not in (Kind.STILL_READ, Kind.NEVER_AWAITED) or finding.before.verb != BOX_STORE:
+        return NOTHING_WRONG
+    return store_explanation(misused, finding.before.span, has_ended=finding.kind == Kind.NEVER_AWAITED)
+
+
 def _kind(entry: _Entry) -> int:
     return int(entry.key >> _KIND_OF_KEY)
+
+
+def _before(entry: _Entry) -> int:
+    """The site of the earlier side; of a misuse it may be another number."""
+    return int(entry.key >> _SITE_OF_KEY) & 0xFFFFF
 
 
 def _misused_now() -> list[Misused]:
@@ -136,19 +160,27 @@ def _misused(entries: Sequence[_Entry]) -> list[Misused]:
 def _misuse(entry: _Entry) -> Misused:
     facts = json.loads(ctypes.string_at(entry.table).decode())
     called = {number: _place(site) for number, site in enumerate(facts["sites"]) if "call" in site}
-    before, now = called[(entry.key >> _SITE_OF_KEY) & 0xFFFFF], called[entry.key & 0xFFFFF]
-    what, stage = Misuse(_kind(entry)), entry.examples[0].byte
+    what, stage, first, now = Misuse(_kind(entry)), entry.examples[0].byte, _before(entry), called[entry.key & 0xFFFFF]
+    if what == Misuse.GROUP:
+        before, stage = now, first
+    elif what == Misuse.NOT_CLOSED:
+        before = replace(now, name="", span=_span(facts["sites"][first]))
+    else:
+        before = called[first]
     return Misused(what, before, now, stage, facts["kernel"], tuple(called.values()))
 
 
 def _place(site: dict[str, Any]) -> Place:
-    span = Span(**site["spans"][0]) if site["spans"] else None
-    return Place(**site["call"], span=span)
+    return Place(**site["call"], span=_span(site))
+
+
+def _span(site: dict[str, Any]) -> Span | None:
+    return Span(**site["spans"][0]) if site["spans"] else None
 
 
 def _finding(entry: _Entry, text: str) -> Finding:
     facts = json.loads(text)
-    before, now = (entry.key >> _SITE_OF_KEY) & 0xFFFFF, entry.key & 0xFFFFF
+    before, now = _before(entry), entry.key & 0xFFFFF
     sites = [_site(facts["sites"][number]) for number in (before, now)]
     element = int(facts["sites"][now]["bytes"]) or int(facts["sites"][before]["bytes"]) or 1
     facts, element = _of_registers(facts, facts["sites"][before], element)
@@ -182,7 +214,9 @@ def _of_registers(facts: dict[str, Any], read: dict[str, Any], element: int) -> 
 def _site(facts: dict[str, object]) -> Site:
     spans = [Span(**each) for each in facts["spans"]]  # type: ignore[attr-defined]
     loops = tuple(int(each) for each in facts["loops"])  # type: ignore[attr-defined]
-    return Site(tuple(spans), str(facts["verb"]), int(str(facts["size"])), int(str(facts["number"])), loops)
+    pipelines = frozenset(int(each) for each in facts["pipelines"])  # type: ignore[attr-defined]
+    size, number = int(str(facts["size"])), int(str(facts["number"]))
+    return Site(tuple(spans), str(facts["verb"]), size, number, loops, pipelines)
 
 
 def _example(found: _Example, facts: dict[str, object], size: int) -> Example:

@@ -144,6 +144,8 @@ CALLS_BYTES = 128
 IS_GIVEN, IS_LOOSE, FIRST_PHASE = 1, 2, 2
 """Bits of a call: a stage is given on; it need not be, before it is taken again. Then the phase that a state begins
 with and one more, 0 where that is not known."""
+IS_STORES, IS_TAIL, HAS_GROUPS = 16, 32, 64
+"""More of them: stages that bulk stores read; a wait for all of those; groups that take turns."""
 
 # global memory: a page is 256 cells, in units of 16; a unit has what lanes side by side last wrote and last read
 PAGE_BITS, UNIT_BITS = 10, 4

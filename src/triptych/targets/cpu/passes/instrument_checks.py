@@ -57,12 +57,13 @@ from triptych.simt.shared_parts import PARTS_ATTRIBUTE
 from triptych.simt.stack_slots import is_in_arrays
 from triptych.simt.traits import Scope, is_described, traits
 from triptych.support.checkers import GLOBAL, INIT, MEETINGS, RACES, checkers, overlooked
-from triptych.support.findings import note_order
-from triptych.support.pipeline_calls import CALLS, LOOSE
+from triptych.support.findings import BOX_STORE, note_order
+from triptych.support.pipeline_calls import CALLS, LOOSE, STORES, TAIL
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.declarations import DECLARATIONS
 from triptych.targets.cpu.checking.finding_code import COLLECT
+from triptych.targets.cpu.passes.pipeline_memory import PipelineMemory
 from triptych.targets.cpu.passes.register_shadows import follow_unset_registers
 from triptych.targets.cpu.plain_code import PlainCode
 
@@ -98,7 +99,7 @@ _BACKGROUND = {
     dialect.BULK_COMMIT: "closes a group of stores",
     dialect.BULK_WAIT: "waits for stores",
     LOAD_BOX: "begins to load a box",
-    STORE_BOX: "begins to store a box",
+    STORE_BOX: BOX_STORE,
     GROUP_MMA: "begins a product",
     GROUP_COMMIT: "closes a group of products",
     GROUP_WAIT: "waits for products",
@@ -180,6 +181,7 @@ class _Kernel:
         self._loops: dict[Operation, int] = {}
         self._grain = self._global_grain = _LARGEST_GRAIN
         self._builder = Builder(kernel.context)
+        self._memory = PipelineMemory(kernel)
         self._together = _blocks(kernel)
         if any(is_described(each) and traits(each).scope is Scope.CLUSTER for each in walk(kernel)):
             self._mode |= at.HAS_PARTIES
@@ -333,13 +335,18 @@ class _Kernel:
     def _call(self, operation: Operation) -> None:
         """A call of a pipeline: which one, for the native code as numbers and for reports in the table."""
         attributes = operation.attributes
-        name, kind, pipeline = (attributes[each].value for each in ("call", "kind", "pipeline"))
-        self._site(operation, str(name), 0, 0)
-        self._sites[-1]["call"] = {"name": str(name), "kind": str(kind), "pipeline": int(pipeline)}
-        call, loose = CALLS[str(name)], at.IS_LOOSE if str(kind) in LOOSE else 0
+        name, kind = (str(attributes[each].value) for each in ("call", "kind"))
+        facts = {each: int(attributes[each].value) for each in ("pipeline", "stages", "ring", "groups")}
+        self._site(operation, name, 0, 0)
+        self._sites[-1]["call"] = {"name": name, "kind": kind, **facts}
+        if name == TAIL and kind != STORES:
+            operation.erase()
+            return
+        call, loose = CALLS["producer_acquire" if name == TAIL else name], at.IS_LOOSE if kind in LOOSE else 0
         begins = _FIRST_PHASES.get(call.user, 0) << at.FIRST_PHASE
-        what = loose | begins if call.takes else at.IS_GIVEN
-        numbers = {"place": 2 * int(pipeline) + call.side, "what": what, SITE_ATTRIBUTE: len(self._sites) - 1}
+        what = (loose | begins if call.takes else at.IS_GIVEN) | (at.HAS_GROUPS if facts["groups"] else 0)
+        what |= (at.IS_STORES if kind == STORES else 0) | (at.IS_TAIL if name == TAIL else 0)
+        numbers = {"place": 2 * facts["pipeline"] + call.side, "what": what, SITE_ATTRIBUTE: len(self._sites) - 1}
         for each, number in numbers.items():
             attributes[each] = self._builder.integer("i32", number)
 
@@ -353,7 +360,8 @@ class _Kernel:
                 loops.append(self._loops.setdefault(around, len(self._loops)))
             around = enclosing(around)
         facts = {"spans": spans, "verb": verb, "size": size, "bytes": element, "loops": loops, "global": False}
-        self._sites.append({**facts, "number": len(self._sites), "registers": registers})
+        facts |= {"pipelines": self._memory.pipelines_of(operation), "registers": registers}
+        self._sites.append({**facts, "number": len(self._sites)})
         return len(self._sites) - 1
 
     # meetings ---------------------------------------------------------------------------------------------------

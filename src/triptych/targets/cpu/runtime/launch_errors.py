@@ -12,11 +12,11 @@ from triptych.support.check_facts import tables
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
 from triptych.support.kernel_errors import AsyncAccessError, DeadlockError, MbarrierError
-from triptych.support.pipeline_calls import NOTHING_WRONG, explained
+from triptych.support.pipeline_calls import explained
 from triptych.support.source import Span
 from triptych.targets.cpu.calling.raising import check_error
 from triptych.targets.cpu.runtime.launch_record import LaunchRecord
-from triptych.targets.cpu.runtime.waiting_warps import deadlock
+from triptych.targets.cpu.runtime.waiting_warps import deadlock, waiting_spans
 
 
 def stop_cause(address: int) -> BaseException:
@@ -33,16 +33,21 @@ def stop_cause(address: int) -> BaseException:
 
 def _failed_check(launch: LaunchRecord) -> BaseException:
     if launch.is_waiting and launch.name == DeadlockError.__name__.encode():
-        return _explained(_deadlock(launch))
+        return _explained(_deadlock(launch), waiting_spans(launch.text.decode(), list(launch.waiting)))
     error = check_error(launch.name, launch.text, notes=_place(launch.where, launch))
     if launch.is_waiting and launch.name == AsyncAccessError.__name__.encode():
         error.related += _in_the_background(launch)
     return _explained(error) if isinstance(error, MbarrierError) else error
 
 
-def _explained(error: TriptychError) -> TriptychError:
-    """What is wrong with the calls of a pipeline says more than what is wrong with its barriers."""
-    found = explained(error.span.file) if error.span is not None else NOTHING_WRONG
+def _explained(error: TriptychError, waiting: Sequence[Span] = ()) -> TriptychError:
+    """What is wrong with the calls of a pipeline says more than what is wrong with its barriers.
+
+    That is one with a call at the line of the error, or where a warp waits; another one is told apart from it.
+    """
+    found, others = explained([*waiting, *([error.span] if error.span is not None else [])])
+    if others.is_sure:
+        error.notes.append(f"apart from this, about another pipeline: {others.text}")
     if found.text:
         error.notes[:0] = [f"or {error.instead}"] if error.instead and not found.is_sure else []
         error.instead = found.text

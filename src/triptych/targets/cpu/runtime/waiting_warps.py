@@ -40,15 +40,25 @@ class WaitingWarp:
         return self.site, self.parity, self.offset, self.pending, self.expected, self.tx, self.rank
 
 
+def waiting_spans(text: str, words: Sequence[int]) -> list[Span]:
+    """Where warps wait."""
+    sites = tables(text)["sites"]
+    found = [sites[warp.site] for warp in _waiting(words)]
+    return [Span(**span) for span in found if span is not None]
+
+
+def _waiting(words: Sequence[int]) -> list[WaitingWarp]:
+    starts = range(WAITING_HEAD, WAITING_HEAD + words[0] * WAITING_ENTRY, WAITING_ENTRY)
+    return [WaitingWarp(*words[start : start + WAITING_ENTRY]) for start in starts]
+
+
 def deadlock(text: str, words: Sequence[int]) -> DeadlockError:
     """The error of a launch that was stopped because nobody got on."""
     found = tables(text)
     spans = [None if span is None else Span(**span) for span in found["sites"]]
     partings: list[str] = found["partings"]
     names = {int(offset): name for offset, name in found["barriers"].items()}
-    count, total = words[0], words[4]
-    starts = range(WAITING_HEAD, WAITING_HEAD + count * WAITING_ENTRY, WAITING_ENTRY)
-    warps = [WaitingWarp(*words[start : start + WAITING_ENTRY]) for start in starts]
+    count, total, warps = words[0], words[4], _waiting(words)
     groups = [list(group) for _, group in groupby(sorted(warps, key=_order(warps)), lambda warp: warp.awaited)]
     groups.sort(key=lambda group: _urgency(group[0]))
     error = DeadlockError(**unpack(text))
@@ -129,7 +139,8 @@ def _cause(warp: WaitingWarp) -> str:
     if warp.pending == warp.expected:
         return _PHASE_OFF
     return (
-        f"a barrier of as many arrivals as come, {warp.expected - warp.pending} and not {warp.expected}, or the "
+        f"a `CooperativeGroup` or a barrier of as many as arrive, {warp.expected - warp.pending} and not "
+        f"{warp.expected}, or the "
         "threads that do not arrive; `PipelineTmaAsync` counts one arrival for each warp that releases"
     )
 
