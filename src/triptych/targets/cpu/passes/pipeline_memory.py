@@ -104,15 +104,22 @@ def _following(user: Operation, place: int, is_state: bool, arrays: set[Value]) 
             return [array]
         return []
     if user.name == "scf.yield":
+        return _handed_on(enclosing(user), place)
+    if user.name == "scf.condition":
         around = enclosing(user)
-        return [around.results[place], *_argument(around, place + 1)] if around.name != "scf.while" else []
+        return [around.results[place - 1], body(around, 1).arguments[place - 1]] if place else []
+    if user.name == "scf.while":
+        return [body(user).arguments[place]]
     if user.name == "scf.for":
-        return _argument(user, place - 2) if place > 2 else []
+        return [body(user).arguments[place - 2]] if place > 2 else []
     return list(user.results) if is_described(user) and traits(user).is_pure() and not list(user.regions) else []
 
 
-def _argument(loop: Operation, number: int) -> list[Value]:
-    return [body(loop).arguments[number]] if loop.name == "scf.for" else []
+def _handed_on(around: Operation, place: int) -> list[Value]:
+    """What the end of a branch or of a turn gives: a result, or what the next turn begins with."""
+    if around.name == "scf.while":
+        return [body(around).arguments[place]]
+    return [around.results[place], *([body(around).arguments[place + 1]] if around.name == "scf.for" else [])]
 
 
 def _is_access(user: Operation, place: int) -> bool:
