@@ -20,7 +20,13 @@ from triptych.layout.tuples import Coord, IntTuple, Tile, product_each
 
 
 def local_tile(target: L, tiler: Tile, coord: Coord, proj: Coord = None) -> tuple[L, IntTuple]:
-    """The tile at a coordinate of the grid of tiles (None keeps a direction whole), and its offset.
+    """The tile at a coordinate of the grid of tiles (None keeps a direction whole), and its offset."""
+    tiled, where = tile_at(target, tiler, coord, proj)
+    return slice_and_offset(where, tiled)
+
+
+def tile_at(target: L, tiler: Tile, coord: Coord, proj: Coord = None) -> tuple[L, Coord]:
+    """A layout as (tile, grid of tiles), and the coordinate of one of its tiles.
 
     `proj` says which modes of the tiler and of the coordinate the target has; further ones of the coordinate stay.
     """
@@ -29,7 +35,7 @@ def local_tile(target: L, tiler: Tile, coord: Coord, proj: Coord = None) -> tupl
         wanted = append(proj, 1, rank(coord)) if further > 0 else proj
         tiler, coord = dice(tiler, proj), dice(coord, wanted)
     tiled = zipped_divide(target, tiler)
-    return slice_and_offset((_all_of(tiled, 0), _padded(coord, rank(tiled, [1]))), tiled)
+    return tiled, (_all_of(tiled, 0), _padded(coord, rank(tiled, [1])))
 
 
 def local_partition(target: L, tiler: Layout, index: Int, proj: Coord = None) -> tuple[L, IntTuple]:

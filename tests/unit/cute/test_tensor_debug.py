@@ -69,7 +69,7 @@ def test_registers_and_vectors_are_checked() -> None:
         return registers[i, 3]
 
     assert both(3) == 1
-    with pytest.raises(OutOfBoundsError, match="access of 1 byte "):
+    with pytest.raises(OutOfBoundsError, match="outside a mode of 4 elements"):
         both(4)
 
 

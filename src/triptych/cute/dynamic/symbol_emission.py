@@ -175,6 +175,11 @@ def _bound(symbol: Symbol, whole: bool) -> Any:
     return (number.to(divided) // symbol.divisor).to(kind)
 
 
+def range_of(value: Int) -> Range:
+    """The smallest and the largest number that an integer may be."""
+    return Ranges(_symbol_range).of(value)
+
+
 def _symbol_range(symbol: Symbol) -> Range:
     low, high = symbol.values if isinstance(symbol, TracedSymbol) else Int64.info.bounds
     return -(-low // symbol.divisor), high // symbol.divisor

@@ -60,4 +60,6 @@ def _outside(pointer: Addressed, extent: object) -> str:
     if not isinstance(extent, int):
         return ""
     elements = extent * 8 // pointer.dtype.width
-    return f"an address outside the {elements} element{'' if elements == 1 else 's'} ({extent} bytes) of that memory"
+    part = ", or a part that it does not have" if pointer.memspace.is_private else ""
+    plural = "" if elements == 1 else "s"
+    return f"an address outside the {elements} element{plural} ({extent} bytes) of that memory{part}"

@@ -22,11 +22,11 @@ from triptych.cute.tensor_ssa.reduction import Profile, ReductionOp, fold, plan_
 from triptych.cute.tensor_ssa.vector_trace import lanes
 from triptych.cute.tensor_ssa.vectors import extract, extract_dynamic, join, pick, splat, vector_type
 from triptych.cute.tensors.coordinates import check_inside
+from triptych.cute.tensors.run_time_coordinates import check_coordinate
 from triptych.ir.handles import Value
 from triptych.layout import Shape, crd2idx, make_layout, slice_and_offset, text
 from triptych.layout.coordinates import has_underscore
 from triptych.metastage import arithmetic, conversion
-from triptych.metastage.checks import check
 from triptych.metastage.division import known_divisor
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.foreign_functions import ForeignOperand
@@ -36,7 +36,6 @@ from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, Uint8, lift, numeric_class
 from triptych.metastage.tracing import Region, Trace, active, place
 from triptych.support.likely_mistakes import TENSOR_VALUES
-from triptych.support.runtime_errors import OutOfBoundsError
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _LARGEST_PRODUCT = 64
@@ -144,10 +143,7 @@ class TensorSSA(ForeignOperand, Operators):
         if isinstance(index, int):
             return self.dtype.of(extract(trace, self.ir_value(), index, element), trace.region)
         if checks_bounds():
-            inside = (index >= 0) & (index < self.size)
-            title = f"the index lies outside {self}"
-            expected = f"a coordinate inside the shape, or an index from 0 to {self.size - 1}"
-            check(trace, inside.ir_value(), OutOfBoundsError.__name__, title, expected=expected)
+            check_coordinate(where, layout, self)
         return self.dtype.of(extract_dynamic(trace, self.ir_value(), index.ir_value(), element), trace.region)
 
     def _known(self, offset: object) -> int:

@@ -20,6 +20,7 @@ from triptych.cute.memory.swizzled_offsets import permuted
 from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensors.array_idioms import ArrayHabits
 from triptych.cute.tensors.coordinates import check_inside
+from triptych.cute.tensors.run_time_coordinates import check_coordinate, is_checked, reaching
 from triptych.cute.tensors.stopped_tensors import shown_integers, shown_pointer, shown_tensor, shown_vector
 from triptych.cute.tensors.stored_values import splat_value, vector_value
 from triptych.ir.handles import Value
@@ -124,7 +125,7 @@ class Tensor(ArrayHabits):
         if not isinstance(self.iterator, Pointer):
             return numbers(tuple_add(self.iterator, crd2idx(where, self.layout)))
         trace = tracing()
-        return self.iterator.dtype.of(read(self.iterator, self.offset(where), self), trace.region)
+        return self.iterator.dtype.of(read(self.iterator, self._element(where), self), trace.region)
 
     def __setitem__(self, coord: object, value: object) -> None:
         where = ints(coord)
@@ -134,7 +135,7 @@ class Tensor(ArrayHabits):
             part.store(value) if isinstance(value, TensorSSA) else part.fill(value)
             return
         pointer = self.pointer
-        write(pointer, self.offset(where), element_value(value, pointer.dtype, self), self)
+        write(pointer, self._element(where), element_value(value, pointer.dtype, self), self)
 
     def __iter__(self) -> Iterator[Any]:
         """The elements, first coordinate fastest, while tracing; without it Python would count up without an end."""
@@ -151,10 +152,18 @@ class Tensor(ArrayHabits):
         assert not isinstance(index, tuple), "make_tensor has refused a layout into coordinates over a pointer"
         return index
 
+    def _element(self, coord: Coord) -> Int:
+        """The offset of an element that is read or written."""
+        if is_checked(self.pointer):
+            check_coordinate(coord, self.layout, self)
+        return self.offset(coord)
+
     def part(self, coord: Coord) -> Tensor:
         """The sub-tensor of the modes where the coordinate is None."""
         layout, offset = slice_and_offset(coord, self.layout)
-        return self.moved(offset, layout)
+        if not isinstance(self.iterator, Pointer):
+            return self.moved(offset, layout)
+        return Tensor(reaching(self.iterator, coord, self.layout), self.layout).moved(offset, layout)
 
     def moved(self, offset: IntTuple, layout: AnyLayout) -> Tensor:
         """The tensor of another layout that begins `offset` after this one."""

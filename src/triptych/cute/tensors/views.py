@@ -17,6 +17,7 @@ from triptych.cute.tensors.layout_queries import layout_of
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import AnyLayout, ComposedLayout, Layout, Tile
 from triptych.layout.composed import Inner
+from triptych.layout.partition import tile_at
 
 T = TypeVar("T")
 
@@ -245,8 +246,10 @@ def local_tile(input: AnyLayout, tiler: Tile, coord: Coord, proj: Coord = None) 
 def local_tile(input: Tensor | AnyLayout, tiler: Tile, coord: Coord, proj: Any = None) -> Any:
     """The tile of a tensor at a coordinate of the grid of tiles; None keeps a direction whole."""
     # `proj` is Any: only where it has None is asked of it.
-    layout, offset = algebra.local_tile(layout_of(input), ints(tiler), ints(coord), proj)
-    return input.moved(offset, layout) if isinstance(input, Tensor) else (layout, offset)
+    if not isinstance(input, Tensor):
+        return algebra.local_tile(input, ints(tiler), ints(coord), proj)
+    tiled, where = tile_at(input.layout, ints(tiler), ints(coord), proj)
+    return Tensor(input.iterator, tiled).part(where)
 
 
 @overload
