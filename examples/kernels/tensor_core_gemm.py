@@ -278,6 +278,7 @@ EPILOGUES = {
 """What each type's case does with its sums."""
 CASES = {
     **{name: {"name": name} for name in EPILOGUES},
+    "fewer tiles than stages": {"k": 16},
     **{f"large {name}": {"name": name, "m": 512, "n": 512, "k": 512, "bench": True} for name in ("f16", "bf16")},
 }
 

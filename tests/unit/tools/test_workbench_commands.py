@@ -47,9 +47,12 @@ def test_a_kernel_that_never_ends_is_ended(file: Path, capfd: pytest.CaptureFixt
     assert "FAIL: it took longer than 2.5 s during" in capfd.readouterr().err
 
 
-def test_what_is_asked_for_and_is_not_there(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", str(file), "--case", "huge"]) == 2
-    assert "there is no case 'huge'" in capfd.readouterr().err
+@pytest.mark.parametrize("command", ["verify", "bench", "tune", "profile", "check --costs"])
+def test_a_case_that_is_not_there(file: Path, command: str, capfd: pytest.CaptureFixture[str]) -> None:
+    file.write_text(FILE + "TUNE = {'tile': [1, 2]}\nCASES = {'large': {}}\n", encoding="utf-8")
+    assert main([*command.split(), str(file), "--case", "lage"]) == 2
+    told = capfd.readouterr().err
+    assert "there is no case 'lage'\n  = expected: one of 'large'\n  = write: did you mean 'large'?" in told
 
 
 def test_a_file_for_the_public_language_as_it_is_written(file: Path, capfd: pytest.CaptureFixture[str]) -> None:

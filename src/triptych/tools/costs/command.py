@@ -28,6 +28,7 @@ from triptych.tools.costs.request import CostRequest
 from triptych.tools.costs.running import CostRun, counted
 from triptych.tools.costs.table import occupancy_table
 from triptych.tools.show import ShowError
+from triptych.workbench.contracts.contract import parameters_of
 from triptych.workbench.contracts.loading import load_contract
 
 _CONTRACT = ("kernel_fn", "PLAN")
@@ -105,11 +106,7 @@ def _run_of(request: CostRequest) -> Callable[[], object]:
             raise ShowError("only contract files have cases", found=request.place, expected="a file with kernel_fn")
         return program_of(request.place, request.args, request.arguments, cutlass=request.cutlass)
     contract = load_contract(file)
-    if request.case and request.case not in contract.cases:
-        raise ShowError(
-            f"{file.name} has no case {request.case!r}", instead=did_you_mean(request.case, list(contract.cases))
-        )
-    inputs = contract.inputs(0, contract.cases[request.case] if request.case else None)
+    inputs = contract.inputs(0, parameters_of(contract, request.case))
     return lambda: contract.run(contract.kernel, inputs)
 
 

@@ -114,6 +114,14 @@ def refuse_unknown_cases(contract: Contract, names: Sequence[str]) -> None:
         )
 
 
+def parameters_of(contract: Contract, case: str) -> Mapping[str, Any]:
+    """What `get_inputs` is called with for one case; without a case, its own defaults."""
+    if not case:
+        return {}
+    refuse_unknown_cases(contract, [case])
+    return contract.cases[case]
+
+
 def cases_of(given: object) -> dict[str, Mapping[str, Any]]:
     """`CASES` of a file: named dictionaries, or a list of them, which are named by what they say."""
     if not given:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from triptych.workbench.contracts.contract import Contract
+from triptych.workbench.contracts.contract import Contract, parameters_of
 from triptych.workbench.contracts.loading import load_contract
 
 _DRIVER = "libcuda.so.1"
@@ -34,7 +34,7 @@ def main(words: list[str] | None = None) -> int:
 
 def run(contract: Contract, case: str, calls: int, driver: Any) -> None:
     """One call before the range, then so many in it."""
-    inputs = contract.inputs(0, contract.cases.get(case, {}))
+    inputs = contract.inputs(0, parameters_of(contract, case))
     contract.kernel(*inputs)
     with profiled(driver.cuCtxSynchronize, driver.cuProfilerStart, driver.cuProfilerStop):
         for _ in range(calls):

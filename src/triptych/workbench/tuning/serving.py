@@ -22,7 +22,7 @@ from triptych.cute.tuning.search import search_named
 from triptych.support.config import override
 from triptych.support.forking import import_late
 from triptych.support.processors import processors
-from triptych.workbench.contracts.contract import Contract
+from triptych.workbench.contracts.contract import Contract, parameters_of
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.devices.device import HOST, Device, device
 from triptych.workbench.errors import PlanError
@@ -41,7 +41,7 @@ def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
     file = Path(request["file"])
     doing(f"loading {file}")
     with override(target=request["target"]) if request["target"] else override():
-        contract = _contract(file, request["case"])
+        contract = _contract(file)
         with _alone(
             Path(request["journal"]).with_suffix(".lock"), doing
         ):  # a search that was killed may still be ending
@@ -60,24 +60,21 @@ def _ray_executor() -> Executor:
     return made
 
 
-def _contract(file: Path, case: str) -> Contract:
+def _contract(file: Path) -> Contract:
     contract = load_contract(file, file.stem)
     if not contract.configs:
         raise PlanError(
             f"{file.name} has nothing to choose from",
             expected='TUNE = {"tile": [32, 64]}, with kernel_fn(*inputs, tile), or a PLAN with _autotune_configs()',
         )
-    if case and case not in contract.cases:
-        named = ", ".join(map(repr, contract.cases))
-        raise PlanError(f"{file.name} has no case {case!r}", expected=f"one of {named}")
     return contract
 
 
 def _run(contract: Contract, request: dict[str, Any], doing: Doing) -> dict[str, Any]:
     started = time.perf_counter()
     target: Device = device(request["target"] or HOST)
+    inputs = contract.inputs(0, parameters_of(contract, request["case"]))
     table = Table(Path(request["journal"]), request["key"], contract.configs)
-    inputs = contract.inputs(0, contract.cases.get(request["case"], {}))
     doing = Telling(doing, table, request["search"] in ("exhaustive", "halving") or target.architecture != HOST)
     preparation = Preparation(contract, inputs, target, table, doing)
     preparation.rules()
