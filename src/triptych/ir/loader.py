@@ -17,6 +17,7 @@ from triptych.ir.errors import CodegenError
 from triptych.ir.linking import NotLinkableError, can_link, link
 from triptych.ir.object_file import undefined_symbols
 from triptych.support.forking import Brief
+from triptych.support.uncollected import Uncollected
 
 LOADS_OF_A_LINKER = 256
 """LLVM frees the code of a library but never forgets the library itself, 10 KB each. After so many loads there is a new
@@ -28,13 +29,21 @@ _LINKING = Brief()
 
 @dataclass(frozen=True, slots=True)
 class LoadedObject:
-    """Code mapped in this process. It is unmapped when `library` is collected, so callers keep this object."""
+    """Code mapped in this process. It is unmapped when nothing has this object any more, so callers keep it."""
 
     address: int
-    library: Any
-    """Addresses by symbol."""
-    linker: Any = None
-    """LLVM's, where it was needed; lives as long as its libraries."""
+    mapped: Uncollected
+    """The library and, where LLVM's linker was needed, that: it lives as long as its libraries."""
+
+    @property
+    def library(self) -> Any:
+        """Addresses by symbol."""
+        return self.mapped.value[0]
+
+    @property
+    def linker(self) -> Any:
+        """LLVM's, or None."""
+        return self.mapped.value[1]
 
 
 def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others: str) -> LoadedObject:
@@ -44,7 +53,7 @@ def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others
     """
     try:
         image = link(artifact, symbols)
-        return LoadedObject(image[entry], image)
+        return LoadedObject(image[entry], Uncollected((image, None)))
     except NotLinkableError:
         return _load_by_llvm(artifact, entry, symbols, *others)
 
@@ -66,7 +75,7 @@ def _load_by_llvm(artifact: bytes, entry: str, symbols: Mapping[str, int], *othe
             library = builder.link(linker, f"triptych-{number}")
         except RuntimeError as error:
             raise _link_error(artifact, symbols, str(error)) from None
-    return LoadedObject(library[entry], library, linker)
+    return LoadedObject(library[entry], Uncollected((library, linker)))
 
 
 def prepare() -> None:

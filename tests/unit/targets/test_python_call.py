@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import math
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from types import BuiltinFunctionType
 from typing import Any
 
@@ -126,6 +128,52 @@ def test_the_code_lives_as_long_as_the_builtin() -> None:
     call = function(DIVIDE, {"a": "Int32", "b": "Int32"}, ("Int32",))
     gc.collect()
     assert [call(n, 3) for n in (3, 6, 9)] == [1, 2, 3]
+
+
+def test_what_python_reads_when_it_frees_a_builtin_is_not_the_collectors() -> None:
+    """In a cycle, the collector frees what it sees before the builtin, whose definition is read after that."""
+    call: Any = identity("Int32")
+    memory = call.__self__
+    definition = ctypes.c_void_p.from_address(id(call) + object.__basicsize__).value or 0
+    assert id(memory) <= definition < id(memory) + sys.getsizeof(memory)
+    assert not gc.is_tracked(memory)
+    assert call.__name__ == "f"
+
+
+FINALIZERS = """
+import gc
+import numpy
+from triptych import Int32, cute, jit
+
+class Owner:
+    def __init__(self, has_tensor):
+        self.me, array = self, numpy.zeros(1, numpy.int32)
+
+        @jit
+        def plain(n: Int32) -> Int32:
+            return n + 1
+
+        @jit
+        def store(x: cute.Tensor, n: Int32):
+            x[0] = n
+
+        self.call = (lambda n: (store(array, n), int(array[0]))[1]) if has_tensor else plain
+        self.call(1)
+
+    def __del__(self):
+        print(self.call(4))
+
+for has_tensor in (False, True):
+    Owner(has_tensor)
+    gc.collect()
+"""
+
+
+def test_finalizers_call_functions_that_are_collected_with_them(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(FINALIZERS, encoding="utf-8")
+    done = subprocess.run([sys.executable, str(program)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "5\n4\n", "")
 
 
 def test_a_function_with_a_loop_lets_other_threads_run() -> None:

@@ -28,13 +28,15 @@ from triptych.targets.cpu.calling.scalars import SCALARS
 PYTHON_CALL = "triptych_python_call"
 
 PYTHON_CALL_FUNCTIONS = (
-    *("PyCapsule_GetPointer", "PyLong_AsLongLongAndOverflow", "PyFloat_AsDouble", "PyObject_Vectorcall"),
+    *("PyLong_AsLongLongAndOverflow", "PyFloat_AsDouble", "PyObject_Vectorcall"),
     *("PyEval_SaveThread", "PyEval_RestoreThread"),
     *("PyLong_FromLongLong", "PyFloat_FromDouble", "PyBool_FromLong", "Py_IncRef", "Py_DecRef"),
     *TENSOR_FUNCTIONS,
 )
 
 _TYPE_OFFSET = ctypes.sizeof(ctypes.c_void_p)
+_CONTENT_OFFSET = bytes.__basicsize__ - 1
+"""Of `bytes`, which end in a zero."""
 _FASTCALL = 0x0080
 
 
@@ -51,17 +53,19 @@ class _MethodDefinition(ctypes.Structure):
     """`PyMethodDef` of the C interface."""
 
     _fields_ = [
-        ("name", ctypes.c_char_p),
+        ("name", ctypes.c_void_p),
         ("function", ctypes.c_void_p),
         ("flags", ctypes.c_int),
-        ("doc", ctypes.c_char_p),
+        ("doc", ctypes.c_void_p),
     ]
 
 
 @cache
 def _layout_is_known() -> bool:
-    """Whether an object's type is where compiled code looks for it (not so in free-threaded or debug builds)."""
-    return ctypes.c_void_p.from_address(id(1) + _TYPE_OFFSET).value == id(int)
+    """Whether the parts of objects are where compiled code looks (not so in free-threaded or debug builds)."""
+    content = b"content"
+    is_type_there = ctypes.c_void_p.from_address(id(1) + _TYPE_OFFSET).value == id(int)
+    return is_type_there and ctypes.string_at(id(content) + _CONTENT_OFFSET) == content
 
 
 def has_python_call(traced: Traced) -> bool:
@@ -102,25 +106,37 @@ def python_function(
     Tensors that do not fit are an error, or, when `quiet`, a call that it does not take.
     """
     site = _Site(int, float, bool, True, None, elsewhere, *_VIEW_NAMES, *table_addresses(), QUIET if quiet else None)
-    definition = _MethodDefinition(name.encode(), address, _FASTCALL, None)
-    capsule = _new_capsule(ctypes.addressof(site), None, None)
+    memory, definition = _memory_of_builtin(site, name.encode(), address)
     module = _KeepingName(__name__)
-    module.kept = (site, definition, elsewhere, code)
-    function: Callable[..., Any] = _new_builtin(ctypes.byref(definition), capsule, module)
+    module.kept = (elsewhere, code)
+    function: Callable[..., Any] = _new_builtin(definition, memory, module)
     return function
 
 
+def _memory_of_builtin(site: _Site, name: bytes, function: int) -> tuple[bytes, int]:
+    """What C code reads of a builtin, which holds it as `__self__`, and the address of its definition.
+
+    Python reads the definition when it frees the builtin. In a cycle, memory that the collector sees, such as that of
+    `ctypes`, is freed before; `bytes` it does not see.
+    """
+    at_definition = ctypes.sizeof(_Site)
+    at_name = at_definition + ctypes.sizeof(_MethodDefinition)
+    memory = bytes(at_name + len(name) + 1)
+    begin = id(memory) + _CONTENT_OFFSET
+    definition = _MethodDefinition(begin + at_name, function, _FASTCALL, None)
+    content = bytes(site) + bytes(definition) + name  # nobody else has seen these bytes yet
+    ctypes.memmove(begin, content, len(content))
+    return memory, begin + at_definition
+
+
 class _KeepingName(str):
-    """The `__module__` of a builtin, which the builtin holds: all that compiled code refers to lives as long as it."""
+    """The `__module__` of a builtin, which the builtin holds: what it refers to lives as long as it."""
 
     kept: tuple[Any, ...]
 
 
 _VIEW_NAMES = (sys.intern("__dltensor__"), sys.intern("__writable_dltensor__"))
 
-_new_capsule: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
-    ("PyCapsule_New", ctypes.pythonapi)
-)
 _new_builtin: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.py_object)(
     ("PyCFunction_NewEx", ctypes.pythonapi)
 )
@@ -153,7 +169,6 @@ argument{i}:
 _TEMPLATE = f"""
 %triptych.any = type {{{{ i32, i32, i64 }}}}
 
-declare ptr @PyCapsule_GetPointer(ptr, ptr)
 declare i64 @PyLong_AsLongLongAndOverflow(ptr, ptr)
 declare double @PyFloat_AsDouble(ptr)
 declare ptr @PyObject_Vectorcall(ptr, ptr, i64, ptr)
@@ -206,7 +221,7 @@ another:
 define ptr @{PYTHON_CALL}(ptr %self, ptr %arguments, i64 %given) noinline optnone {{{{
   %packed = alloca [{{count}} x %triptych.any]{{space}}
   %result = alloca %triptych.any
-  %site = call ptr @PyCapsule_GetPointer(ptr %self, ptr null)
+  %site = getelementptr i8, ptr %self, i64 {_CONTENT_OFFSET}
   %counted = icmp eq i64 %given, {{count}}
   br i1 %counted, label %argument0, label %elsewhere
 {{arguments}}
