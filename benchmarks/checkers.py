@@ -2,9 +2,11 @@
 
     python -m benchmarks.checkers [--quick] [--json]
 
-Builds run in turns; a ratio is of the shortest times, of all threads of the process, so that what else runs on the
-machine counts little. Memory is the most that a process had which compiled and ran one kernel. Users of
-compute-sanitizer's racecheck state 10 to 100 times on a GPU; it cannot be run here, so nothing is compared with it.
+Builds run in turns on one thread; a ratio is of the shortest times of the processor, so that what else runs on the
+machine counts little. With more threads the clock of the process was seen to miss half of what the others had done, and
+only in short runs, those of release builds. Memory is the most that a process had which compiled and ran one kernel.
+Users of compute-sanitizer's racecheck state 10 to 100 times on a GPU; it cannot be run here, so nothing is compared
+with it.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ def built(name: str, builds: Sequence[str] = BUILDS) -> tuple[dict[str, Case], d
     """One kernel in every build, and the seconds that each took to compile."""
     found, seconds = {}, {}
     for words in builds:
-        with override(debug=words, cache=False):
+        with override(debug=words, cache=False, threads=1):
             started = time.process_time()
             (found[words],) = cases(SIZES, name, None)
             seconds[words] = time.process_time() - started

@@ -13,6 +13,9 @@ from triptych.targets.cpu.checking.llvm_writer import Function, Number
 from triptych.targets.cpu.checking.order_code import clock_place, field
 from triptych.targets.cpu.checking.shadow_code import PARAMETERS, Stores, last_read, nobody_reads
 
+_USUAL = 32
+"""Cells of a warp whose lanes have one each."""
+
 
 def stretch_code() -> str:
     """All functions of this file."""
@@ -31,35 +34,59 @@ def _stretch() -> str:
     regular = aligned & (f.number(1, "i32") << shift).equals(each)
     with f.when(regular ^ 1):
         f.give(0, "i1")
-    begin, count = (byte >> grain).to("i64"), (width << shift).to("i64")
-    warp = first >> field(f, state, at.LANES)
-    start, block = ((field(f, state, offset).to("i64") << 32) for offset in (at.START, at.BLOCK_TIME))
-    writes = f.at(field(f, state, at.WRITES, "ptr"), begin, "i64")
-    cells = field(f, state, at.CELL_COUNT, "i64")
-    reads = f.at(field(f, state, at.READS, "ptr"), begin, "i64")
-    now = f.load("i32", clock_place(f, state, warp)).to("i64") << 32
-    word = now | (site << at.THREAD_BITS).to("i64")
-    shift, first = shift.to("i64"), first.to("i64")
-    with f.when(kind.equals(at.READS_MEMORY)):
-        _if_quiet(f, count, writes, lambda found, i: _is_strange(found, first + (i >> shift), start, block))
-        mine = f.at(reads, warp.to("i64") * cells, "i64")
-        with f.count(0, count) as i:
-            place = f.at(mine, i, "i64")
-            before, made = f.load("i64", place), word | (first + (i >> shift))
-            same_time = ((before ^ made) >> 32).equals(0)
-            other = ((before ^ made) & (at.THREAD_MASK | at.SEVERAL)).differs(0)
-            f.store(made | f.select(same_time & other, at.SEVERAL, 0, "i64"), place)
+    lanes = _Lanes(f, state, (byte >> grain).to("i64"), first, site)
+    cells = (width << shift).to("i64")
+    with f.when(cells.equals(_USUAL) & shift.equals(0)):
+        lanes.compare(f.number(_USUAL, "i64"), f.number(0, "i64"), kind)
         f.give(1, "i1")
-    _if_quiet(f, count, writes, lambda found, i: _is_young(found, first + (i >> shift), block))
-    time = field(f, state, at.BLOCK_TIME)
-    warps = f.select(nobody_reads(f, state), 0, field(f, state, at.WARPS), "i32")
-    with f.count(0, warps) as other, f.when(f.load("i32", last_read(f, state, other)).equals(time)):
-        theirs = f.at(reads, other.to("i64") * cells, "i64")
-        _if_quiet(f, count, theirs, lambda found, i: _is_young(found, first + (i >> shift), block))
-    with f.count(0, count) as i:
-        f.store(word | (first + (i >> shift)), f.at(writes, i, "i64"))
+    lanes.compare(cells, shift.to("i64"), kind)
     f.line("ret i1 1")
     return f.text()
+
+
+class _Lanes:
+    """Lanes side by side that begin at a cell."""
+
+    def __init__(self, f: Function, state: Number, begin: Number, first: Number, site: Number) -> None:
+        self._f, self._state, self._begin = f, state, begin
+        self._warp = first >> field(f, state, at.LANES)
+        self._first = first.to("i64")
+        self._start, self._block = ((field(f, state, time).to("i64") << 32) for time in (at.START, at.BLOCK_TIME))
+        now = f.load("i32", clock_place(f, state, self._warp)).to("i64") << 32
+        self._word = now | (site << at.THREAD_BITS).to("i64")
+
+    def compare(self, cells: Number, shift: Number, kind: Number) -> None:
+        """Leave with 0 if one must be looked at; `1 << shift` cells are a lane's. A known number leaves no loops."""
+        f, start, block = self._f, self._start, self._block
+        writes = f.at(field(f, self._state, at.WRITES, "ptr"), self._begin, "i64")
+        with f.when(kind.equals(at.READS_MEMORY)):
+            _if_quiet(f, cells, writes, lambda found, i: _is_strange(found, self._thread(i, shift), start, block))
+            self._read(cells, shift)
+            f.give(1, "i1")
+        _if_quiet(f, cells, writes, lambda found, i: _is_young(found, self._thread(i, shift), block))
+        self._compare_with_reads(cells, shift)
+        with f.count(0, cells) as i:
+            f.store(self._word | self._thread(i, shift), f.at(writes, i, "i64"))
+
+    def _thread(self, cell: Number, shift: Number) -> Number:
+        return self._first + (cell >> shift)
+
+    def _reads(self, warp: Number) -> Number:
+        f = self._f
+        row = warp.to("i64") * field(f, self._state, at.CELL_COUNT, "i64")
+        return f.at(f.at(field(f, self._state, at.READS, "ptr"), self._begin, "i64"), row, "i64")
+
+    def _read(self, cells: Number, shift: Number) -> None:
+        f, mine = self._f, self._reads(self._warp)
+        with f.count(0, cells) as i:
+            _note_read(f, f.at(mine, i, "i64"), self._word | self._thread(i, shift))
+
+    def _compare_with_reads(self, cells: Number, shift: Number) -> None:
+        f, time = self._f, field(self._f, self._state, at.BLOCK_TIME)
+        warps = f.select(nobody_reads(f, self._state), 0, field(f, self._state, at.WARPS), "i32")
+        with f.count(0, warps) as other, f.when(f.load("i32", last_read(f, self._state, other)).equals(time)):
+            theirs = self._reads(other)
+            _if_quiet(f, cells, theirs, lambda found, i: _is_young(found, self._thread(i, shift), self._block))
 
 
 def _is_strange(found: Number, thread: Number, start: Number, block: Number) -> Number:
