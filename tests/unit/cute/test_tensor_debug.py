@@ -117,9 +117,10 @@ def test_a_kernel_reports_through_its_launch() -> None:
     def launch(a: tt.Int64, n: tt.Int32) -> None:
         write(over(a, cute.make_layout((n,)))).launch(grid=1, block=8)
 
-    launch(address(NUMBERS), 8)
+    written = aligned(32, np.float32)
+    launch(address(written), 8)
     with pytest.raises(OutOfBoundsError, match=r"t\[thread\]"):
-        launch(address(NUMBERS), 7)
+        launch(address(written), 7)
 
 
 def test_a_pointer_without_a_tensor_is_checked_for_null_only() -> None:
