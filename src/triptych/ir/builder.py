@@ -116,11 +116,15 @@ class Builder:
         attributes: Mapping[str, Attribute] | None = None,
         regions: int = 0,
     ) -> Operation:
-        """One operation at the insertion point."""
+        """One operation at the insertion point.
+
+        A sequence other than a tuple or a list, such as `operation.operands`, makes its elements when it is asked: the
+        bindings would let go of them before they look at them.
+        """
         return self._create(
             name,
-            results=results,
-            operands=operands,
+            results=tuple(results),
+            operands=tuple(operands),
             attributes=attributes,
             regions=regions,
             loc=location,
@@ -138,7 +142,7 @@ class Builder:
     ) -> Value:
         """The only result of one operation."""
         return self._create(
-            name, results=(result,), operands=operands, attributes=attributes, loc=location, ip=self.insertion
+            name, results=(result,), operands=tuple(operands), attributes=attributes, loc=location, ip=self.insertion
         ).result
 
     # modules and blocks -----------------------------------------------------------------------------------------
