@@ -112,7 +112,8 @@ def test_kernels_may_have_no_arguments_and_launches_no_shared_memory() -> None:
 
 @pytest.mark.parametrize("flag", ["cooperative", "overlapping", "records_event"])
 def test_flags(flag: str) -> None:
-    launch = Program().launch(**{flag: True})
+    program = Program()  # has the module
+    launch = program.launch(**{flag: True})
     assert [name for name in ("cooperative", "overlapping", "records_event") if getattr(launch, name)] == [flag]
 
 

@@ -32,6 +32,7 @@ def test_blocks_that_have_to_do_with_each_other(text: str, together: bool) -> No
 
 
 def test_the_launch_says_how_many_blocks_there_are() -> None:
-    assert cluster_of(kernels(parsed(kernel("")))[0]) == (1, 1, 1)
-    attributes = "attributes {triptych.cluster = array<i32: 2, 1, 3>}"
-    assert cluster_of(kernels(parsed(kernel("", attributes=attributes)))[0]) == (2, 1, 3)
+    module = parsed(kernel(""))
+    assert cluster_of(kernels(module)[0]) == (1, 1, 1)
+    module = parsed(kernel("", attributes="attributes {triptych.cluster = array<i32: 2, 1, 3>}"))
+    assert cluster_of(kernels(module)[0]) == (2, 1, 3)

@@ -69,7 +69,7 @@ def run(x: cute.Tensor, n: tt.Int32):
     k(x, n).launch(grid=2, block=64)
 
 
-run(np.arange(16, dtype=np.float32), 5)
+run(np.arange(64, dtype=np.float32), 5)
 """
 )
 SMALL = (
