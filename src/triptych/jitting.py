@@ -22,10 +22,11 @@ from triptych.ir import bindings
 from triptych.metastage.arguments import Parameter, bind, parameters_of, shape_of
 from triptych.metastage.call_errors import DecorationError, KernelCallError
 from triptych.metastage.calls import inline_call
+from triptych.metastage.jit_calls import outside, trace_of_call
 from triptych.metastage.kernels import KernelLaunch, kernel_call
 from triptych.metastage.static_parts import identity
 from triptych.metastage.trace import Specialization
-from triptych.metastage.tracing import Trace, active, place
+from triptych.metastage.tracing import Trace, place
 from triptych.misses import Miss, NoStoreError, explain
 from triptych.objectstage.target import CompileOptions, Target, find_target, host_target
 from triptych.support.articles import with_article
@@ -188,9 +189,13 @@ class JitFunction:
 
     @opaque
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
-        trace = active()
+        trace = trace_of_call(self, args, kwargs)
         if trace is not None:
             return self.__traced_call__(trace, args, kwargs)
+        with outside():
+            return self._run_untraced(args, kwargs, called_from)
+
+    def _run_untraced(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
         bound, anew = self._bind(args, kwargs, called_from)
         entry = self.find(bound, anew, called_from, {})
         if not kwargs:
@@ -308,10 +313,7 @@ class KernelFunction(JitFunction):
         def __get__(self, instance: object, owner: type | None = None) -> Callable[..., KernelLaunch]: ...
         def __get__(self, instance: object, owner: type | None = None) -> Any: ...
 
-    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
-        trace = active()
-        if trace is not None:
-            return self.__traced_call__(trace, args, kwargs)
+    def _run_untraced(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
         raise KernelCallError(
             f"the kernel {self.function.__qualname__} cannot be called from Python",
             span=called_from,

@@ -232,7 +232,20 @@ def untouched_world() -> Iterator[None]:
     def stop(what: str) -> None:
         raise WorldTouchedError(what)
 
-    outer, _WATCHED.on_touch = _WATCHED.on_touch, stop
+    with _told(stop):
+        yield
+
+
+@contextmanager
+def touchable_world() -> Iterator[None]:
+    """Allow them, for what belongs to no watched call."""
+    with _told(None):
+        yield
+
+
+@contextmanager
+def _told(on_touch: Callable[[str], None] | None) -> Iterator[None]:
+    outer, _WATCHED.on_touch = _WATCHED.on_touch, on_touch
     try:
         yield
     finally:

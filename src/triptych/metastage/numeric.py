@@ -18,7 +18,7 @@ from triptych.metastage.foreign_functions import ForeignOperand
 from triptych.metastage.mlir_types import MlirTypeOf
 from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
-from triptych.metastage.tracing import Region, Trace, active, place
+from triptych.metastage.tracing import Region, Trace, active, in_progress, place
 from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.support.likely_mistakes import NUMBERS
 
@@ -115,7 +115,7 @@ class Numeric(ForeignOperand, Operators):
             if trace is None:
                 raise LeakedValueError("a typed constant has no MLIR value outside a traced function", span=place())
             return conversion.constant(trace, self._value, self.info)
-        if not region.open or region.trace is not active():
+        if not region.open or region.trace is not in_progress():
             raise leaked(self, region)
         value: Value = self._value
         return value
@@ -253,7 +253,7 @@ _STATIC_INSTEAD = {
 def leaked(value: object, region: Region) -> LeakedValueError:
     """The error for a value whose region has ended, or is the host's while a kernel is traced."""
     kernel = region.trace.kernel
-    if kernel is not None and region.trace is active() and region.encloses(kernel.region):
+    if kernel is not None and region.trace is in_progress() and region.encloses(kernel.region):
         return LeakedValueError(
             f"the kernel {kernel.name} uses a run-time {type(value).__name__} of the host that is not an argument",
             span=place(),

@@ -17,6 +17,7 @@ from typing import Any
 from triptych.metastage import effects, mutation
 from triptych.metastage.call_local import note_read
 from triptych.metastage.errors import DynamicMutationError, TraceTimeEffectError
+from triptych.metastage.jit_calls import hand_over
 from triptych.metastage.trace_time import is_meant_once
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.user_code import is_own
@@ -44,6 +45,7 @@ def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...
         _check_reading(function)
         for value in (*args, *kwargs.values()):
             note_read(trace, value)
+            hand_over(trace, value)
         _check_iterators(trace, function, args)
         if not trace.region.dynamic or _is_harmless(function, args, kwargs):
             result = trace.repetition.output.printing(function, kwargs)(*args, **kwargs)

@@ -99,6 +99,11 @@ def floor(function: F) -> F:
     return function
 
 
+def is_floor(code: CodeType) -> bool:
+    """Whether it is the code of what starts a trace."""
+    return id(code) in _FLOORS
+
+
 def device_floor(function: F) -> F:
     """Decorates what traces a kernel: what is below its frames belongs to the host."""
     assert isinstance(function, FunctionType)

@@ -19,7 +19,9 @@ from triptych.ir.handles import Attribute, Block, InsertionPoint, Location, Oper
 from triptych.ir.location import Locations
 from triptych.metastage import places
 from triptych.metastage.contraction import Contraction
+from triptych.metastage.errors import LeakedValueError
 from triptych.metastage.handed_attributes import HandedAttributes
+from triptych.metastage.interposed import is_interposed
 from triptych.metastage.progress import Progress
 from triptych.metastage.repetition import Repetition
 from triptych.simt.async_order import EARLY
@@ -27,6 +29,7 @@ from triptych.stages import Rewritten
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.recursion import TooDeepError
 from triptych.support.source import Span
+from triptych.support.tracebacks import caller
 
 Rewrite = Callable[[FunctionType], Rewritten]
 
@@ -195,6 +198,8 @@ class Trace:
         self.repetition = Repetition()
         self.call_local: dict[tuple[int, str], tuple[Any, str, Span | None]] = {}
         """Those among them that held run-time values, with the place of the assignment."""
+        self.handed: list[Any] = []
+        """Compiled functions that the program has given to code that Python runs for it, which may call them."""
         self.stored: dict[int, Span | None] = {}
         """Objects from outside that run-time values were stored in, and where."""
         self._frame: FrameType | None = None
@@ -208,6 +213,8 @@ class Trace:
     # operations -------------------------------------------------------------------------------------------------
     def location(self) -> Location:
         """The MLIR location of the user's current position with its chain of inlined calls."""
+        if is_interposed(sys._getframe(1)):
+            raise _used_in_between()
         of_call = self.call_location
         if of_call is None:
             return self._current_location()
@@ -312,7 +319,7 @@ TRACING: list[Trace] = []
 
 def _forget_other_threads() -> None:
     """After a fork: the threads whose traces these are do not exist here."""
-    TRACING[:] = [trace for trace in TRACING if trace is active()]
+    TRACING[:] = [trace for trace in TRACING if trace is in_progress()]
 
 
 if hasattr(os, "register_at_fork"):
@@ -320,14 +327,30 @@ if hasattr(os, "register_at_fork"):
 
 
 def active() -> Trace | None:
-    """The trace that this thread is running, if any."""
+    """The trace that the caller's caller belongs to, if any: what Python runs in between belongs to none."""
+    trace = _ACTIVE.trace
+    return None if trace is None or is_interposed(sys._getframe(1)) else trace
+
+
+def in_progress() -> Trace | None:
+    """The trace that this thread is running, if any, whoever asks."""
     return _ACTIVE.trace
+
+
+@contextmanager
+def suspended() -> Iterator[None]:
+    """Let nothing be traced: the thread's trace goes on afterwards."""
+    trace, _ACTIVE.trace = _ACTIVE.trace, None
+    try:
+        yield
+    finally:
+        _ACTIVE.trace = trace
 
 
 @contextmanager
 def activated(trace: Trace) -> Iterator[Trace]:
     """Make `trace` the thread's current one; the previous one continues afterwards."""
-    previous = active()
+    previous = in_progress()
     _ACTIVE.trace = trace
     TRACING.append(trace)
     try:
@@ -338,6 +361,16 @@ def activated(trace: Trace) -> Iterator[Trace]:
         trace.progress.finish()
         trace.region.open = False
         trace._frame = None
+
+
+def _used_in_between() -> LeakedValueError:
+    return LeakedValueError(
+        "a run-time value is used by code that the program has not called",
+        span=caller(),
+        found="an operation on a value of the program that is being compiled, in code that Python runs in between",
+        expected="run-time values only in the program itself: handlers, `__del__` and hooks see none",
+        instead="the type, the name or the line of the value, which are known",
+    )
 
 
 def too_deep(span: Span | None, found: str, expected: str) -> TooDeepError:

@@ -12,7 +12,7 @@ from triptych.ir.types import is_float, is_integer, type_text
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.numeric import leaked
 from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric
-from triptych.metastage.tracing import active, place
+from triptych.metastage.tracing import in_progress, place
 
 _NUMBERS = {cls.info.mlir: cls for cls in NUMERIC_CLASSES.values() if cls.info.kind != "uint"}
 """The class of each MLIR type; its integers have no sign, and count as signed ones here."""
@@ -33,7 +33,7 @@ class Value:
     def ir_value(self) -> Raw:
         """The MLIR value."""
         region = self._region
-        if not region.open or region.trace is not active():
+        if not region.open or region.trace is not in_progress():
             raise leaked(self, region)
         return self._value
 

@@ -27,7 +27,7 @@ from triptych.layout import Int, Swizzle, divisibility
 from triptych.layout.term_parts import multiples_in
 from triptych.metastage.numeric import leaked
 from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8, lift, numeric_class
-from triptych.metastage.tracing import Region, active, place
+from triptych.metastage.tracing import Region, in_progress, place
 
 
 class Pointer:
@@ -83,7 +83,7 @@ class Pointer:
 
     def _checked(self) -> Any:
         region = self._region
-        if not region.open or region.trace is not active():
+        if not region.open or region.trace is not in_progress():
             raise leaked(self, region)
         return self._value
 

@@ -34,7 +34,7 @@ from triptych.metastage.numeric import leaked, operator_type
 from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, Uint8, lift, numeric_class
-from triptych.metastage.tracing import Region, Trace, active, place
+from triptych.metastage.tracing import Region, Trace, in_progress, place
 from triptych.support.likely_mistakes import TENSOR_VALUES
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
@@ -81,7 +81,7 @@ class TensorSSA(ForeignOperand, Operators):
     def ir_value(self, *, loc: object = None, ip: object = None) -> Any:
         """The MLIR value, a `vector<NxT>`."""
         region = self._region
-        if not region.open or region.trace is not active():
+        if not region.open or region.trace is not in_progress():
             raise leaked(self, region)
         return self._value
 

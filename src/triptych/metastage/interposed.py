@@ -1,0 +1,93 @@
+"""Who runs: the program that is traced, or code that Python runs in between.
+
+Between any two instructions Python may run code that the program has not called: signal handlers, `__del__`, callbacks
+of weak references and of the garbage collector, trace, profile and audit hooks. Libraries run such code too: handlers
+of logs and warnings, finders and modules that an `import` runs. What it does belongs to no trace, and frames tell it
+apart. Rewritten code calls hooks and nothing else, so anything else right above it was not called by it; the rest is
+found by what runs it.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from enum import Enum, auto
+from functools import partial
+from types import CodeType, FrameType, FunctionType
+from typing import Any
+
+from triptych.metastage import places
+from triptych.support import interrupts
+
+_OWN = __name__.partition(".")[0]
+_OWN_GLOBALS: set[int] = set()
+"""Identities of the namespaces of our modules, which live as long as the process."""
+_RUNNERS = frozenset(
+    {"asyncio", "atexit", "concurrent", "importlib", "logging", "threading", "warnings", "weakref", "_weakrefset"}
+)
+"""Packages of the standard library that run what was registered with them, whoever calls them."""
+
+
+class Maker(Enum):
+    """Who makes a call."""
+
+    PROGRAM = auto()
+    """The program itself."""
+    LIBRARY = auto()
+    """Code that Python runs for the program, while tracing."""
+    NOBODY = auto()
+    """Python, in between."""
+
+
+def maker(frame: FrameType | None, foreign: bool = False) -> Maker:
+    """Who runs in a frame; `foreign` says that what it has called is not the framework's business alone."""
+    while frame is not None:
+        if id(frame.f_globals) in _OWN_GLOBALS or _is_own(frame):
+            if frame.f_code is _DELIVERY:
+                return Maker.NOBODY
+            if foreign:
+                return Maker.LIBRARY
+            if places.is_floor(frame.f_code):
+                return Maker.PROGRAM
+        elif places.is_program(frame.f_code):
+            return Maker.NOBODY if foreign and places.is_rewritten(frame.f_code) else Maker.PROGRAM
+        elif _is_run_in_between(frame):
+            return Maker.NOBODY
+        else:
+            foreign = True
+        frame = frame.f_back
+    return Maker.LIBRARY
+
+
+def is_interposed(frame: FrameType | None) -> bool:
+    """Whether Python runs the frame in between."""
+    return maker(frame) is Maker.NOBODY
+
+
+_DELIVERY = interrupts._deliver.__code__
+
+
+def _is_own(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__")
+    if isinstance(name, str) and name.partition(".")[0] == _OWN and name in sys.modules:
+        _OWN_GLOBALS.add(id(frame.f_globals))
+        return True
+    return frame.f_code.co_filename.startswith("<guard")
+
+
+def _is_run_in_between(frame: FrameType) -> bool:
+    """Whether a frame outside of the framework and of the program is known to be called by Python itself."""
+    code = frame.f_code
+    if code.co_name == "__del__" or str(frame.f_globals.get("__name__")).partition(".")[0] in _RUNNERS:
+        return True
+    return any(code is _code_of(hook) for hook in (sys.gettrace(), sys.getprofile(), *gc.callbacks))
+
+
+# Any: whatever can be called.
+def _code_of(called: Any) -> CodeType | None:
+    while isinstance(called, partial):
+        called = called.func
+    called = getattr(called, "__func__", called)
+    if not isinstance(called, FunctionType):
+        called = getattr(type(called), "__call__", None)
+    return getattr(called, "__code__", None)
