@@ -240,6 +240,9 @@ class Hooks(Protocol):
     def context(self, manager: AbstractContextManager[object]) -> Any:
         """What a `with` statement enters and leaves."""
 
+    def within(self, contexts: tuple[Any, ...], body: Thunk, names: Names = (), get: Get = ..., set: Set = ...) -> None:
+        """The body of a `with` statement, whose contexts have been entered."""
+
     def fresh(self, container: object) -> Any:
         """A list, dict, set or generator that the function has just made, and so may change."""
 
@@ -428,6 +431,16 @@ class PythonHooks:
 
     def context(self, manager: AbstractContextManager[object]) -> Any:
         return manager
+
+    def within(
+        self,
+        contexts: tuple[Any, ...],
+        body: Thunk,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> None:
+        body()
 
     def fresh(self, container: object) -> Any:
         return container

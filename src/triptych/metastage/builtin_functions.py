@@ -9,6 +9,7 @@ from types import BuiltinFunctionType
 from typing import Any
 
 from triptych.metastage.binding_time import Range
+from triptych.metastage.common_types import common_type
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.foreign_functions import ForeignOperand, refuse_foreign
 from triptych.metastage.identity import check_isinstance, involves_dynamic, shown_by
@@ -16,7 +17,7 @@ from triptych.metastage.iteration import length
 from triptych.metastage.numeric import trace_of
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import float_for
-from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Float32, Int32, Int64, Numeric, as_number
+from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Float32, Int32, Int64, Numeric, as_number, lift
 from triptych.metastage.tracing import active, place
 from triptych.metastage.truth import is_dynamic, require_static, truth
 
@@ -87,29 +88,29 @@ def _extreme(symbol: str) -> Callable[..., Any]:
         best, measure = values[0], measures[0]
         for value, other in zip(values[1:], measures[1:], strict=True):
             better = other < measure if symbol == "min" else other > measure
-            best, measure = _select(better, value, best), _select(better, other, measure)
+            best, measure = _select(better, value, best, values), _select(better, other, measure, measures)
         return best
 
     return extreme
 
 
 # Any: at least one of the two is a Numeric, the other may be a Python number.
-def _select(test: Boolean | bool, then: Any, orelse: Any) -> Any:
-    """`then if test else orelse` for two numbers without a branch."""
+def _select(test: Boolean | bool, then: Any, orelse: Any, among: list[Any]) -> Any:
+    """`then if test else orelse` without a branch, for two of several numbers and in the type of all of them."""
     if not is_dynamic(test):
         return then if test else orelse
-    left, right = (v if isinstance(v, Numeric) else type(orelse if v is then else then)(v) for v in (then, orelse))
-    if type(left) is not type(right):
+    if not all(isinstance(value, Numeric | bool | int | float) for value in among):
         raise OperandTypeError(
-            "min() and max() of run-time values need one type",
+            "min() and max() by run-time values choose among numbers",
             span=place(),
             found=f"{describe(then)} and {describe(orelse)}",
-            expected="values of one type",
-            instead="convert them first with .to(...)",
+            expected="numbers",
+            instead="`if` and `else` with the comparison that decides",
         )
-    trace = trace_of(test)
-    value = trace.value("arith.select", (test.ir_value(), left.ir_value(), right.ir_value()), left.info.mlir)
-    return type(left).of(value, trace.region)
+    info, trace = common_type(*among), trace_of(test)
+    sides = (lift(then, info, trace), lift(orelse, info, trace))
+    value = trace.value("arith.select", (test.ir_value(), *sides), info.mlir)
+    return NUMERIC_CLASSES[info.name].of(value, trace.region)
 
 
 def _any(values: Iterable[object]) -> Any:

@@ -10,10 +10,11 @@ from typing import Any, Protocol
 from triptych.metastage import mutation, places
 from triptych.metastage.arguments import Parameter, arrange, bind
 from triptych.metastage.builtin_functions import answer_to
+from triptych.metastage.declared_types import declared_number, require_kept
 from triptych.metastage.errors import EndlessInliningError, StaticRequiredError
 from triptych.metastage.explaining import not_callable
 from triptych.metastage.identity import check_shown
-from triptych.metastage.numeric import numeric_class
+from triptych.metastage.numeric import Numeric, numeric_class
 from triptych.metastage.opaque_calls import HIGHER_ORDER, native_operation, opaque_call
 from triptych.metastage.special_methods import ABSENT, SpecialMethods
 from triptych.metastage.trace_time import is_meant_once
@@ -217,5 +218,7 @@ def declared_arguments(
         if parameter.static:
             require_static(value, f"the Constexpr argument `{parameter.name}`", "the parameter without Constexpr")
         elif isinstance(parameter.declared, type) and isinstance(value, bool | int | float):
-            bound[parameter.name] = numeric_class(parameter.declared).fitting(value)
+            bound[parameter.name] = declared_number(value, numeric_class(parameter.declared), f"`{parameter.name}`")
+        elif isinstance(value, Numeric) and isinstance(parameter.declared, type):
+            require_kept(type(value), numeric_class(parameter.declared), f"`{parameter.name}`")
     return bound

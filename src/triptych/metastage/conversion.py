@@ -30,6 +30,8 @@ BITWISE = ("&", "|", "^")
 def fit(value: bool | int | float, info: TypeInfo, explicit: bool) -> bool | int | float:
     """A Python number as a value of the type; `explicit` allows what a constructor allows (truncation, truth)."""
     if info.kind == "bool":
+        if not explicit and (isinstance(value, float) or value not in (0, 1)):
+            raise _does_not_fit(value, info)
         return bool(value)
     if info.kind == "float":
         return _fit_float(value, info)
@@ -85,6 +87,14 @@ def _round_to_float32(number: float) -> float:
 
 def _does_not_fit(value: int | float, info: TypeInfo) -> LiteralRangeError:
     bounds = " ({} to {})".format(*info.bounds) if info.is_integer else ""
+    if info.kind == "bool":
+        return LiteralRangeError(
+            f"{value!r} does not fit {info.name}",
+            span=place(),
+            found=f"the Python number {value!r}",
+            expected="True or False",
+            instead=f"`bool({value!r})`, or a number type",
+        )
     bits = (
         f", or {info.name}({value:#x}) for these bits"
         if type(value) is int and signed_bits(value, info) != value

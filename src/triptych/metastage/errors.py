@@ -345,3 +345,39 @@ def f(x: tt.Int32):
 
 f(1)
 """
+
+
+class BlockError(TriptychError, TypeError):
+    """A `with` block that runs as often as the program decides is written where, or as, the compiler cannot follow."""
+
+    code = "TT0211"
+    failing = """
+from triptych import cute
+
+@tt.kernel(preprocessor=False)
+def k(x: cute.Tensor):
+    with cute.arch.elect_one():
+        x[0] = 1
+
+@tt.jit(preprocessor=False)
+def f(x: cute.Tensor):
+    k(x).launch(grid=1, block=32)
+
+import numpy as np
+f(np.zeros(1, np.int32))
+"""
+    fixed = """
+from triptych import cute
+
+@tt.kernel
+def k(x: cute.Tensor):
+    with cute.arch.elect_one():
+        x[0] = 1
+
+@tt.jit
+def f(x: cute.Tensor):
+    k(x).launch(grid=1, block=32)
+
+import numpy as np
+f(np.zeros(1, np.int32))
+"""

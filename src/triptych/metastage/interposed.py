@@ -13,10 +13,13 @@ import gc
 import sys
 from enum import Enum, auto
 from functools import partial
+from inspect import CO_GENERATOR
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from triptych.hooks import PythonHooks
 from triptych.metastage import places
+from triptych.metastage.user_code import class_entry
 from triptych.support import interrupts
 
 _OWN = __name__.partition(".")[0]
@@ -39,22 +42,25 @@ class Maker(Enum):
     """Python, in between."""
 
 
-def maker(frame: FrameType | None, foreign: bool = False) -> Maker:
-    """Who runs in a frame; `foreign` says that what it has called is not the framework's business alone."""
+def maker(frame: FrameType | None, called: CodeType | None = None) -> Maker:
+    """Who runs in a frame, or has `called` something of ours that is called as any function is."""
+    foreign = called
     while frame is not None:
         if id(frame.f_globals) in _OWN_GLOBALS or _is_own(frame):
             if frame.f_code is _DELIVERY:
                 return Maker.NOBODY
-            if foreign:
+            if foreign is not None:
                 return Maker.LIBRARY
             if places.is_floor(frame.f_code):
                 return Maker.PROGRAM
         elif places.is_program(frame.f_code):
-            return Maker.NOBODY if foreign and places.is_rewritten(frame.f_code) else Maker.PROGRAM
+            if foreign is None or not places.is_rewritten(frame.f_code):
+                return Maker.PROGRAM
+            return Maker.LIBRARY if _is_asked(foreign) else Maker.NOBODY
         elif _is_run_in_between(frame):
             return Maker.NOBODY
         else:
-            foreign = True
+            foreign = frame.f_code
         frame = frame.f_back
     return Maker.LIBRARY
 
@@ -75,6 +81,12 @@ def _is_own(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith("<guard")
 
 
+def _is_asked(code: CodeType) -> bool:
+    """Whether Python asks such code for what an expression needs: special methods, iterators, hooks of a language."""
+    is_special = code.co_name.startswith("__") and code.co_name.endswith("__")
+    return is_special or bool(code.co_flags & CO_GENERATOR) or hasattr(PythonHooks, code.co_name)
+
+
 def _is_run_in_between(frame: FrameType) -> bool:
     """Whether a frame outside of the framework and of the program is known to be called by Python itself."""
     code = frame.f_code
@@ -88,6 +100,5 @@ def _code_of(called: Any) -> CodeType | None:
     while isinstance(called, partial):
         called = called.func
     called = getattr(called, "__func__", called)
-    if not isinstance(called, FunctionType):
-        called = getattr(type(called), "__call__", None)
+    called = called if isinstance(called, FunctionType) else class_entry(type(called), "__call__")
     return getattr(called, "__code__", None)

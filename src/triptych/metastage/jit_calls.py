@@ -1,9 +1,9 @@
 """Calls of compiled functions that Python makes while a program is traced: which of them the program makes.
 
-Rewritten code asks a hook for every call. What arrives at a compiled function by Python's own call comes from code that
-is not rewritten: the program's (`preprocessor=False`), a library's that the program has called, or code that Python runs
-in between. A call is traced if the program makes it, or has handed over what it is made of: run-time values, or the
-function. All other calls are Python's, made while tracing, and nothing of them is in the program.
+Rewritten code asks a hook for every call. What arrives at a compiled function by Python's own call comes from code
+that is not rewritten: the program's (`preprocessor=False`), a library's that the program has called, or code that
+Python runs in between. A call is traced if the program makes it, or has handed over what it is made of: run-time
+values, or the function. All other calls are Python's, made while tracing, and nothing of them is in the program.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def trace_of_call(called: object, args: tuple[Any, ...], kwargs: dict[str, Any])
     trace = in_progress()
     if trace is None:
         return None
-    made_by = maker(_caller(), foreign=True)
+    made_by = maker(_caller(), called=_caller.__code__)
     if made_by is Maker.PROGRAM:
         return trace
     is_handed = made_by is Maker.LIBRARY and (

@@ -7,10 +7,10 @@ import linecache
 from collections.abc import Iterator
 
 from triptych.hooks import UNDEFINED
-from triptych.metastage.errors import CarriedTypeError, JoinTypeError, ReturnTypeError
+from triptych.metastage.errors import CarriedTypeError, JoinTypeError, MaybeUndefinedError, ReturnTypeError
 from triptych.metastage.plans import MismatchError, describe
 from triptych.metastage.tracing import place
-from triptych.metastage.variables import bare
+from triptych.metastage.variables import Partial, bare
 from triptych.support.errors import TriptychError
 from triptych.support.parsing import parse_module
 from triptych.support.source import Span
@@ -113,3 +113,18 @@ def _returns(statements: list[ast.AST], like: Span | None) -> Iterator[Span]:
 def _span(node: ast.expr | ast.stmt, like: Span | None) -> Span:
     assert like is not None
     return Span(like.file, node.lineno, node.col_offset, node.end_lineno, node.end_col_offset, like.function)
+
+
+def undefined(name: str, value: object) -> MaybeUndefinedError:
+    """The error for reading a variable that some path leaves unassigned."""
+    missing = value.missing if isinstance(value, Partial) else None
+    path = missing[0] if missing is not None else "on the way here"
+    shown = describe(bare(value)) if isinstance(value, Partial) else "nothing"
+    return MaybeUndefinedError(
+        f"`{name}` is not assigned on every path that reaches this use",
+        span=place(),
+        found=f"`{name}` has no value {path}" + (f" ({shown} otherwise)" if missing is not None else ""),
+        expected="an assignment on every path",
+        instead=f"`{name} = ...` before the branch or loop",
+        related=[("the construct that may leave it unassigned", missing[1])] if missing and missing[1] else [],
+    )

@@ -103,3 +103,25 @@ def f(n: tt.Int32):
 
 f(3)
 """
+
+
+class DeclaredTypeError(TriptychError, TypeError):
+    """A number goes where a type is declared that does not hold it."""
+
+    code = "TT0315"
+    failing = """
+@tt.jit
+def f(x: tt.Float64):
+    whole: tt.Int32 = x
+    return whole
+
+f(2.75)
+"""
+    fixed = """
+@tt.jit
+def f(x: tt.Float64):
+    whole: tt.Int32 = x.to(tt.Int32)
+    return whole
+
+f(2.75)
+"""

@@ -28,19 +28,21 @@ from triptych.metastage.branches import BranchForm, ScfIf, two_sided
 from triptych.metastage.call_local import holds_run_time_values, note_assignment, note_read
 from triptych.metastage.calls import Inlining
 from triptych.metastage.checks import check
-from triptych.metastage.contexts import TracedContext
+from triptych.metastage.contexts import TracedContext, block_of
+from triptych.metastage.declared_types import declared_number
 from triptych.metastage.division import evaluated
-from triptych.metastage.errors import DynamicRaiseError, MaybeUndefinedError, StaticRequiredError
+from triptych.metastage.errors import DynamicRaiseError, StaticRequiredError
 from triptych.metastage.exits import exhaustive, is_left
 from triptych.metastage.handed_attributes import Finding, HandedAttributes
 from triptych.metastage.identity import check_operands, check_shown
 from triptych.metastage.iteration import steps_of
 from triptych.metastage.iterators import items_of
+from triptych.metastage.join_errors import undefined
 from triptych.metastage.loops import for_loop, while_loop
 from triptych.metastage.membership import CONTAINS, Membership
 from triptych.metastage.method_lookup import C_CALLABLES, C_METHODS, inherited_method, special_method
 from triptych.metastage.opaque_calls import abandon, native_operation, note_made, opaque_call
-from triptych.metastage.plans import describe, has_dynamic
+from triptych.metastage.plans import has_dynamic
 from triptych.metastage.retracing import drafted
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
 from triptych.metastage.selection import SELECTABLE, select_item
@@ -361,6 +363,20 @@ class TracingHooks(StoppingHooks):
     def context(self, manager: AbstractContextManager[object]) -> Any:
         return manager if is_own(type(manager)) else TracedContext(manager, self.call)
 
+    def within(
+        self,
+        contexts: tuple[Any, ...],
+        body: Thunk,
+        names: Names = (),
+        get: Get = no_values,
+        set: Set = ignore_values,
+    ) -> None:
+        block = block_of(contexts)
+        if block is None:
+            body()
+        else:
+            block.__within__(self, body, names, get, set)
+
     def fresh(self, container: object) -> Any:
         note_made(self.trace, container)
         return container
@@ -371,7 +387,7 @@ class TracingHooks(StoppingHooks):
     # variables --------------------------------------------------------------------------------------------------
     def load(self, value: object, name: str) -> Any:
         if value is UNDEFINED or isinstance(value, (Partial, Pending)):
-            raise _undefined(name, value)
+            raise undefined(name, value)
         return value
 
     def known(self, value: object) -> Any:
@@ -389,7 +405,7 @@ class TracingHooks(StoppingHooks):
             return require_static(value, f"the Constexpr variable `{name}`", "the variable without the annotation")
         number = isinstance(value, Numeric | bool | int | float)
         if number and isinstance(declared, type) and issubclass(declared, Numeric):
-            return declared.fitting(value)
+            return declared_number(value, declared, f"`{name}`")
         return value
 
     # mutation ---------------------------------------------------------------------------------------------------
@@ -482,17 +498,3 @@ def _is_raised(flags: list[int], get: Get) -> bool:
 
 def _message(message: Thunk | None) -> str:
     return str(message()) if message is not None else "assertion failed"
-
-
-def _undefined(name: str, value: object) -> MaybeUndefinedError:
-    missing = value.missing if isinstance(value, Partial) else None
-    path = missing[0] if missing is not None else "on the way here"
-    shown = describe(bare(value)) if isinstance(value, Partial) else "nothing"
-    return MaybeUndefinedError(
-        f"`{name}` is not assigned on every path that reaches this use",
-        span=place(),
-        found=f"`{name}` has no value {path}" + (f" ({shown} otherwise)" if missing is not None else ""),
-        expected="an assignment on every path",
-        instead=f"`{name} = ...` before the branch or loop",
-        related=[("the construct that may leave it unassigned", missing[1])] if missing and missing[1] else [],
-    )

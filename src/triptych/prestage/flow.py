@@ -166,7 +166,8 @@ class Flow:
                     point = self._expression(point, item.context_expr)
                     if item.optional_vars is not None:
                         point = self._expression(point, item.optional_vars)
-                return self._statements(point, node.body)
+                # A manager that opens a region says whether the body runs.
+                return self._point(point, self._statements(self._point(point), node.body))
             case ast.Match():
                 return self._match(point, node)
             case ast.FunctionDef() | ast.ClassDef():

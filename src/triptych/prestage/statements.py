@@ -341,18 +341,29 @@ class StatementRewriter:
         return [keep, *taken], exits
 
     def _with(self, node: ast.With) -> tuple[list[ast.stmt], Exits]:
+        """The body is a region: a context manager may decide at run time whether it runs."""
+        number, known = self.frame.fresh_number(), len(self.frame.attributes)
+        contexts = [f"_tt_context_{number}_{index}" for index in range(len(node.items))]
         stored: list[ast.stmt] = []
-        for item in node.items:
-            manager = self.expressions.rewrite(item.context_expr)
-            item.context_expr = build.at(build.call_hook("context", manager), item.context_expr)
+        for item, context in zip(node.items, contexts, strict=True):
+            manager = build.call_hook("context", self.expressions.rewrite(item.context_expr))
+            item.context_expr = build.at(ast.NamedExpr(build.target(context), manager), item.context_expr)
             if item.optional_vars is not None and not isinstance(item.optional_vars, ast.Name):
                 entered = f"_tt_entered_{self.frame.fresh_number()}"
                 stored += self.targets.store(item.optional_vars, build.name(entered))
                 item.optional_vars = build.at(build.target(entered), item.optional_vars)
         hoisted, self.expressions.hoisted = self.expressions.hoisted, []
-        body, exits = self.block(node.body, self.flow.live_after(node))
-        node.body = [*(build.at(s, node) for s in stored), *body] or [build.at(ast.Pass(), node)]
-        return [*hoisted, node], exits
+        live = self.flow.live_after(node)
+        body, exits = self._region("with", number, node.body, live, node)
+        assigned = self.frame.assigned([body])
+        names = self._names(assigned, live, exits)
+        self._bury(body, names, self._live_end(node.body, live, exits))
+        entered_all = build.tuple_of(build.name(context) for context in contexts)
+        call = build.call_hook("within", entered_all, build.name(body.name))
+        places = self._places(known, assigned, node)
+        construct = self._construct(call, assigned, names, number, node.items[0].context_expr, places)
+        node.body = [build.at(s, node) for s in (*stored, *construct)]
+        return [*hoisted, body, node], exits
 
     def _match(self, node: ast.Match) -> tuple[list[ast.stmt], Exits]:
         """Stays Python's own; a dynamic subject is refused by the hook."""

@@ -6,14 +6,17 @@ written with builder calls.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from triptych.compat.mlir_builders.values import raw, wrapped
 from triptych.cute.current_trace import tracing
-from triptych.hooks import UNDEFINED
-from triptych.metastage.errors import OperandTypeError
+from triptych.hooks import DEAD, UNDEFINED, Get, Hooks, Names, Set, Thunk
+from triptych.metastage.contexts import require_seen
+from triptych.metastage.declared_types import declared_number
+from triptych.metastage.errors import BlockError, OperandTypeError
 from triptych.metastage.scalars import Boolean, Numeric, numeric_class
 from triptych.metastage.tracing import place
 
@@ -49,9 +52,34 @@ def if_generate(
     return None if not results else results[0] if len(results) == 1 else results
 
 
-@contextmanager
-def while_generate(inputs: Sequence[Any], cond: Callable[..., Any], **_: object) -> Iterator[tuple[Any, ...]]:
+def while_generate(inputs: Sequence[Any], cond: Callable[..., Any], **_: object) -> AbstractContextManager[Any]:
     """A loop around the `with` block, which gets the values of a round and ends with `yield_out` of the next ones."""
+    return Repeated(_repeated(inputs, cond))
+
+
+class Repeated:
+    """The block of a loop: nothing but what it yields goes from one round to the next, or leaves it."""
+
+    def __init__(self, region: AbstractContextManager[Any]) -> None:
+        self._region = region
+
+    def __enter__(self) -> Any:
+        require_seen("while_generate(...)", sys._getframe(1))
+        return self._region.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._region.__exit__(*error)
+
+    def __within__(self, hooks: Hooks, body: Thunk, names: Names, get: Get, set_: Set) -> None:
+        before = get()
+        body()
+        for name, old, new in zip(names, before, get(), strict=True):
+            if new is not old and new is not DEAD:
+                raise _carried(name)
+
+
+@contextmanager
+def _repeated(inputs: Sequence[Any], cond: Callable[..., Any]) -> Iterator[tuple[Any, ...]]:
     trace = tracing()
     first = [raw(value) for value in inputs]
     kinds = [value.type for value in first]
@@ -65,6 +93,17 @@ def while_generate(inputs: Sequence[Any], cond: Callable[..., Any], **_: object)
         yield tuple(map(wrapped, body.arguments))
 
 
+def _carried(name: str) -> BlockError:
+    is_exit = name.startswith("_tt_")
+    return BlockError(
+        "a loop that is built by hand is left early" if is_exit else f"a loop that is built by hand assigns `{name}`",
+        span=place(),
+        found="a `return`, `break` or `continue`" if is_exit else f"`{name}`, which is read after the block",
+        expected="values that go from round to round by `yield_out`",
+        instead="`while` or `for`, which carry every variable",
+    )
+
+
 def yield_out(args: Sequence[Any] | None = None, **_: object) -> None:
     """The values of the next round of the loop that this ends."""
     tracing().operation("scf.yield", [raw(value) for value in args or ()])
@@ -72,10 +111,8 @@ def yield_out(args: Sequence[Any] | None = None, **_: object) -> None:
 
 def _number(value: Any, kind: type[Numeric]) -> Numeric:
     """A number of a type, or an MLIR value of it."""
-    if isinstance(value, Numeric):
-        return value.to(kind)
-    if isinstance(value, bool | int | float):
-        return kind.fitting(value)
+    if isinstance(value, Numeric | bool | int | float):
+        return declared_number(value, kind, f"a value of {kind.__name__}")
     return kind.of(raw(value), tracing().region)
 
 

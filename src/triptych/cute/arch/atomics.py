@@ -11,6 +11,7 @@ from triptych.cute.memory.bounds_checks import check_access
 from triptych.cute.memory.pointers import Pointer
 from triptych.ir.handles import Attribute, Value
 from triptych.ir.types import is_pointer
+from triptych.metastage.declared_types import declared_number
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import Trace, place
@@ -185,4 +186,4 @@ def is_address(ptr: object) -> TypeGuard[Value]:
 
 
 def _as(dtype: type[Numeric], value: object) -> Value:
-    return number(value).to(dtype).ir_value() if isinstance(value, Numeric) else dtype(value).ir_value()
+    return declared_number(value, dtype, f"an atomic operation on {dtype.__name__}").ir_value()

@@ -11,7 +11,7 @@ from triptych.layout.integers import DynamicInt
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import PYTHON_NUMBERS
-from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Int64, Numeric, lift
+from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Int64, Numeric, as_number, lift
 from triptych.metastage.tracing import KernelBody, Trace, active, place
 from triptych.support.articles import with_article
 from triptych.support.device_model import COMMON, DeviceModel
@@ -74,10 +74,16 @@ def emit_as(result: type[N], name: str, operands: Sequence[Any] = (), attributes
 
 def number(value: object) -> Numeric:
     """A number of a type: a Python number becomes the type that it has at run time."""
-    if isinstance(value, Numeric):
-        return value
-    if type(value) in PYTHON_NUMBERS:
-        return NUMERIC_CLASSES[PYTHON_NUMBERS[type(value)]].fitting(value)
+    known = plain_number(value)
+    return known if isinstance(known, Numeric) else NUMERIC_CLASSES[PYTHON_NUMBERS[type(known)]].fitting(known)
+
+
+def plain_number(value: object) -> Numeric | int | float:
+    """A number as it is: of a type, or Python's."""
+    known = as_number(value)
+    if isinstance(known, Numeric) or type(known) in PYTHON_NUMBERS:
+        found: Numeric | int | float = known
+        return found
     raise OperandTypeError(
         f"{with_article(type(value).__name__)} is not a number",
         span=place(),
@@ -105,7 +111,10 @@ def _bits(value: object, kind: type[Numeric]) -> Any:
     if isinstance(value, int):
         half = 1 << kind.info.width - 1
         return lift((value + half) % (2 * half) - half, kind.info, device_trace())
-    return number(value).to(kind).ir_value()
+    own = number(value)
+    if own.info.kind == "float":
+        require_integer("this operand of an instruction", own)
+    return own.to(kind).ir_value()
 
 
 def require_integer(what: str, value: Numeric) -> None:

@@ -6,10 +6,19 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from triptych.cute.arch.device import Integer, device_function, emit_as, number, require_float
+from triptych.cute.arch.device import (
+    Integer,
+    device_function,
+    device_trace,
+    emit_as,
+    number,
+    plain_number,
+    require_float,
+)
+from triptych.metastage.common_types import common_type
 from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.numeric import operator_type
-from triptych.metastage.scalars import NUMERIC_CLASSES, Float32, Numeric
+from triptych.metastage.promotion import float_for
+from triptych.metastage.scalars import NUMERIC_CLASSES, Float32, Int32, Numeric, lift
 from triptych.metastage.tracing import place
 
 Pair = tuple[Any, Any]
@@ -39,9 +48,11 @@ def fmin(a: Integer | float, b: Integer | float) -> Any:
 @device_function
 def fma(a: Integer | float, b: Integer | float, c: Integer | float) -> Any:
     """`a * b + c` with one rounding."""
-    x, y, z = (number(value) for value in (a, b, c))
-    dtype = next((type(n) for n in (x, y, z) if n.info.kind == "float"), Float32)
-    return emit_as(dtype, "math.fma", [n.to(dtype).ir_value() for n in (x, y, z)])
+    dtype, operands = _alike(a, b, c)
+    if dtype.info.kind != "float":
+        dtype = NUMERIC_CLASSES[float_for(dtype.info.name)]
+        operands = [lift(plain_number(value), dtype.info, device_trace()) for value in (a, b, c)]
+    return emit_as(dtype, "math.fma", operands)
 
 
 @device_function
@@ -97,16 +108,16 @@ def _pairwise(op: Callable[..., Any], rnd: str, *pairs: Pair) -> Pair:
 
 
 def _extreme(which: str, a: Integer | float, b: Integer | float) -> Any:
-    x, y = _alike(a, b)
-    dtype = NUMERIC_CLASSES[operator_type("+", x, y).name]
-    return emit_as(dtype, _EXTREMES[dtype.info.kind, which], (x.to(dtype).ir_value(), y.to(dtype).ir_value()))
+    dtype, operands = _alike(a, b)
+    return emit_as(dtype, _EXTREMES[dtype.info.kind, which], operands)
 
 
-def _alike(a: Integer | float, b: Integer | float) -> tuple[Numeric, Numeric]:
-    """A Python number beside a number takes its type."""
-    if isinstance(a, Numeric):
-        return a, b if isinstance(b, Numeric) else type(a)(b)
-    return (type(b)(a), b) if isinstance(b, Numeric) else (number(a), number(b))
+def _alike(*values: Integer | float) -> tuple[type[Numeric], list[Any]]:
+    """The type of the sum of numbers, and the numbers as MLIR values of it."""
+    numbers = [plain_number(value) for value in values]
+    info = common_type(*numbers)
+    dtype = Int32 if info.kind == "bool" else NUMERIC_CLASSES[info.name]
+    return dtype, [lift(value, dtype.info, device_trace()) for value in numbers]
 
 
 def _float32(what: str, value: Integer | float) -> Any:

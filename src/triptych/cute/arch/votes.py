@@ -6,6 +6,7 @@ whose warps have more than 32.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -21,6 +22,8 @@ from triptych.cute.arch.device import (
     number,
     require_integer,
 )
+from triptych.hooks import Get, Hooks, Names, Set, Thunk
+from triptych.metastage.contexts import require_seen
 from triptych.metastage.scalars import Boolean, Int32, Int64
 from triptych.metastage.truth import truth
 from triptych.simt.dialect import ELECT, MATCH, VOTE
@@ -72,7 +75,26 @@ def match_all_sync(value: Integer | float, mask: Integer | None = None) -> tuple
 @device_function
 def elect_one() -> AbstractContextManager[None]:
     """`with elect_one():` one lane of the warp runs the block."""
-    return _elected()
+    return Elected()
+
+
+class Elected:
+    """The block of one lane: in a program a branch as of an `if`; code of the language opens the region itself."""
+
+    def __init__(self) -> None:
+        self._region: AbstractContextManager[None] | None = None
+
+    def __enter__(self) -> None:
+        if not require_seen("elect_one()", sys._getframe(1)):
+            self._region = _elected()
+            self._region.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        if self._region is not None:
+            self._region.__exit__(*error)
+
+    def __within__(self, hooks: Hooks, body: Thunk, names: Names, get: Get, set_: Set) -> None:
+        hooks.if_(emit_as(Boolean, ELECT), body, lambda: None, names, get, set_)
 
 
 @contextmanager

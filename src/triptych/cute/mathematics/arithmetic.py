@@ -13,8 +13,9 @@ from typing import Any
 from triptych.cute.mathematics.emission import MathOperand, RoundingMode, apply, check_rounding, flushed, is_traced
 from triptych.cute.mathematics.rounding import absf, copysign
 from triptych.cute.tensor_ssa.minmax import Extreme, extreme
-from triptych.cute.tensor_ssa.selection import common_type, where
+from triptych.cute.tensor_ssa.selection import where
 from triptych.cute.tensor_ssa.value import Elementwise, repeated_product, typed
+from triptych.metastage.common_types import common_type
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.numeric import operator_type
 from triptych.metastage.operators import Operators
@@ -142,7 +143,7 @@ def max_of(first: MathOperand, *others: MathOperand) -> Any:
 def _extreme(which: Extreme, x: Any, y: Any, propagate_nan: bool, ftz: bool) -> Any:
     if not is_traced(x, y):
         return _python_extreme(which, x, y, propagate_nan)
-    info, each = common_type(x, y), Elementwise(x, y)
+    info, each = common_type(typed(x), typed(y)), Elementwise(x, y)
     ftz = ftz and info.kind == "float"
     left, right = (flushed(each, v, info) if ftz else v for v in (each.lower(x, info), each.lower(y, info)))
     return each.wrap(extreme(each.emitter, which, info, left, right, propagate_nan=propagate_nan), info)

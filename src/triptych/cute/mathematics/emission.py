@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from functools import reduce
 from typing import Any, TypeAlias, TypeVar
 
 from triptych.cute.tensor_ssa.errors import RoundingModeError
 from triptych.cute.tensor_ssa.value import Elementwise, TensorSSA, typed
 from triptych.ir.handles import Value
 from triptych.metastage.arithmetic import comparison
+from triptych.metastage.common_types import common_type
 from triptych.metastage.conversion import constant
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.numeric import operator_type
@@ -88,10 +88,8 @@ def is_traced(*operands: object) -> bool:
 
 def float_type(operation: str, *operands: object) -> TypeInfo:
     """The float type in which operands meet."""
-    numbers = [number for number in map(typed, operands) if isinstance(number, Numeric)]
-    first = numbers[0]
-    quotient = reduce(lambda left, right: _constant(operator_type("/", left, right)), numbers, first)
-    info = operator_type("/", quotient, quotient)
+    alike = NUMERIC_CLASSES[common_type(*map(typed, operands)).name].constant(0)
+    info = operator_type("/", alike, alike)
     if info.name in SMALLEST_NORMAL:
         return info
     raise OperandTypeError(
@@ -122,7 +120,3 @@ def check_rounding(rounding: RoundingMode | None) -> None:
         found=f"rounding=RoundingMode.{RoundingMode(rounding).name}",
         expected="RoundingMode.NEAREST_EVEN, or no rounding mode",
     )
-
-
-def _constant(info: TypeInfo) -> Numeric:
-    return NUMERIC_CLASSES[info.name].constant(0)

@@ -9,7 +9,8 @@ from triptych.cute.dynamic.static_shapes import element_count, require_static
 from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensor_ssa.vectors import splat
 from triptych.layout import Shape
-from triptych.metastage.scalars import Numeric, lift, numeric_class
+from triptych.metastage.declared_types import declared_number
+from triptych.metastage.scalars import Numeric, numeric_class
 
 
 class Shaped(Protocol):
@@ -24,7 +25,7 @@ class Shaped(Protocol):
 def full(shape: Shape, fill_value: object, dtype: type[Any]) -> TensorSSA:
     """A tensor that has one number everywhere."""
     trace, element = tracing(), numeric_class(dtype)
-    number = lift(element(fill_value), element.info, trace)
+    number = declared_number(fill_value, element, f"a tensor of {element.__name__}").ir_value()
     return TensorSSA(splat(trace, number, element_count(require_static(shape)), element.info.mlir), shape, element)
 
 

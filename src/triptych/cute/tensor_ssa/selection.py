@@ -7,16 +7,16 @@ from typing import Any
 from triptych.cute.current_trace import tracing
 from triptych.cute.tensor_ssa.value import Elementwise, TensorSSA, typed
 from triptych.cute.tensor_ssa.vectors import all_of, any_of
-from triptych.metastage.numeric import operator_type
-from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
-from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric
+from triptych.metastage.common_types import common_type
+from triptych.metastage.promotion import TYPES
+from triptych.metastage.scalars import Boolean
 
 _BOOLEAN = TYPES["Boolean"]
 
 
 def where(cond: object, x: object, y: object) -> Any:
     """`x` where the condition is true and `y` elsewhere; all three meet in one shape, `x` and `y` in one type."""
-    each, info = Elementwise(cond, x, y), common_type(x, y)
+    each, info = Elementwise(cond, x, y), common_type(typed(x), typed(y))
     values = each.lower(cond, _BOOLEAN), each.lower(x, info), each.lower(y, info)
     return each.wrap(each.emitter.value("arith.select", values, info.mlir), info)
 
@@ -31,13 +31,3 @@ def all_(x: TensorSSA) -> Boolean:
     """Whether every element is true."""
     trace = tracing()
     return Boolean.of(all_of(trace, x.to(Boolean).ir_value()), trace.region)
-
-
-def common_type(x: object, y: object) -> TypeInfo:
-    """The type in which two values are one value: that of their sum, except that Booleans stay Booleans."""
-    left, right = typed(x), typed(y)
-    if not isinstance(left, Numeric) and not isinstance(right, Numeric):
-        left = NUMERIC_CLASSES[PYTHON_NUMBERS[type(left)]].constant(0)
-    if all(isinstance(v, Boolean | bool) for v in (left, right)):
-        return _BOOLEAN
-    return operator_type("+", left, right)

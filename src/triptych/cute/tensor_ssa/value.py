@@ -27,6 +27,7 @@ from triptych.ir.handles import Value
 from triptych.layout import Shape, crd2idx, make_layout, slice_and_offset, text
 from triptych.layout.coordinates import has_underscore
 from triptych.metastage import arithmetic, conversion
+from triptych.metastage.declared_types import declared_number
 from triptych.metastage.division import known_divisor
 from triptych.metastage.errors import OperandTypeError
 from triptych.metastage.foreign_functions import ForeignOperand
@@ -228,7 +229,7 @@ class TensorSSA(ForeignOperand, Operators):
             lambda count, left, right: op.combine(lanes(trace, count), info, left, right),
         )
         folded = TensorSSA(vector, plan.kept or (1,), NUMERIC_CLASSES[info.name])
-        first = folded.dtype.fitting(init_val)
+        first = declared_number(init_val, folded.dtype, f"the initial value of a fold of {folded.dtype.__name__}")
         if plan.kept == ():
             value = op.combine(trace, info, first.ir_value(), folded[0].ir_value())
             return folded.dtype.of(value, trace.region)

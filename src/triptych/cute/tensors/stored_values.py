@@ -6,12 +6,13 @@ from typing import Any, Protocol
 
 from triptych.cute.current_trace import tracing
 from triptych.cute.errors import ElementTypeError, TensorShapeError
-from triptych.cute.memory.element_values import element_value, require_kept
+from triptych.cute.memory.element_values import element_value
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensor_ssa.vectors import splat
 from triptych.layout import ComposedLayout, Layout, product, text
 from triptych.layout.tuples import IntTuple, leaves
+from triptych.metastage.declared_types import require_kept
 from triptych.metastage.tracing import place
 from triptych.support.articles import with_article
 
@@ -51,7 +52,7 @@ def vector_value(data: object, tensor: Stored) -> Any:
             expected=f"the shape {text(tensor.layout.shape)}",
             instead="a reshape of the value, or the matching part of the tensor",
         )
-    require_kept(data.dtype, dtype, tensor)
+    require_kept(data.dtype, dtype, tensor, ElementTypeError)
     return data.to(dtype).ir_value() if data.dtype is not dtype else data.ir_value()
 
 
