@@ -17,6 +17,7 @@ from triptych.support.tensor_errors import UnsupportedTensorError
 from triptych.support.torch_tracers import check_untraced
 
 ELEMENT_CODES = {
+    "TFloat32": (2, 32),  # before Float32, which is what libraries mean by this code
     "Float32": (2, 32),
     "Float16": (2, 16),
     "BFloat16": (4, 16),

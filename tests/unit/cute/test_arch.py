@@ -148,5 +148,5 @@ def test_elected_block_keeps_its_values_to_itself() -> None:
             inside = n + 1
         tt.printf("%d", inside)
 
-    with pytest.raises(RuntimeError, match="outside the branch that computes it"):
+    with pytest.raises(UnboundLocalError, match="`inside` is not assigned on every path"):
         kernel_text(body)

@@ -67,6 +67,16 @@ def realize(value: IntTuple | Layout, widest: type[Numeric] = Int64) -> Any:
     return parts if is_static(parts) else _realized(parts, _emitter(), widest)
 
 
+def within_int32(n: Int64) -> Int32:
+    """The same number in 32 bits, which is checked at run time; the algebra goes on knowing what it is."""
+    low, high = Int32.info.bounds
+    _check((n >= low) & (n <= high), "a product of Int32 numbers does not fit in Int32", f"{low} to {high}")
+    narrow, known = n.to(Int32), _trace_of(n).tables[_KNOWN].get(id(n))
+    if known is not None:
+        _remember(narrow, known[1])
+    return narrow
+
+
 @contextmanager
 def checked_layouts() -> Iterator[list[Requirement]]:
     """Also list what operations on run-time layouts need and cannot decide; it is checked at run time in any case."""

@@ -8,9 +8,10 @@ from typing import Any
 from triptych import layout as algebra
 from triptych.cute.dynamic.integers import ints, numbers
 from triptych.cute.dynamic.program_integers import Coord, Int, IntTuple, Mode, Number, Numbers, Shape, Stride, View
+from triptych.cute.dynamic.traced_integers import within_int32
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Layout, Tile
-from triptych.metastage.scalars import Boolean, Numeric
+from triptych.metastage.scalars import Boolean, Int32, Int64, Numeric
 
 
 def layout_of(value: object) -> Any:
@@ -21,6 +22,18 @@ def layout_of(value: object) -> Any:
 def _answer(function: Callable[..., Any], *args: object) -> Any:
     """A question about layouts as one about tensors too."""
     return numbers(function(*(layout_of(ints(arg)) for arg in args)))
+
+
+def _product(function: Callable[..., Any], value: object, *args: object) -> Any:
+    """Public programs add the size of a grid to an Int32; of layouts, whose sizes say more, what fits is found out."""
+    found = _answer(function, value, *args)
+    if not isinstance(found, Int64) or not isinstance(value, tuple):
+        return found
+    return within_int32(found) if all(map(_is_small, algebra.tuples.leaves(value))) else found
+
+
+def _is_small(extent: object) -> bool:
+    return isinstance(extent, int | Int32) or (isinstance(extent, Numeric) and extent.info.width < 32)
 
 
 def assume(value: Int, divby: int = 1) -> Number:
@@ -78,8 +91,8 @@ def leading_dim(shape: Shape, stride: Stride) -> int | tuple[int, ...] | None:
 
 
 def product(value: IntTuple) -> Number:
-    """The product of all leaves; 1 for the empty tuple."""
-    return _answer(algebra.product, value)
+    """The product of all leaves; 1 for the empty tuple. That of Int32 numbers is one, or stops the program."""
+    return _product(algebra.product, value)
 
 
 def product_each(value: IntTuple) -> tuple[Number, ...]:
@@ -115,8 +128,8 @@ def shape_div(a: IntTuple, b: IntTuple) -> Numbers:
 
 
 def size(value: object, mode: Mode = None) -> Number:
-    """The number of coordinates."""
-    return _answer(algebra.size, value, mode)
+    """The number of coordinates. That of a tuple of Int32 numbers is an Int32, or stops the program."""
+    return _product(algebra.size, value, mode)
 
 
 def stride(layout: View, mode: Mode = None) -> Numbers:
