@@ -14,7 +14,7 @@ import sys
 from enum import Enum, auto
 from functools import partial
 from inspect import CO_GENERATOR
-from types import CodeType, FrameType, FunctionType
+from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, MethodDescriptorType
 from typing import Any
 
 from triptych.hooks import PythonHooks
@@ -50,7 +50,7 @@ def maker(frame: FrameType | None, called: CodeType | None = None) -> Maker:
             if frame.f_code is _DELIVERY:
                 return Maker.NOBODY
             if foreign is not None:
-                return Maker.LIBRARY
+                return Maker.LIBRARY if _is_asked(foreign) or _may_call(frame) else Maker.NOBODY
             if places.is_floor(frame.f_code):
                 return Maker.PROGRAM
         elif places.is_program(frame.f_code):
@@ -85,6 +85,22 @@ def _is_asked(code: CodeType) -> bool:
     """Whether Python asks such code for what an expression needs: special methods, iterators, hooks of a language."""
     is_special = code.co_name.startswith("__") and code.co_name.endswith("__")
     return is_special or bool(code.co_flags & CO_GENERATOR) or hasattr(PythonHooks, code.co_name)
+
+
+def _may_call(frame: FrameType) -> bool:
+    """Whether a frame of ours may run code that is not: one that calls a function of C for the program does so only
+    if the function is given something to call, or an iterator, which may have something."""
+    if frame.f_code.co_name not in _CALLING:
+        return True
+    given = frame.f_locals
+    if not isinstance(given.get("function"), BuiltinFunctionType | MethodDescriptorType):
+        return True
+    handed = (*given.get("args", ()), *given.get("kwargs", {}).values())
+    return any(callable(value) or hasattr(type(value), "__next__") for value in handed)
+
+
+_CALLING = ("opaque_call", "_watched")
+"""What makes the calls that Python makes for the program."""
 
 
 def _is_run_in_between(frame: FrameType) -> bool:

@@ -58,7 +58,7 @@ def hand_over(trace: Trace, given: object, depth: int = 2) -> None:
         trace.handed.append(given)
     elif isinstance(given, partial):
         hand_over(trace, given.func, depth)
-    elif depth and type(given) in (list, tuple, dict):
+    elif depth and isinstance(given, list | tuple | dict):
         for part in given.values() if isinstance(given, dict) else given:
             hand_over(trace, part, depth - 1)
 

@@ -5,12 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.ir.handles import Type
-from triptych.metastage.errors import LeakedValueError
 from triptych.metastage.tracing import active, place
+from triptych.support.errors import TriptychError
+from triptych.support.tracebacks import caller
 
 
-class MlirTypeError(LeakedValueError, AttributeError):
-    """An attribute that is not there: `hasattr` and `inspect.getmembers` ask without raising."""
+class MlirTypeError(TriptychError, AttributeError):
+    """A class of numbers has an MLIR type only while a function is traced; `hasattr` says whether it has one."""
+
+    code = "TT0212"
+    failing = """
+print(tt.Int32.mlir_type)
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Int32):
+    print(tt.Int32.mlir_type)
+    return n
+
+f(3)
+"""
 
 
 class MlirTypeOf:
@@ -19,5 +33,10 @@ class MlirTypeOf:
     def __get__(self, instance: object, owner: Any) -> Type:
         trace = active()
         if trace is None:
-            raise MlirTypeError("MLIR types exist only while a function is traced", span=place())
+            raise MlirTypeError(
+                "MLIR types exist only while a function is traced",
+                span=place() or caller(),
+                found=f"`{owner.__name__}.mlir_type` where nothing is traced",
+                expected="a `@jit` or `@kernel` function, or one that it calls",
+            )
         return trace.builder.type(owner.info.mlir)
