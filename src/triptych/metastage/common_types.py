@@ -15,11 +15,11 @@ def common_type(*values: Any) -> TypeInfo:
 
     A Python number adapts to the numbers beside it; among themselves Python numbers are what they are at run time.
     """
-    if all(isinstance(value, Boolean | bool) for value in values):
-        return Boolean.info
-    numbers = [value for value in values if isinstance(value, Numeric)]
-    constants = [value for value in values if not isinstance(value, Numeric)]
-    if not numbers:
+    numbers = [value for value in values if isinstance(value, Numeric) and not isinstance(value, Boolean)]
+    constants = [value for value in values if not isinstance(value, Numeric | bool)]
+    if not numbers and len(constants) < len(values):  # a truth value adds nothing to the type beside it
+        numbers = [_like(Boolean.info.name)]
+    elif not numbers:
         numbers, constants = [_like(PYTHON_NUMBERS[type(constants[0])])], constants[1:]
     # A float decides beside integers, also beside two that no integer type holds.
     numbers.sort(key=lambda number: number.info.kind != "float")
