@@ -17,6 +17,7 @@ from triptych.metastage.numeric import trace_of
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import float_for
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Float32, Int32, Int64, Numeric, as_number
+from triptych.metastage.selection import select_one
 from triptych.metastage.tracing import active, place
 from triptych.metastage.truth import is_dynamic, require_static, truth
 
@@ -98,6 +99,8 @@ def _select(test: Boolean | bool, then: Any, orelse: Any) -> Any:
     """`then if test else orelse` for two numbers without a branch."""
     if not is_dynamic(test):
         return then if test else orelse
+    if not all(isinstance(value, Numeric | bool | int | float) for value in (then, orelse)):
+        return select_one(trace_of(test), test, then, orelse)
     left, right = (v if isinstance(v, Numeric) else type(orelse if v is then else then)(v) for v in (then, orelse))
     if type(left) is not type(right):
         raise OperandTypeError(
