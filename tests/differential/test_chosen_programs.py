@@ -42,7 +42,7 @@ def _outcome(function: Any, n: int) -> Any:
 
 
 def _equal(found: object, wanted: object) -> bool:
-    return type(found) is type(wanted) and found == wanted
+    return type(found) is type(wanted) and repr(found) == repr(wanted)
 
 
 def drawn(count: int, seed: int) -> list[Chosen]:
