@@ -1,10 +1,10 @@
 """Pass `place-divisor-checks`, object-stage of every target: where a kernel asks whether a divisor is zero.
 
 Input: kernels whose run-time divisors are `simt.divisor`. Output: kernels without them. A GPU does not trap, and
-programs divide by a zero whose quotient they then do not take; one that is used has to be told. So a quotient by zero is
-poison: so is what is computed of it; a select or a branch takes it or another; and a memory access, a condition, or
-whatever else others see of it makes the check, with the line of the division. Most quotients are used wherever they are
-computed: there the check stays in front of the division, and nothing else is added.
+programs divide by a zero whose quotient they then do not take; one that is used has to be told. So a quotient by zero
+is poison, and so is what is computed of it; a select or a branch takes it or another; and a memory access, a condition,
+or whatever else others see of it makes the check, with the line of the division. Most quotients are used wherever they
+are computed: there the check stays in front of the division, and nothing else is added.
 """
 
 from __future__ import annotations

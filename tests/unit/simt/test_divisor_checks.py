@@ -72,7 +72,9 @@ USED = {
     "shuffled": "q = a // b\nout[t] = cute.arch.shuffle_sync(q, 0)",
     "in an atomic": "q = a // b\ncute.arch.atomic_add(out.iterator, q)",
     "of some lanes": "q = a // (b + (t // 4))\nif t > 6:\n    q = a\nout[t] = q",
-    "as a coordinate": "layout = cute.make_layout((b, 4), stride=(1, 8))\nx, y = layout.get_flat_coord(a)\nout[t] = x + y",
+    "as a coordinate": (
+        "layout = cute.make_layout((b, 4), stride=(1, 8))\nx, y = layout.get_flat_coord(a)\nout[t] = x + y"
+    ),
 }
 """What uses it."""
 
@@ -122,6 +124,9 @@ def test_what_is_used_is_told_at_the_division(name: str) -> None:
     lines = (HEAD + USED[name]).splitlines()
     assert any(word in lines[line - 1] for word in ("//", "%", "get_flat_coord")), lines[line - 1]
     launch(cute.runtime.from_dlpack(np.full(8, -1, np.int32)), 7, 3)
+
+
+TEST, STORE = "%c = arith.cmpi eq, %t, %n : i32", "llvm.store {}, %p : i32, !llvm.ptr<1>"
 
 
 @pytest.mark.parametrize(
