@@ -65,7 +65,8 @@ def _alone(
             span=span,
             found=f"{_modes(tensor.rank)} of {element_text(tensor)}",
             expected=f"{_modes(rank)} of {leaf.dtype}",
-            instead=f"`{leaf.path}.astype(...)`, or a call of the `@jit` function, which compiles for every kind",
+            instead=f"`{leaf.path}.{'astype' if tensor.rank == rank else 'reshape'}(...)`, "
+            "or a call of the `@jit` function, which compiles for every kind",
         )
     if tensor.device not in memory.devices:
         return _misplaced(leaf, memory, tensor, span)
