@@ -10,6 +10,7 @@ are computed: there the check stays in front of the division, and nothing else i
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
@@ -224,8 +225,8 @@ class _Poison:
 
 
 def _block_of(value: Value) -> Block:
-    owner = value.owner
-    return owner if isinstance(owner, bindings.mlir().Block) else owner.operation.block
+    owner: Any = value.owner
+    return owner if isinstance(owner, bindings.mlir().Block) else owner.operation.block  # type: ignore[no-any-return]
 
 
 def _blocks(operation: Operation) -> Iterator[Block]:
