@@ -29,6 +29,8 @@ Pick = Callable[[int], Any]
 """Whether the copy is the object of that number, as a run-time Boolean."""
 
 _CONTAINERS = (list, tuple, set, frozenset, deque)
+_MOST_HELD = 4096
+"""Objects in containers that are looked at for one call or comparison."""
 
 
 class Merged(NamedTuple):
@@ -63,7 +65,7 @@ def note_branch(
             for side, original in enumerate(sides)
         ]
         _note_originals(trace, sides, attributes)
-        if all(own) and _has_state(copy):
+        if all(own) and has_state(copy):
             trace.fresh[id(copy)] = (copy, trace.region)
         else:
             _note(trace, copy, tuple(sides), lambda side: test if side == 0 else test ^ True)
@@ -114,14 +116,14 @@ def _made_in(trace: Trace, value: object) -> Region | None:
     return made[1] if made is not None else None
 
 
-def _has_state(value: object) -> bool:
+def has_state(value: object) -> bool:
     """Whether attributes can be assigned where traced code sees it, so that a copy would not have them."""
     return value is not UNDEFINED and not isinstance(value, tuple) and not is_own(type(value))
 
 
 def _note_originals(trace: Trace, originals: Iterable[Any], attributes: HandedAttributes | None = None) -> None:
     """Remember that objects have copies; refuse one that a construct changes meanwhile."""
-    for value in filter(_has_state, originals):
+    for value in filter(has_state, originals):
         if attributes is not None and any(map(attributes.hands_on, _behind(trace, value))):
             raise _refusal(value, f"{with_article(type(value).__name__)} whose attributes change meets another", trace)
         _remember(trace, value, Merged(value, place()))
@@ -134,17 +136,22 @@ def _note(trace: Trace, copy: object, originals: tuple[Any, ...], pick: Pick | N
 
 def _remember(trace: Trace, value: object, merged: Merged) -> None:
     trace.merged.setdefault(id(value), merged)
-    attributes = getattr(value, "__dict__", None) if _has_state(value) else None
+    attributes = getattr(value, "__dict__", None) if has_state(value) else None
     if type(attributes) is dict:  # which is another name for the object's state
         trace.merged.setdefault(id(attributes), Merged(attributes, merged.span))
 
 
 def _behind(trace: Trace, value: object) -> Iterator[Any]:
     """An object and those that it is a copy of."""
-    yield value
-    merged = trace.merged.get(id(value))
-    for original in (merged.originals or ()) if merged is not None else ():
-        yield from _behind(trace, original)
+    pending, seen = [value], {id(value)}
+    while pending:
+        found = pending.pop()
+        yield found
+        merged = trace.merged.get(id(found))
+        for original in (merged.originals or ()) if merged is not None else ():
+            if id(original) not in seen:
+                seen.add(id(original))
+                pending.append(original)
 
 
 # changes ------------------------------------------------------------------------------------------------------------
@@ -158,14 +165,13 @@ def merged_among(trace: Trace, values: Iterable[Any]) -> list[Any]:
     """Objects with copies, and copies, that some values are or hold."""
     if not trace.merged and not trace.interchangeable:
         return []
-    return [value for value in _held(values) if id(value) in trace.merged or id(value) in trace.interchangeable]
-
-
-def _held(values: Iterable[Any], depth: int = 3) -> Iterator[Any]:
-    for value in values:
-        yield value
-        if depth and isinstance(value, (*_CONTAINERS, dict)) and len(value) <= 64:
-            yield from _held((*value, *value.values()) if isinstance(value, dict) else value, depth - 1)
+    held = list(values)
+    for value in held:
+        if isinstance(value, _CONTAINERS) and len(held) < _MOST_HELD:
+            held += value
+        elif isinstance(value, dict) and len(held) < _MOST_HELD:
+            held += (*value, *value.values())
+    return [value for value in held if id(value) in trace.merged or id(value) in trace.interchangeable]
 
 
 def _refusal(value: object, what: str, trace: Trace) -> DynamicMutationError:

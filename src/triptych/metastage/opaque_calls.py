@@ -17,7 +17,7 @@ from typing import Any
 from triptych.metastage import effects, mutation
 from triptych.metastage.call_local import note_read
 from triptych.metastage.errors import DynamicMutationError, TraceTimeEffectError
-from triptych.metastage.merged_objects import check_unmerged, merged_among
+from triptych.metastage.merged_objects import check_unmerged, has_state, merged_among
 from triptych.metastage.sameness import check_unasked
 from triptych.metastage.trace_time import is_meant_once
 from triptych.metastage.tracing import Region, Trace, place
@@ -49,7 +49,7 @@ def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...
         _check_iterators(trace, function, args)
         merged = merged_among(trace, _given(function, args, kwargs))
         check_unasked(trace, function, merged)
-        states = Watch(merged)
+        states = Watch(filter(has_state, merged))
         if not trace.region.dynamic or _is_harmless(function, args, kwargs):
             result = trace.repetition.output.printing(function, kwargs)(*args, **kwargs)
         else:

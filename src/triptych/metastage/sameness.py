@@ -7,7 +7,7 @@ answers. Where nothing tells any more, as after a loop, the question is refused.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from triptych.hooks import UNDEFINED
@@ -18,9 +18,11 @@ from triptych.metastage.merged_objects import Merged, merged_among
 from triptych.metastage.plans import describe, same
 from triptych.metastage.scalars import Boolean, Numeric
 from triptych.metastage.tracing import Trace, place
+from triptych.metastage.user_code import is_own
 
 _ASKING: frozenset[Any] = frozenset({dict, frozenset, hash, id, set, operator.eq, operator.ne, operator.contains})
 _ASKING |= {operator.countOf, operator.indexOf, operator.getitem}
+_ASKING_METHODS = frozenset({"index", "count", "remove", "discard", "add", "get", "setdefault", "pop", "fromkeys"})
 _HOLDING = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy", "__setitem__", "__getitem__"})
 """Methods of a list that ask its items nothing."""
 COMPARISONS = frozenset({"is", "is not", "==", "!="})
@@ -51,35 +53,47 @@ def _signed(answer: bool | Boolean, positive: bool) -> Any:
 
 def identical(trace: Trace, one: object, other: object) -> bool | Boolean | None:
     """Whether two values are one object: known now, by a run-time value, or None where nothing tells."""
-    if one is other:
-        return None if id(one) in trace.interchangeable else True
-    if type(one) is not type(other):
+    return _Identity(trace).of(one, other)
+
+
+class _Identity:
+    """One question; what it has found out about originals, of which chains of choices have many in common."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._known: dict[tuple[int, int], bool | Boolean | None] = {}
+
+    def of(self, one: object, other: object) -> bool | Boolean | None:
+        trace = self._trace
+        if one is other:
+            return None if id(one) in trace.interchangeable else True
+        if type(one) is not type(other):
+            return False
+        if any(id(value) in trace.interchangeable for value in (one, other)) and same(one, other):
+            return None
+        for copy, beside in ((one, other), (other, one)):
+            merged = trace.merged.get(id(copy))
+            if merged is not None and merged.originals is not None:
+                key = id(copy), id(beside)
+                if key not in self._known:
+                    self._known[key] = self._among(merged, merged.originals, beside)
+                return self._known[key]
         return False
-    if any(id(value) in trace.interchangeable for value in (one, other)) and same(one, other):
-        return None
-    for copy, beside in ((one, other), (other, one)):
-        merged = trace.merged.get(id(copy))
-        if merged is not None and merged.originals is not None:
-            return _among_originals(trace, merged, merged.originals, beside)
-    return False
 
-
-def _among_originals(trace: Trace, merged: Merged, originals: tuple[Any, ...], beside: object) -> bool | Boolean | None:
-    known = [
-        (at, identical(trace, original, beside)) for at, original in enumerate(originals) if original is not UNDEFINED
-    ]
-    answers = [answer for _, answer in known]
-    if not answers or any(answer is None for answer in answers):
-        return None
-    if all(answer is answers[0] for answer in answers) and isinstance(answers[0], bool):
-        return answers[0]
-    if merged.pick is None or merged.region is None or not merged.region.open:
-        return None
-    outcome: Any = Boolean(False)
-    for at, answer in known:
-        if answer is not False:
-            outcome = outcome | (merged.pick(at) & answer)
-    return outcome  # type: ignore[no-any-return]
+    def _among(self, merged: Merged, originals: tuple[Any, ...], beside: object) -> bool | Boolean | None:
+        known = [(at, self.of(each, beside)) for at, each in enumerate(originals) if each is not UNDEFINED]
+        answers = [answer for _, answer in known]
+        if not answers or any(answer is None for answer in answers):
+            return None
+        if all(answer is answers[0] for answer in answers) and isinstance(answers[0], bool):
+            return answers[0]
+        if merged.pick is None or merged.region is None or not merged.region.open:
+            return None
+        outcome: Any = Boolean(False)
+        for at, answer in known:
+            if answer is not False:
+                outcome = outcome | (merged.pick(at) & answer)
+        return outcome  # type: ignore[no-any-return]
 
 
 def _decided(trace: Trace, one: object, other: object, use: str) -> bool | Boolean:
@@ -113,11 +127,13 @@ def check_unasked(trace: Trace, function: object, merged: Iterable[Any]) -> None
     copies = [value for value in merged if _is_copy(trace, value)]
     if copies and function is id:
         raise undecided(trace, copies[0], "`id`")
-    if not any(map(compares_identity, copies)) or (is_pure(function) and function not in _ASKING):
+    name = getattr(function, "__name__", type(function).__name__)
+    if type(getattr(function, "__self__", None)) is list and name in _HOLDING:
         return
-    if type(getattr(function, "__self__", None)) is list and getattr(function, "__name__", "") in _HOLDING:
+    asks = name in _ASKING_METHODS or (isinstance(function, Hashable) and function in _ASKING)
+    if is_pure(function) and not asks:
         return
-    check_comparable(trace, copies, f"`{getattr(function, '__name__', type(function).__name__)}`")
+    check_comparable(trace, (each for each in copies if asks or not is_own(type(each))), f"`{name}`")
 
 
 def may_hold_nan(value: object) -> bool:
