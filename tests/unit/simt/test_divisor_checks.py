@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.ptx.unified import numpy_gpu
 from tests.unit.simt.kernels import kernel
 from triptych import cute
 from triptych.simt.divisor_checks import place_divisor_checks
@@ -124,6 +125,15 @@ def test_what_is_used_is_told_at_the_division(name: str) -> None:
     lines = (HEAD + USED[name]).splitlines()
     assert any(word in lines[line - 1] for word in ("//", "%", "get_flat_coord")), lines[line - 1]
     launch(cute.runtime.from_dlpack(np.full(8, -1, np.int32)), 7, 3)
+
+
+@pytest.mark.parametrize("name", ["by a branch", "by a conditional", "in a loop that does not run"])
+def test_a_gpu_is_not_stopped_either(name: str) -> None:
+    launch = _launch(f"{name}, for a GPU", UNUSED[name])
+    with numpy_gpu("sm_90"):
+        out = np.full(8, -1, np.int32)
+        launch(out, 7, 0)
+    assert out.tolist() == _expected(UNUSED[name], 7, 0)
 
 
 TEST, STORE = "%c = arith.cmpi eq, %t, %n : i32", "llvm.store {}, %p : i32, !llvm.ptr<1>"
