@@ -7,7 +7,7 @@ answers. Where nothing tells any more, as after a loop, the question is refused.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from triptych.hooks import UNDEFINED
@@ -130,7 +130,7 @@ def check_unasked(trace: Trace, function: object, merged: Iterable[Any]) -> None
     name = getattr(function, "__name__", type(function).__name__)
     if type(getattr(function, "__self__", None)) is list and name in _HOLDING:
         return
-    asks = name in _ASKING_METHODS or (isinstance(function, Hashable) and function in _ASKING)
+    asks = name in _ASKING_METHODS or any(function is each for each in _ASKING)
     if is_pure(function) and not asks:
         return
     check_comparable(trace, (each for each in copies if asks or not is_own(type(each))), f"`{name}`")

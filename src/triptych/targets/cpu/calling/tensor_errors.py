@@ -65,7 +65,8 @@ def _alone(
             span=span,
             found=f"{_modes(tensor.rank)} of {element_text(tensor)}",
             expected=f"{_modes(rank)} of {leaf.dtype}",
-            instead=f"`{_converted(leaf, tensor, rank)}`, or a call of the `@jit` function, which compiles for every kind",
+            instead=f"`{_converted(leaf, tensor, rank)}`, or a call of the `@jit` function, "
+            "which compiles for every kind",
         )
     if tensor.device not in memory.devices:
         return _misplaced(leaf, memory, tensor, span)
