@@ -22,6 +22,7 @@ from triptych.layout.layout import Layout, from_modes, modes, trusted
 from triptych.layout.tuples import Shape, Stride, Tile, at, tuple_text
 
 _OPERATION = "composition"
+_INSTEAD = "a tile that divides the layout mode by mode"
 
 
 def composition(left: L, right: Tile) -> L:
@@ -184,20 +185,26 @@ class _Digits:
     def _dynamic_mode(self, n: Int, d: Int) -> tuple[Shape, Stride]:
         """The same walk when extents are unknown: every digit is visited and what must hold is required."""
         found = f"{n}:{d} in {self.layout}"
-        require(minimum(d, 1) - 1, _OPERATION, "a positive stride", found)
+        require(minimum(d, 1) - 1, _OPERATION, "a positive stride", found, instead=_INSTEAD)
         pieces: list[tuple[Int, Any]] = []
         for k, extent in enumerate(self.extents):
             if is_one(d):
                 room, step = extent, d
             else:
-                require((d % extent) * (d // extent), _OPERATION, f"stride {d} below or a multiple of {extent}", found)
+                require(
+                    (d % extent) * (d // extent),
+                    _OPERATION,
+                    f"stride {d} below or a multiple of {extent}",
+                    found,
+                    instead=_INSTEAD,
+                )
                 room, step = divide_up(extent, d), divide_up(d, extent)
             if not is_one(room) and not is_one(n):
                 take = minimum(room, n)
-                require(n % take, _OPERATION, f"extent {n} below or a multiple of {room}", found)
+                require(n % take, _OPERATION, f"extent {n} below or a multiple of {room}", found, instead=_INSTEAD)
                 # With a stride beyond the digit nothing of it is used, so there is nothing to divide.
                 uneven = (extent % d) * (extent // d) * (n // take - 1)
-                require(uneven, _OPERATION, f"stride {d} to divide {extent}", found)
+                require(uneven, _OPERATION, f"stride {d} to divide {extent}", found, instead=_INSTEAD)
                 self.use[k] += (take - 1) * d
                 self.users[k] += 1
                 pieces.append((take, d * self.steps[k]))
@@ -213,14 +220,14 @@ class _Digits:
             # One user alone was given no more room than the digit has.
             if users > 1 and not (isinstance(use, int) and isinstance(extent, int) and use < extent):
                 statement = f"modes that together stay below {extent}"
-                require(use // extent, _OPERATION, statement, f"{right} in {self.layout}")
+                require(use // extent, _OPERATION, statement, f"{right} in {self.layout}", instead=_INSTEAD)
 
     def _refuse(self, n: Shape, d: Stride, expected: str) -> NoReturn:
         raise DivisibilityError(
             f"{_OPERATION} has no exact result",
             found=f"{tuple_text(n)}:{tuple_text(d)} in {self.layout}",
             expected=expected,
-            instead="a tile that divides the layout mode by mode",
+            instead=_INSTEAD,
         )
 
 

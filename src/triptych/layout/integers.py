@@ -148,10 +148,15 @@ def assuming(sink: Callable[[Requirement], None] | None = None) -> Iterator[list
 
 
 def require(
-    residue: Int, operation: str, statement: str, found: str, error: type[LayoutError] = DivisibilityError
+    residue: Int,
+    operation: str,
+    statement: str,
+    found: str,
+    error: type[LayoutError] = DivisibilityError,
+    instead: str = "",
 ) -> None:
     """State that `residue` must be zero: checked now when static; when dynamic promised, refused or collected."""
     if not isinstance(residue, int):
         _on_requirement.get()(Requirement(operation, f"{statement} ({found})", residue))
     elif residue != 0:
-        raise error(f"{operation} has no exact result", found=found, expected=statement)
+        raise error(f"{operation} has no exact result", found=found, expected=statement, instead=instead)

@@ -59,6 +59,8 @@ class Parts(NamedTuple):
     """How each part is reached, as written after the whole: `[0]`, `.x`."""
     values: tuple[Any, ...]
     rebuild: Callable[[Sequence[Any]], Any]
+    besides: tuple[tuple[str, Any], ...] = ()
+    """Attributes of a dataclass instance that are no fields: a copy has them as they are."""
 
     def summary(self) -> str:
         """What it is, in messages."""
@@ -81,6 +83,7 @@ def take_apart(value: Any) -> Parts | None:
             tuple(f".{name}" for name in names),
             tuple(getattr(value, name) for name in names),
             lambda values: _copy_with(value, dict(zip(names, values, strict=True))),
+            tuple((name, held) for name, held in getattr(value, "__dict__", {}).items() if name not in names),
         )
     return None
 

@@ -7,6 +7,7 @@ claims (`CLAIMS`): any object with `__dlpack__` is a tensor, any with `__cuda_st
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from triptych.metastage.promotion import TYPES
@@ -34,6 +35,15 @@ class ArgumentKind(Protocol):
 
     def build(self, path: str, values: Received, trace: Trace) -> Any:
         """The argument as the traced function sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedArgument:
+    """What a class that parameters are annotated with (`__wanted_argument__`) wants in the place of Python's values."""
+
+    expected: str
+    instead: str
+    """`{}` is the argument."""
 
 
 Claim = Callable[[Any, str, Span | None], ArgumentKind]

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
 from triptych.metastage.aggregates import Parts, list_parts, take_apart
-from triptych.metastage.argument_kinds import ArgumentKind, Received, kind_of
+from triptych.metastage.argument_kinds import ArgumentKind, Received, WantedArgument, kind_of
 from triptych.metastage.binding_time import STATIC_INTEGERS, Constexpr, keeps_integers
 from triptych.metastage.c_values import c_values
 from triptych.metastage.call_errors import ArgumentBindingError, ArgumentKindError
@@ -208,7 +208,7 @@ def _parameter(name: str, annotation: object, first: bool) -> Parameter:
     if not isinstance(annotation, type):
         return Parameter(name, static, annotation if is_annotation_of_parts(annotation) else None)
     numeric = issubclass(annotation, Numeric) or annotation in PYTHON_NUMBERS
-    otherwise = STREAM if is_stream_class(annotation) else None
+    otherwise = STREAM if is_stream_class(annotation) else getattr(annotation, "__wanted_argument__", None)
     return Parameter(name, static, numeric_class(annotation) if numeric else otherwise, annotation in (int, bool))
 
 
@@ -292,7 +292,10 @@ def shape_of(value: object, declared: object, path: str, caller: Span | None) ->
     if declared is STREAM and value is not None and not hasattr(type(value), "__argument_kind__"):
         stream_handle(value, caller)
         return Shape(path, kind=STREAM)
-    if isinstance(declared, type):
+    if isinstance(declared, WantedArgument):
+        if type(value) in (list, tuple, str, *PYTHON_NUMBERS):
+            raise _unwanted(value, declared, path, caller)
+    elif isinstance(declared, type):
         return _declared(value, declared, path, caller)
     kind = EVENT if is_event_class(type(value)) else kind_of(value, path, caller)
     if kind is not None:
@@ -332,6 +335,16 @@ def _declared(value: object, declared: type[Numeric], path: str, caller: Span | 
         instead=f"{declared.__name__}(...) around the argument"
         if isinstance(value, Numeric | str)
         else f"a number, or a parameter without the annotation {declared.__name__}",
+    )
+
+
+def _unwanted(value: object, wanted: WantedArgument, path: str, caller: Span | None) -> ArgumentKindError:
+    return ArgumentKindError(
+        f"the argument `{path}` has the wrong type",
+        span=caller,
+        found=with_article(type(value).__name__),
+        expected=wanted.expected,
+        instead=wanted.instead.format(path),
     )
 
 

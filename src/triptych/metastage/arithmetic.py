@@ -12,7 +12,7 @@ from triptych.hooks import COMPARISONS as COMPARE_PYTHON
 from triptych.ir.handles import Value
 from triptych.metastage.checks import check
 from triptych.metastage.conversion import compare, constant, convert
-from triptych.metastage.division import INSTEAD
+from triptych.metastage.division import INSTEAD, checked_divisor
 from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.tracing import Trace
 from triptych.support.float_formats import FLOAT_FORMATS
@@ -100,14 +100,7 @@ def _integer_floor(
 ) -> Value:
     """Python's `//` and `%`: toward minus infinity, the remainder with the divisor's sign."""
     if divisor is None:
-        nonzero = comparison(trace, "!=", info, right, constant(trace, 0, info))
-        check(
-            trace,
-            nonzero,
-            "DivisionByZeroError",
-            "integer division or modulo by zero",
-            instead=INSTEAD,
-        )
+        right = checked_divisor(trace, info, right, "integer division or modulo by zero", instead=INSTEAD)
     if info.kind == "uint":
         return trace.value("arith.divui" if op == "//" else "arith.remui", (left, right), info.mlir)
     if divisor is not None and divisor > 0:

@@ -83,7 +83,7 @@ def two_sided(
     lowered = [_lowered(trace, region, plans, end) for region, end in zip(regions, ends, strict=True)]
     results = iter(form.close(trace, test, (regions[0], regions[1]), (lowered[0], lowered[1])))
     values = [plan.build(results, trace) for plan in plans]
-    note_branch(trace, plans, ends, values, regions, attributes)
+    note_branch(trace, test, plans, ends, values, regions, attributes)
     for index, (value, path) in enumerate(zip(values, missing, strict=True)):
         if path is not None and value is not UNDEFINED:
             values[index] = Partial(value, path)

@@ -18,6 +18,7 @@ from triptych.metastage.numeric import trace_of
 from triptych.metastage.plans import describe
 from triptych.metastage.promotion import float_for
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Float32, Int32, Int64, Numeric, as_number, lift
+from triptych.metastage.selection import select_one
 from triptych.metastage.tracing import active, place
 from triptych.metastage.truth import is_dynamic, require_static, truth
 
@@ -100,13 +101,7 @@ def _select(test: Boolean | bool, then: Any, orelse: Any, among: list[Any]) -> A
     if not is_dynamic(test):
         return then if test else orelse
     if not all(isinstance(value, Numeric | bool | int | float) for value in among):
-        raise OperandTypeError(
-            "min() and max() by run-time values choose among numbers",
-            span=place(),
-            found=f"{describe(then)} and {describe(orelse)}",
-            expected="numbers",
-            instead="`if` and `else` with the comparison that decides",
-        )
+        return select_one(trace_of(test), test, then, orelse)
     info, trace = common_type(*among), trace_of(test)
     sides = (lift(then, info, trace), lift(orelse, info, trace))
     value = trace.value("arith.select", (test.ir_value(), *sides), info.mlir)

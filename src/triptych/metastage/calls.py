@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType
 from typing import Any, Protocol
@@ -28,6 +30,8 @@ _PLACES = ("loc", "ip")
 
 _AS_HOOKS: dict[Any, str] = {setattr: "setattr", delattr: "delattr"}
 """Builtins that are another way to write what a hook answers."""
+
+_AS_OPERATORS: dict[Any, str] = {operator.is_: "is", operator.is_not: "is not"}
 
 _FORMATTING = ("format", "format_map", "join")
 
@@ -79,6 +83,8 @@ class Inlining:
             mutation.check_call(self.trace, function, args)
         if kind is BuiltinFunctionType and function in _AS_HOOKS and not kwargs:
             return getattr(self.trace.hooks, _AS_HOOKS[function])(*args)
+        if kind is BuiltinFunctionType and function in _AS_OPERATORS and len(args) == 2:
+            return self.trace.hooks.operate(_AS_OPERATORS[function], *args)
         answer = answer_to(function, args, kwargs)
         if answer is not None:
             return answer(*args, **kwargs)
@@ -97,6 +103,8 @@ class Inlining:
             if type(getattr(function, "__self__", None)) is str and function.__name__ in _FORMATTING:
                 for argument in (*args, *kwargs.values()):
                     check_shown(argument, f"`str.{function.__name__}`")
+            if function is itertools.islice:  # which replaces the refusal of a run-time number by an error of its own
+                args = args[:1] + tuple(require_static(bound, "`islice`", "`items[n]`") for bound in args[1:])
             if function in HIGHER_ORDER:
                 args = tuple(map(self._argument, args))
                 kwargs = {name: self._argument(value) for name, value in kwargs.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triptych.ir.checks import check_attributes
-from triptych.ir.handles import Value
+from triptych.ir.handles import Attribute, Value
 from triptych.metastage import places
 from triptych.metastage.tracing import Trace, place
 from triptych.support.check_errors import CHECK_ERRORS
@@ -13,8 +13,15 @@ def check(
     trace: Trace, holds: Value, error: str, title: str, *, found: str = "", expected: str = "", instead: str = ""
 ) -> None:
     """Raise `error` (a class of `runtime_errors`) from the compiled call where the i1 value `holds` is false."""
+    facts = check_facts(trace, error, title, found=found, expected=expected, instead=instead)
+    trace.operation("cf.assert", (holds,), attributes=facts)
+
+
+def check_facts(
+    trace: Trace, error: str, title: str, *, found: str = "", expected: str = "", instead: str = ""
+) -> dict[str, Attribute]:
+    """What a check at this line says when it fails, as attributes."""
     calls = [("called from", caller) for caller in places.callers()]
     headline, *notes = title.splitlines() or [""]  # an `assert` may say more than one line
     facts = {"span": place(), "found": found, "expected": expected, "instead": instead, "notes": notes}
-    attributes = check_attributes(trace.builder, CHECK_ERRORS[error], headline, **facts, related=calls)
-    trace.operation("cf.assert", (holds,), attributes=attributes)
+    return check_attributes(trace.builder, CHECK_ERRORS[error], headline, **facts, related=calls)

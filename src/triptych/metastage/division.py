@@ -5,13 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from triptych.metastage.checks import check
+from triptych.ir.handles import Value
+from triptych.metastage.checks import check, check_facts
 from triptych.metastage.conversion import constant
 from triptych.metastage.promotion import TYPES, TypeInfo
 from triptych.metastage.tracing import Trace
+from triptych.simt.dialect import DIVISOR
 
 INSTEAD = "test the divisor first: `a // b if b != 0 else ...`"
 _DIVISIONS = ("/", "//", "%")
+_UNEQUAL = 1
+"""A predicate of `arith.cmpi`."""
+
+
+def checked_divisor(trace: Trace, info: TypeInfo, divisor: Value, title: str, **facts: str) -> Value:
+    """A run-time divisor. A host function fails at once if it is zero, as Python does; a kernel where it matters."""
+    if trace.kernel is not None:
+        attributes = check_facts(trace, "DivisionByZeroError", title, **facts)
+        return trace.value(DIVISOR, (divisor,), info.mlir, attributes)
+    nonzero = trace.value(
+        "arith.cmpi", (divisor, constant(trace, 0, info)), "i1", {"predicate": trace.builder.integer("i64", _UNEQUAL)}
+    )
+    check(trace, nonzero, "DivisionByZeroError", title, **facts)
+    return divisor
 
 
 def known_divisor(trace: Trace, op: str, info: TypeInfo, right: object) -> int | float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import opcode
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from types import CodeType, ModuleType, TracebackType
 from typing import Any
@@ -81,7 +81,8 @@ def _span(at: TracebackType) -> Span:
 def _name(error: NameError, at: TracebackType, span: Span) -> TriptychError | None:
     name = error.name or ""
     frame = at.tb_frame
-    guess = nearest(name, {**vars(builtins), **frame.f_globals, **frame.f_locals})
+    near, far = {**frame.f_globals, **frame.f_locals}, vars(builtins)  # what the program has named is likelier meant
+    guess = nearest(name, near) or _doubled(name, near) or nearest(name, far)
     assigned = f"`{name} = ...` before its use, an import, or a parameter `{name}`"
     return UndefinedNameError(
         str(error),
@@ -90,6 +91,12 @@ def _name(error: NameError, at: TracebackType, span: Span) -> TriptychError | No
         expected="a variable, a parameter or a global name",
         instead=NAMES.get(name) or (f"did you mean `{guess}`?" if guess else assigned),
     )
+
+
+def _doubled(name: str, known: Iterable[str]) -> str | None:
+    """A known name that becomes `name` by a key that was hit twice: of short names nothing else is near."""
+    shorter = {name[:at] + name[at + 1 :] for at in range(1, len(name)) if name[at] == name[at - 1]}
+    return next((other for other in known if other in shorter), None)
 
 
 def _attribute(error: AttributeError, at: TracebackType, span: Span) -> TriptychError | None:

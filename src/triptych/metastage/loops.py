@@ -16,7 +16,7 @@ from triptych.metastage.branches import ScfIf, two_sided
 from triptych.metastage.handed_attributes import HandedAttributes
 from triptych.metastage.iteration import Steps
 from triptych.metastage.join_errors import loop_mismatch
-from triptych.metastage.merged_objects import note_carried, note_left
+from triptych.metastage.merged_objects import note_carried, note_head, note_left
 from triptych.metastage.plans import MismatchError, Plan, carry
 from triptych.metastage.retracing import drafted, trace_loop
 from triptych.metastage.scalars import Boolean, lift
@@ -80,6 +80,7 @@ class Carried:
                 values[index] = Pending(functools.partial(self._materialize, index), is_dead(value))
         for slot in self.slots:
             head = slot.plan.build(iter(slot.heads[-1]), self.trace)
+            note_head(self.trace, slot.plan, head)
             missing = missing_path(self.before[slot.index])
             values[slot.index] = Partial(head, missing) if missing is not None else head
         self.set(tuple(values))
@@ -97,7 +98,9 @@ class Carried:
         self.slots.append(Slot(index, plan, inits, heads))
         region = self.blocks[-1][1]
         assert region is not None
-        return _built_in(region, plan, heads[-1], self.trace)
+        head = _built_in(region, plan, heads[-1], self.trace)
+        note_head(self.trace, plan, head)
+        return head
 
     def ensure(self, index: int, value: object) -> None:
         """Carry a variable from now on that was unassigned when the loop started."""

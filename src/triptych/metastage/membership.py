@@ -19,6 +19,7 @@ from triptych.metastage.method_lookup import ABSENT, C_METHODS, bound_method, sp
 from triptych.metastage.opaque_calls import native_operation
 from triptych.metastage.plans import describe, has_dynamic
 from triptych.metastage.range_membership import in_range
+from triptych.metastage.sameness import check_comparable, identical, may_hold_nan, undecided
 from triptych.metastage.scalars import Boolean, Numeric, as_number
 from triptych.metastage.tracing import Trace, place
 from triptych.metastage.truth import condition, is_dynamic, truth
@@ -107,8 +108,13 @@ class Membership:
         """Whether one of the items is the same object or equal; what is found ends the search, as in Python."""
         found: Any = False
         for candidate in items:
-            if candidate is item:
+            same = identical(self._trace, candidate, item)
+            if same is True:
                 return True
+            if same is None and may_hold_nan(item):
+                raise undecided(self._trace, item, "`in`")
+            if same:
+                found = _either(found, same)
             if found is False or (_is_harmless(item) and _is_harmless(candidate)):
                 found = _either(found, self._equal(candidate, item))
             else:  # comparing may do anything, so it happens only where Python would get here
@@ -147,6 +153,7 @@ class Membership:
     def _in_keys(self, container: Collection[Any], item: object) -> Any:
         """Keys are found by hash and equality. A number has the hash of what equals it, and only numbers do."""
         if not is_dynamic(item):
+            check_comparable(self._trace, (item,), "`in`")
             return condition(item in container)
         odd = [key for key in _keys(container) if not _is_harmless(key) and type(key).__eq__ not in _NEVER_NUMBERS]
         if odd:

@@ -66,6 +66,7 @@ def check_mutable(trace: Trace, target: object, action: str) -> None:
             if kind == "list"
             else "a new one: `own = dataclasses.replace(given, ...)`",
         )
+    check_unmerged(trace, target, action)
     if trace.region.dynamic and not _is_runtime_mutable(type(target)) and not is_made_here(trace, target):
         raise refusal(trace, target, action)
     _check_not_in_hash(trace, target, action)
@@ -135,7 +136,7 @@ def track(trace: Trace, owner: object, attribute: str) -> bool:
 
     A loop that has been traced without it starts again: this does not return then.
     """
-    check_unmerged(trace, owner, attribute)
+    check_unmerged(trace, owner, f"assigning the attribute `{attribute}` of {with_article(type(owner).__name__)}")
     _check_not_in_hash(trace, owner, f"assigning the attribute `{attribute}`")
     settled = _settled_in(trace, owner, attribute)
     if settled is None or settled is trace.region:

@@ -18,6 +18,8 @@ from triptych.metastage import effects, mutation
 from triptych.metastage.call_local import note_read
 from triptych.metastage.errors import DynamicMutationError, TraceTimeEffectError
 from triptych.metastage.jit_calls import hand_over
+from triptych.metastage.merged_objects import check_unmerged, has_state, merged_among
+from triptych.metastage.sameness import check_unasked
 from triptych.metastage.trace_time import is_meant_once
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.user_code import is_own
@@ -47,10 +49,15 @@ def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...
             note_read(trace, value)
             hand_over(trace, value)
         _check_iterators(trace, function, args)
+        merged = merged_among(trace, _given(function, args, kwargs))
+        check_unasked(trace, function, merged)
+        states = Watch(filter(has_state, merged))
         if not trace.region.dynamic or _is_harmless(function, args, kwargs):
             result = trace.repetition.output.printing(function, kwargs)(*args, **kwargs)
         else:
             result = _watched(trace, function, args, kwargs)
+        for changed in states.changed():
+            check_unmerged(trace, changed, f"`{_name(function)}`")
     # Nobody else knows it: the call made it.
     if sys.getrefcount(result) <= 2 and not is_settled(type(result)) and not _shares_memory(result, function, args):
         note_made(trace, result)
@@ -102,11 +109,7 @@ def _watched(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], 
     reached = effects.reaches(function)
     if reached:
         raise _world(trace.region, function, f"a call that reaches {reached}")
-    receiver = getattr(function, "__self__", None)
-    roots = [function, *args, *kwargs.values()]
-    if receiver is not None and not isinstance(receiver, ModuleType):
-        roots.append(receiver)
-    watch = Watch(roots)
+    watch = Watch([function, *_given(function, args, kwargs)])
     if watch.unseen is not None:
         kind = type(watch.unseen).__name__
         raise _world(trace.region, function, f"a call that could change {with_article(kind)}, which cannot be watched")
@@ -121,6 +124,12 @@ def _watched(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], 
         if not mutation.is_made_here(trace, changed):
             raise mutation.refusal(trace, changed, f"`{_name(function)}`", _instead(function))
     return result
+
+
+def _given(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """What a call is given, the object of a bound method among it."""
+    receiver = getattr(function, "__self__", None)
+    return [*args, *kwargs.values(), *(() if receiver is None or isinstance(receiver, ModuleType) else (receiver,))]
 
 
 # reading what is different each time -------------------------------------------------------------------------------

@@ -123,6 +123,7 @@ class Aggregate(Plan):
         parts = take_apart(value)
         if parts is None or parts.key != self.parts.key:
             raise MismatchError(path, self.parts.summary(), describe(value))
+        _check_besides(self.parts, parts, path)
         return [
             lowered
             for plan, part, label in zip(self.plans, parts.values, parts.labels, strict=True)
@@ -202,11 +203,25 @@ def meet(left: object, right: object, path: str = "") -> Plan:
     parts, others = take_apart(left), take_apart(right)
     if parts is None or others is None or parts.key != others.key:
         raise MismatchError(path, describe(left), describe(right))
+    _check_besides(parts, others, path)
     plans = [
         meet(part, other, path + label)
         for part, other, label in zip(parts.values, others.values, parts.labels, strict=True)
     ]
     return Aggregate(parts, tuple(plans))
+
+
+def _check_besides(parts: Parts, others: Parts, path: str) -> None:
+    """What does not cross has to be the same on both sides."""
+    left, right = dict(parts.besides), dict(others.besides)
+    for name in (*left, *right):
+        one, other = left.get(name, UNDEFINED), right.get(name, UNDEFINED)
+        if not same(one, other):
+            raise MismatchError(f"{path}.{name}", _shown(one), _shown(other))
+
+
+def _shown(value: object) -> str:
+    return "no attribute" if value is UNDEFINED else describe(value)
 
 
 def same(left: object, right: object) -> bool:

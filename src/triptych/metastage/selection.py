@@ -11,7 +11,8 @@ from typing import Any
 from triptych.ir.types import type_text
 from triptych.metastage.checks import check
 from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.plans import MismatchError, meet
+from triptych.metastage.merged_objects import note_selected
+from triptych.metastage.plans import MismatchError, Plan, meet
 from triptych.metastage.scalars import Numeric, as_number, lift
 from triptych.metastage.tracing import Trace, place
 
@@ -37,12 +38,28 @@ def select_item(trace: Trace, items: list[Any], index: Numeric) -> Any:
         raise OperandTypeError("an empty sequence cannot be indexed at run time", span=place(), found="no items")
     expected = f"an index from {-count if index.info.kind == 'int' else 0} to {count - 1}"
     check(trace, inside.ir_value(), "IndexOutOfRangeError", f"index out of range for {count} items", expected=expected)
-    chosen = as_number(items[0])
-    for position, item in enumerate(items[1:], start=1):
-        hits = [index == place for place in (position, position - count) if _holds(index, place)]
-        if hits:
-            chosen = _select(trace, functools.reduce(operator.or_, hits), as_number(item), chosen)
+    numbers = [as_number(item) for item in items]
+    chosen, plan = numbers[0], None
+    for position, item in enumerate(numbers[1:], start=1):
+        hit = _hit(index, position, count)
+        if hit is not False:
+            chosen, plan = _select(trace, hit, item, chosen, "a run-time index")
+    if plan is not None:
+        note_selected(trace, plan, numbers, chosen, lambda position: _hit(index, position, count))
     return chosen
+
+
+def select_one(trace: Trace, test: Numeric, then: object, orelse: object) -> Any:
+    """`then if test else orelse` without a branch, for any two values that can be one variable."""
+    chosen, plan = _select(trace, test, then, orelse, "a choice at run time")
+    note_selected(trace, plan, (then, orelse), chosen, lambda side: test if side == 0 else test ^ True)
+    return chosen
+
+
+def _hit(index: Numeric, position: int, count: int) -> Any:
+    """Whether an index means the item at a position; False if its type does not reach there."""
+    hits = [index == place for place in (position, position - count) if _holds(index, place)]
+    return functools.reduce(operator.or_, hits) if hits else False
 
 
 def _holds(index: Numeric, position: int) -> bool:
@@ -50,13 +67,13 @@ def _holds(index: Numeric, position: int) -> bool:
     return index.info.holds(position) if index.info.is_integer else position in (0, 1)
 
 
-def _select(trace: Trace, hit: Numeric, item: object, otherwise: object) -> Any:
+def _select(trace: Trace, hit: Numeric, item: object, otherwise: object, what: str) -> tuple[Any, Plan]:
     try:
         plan = meet(item, otherwise)
         pairs = zip(plan.lower(item, trace), plan.lower(otherwise, trace), strict=True)
     except MismatchError as mismatch:
         raise OperandTypeError(
-            "a run-time index needs items of one type",
+            f"{what} needs items of one type",
             span=place(),
             found=f"{mismatch.left} and {mismatch.right}",
             expected="items of one type",
@@ -64,4 +81,4 @@ def _select(trace: Trace, hit: Numeric, item: object, otherwise: object) -> Any:
         ) from None
     test = lift(hit, hit.info, trace)
     values = [trace.value("arith.select", (test, a, b), type_text(a.type)) for a, b in pairs]
-    return plan.build(iter(values), trace)
+    return plan.build(iter(values), trace), plan

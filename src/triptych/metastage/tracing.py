@@ -192,9 +192,10 @@ class Trace:
         """Attributes of objects from outside that it has assigned: owner, name, and whether it had not read them."""
         self.assigned_in: dict[tuple[int, str], Region] = {}
         """Those that it has assigned where nothing at run time decides whether it does, and the region of that."""
-        self.merged: dict[int, tuple[Any, Span | None, tuple[Any, ...]]] = {}
-        """Objects that have copies, because a variable is one or another, and the copies: where they meet, and of what
-        they are copies; by id."""
+        self.merged: dict[int, Any] = {}
+        """Objects that have copies, because a variable is one or another, and the copies (`merged_objects.Merged`)."""
+        self.interchangeable: dict[int, Any] = {}
+        """Constants that stand for equal ones which a variable is on other paths, by id."""
         self.repetition = Repetition()
         self.call_local: dict[tuple[int, str], tuple[Any, str, Span | None]] = {}
         """Those among them that held run-time values, with the place of the assignment."""

@@ -44,6 +44,7 @@ from triptych.metastage.method_lookup import C_CALLABLES, C_METHODS, inherited_m
 from triptych.metastage.opaque_calls import abandon, native_operation, note_made, opaque_call
 from triptych.metastage.plans import has_dynamic
 from triptych.metastage.retracing import drafted
+from triptych.metastage.sameness import COMPARISONS, check_comparable, compared
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
 from triptych.metastage.selection import SELECTABLE, select_item
 from triptych.metastage.stopping_hooks import StoppingHooks
@@ -304,7 +305,8 @@ class TracingHooks(StoppingHooks):
         if type(left) in _NUMBERS and type(right) in _NUMBERS and op not in _IDENTITY:
             return evaluated(self.trace, OPERATORS[op], op, left, right)
         check_operands(op, left, right)
-        return self.inlining.special.operate(op, left, right)
+        operate = self.inlining.special.operate
+        return compared(self.trace, op, left, right, operate) if op in COMPARISONS else operate(op, left, right)
 
     def unary(self, op: str, operand: object) -> Any:
         return self.inlining.special.unary(op, operand)
@@ -317,6 +319,7 @@ class TracingHooks(StoppingHooks):
         return str(self.call(format, text, spec))
 
     def hashed(self, key: object) -> Any:
+        check_comparable(self.trace, (key,), "a key")
         method = user_method(type(key), "__hash__")
         if method is not None and self.trace.region.dynamic:
             with self.trace.repetition.called_again(self.trace.fresh):
@@ -342,7 +345,7 @@ class TracingHooks(StoppingHooks):
         if isinstance(method, C_METHODS) and method in SELECTABLE:
             return self._select(method, container, key)
         if type(container) is dict or is_own(type(container)):
-            return container[key]
+            return container[self.hashed(key) if type(container) is dict else key]
         return native_operation(self.trace, operator.getitem, container, key)
 
     def _select(self, method: Callable[[Any, Any], Any], container: object, key: object) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import re
 from functools import lru_cache
 from types import CellType, CodeType, FunctionType
@@ -65,8 +66,7 @@ def find_node(function: FunctionType) -> FunctionNode:
 def _definition(function: FunctionType) -> FunctionNode:
     code = function.__code__
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
-        place = Span(code.co_filename, code.co_firstlineno, function=function.__qualname__)
-        raise refuse.asynchronous(place)
+        raise refuse.asynchronous(_written_at(function))
     text = "".join(file_lines(function))
     candidates = [node for node in _starting_at(code.co_firstlineno, _parse_file(text)) if _matches(node, code)]
     if len(candidates) != 1 and len({ast.dump(node) for node in candidates}) != 1:
@@ -78,6 +78,17 @@ def _definition(function: FunctionType) -> FunctionNode:
             instead="put each lambda on a line of its own, or reload the module",
         )
     return candidates[0]
+
+
+def _written_at(function: FunctionType) -> Span:
+    """The line of a `def` below its decorators, with which its code begins."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename)[code.co_firstlineno - 1 :]
+    below = next((at for at, line in enumerate(lines) if line.lstrip().startswith(("async def", "def "))), 0)
+    column = len(lines[below]) - len(lines[below].lstrip()) if lines else 0
+    line = code.co_firstlineno + below
+    end = column + len("async def") if lines else None
+    return Span(code.co_filename, line, column, line, end, function.__qualname__)
 
 
 @lru_cache(maxsize=64)

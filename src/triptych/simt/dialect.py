@@ -19,12 +19,14 @@ and `scf`. What each of them does to others is in `triptych.simt.traits`.
     grids     await_previous_grid    launch_dependents
     time      clock    global_timer    sleep %nanoseconds
     registers set_registers {kind, count}
+    numbers   divisor %number {the attributes of a check}
 
 `%members` has a bit for each lane that takes part: an i64 where a warp has more than 32. `%clamp` of a shuffle: bits 0
 to 4 bound the lane that is read, bits 8 to 12 say which bits of a lane's number divide the warp into segments (5 and 13
 for 64 lanes). A reduction of floats may have `abs` and `nan`.
 What follows the first `%bytes` of an asynchronous copy becomes zero; with `cache = "global"` only the cache that all
 processors share keeps what is read. `async_wait` leaves at most `groups` of the groups that commits have closed.
+A `divisor` is the number, which is not zero wherever what is divided by it is used (`divisor_checks`).
 
 An mbarrier is eight bytes of shared memory that count arrivals, and bytes under way, of one phase after the other:
 `mbarrier_wait` waits until the phase of a parity is over, `mbarrier_test` asks. Every active thread executes its own.
@@ -75,6 +77,7 @@ CLUSTER_WAIT = "simt.cluster_wait"
 CLUSTER_ADDRESS = "simt.cluster_address"
 STORE_ASYNC = "simt.store_async"
 SET_REGISTERS = "simt.set_registers"
+DIVISOR = "simt.divisor"
 
 _LANES = "i32|i64"
 """A mask of lanes."""
@@ -118,6 +121,7 @@ SIMT = Dialect(
         _operation(CLOCK, result="T"),
         _operation(GLOBAL_TIMER, result="i64"),
         _operation(SLEEP, "i32"),
+        OperationSpec(DIVISOR.partition(".")[2], ("T",), ("T",), pure=True),
         _operation(MBARRIER_INIT, _SHARED, "i32"),
         *(
             _operation(name, _SHARED, "i32", "i32?")

@@ -193,6 +193,7 @@ TRAITS: dict[str, Traits] = {
     dialect.CLOCK: _MOMENT,
     dialect.GLOBAL_TIMER: _MOMENT,
     dialect.SLEEP: _ONCE,
+    dialect.DIVISOR: _COMPUTES,
     # which thread this is
     "gpu.thread_id": _IDENTITY,
     "gpu.lane_id": _IDENTITY,

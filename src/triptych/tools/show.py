@@ -18,6 +18,7 @@ from typing import Any
 import triptych
 from triptych.cute.runtime.examples import argument
 from triptych.fingerprint.releases import LOOKED_AT
+from triptych.metastage.call_errors import ArgumentBindingError
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import did_you_mean, did_you_mean_file
 from triptych.support.parsing import parse_expression
@@ -50,7 +51,10 @@ def show(
     """The stages of the function at `FILE:FUNCTION`, and what its kernels take of a GPU, as text or JSON."""
     positional, named = example_arguments(arguments)
     with redirect_stdout(sys.stderr):  # what the file prints is no part of what is asked for
-        compiled = triptych.compile(find(place), *positional, **named, target=target)
+        try:
+            compiled = triptych.compile(find(place), *positional, **named, target=target)
+        except ArgumentBindingError as error:
+            raise _unfit(error, arguments) from None
     wanted = STAGES if stage == ALL else (() if stage == RESOURCES else (stage,))
     used = compiled.usage if target.startswith(_WITH_RESOURCES) else {}
     if as_json:
@@ -62,6 +66,16 @@ def show(
         return table or f"a program for {target or 'the CPU'} takes no resources of a GPU\n"
     texts = {name: str(getattr(compiled, name)) for name in ("source", *wanted)}
     return layout(texts, stage, width or shutil.get_terminal_size().columns) + table
+
+
+def _unfit(error: ArgumentBindingError, arguments: str) -> ShowError:
+    """Who calls from a shell gives arguments by an option."""
+    return ShowError(
+        error.title,
+        found=f"--args {arguments!r}" if arguments else "no --args",
+        expected=f"an example of each argument: {error.expected}",
+        instead='--args "Float32[m, k], 100, limit=0.5": tensors by type and extents, numbers as they are',
+    )
 
 
 def layout(texts: dict[str, str], stage: str, width: int) -> str:

@@ -3,8 +3,8 @@
 import triptych as tt
 
 
-@tt.jit  # error: TT0101 at "@tt.jit"
-async def f(n: tt.Int32):
+@tt.jit
+async def f(n: tt.Int32):  # error: TT0101 at "async def"
     return n
 
 

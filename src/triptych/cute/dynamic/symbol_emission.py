@@ -16,11 +16,10 @@ from triptych.layout.errors import UndecidableError
 from triptych.layout.integers import Int
 from triptych.layout.ranges import Range, Ranges
 from triptych.layout.symbolic import Atom, Monomial, Operation, Symbol, SymInt
-from triptych.metastage.checks import check
+from triptych.metastage.division import checked_divisor
 from triptych.metastage.emission import emit
 from triptych.metastage.scalars import Int32, Int64, Int128, Numeric, Uint32, Uint64
 from triptych.metastage.tracing import active
-from triptych.support.runtime_errors import DivisionByZeroError
 
 Factor: TypeAlias = tuple[Atom, bool]
 """A factor of a product; True stands for the caller's whole number instead of the symbol, its `divisor`-th part."""
@@ -137,15 +136,15 @@ def _above_zero(extent: Numeric) -> Numeric:
     """The same number, once it has been checked."""
     trace = active()
     assert trace is not None
-    check(
+    divisor = checked_divisor(
         trace,
-        (extent != 0).ir_value(),
-        DivisionByZeroError.__name__,
+        extent.info,
+        extent.ir_value(),
         "a coordinate in an empty layout: integer division or modulo by zero",
         found="an extent of 0",
         expected="an extent of 1 or more where a number becomes a coordinate",
     )
-    return extent
+    return type(extent).of(divisor, trace.region)
 
 
 def _factors(monomial: Monomial, coefficient: int) -> tuple[tuple[Factor, ...], int]:

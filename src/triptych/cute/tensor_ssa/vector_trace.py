@@ -30,6 +30,8 @@ class _Lanes:
         self._count = count
         self.builder = trace.builder
         self.contraction = trace.contraction
+        self.kernel = None
+        """Checks of vectors are made where they are emitted, as those of a host function."""
 
     def value(
         self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None

@@ -42,6 +42,7 @@ from triptych.layout import (
 )
 from triptych.layout.coordinates import all_indices, has_underscore
 from triptych.layout.tuples import Coord, Modes, leaves
+from triptych.metastage.argument_kinds import WantedArgument
 from triptych.metastage.scalars import Numeric
 from triptych.metastage.stopped_frames import register_shown
 from triptych.metastage.tracing import place
@@ -54,6 +55,10 @@ class Tensor(ArrayHabits):
     __slots__ = ("iterator", "layout")
     __runtime_mutable__ = True
     """What is assigned changes memory when the program runs, not the Python object."""
+    __wanted_argument__ = WantedArgument(
+        "a tensor: a NumPy array, a torch tensor, or another object with `__dlpack__`",
+        "`np.asarray({0}, np.float32)`, or a parameter `{0}` without the annotation",
+    )
 
     def __init__(self, iterator: Pointer | IntTuple, layout: AnyLayout) -> None:
         self.iterator: Pointer | Any = iterator

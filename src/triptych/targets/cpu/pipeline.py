@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triptych.atoms.operations import GROUP_MMA
 from triptych.simt.check_dialect import CHECK_ACCESS
+from triptych.simt.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.simt.loop_hints import annotate_loops, hint_loops
 from triptych.simt.preserve_spin_loops import LOOPS, preserve_spin_loops
 from triptych.simt.signed_extensions import SIGNED_EXTENSIONS, mark_signed_extensions
@@ -37,6 +38,7 @@ from triptych.targets.cpu.simt.convert import vectorise_kernels
 
 PIPELINE = (
     PassSpec("check-signature", "Refuse a type that cannot cross to Python before any work is done.", check_signature),
+    PassSpec("place-divisor-checks", "A quotient by zero may be left unused.", place_divisor_checks, DIVISORS),
     PassSpec("check-launch", "No machine runs more than 16 blocks of a cluster together.", check_launch),
     PassSpec("instrument-checks", "A missing barrier shows in no result of this machine.", instrument_checks),
     PassSpec(

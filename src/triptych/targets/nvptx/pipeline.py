@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from triptych.atoms.operations import MMA, TENSOR_MAP
 from triptych.ir.launch import LAUNCH
+from triptych.simt.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.simt.loop_hints import COUNTED, annotate_loops, hint_loops
 from triptych.simt.preserve_spin_loops import LOOPS, preserve_spin_loops
 from triptych.simt.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
@@ -41,6 +42,7 @@ _NOTHING: frozenset[str] = frozenset()
 def before_split(architecture: Architecture) -> tuple[PassSpec, ...]:
     """The passes for one architecture that see launches and kernels together."""
     return (
+        PassSpec("place-divisor-checks", "A quotient by zero may be left unused.", place_divisor_checks, DIVISORS),
         PassSpec(
             "check-architecture",
             "LLVM would abort on an instruction that is missing.",

@@ -87,7 +87,9 @@ def _refuse_count(given: int, wanted: int, name: bytes) -> BaseException:
         span=caller(),
         found=str(given),
         expected=str(wanted),
-        instead="the run-time arguments only: Constexpr ones are part of what was compiled",
+        instead="the run-time arguments only: Constexpr ones are part of what was compiled"
+        if given > wanted
+        else "every run-time argument, defaults too: what was compiled has none",
     )
 
 

@@ -65,7 +65,8 @@ def _alone(
             span=span,
             found=f"{_modes(tensor.rank)} of {element_text(tensor)}",
             expected=f"{_modes(rank)} of {leaf.dtype}",
-            instead=f"`{leaf.path}.astype(...)`, or a call of the `@jit` function, which compiles for every kind",
+            instead=f"`{_converted(leaf, tensor, rank)}`, or a call of the `@jit` function, "
+            "which compiles for every kind",
         )
     if tensor.device not in memory.devices:
         return _misplaced(leaf, memory, tensor, span)
@@ -173,6 +174,12 @@ def _readable(text: str, origins: Mapping[str, str]) -> str:
             stack.append(origins.get(word, word))
     whole = stack[0]
     return whole[1:-1] if whole.startswith("(") else whole
+
+
+def _converted(leaf: Leaf, tensor: DLTensor, rank: int) -> str:
+    """The tensor with what is different about it made like what was compiled for."""
+    typed = f"{leaf.path}.astype(...)" if element_of(tensor) != leaf.dtype else leaf.path
+    return typed if tensor.rank == rank else f"{typed}.reshape(...)"
 
 
 def _modes(rank: int) -> str:

@@ -1,0 +1,61 @@
+"""An object that is chosen at run time is one of those it was chosen from, as in CPython, or the program is refused."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+import triptych as tt
+from tests.differential.chosen_programs import Chosen, chosen_programs
+from tests.differential.program import Program, loaded
+from triptych.support.errors import TriptychError
+
+ARGUMENTS = (0, 1, 2, 5)
+
+
+def judged(chosen: Chosen) -> tuple[str, str]:
+    """`right`, `refused`, or what is wrong; and what is to be said of it."""
+    with loaded(Program(chosen.source, "f", ()), {}) as function:
+        expected = [_outcome(function, n) for n in ARGUMENTS]
+        try:
+            compiled: Any = tt.compile(function, 1)
+        except TriptychError as refusal:
+            return ("refused", refusal.code) if refusal.span is not None else ("no line", str(refusal))
+        except Exception as error:
+            raised = {type(outcome) for outcome in expected}
+            return ("right", "") if raised == {type(error)} else ("bare", repr(error))
+        for n, wanted in zip(ARGUMENTS, expected, strict=True):
+            found = _outcome(compiled, n)
+            raises = isinstance(wanted, Exception)
+            if raises is not isinstance(found, Exception) or (not raises and not _equal(found, wanted)):
+                return "wrong", f"f({n}) is {found!r} and not {wanted!r}"
+    return "right", ""
+
+
+def _outcome(function: Any, n: int) -> Any:
+    try:
+        return function(n)
+    except Exception as error:
+        return error
+
+
+def _equal(found: object, wanted: object) -> bool:
+    return type(found) is type(wanted) and repr(found) == repr(wanted)
+
+
+def drawn(count: int, seed: int) -> list[Chosen]:
+    """Some of the programs."""
+    every = list(chosen_programs())
+    return random.Random(seed).sample(every, min(count, len(every)))
+
+
+@pytest.mark.parametrize("seed", range(1))
+def test_chosen_objects_are_as_in_python_or_refused(seed: int) -> None:
+    verdicts = []
+    for chosen in drawn(120, seed):
+        verdict, said = judged(chosen)
+        assert verdict in ("right", "refused"), f"{verdict}: {said}\n{chosen}"
+        verdicts.append(verdict)
+    assert verdicts.count("right") > 10
