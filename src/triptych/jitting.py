@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import importlib
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
@@ -14,8 +15,8 @@ from triptych.boundary import for_user
 from triptych.compile_jobs import Job
 from triptych.compiling import CompiledFunction, compiled_function
 from triptych.dsl import BASE, DSL
-from triptych.fingerprint.cache_key import Key
-from triptych.fingerprint.guards import Guard, without
+from triptych.fingerprint.cache_key import Key, diff
+from triptych.fingerprint.guards import Guard, also, watches, without
 from triptych.fingerprint.toolchain import own_source
 from triptych.function_keys import FunctionKeys
 from triptych.ir import bindings
@@ -28,6 +29,7 @@ from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, active, place
 from triptych.misses import Miss, NoStoreError, explain
 from triptych.objectstage.target import CompileOptions, Target, find_target, host_target
+from triptych.stages import Found, Traced
 from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config
 from triptych.support.forking import PerProcess
@@ -267,11 +269,33 @@ class JitFunction:
             # What tracing changed may make no difference to the program: then the same code serves.
             before = None if before is None or before.is_settled else before
             likely = compiled or (before and before.compiled)
-            compiled = compiled_function(job, key, likely)
+            compiled = compiled_function(
+                job, key, partial(self._effects, guard, key, specialization, options, target), likely
+            )
             with self._lock.here():
                 self._compiled.put(key.digest, compiled)
-        guard = without(guard, compiled.overwritten)
+        guard = also(without(guard, compiled.overwritten), _past(guard, compiled.found))
         return Entry(compiled, guard, tuple(specialization.static.values()), guard())
+
+    def _effects(
+        self,
+        guard: Guard,
+        key: Key,
+        specialization: Specialization,
+        options: CompileOptions,
+        target: Target,
+        traced: Traced,
+    ) -> str:
+        """What tracing has changed of what the key names, or has read past it: a program that is found does neither."""
+        past = [each.what for each in _past(guard, traced.found) if not each.is_in_key]
+        if past:
+            return f"tracing reads {past[0]}, which the key does not have"
+        if without(guard, traced.overwritten)():
+            return ""
+        _, now = self._keys.find(
+            specialization, options, target, self._name, {} if default_store() is None else _toolchain(target)
+        )
+        return f"tracing changes what it reads: {', '.join(diff(key, now)[:3])}" if now.digest != key.digest else ""
 
     def _specialize(self, bound: dict[str, Any], called_from: Span | None) -> Specialization:
         static = {p.name: bound[p.name] for p in self._parameters if p.static}
@@ -411,6 +435,12 @@ def _place(specialization: Specialization, options: CompileOptions, target: Targ
     static = tuple(identity(value) for value in specialization.static.values())
     settings = config()
     return static, specialization.signature(), options, target.name, settings.debug, settings.break_, settings.gpu
+
+
+def _past(guard: Guard, found: tuple[Found, ...]) -> list[Found]:
+    """What tracing has found that a guard does not watch, each once."""
+    past = [f for f in found if f.namespace is None or not watches(guard, f.namespace, f.name)]
+    return list({each.what: each for each in past}.values())
 
 
 def cannot_decorate(decorator: str, found: object) -> DecorationError:

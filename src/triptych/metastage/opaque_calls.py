@@ -17,6 +17,7 @@ from typing import Any
 from triptych.metastage import effects, mutation
 from triptych.metastage.call_local import note_read
 from triptych.metastage.errors import DynamicMutationError, TraceTimeEffectError
+from triptych.metastage.repeatability import note_answer, note_call, note_text, unrepeatable
 from triptych.metastage.trace_time import is_meant_once
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.user_code import is_own
@@ -34,8 +35,9 @@ ONCE = "`tt.at_trace_time({name}, ...)` if it is meant once, while tracing"
 
 def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call it now, and refuse what would be lost by having happened only once."""
-    if not effects.answers_alike(function) or is_meant_once(function):
-        trace.unrepeatable = trace.unrepeatable or _name(function)
+    note_call(trace, function, args, kwargs, _name(function))
+    if is_meant_once(function):
+        unrepeatable(trace, f"`{_name(function)}` is meant once, while tracing")
     if is_own(function) or is_own(type(function)) or is_meant_once(function):
         if is_meant_once(function):
             trace.repetition.do_once()
@@ -49,6 +51,7 @@ def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...
             result = trace.repetition.output.printing(function, kwargs)(*args, **kwargs)
         else:
             result = _watched(trace, function, args, kwargs)
+    note_answer(trace, function, args, kwargs, result, _name(function))
     # Nobody else knows it: the call made it.
     if sys.getrefcount(result) <= 2 and not is_settled(type(result)) and not _shares_memory(result, function, args):
         note_made(trace, result)
@@ -67,7 +70,8 @@ def native_operation(trace: Trace, function: Callable[[Any, Any], Any], left: ob
     """An operator that Python evaluates; objects of the user's that containers hold may have a say in it."""
     if trace.region.dynamic and not (_is_inert(left) and _is_inert(right)):
         return opaque_call(trace, function, (left, right), {})
-    return function(left, right)
+    result = function(left, right)
+    return note_text(trace, result, right) if type(left) is str and type(result) is str else result
 
 
 def _is_harmless(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
