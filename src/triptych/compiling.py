@@ -352,15 +352,17 @@ def compiled_program(job: Job, likely: Loaded | None = None) -> Program:
         raise too_deep(span, found, "a program that it has room for") from None
 
 
-def compiled_function(job: Job, key: Key, effects: Effects, likely: CompiledFunction | None = None) -> CompiledFunction:
-    """Compile, or take from the store, and wrap.
+def compiled_function(
+    job: Job, key: Key, effects: Effects, likely: CompiledFunction | None = None, anew: bool = False
+) -> CompiledFunction:
+    """Compile, or take from the store, and wrap; what is wanted `anew` nobody has, and nobody gets.
 
     A function over numbers and tensors gets a class of its own, whose `__call__` is the entry.
     """
-    if likely is None:
+    if likely is None and not anew:
         return wrapped(job, kept_program(job, key, effects))
     check_unsealed(job, key, None)
-    return wrapped(job, _told(job, key, compiled_program(job, likely._loaded), effects))
+    return wrapped(job, _told(job, key, compiled_program(job, likely and likely._loaded), effects))
 
 
 def wrapped(job: Job, program: Program) -> CompiledFunction:

@@ -161,7 +161,12 @@ class JitFunction:
                     found="TRIPTYCH_CACHE=0",
                     instead="TRIPTYCH_CACHE=1",
                 )
-            return explain(store, self.explain_key(*args, **kwargs), self._name, self._target({}).name)
+            called_from = caller()
+            bound = bind(self.function, args, kwargs, called_from)
+            target, specialization = self._target({}), self._specialize(bound, called_from)
+            known = self._entries.get(_place(specialization, self._compile_options({}), target))
+            miss = explain(store, self.key_of(bound, called_from, {}), self._name, target.name)
+            return miss if known is None else dataclasses.replace(miss, reason=known.compiled.unkept)
         except Exception as error:
             for_user(error)
             raise
@@ -251,10 +256,8 @@ class JitFunction:
         with during("key", STAGE):
             toolchain = {} if default_store() is None else _toolchain(target)
             guard, key = self._keys.find(specialization, options, target, self._name, toolchain)
-        if anew:  # nobody has it, and nobody gets it
-            key = dataclasses.replace(key, portable=False)
         compiled = None if anew else self._compiled.get(key.digest)
-        if compiled is None or compiled.assigns:
+        if compiled is None or compiled.assigns or _past(guard, compiled.found):
             job = Job(
                 self.function,
                 specialization,
@@ -269,9 +272,8 @@ class JitFunction:
             # What tracing changed may make no difference to the program: then the same code serves.
             before = None if before is None or before.is_settled else before
             likely = compiled or (before and before.compiled)
-            compiled = compiled_function(
-                job, key, partial(self._effects, guard, key, specialization, options, target), likely
-            )
+            effects = partial(self._effects, guard, key, specialization, options, target)
+            compiled = compiled_function(job, key, effects, likely, anew)
             with self._lock.here():
                 self._compiled.put(key.digest, compiled)
         guard = also(without(guard, compiled.overwritten), _past(guard, compiled.found))
