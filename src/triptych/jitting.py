@@ -67,6 +67,8 @@ class JitFunction:
     arrays, and gets Python's numbers back.
     """
 
+    __changes__ = True
+    """What `__cache_key__` says can change while the object lives: people assign attributes."""
     __name__: str
     __wrapped__: Callable[..., Any]
     """The function as it was written."""
@@ -95,6 +97,7 @@ class JitFunction:
         self._warm_calls = 0
         self._name_prefix = ""
         remember(function.__code__, function.__globals__)
+        self._fields = frozenset({*vars(self), "_fields"} - vars(function).keys())
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
@@ -107,8 +110,9 @@ class JitFunction:
         return _look_up, (self.function.__module__, self.function.__qualname__)
 
     def __cache_key__(self) -> tuple[Any, ...]:
-        """What a function that calls this one depends on: its tables are not content."""
-        return self.function, self._preprocessor, self.language, self._contract
+        """What a function that calls this one depends on: its tables are not content, attributes of the user's are."""
+        given = tuple(sorted((name, value) for name, value in vars(self).items() if name not in self._fields))
+        return self.function, self._preprocessor, self.language, self._contract, *given
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.function.__module__}.{self.function.__qualname__}>"

@@ -120,7 +120,8 @@ def derived_methods(cls: type) -> dict[str, FunctionType]:
     """The methods that Python has made from the fields of a class: their defaults can be assigned all the same."""
     entries = vars(cls)
     found = {name: entries[name] for name in sorted(_derived_entries(entries)) if name in entries}
-    return {name: entry for name, entry in found.items() if isinstance(entry, FunctionType)}
+    bare = {name: entry.__func__ if isinstance(entry, staticmethod) else entry for name, entry in found.items()}
+    return {name: entry for name, entry in bare.items() if isinstance(entry, FunctionType)}
 
 
 def _derived_entries(entries: Mapping[str, object]) -> set[str]:

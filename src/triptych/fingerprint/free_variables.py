@@ -104,7 +104,7 @@ def _follow(value: object, chain: Chain) -> tuple[object, str, tuple[Step, ...]]
     steps: list[Step] = []
     path = chain[0]
     for name in chain[1:]:
-        if not isinstance(value, ModuleType):
+        if not isinstance(value, ModuleType) or release(type(value).__module__) is None:  # one that answers by code
             break
         module, value = value, _attribute(value, name)
         path += f".{name}"

@@ -147,7 +147,7 @@ class _Tests:
             entries = vars(definition)
             self._entries(entries, class_members(definition))
             for entry, method in derived_methods(definition).items():
-                self._entry(entries, entry, method)
+                self._entry(entries, entry, entries[entry])
                 self._is(f"{self._bind(method)}.__defaults__", method.__defaults__)
                 self._is(f"{self._bind(method)}.__kwdefaults__", method.__kwdefaults__)
 

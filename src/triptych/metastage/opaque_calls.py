@@ -17,7 +17,7 @@ from typing import Any
 from triptych.metastage import effects, mutation
 from triptych.metastage.call_local import note_read
 from triptych.metastage.errors import DynamicMutationError, TraceTimeEffectError
-from triptych.metastage.repeatability import note_answer, note_call, note_text, unrepeatable
+from triptych.metastage.repeatability import note_answer, note_call, note_met, note_text, unrepeatable
 from triptych.metastage.trace_time import is_meant_once
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.user_code import is_own
@@ -52,9 +52,12 @@ def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...
         else:
             result = _watched(trace, function, args, kwargs)
     note_answer(trace, function, args, kwargs, result, _name(function))
-    # Nobody else knows it: the call made it.
-    if sys.getrefcount(result) <= 2 and not is_settled(type(result)) and not _shares_memory(result, function, args):
-        note_made(trace, result)
+    if not is_settled(type(result)):
+        # Nobody else knows it: the call made it.
+        if sys.getrefcount(result) <= 2 and not _shares_memory(result, function, args):
+            note_made(trace, result)
+        else:
+            note_met(trace, function, result, _name(function))
     return result
 
 

@@ -73,7 +73,17 @@ _AGAIN = frozenset({"__import__", "import_module", "getenv", "getenvb", "getcwd"
         "cwd",
         "home",
     ),
-    *("expandvars", "expanduser", "cpu_count", "__subclasses__", "__hash__", "hash", "id", "get_default_dtype"),
+    *(
+        "expandvars",
+        "expanduser",
+        "cpu_count",
+        "resolve_name",
+        "__subclasses__",
+        "__hash__",
+        "hash",
+        "id",
+        "get_default_dtype",
+    ),
     *("get_num_threads", "gettrace", "getprofile", "getLogger", "getEffectiveLevel", "isEnabledFor", "get_cache_token"),
 }
 """Questions that can be asked again at each call, to see whether the answer has changed: they do nothing."""
@@ -209,6 +219,12 @@ def note_answer(
     elif asked in ("encode", "decode", "str", "bytes") and (codec := _own_codec(function, args, kwargs)):
         unrepeatable(trace, f"the codec {codec} is none of Python's")
         trace.found.append(Found(f"the codec {codec}", lambda: codecs.lookup(codec)))
+
+
+def note_met(trace: Trace, function: Any, result: Any, name: str) -> None:
+    """A call has given an object that was there before, perhaps one that names do not lead to."""
+    if not effects.answers_alike(function) and not is_own(function) and not is_user_function(function):
+        trace.found.append(Found(f"what `{name}` gives", lambda: result))
 
 
 def _own_codec(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

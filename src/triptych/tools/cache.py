@@ -80,7 +80,7 @@ def _why(store: Store, place: str, arguments: str, target: str, *, as_json: bool
 
 
 def _reason(function: JitFunction, positional: Sequence[Any], named: Mapping[str, Any]) -> str:
-    """Why the store would not keep the program, which only compiling it tells; what fails says so where it is called."""
+    """Why the store would not keep the program, which only compiling it tells; what fails says so at its call."""
     try:
         return function.compile(*positional, **named, no_cache=True).unkept
     except TriptychError:

@@ -11,7 +11,8 @@ MOST = 3
 
 ROUTES = (
     "{jit}\ndef {name}(x: tt.Int32):\n    r = 0\n{lines}\n    return x + r\n",
-    "def {name}_helper():\n    r = 0\n{lines}\n    return r\n{jit}\ndef {name}(x: tt.Int32):\n    return x + {name}_helper()\n",
+    "def {name}_helper():\n    r = 0\n{lines}\n    return r\n"
+    "{jit}\ndef {name}(x: tt.Int32):\n    return x + {name}_helper()\n",
     "class {name}_Kernel:\n    def read(self):\n        r = 0\n{deep}\n        return r\n    {jit}\n"
     "    def run(self, x: tt.Int32):\n        return x + self.read()\n{name} = {name}_Kernel().run\n",
 )
@@ -81,12 +82,16 @@ RUN = """
 import importlib, sys
 import triptych as tt
 
+def outcome(function):
+    try: return function(1)
+    except tt.TriptychError as error: return f"refused {error.code}"
+    except Exception as error: return f"raises {type(error).__name__}"
+
 def judge(number):
     made = vars(importlib.import_module(f"program_{number}"))
     compiled, plain, left = (made[f"{name}{number}"] for name in ("c", "p", "left"))
-    try: found = compiled(1)
-    except tt.TriptychError as error: return f"refused {error.code}"
-    expected = plain(1)
+    found, expected = outcome(compiled), outcome(plain)
+    if str(found).startswith("refused"): return found
     ours, theirs = left()
     right = found == expected and ours == theirs
     return "right" if right else f"WRONG {found} instead of {expected}, left {ours} instead of {theirs}"
