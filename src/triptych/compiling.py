@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
 
 from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.events import report
 from triptych.boundary import for_user
 from triptych.compile_jobs import Job
 from triptych.fingerprint.cache_key import Key
@@ -27,8 +28,8 @@ from triptych.objectstage.exports import asked_for
 from triptych.objectstage.target import find_target
 from triptych.observing import WATCHERS
 from triptych.sealing import check_unsealed
-from triptych.stages import Compiled, Loaded, Rewritten
-from triptych.stored_programs import entry_of, program_of
+from triptych.stages import Compiled, Found, Loaded, Rewritten, Traced
+from triptych.stored_programs import entry_of, program_of, why_unkept
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
@@ -39,24 +40,41 @@ from triptych.support.timeline import STAGE, during
 from triptych.support.torch_tracers import opaque
 from triptych.support.tracebacks import caller
 
+Effects: TypeAlias = Callable[[Traced], str]
+"""What tracing has changed, or read past the key, as a clause; empty if nothing."""
 
-def kept_program(job: Job, key: Key) -> Program:
-    """From the store if it has it; else compiled, by one process only, and kept there.
 
-    What tracing an unrewritten function calls is not seen, so it may depend on anything.
-    """
-    can_be_kept = key.portable and job.preprocessor and job.target.freeze is not None
-    store = default_store() if can_be_kept and not _is_watched() else None
+def kept_program(job: Job, key: Key, effects: Effects) -> Program:
+    """From the store if it has it; else compiled, by one process only, and kept there."""
+    store = default_store() if not _why_never(job, key) and not _is_watched() else None
     if store is None:
         check_unsealed(job, key, None)
-        return compiled_program(job)
+        return _told(job, key, compiled_program(job), effects)
 
     def make() -> tuple[Program, Entry | None]:
         check_unsealed(job, key, store)
-        made = compiled_program(job)
-        return made, entry_of(made.loaded, made.rebuild, job.target, key)
+        made = _told(job, key, compiled_program(job), effects)
+        entry = made.unkept or entry_of(made.loaded, made.rebuild, job.target, key)
+        if isinstance(entry, Entry):
+            return made, entry
+        report("unkept", key.digest, detail=f"{job.function.__qualname__}: {entry}")
+        return made._replace(unkept=entry), None
 
     return store.find_or_make(key.digest, lambda entry: _thawed(entry, job), make)
+
+
+def _told(job: Job, key: Key, made: Program, effects: Effects) -> Program:
+    """The program, with the reason why the store would not keep it."""
+    traced = made.loaded.compiled.lowered.traced
+    reason = _why_never(job, key) or why_unkept(traced, made.rebuild, job.target) or effects(traced)
+    return made._replace(unkept=reason)
+
+
+def _why_never(job: Job, key: Key) -> str:
+    """Why a program is not even looked for. What an unrewritten function calls is not seen: it may be anything."""
+    if not job.preprocessor:
+        return "what a function with `preprocessor=False` calls is not seen"
+    return "" if key.portable else "it reads an object that only this process has"
 
 
 def _stages() -> ModuleType:
@@ -121,6 +139,7 @@ class CompiledFunction:
         defaults: Mapping[str, Any],
         target: str,
         opt_level: int,
+        unkept: str = "",
     ) -> None:
         self._rewritten = rewritten
         self._loaded = loaded
@@ -131,6 +150,8 @@ class CompiledFunction:
         """The name of the target it is compiled for."""
         self.opt_level = opt_level
         """How much the code generator optimised, 0 to 3."""
+        self.unkept = unkept
+        """Why the store does not keep it, as a clause; empty if it does, or would."""
         self.direct: Callable[..., Any] | None = None
         """What takes the Python arguments as they are, when that can be: the native entry point, if nothing is rebuilt.
 
@@ -159,7 +180,12 @@ class CompiledFunction:
     @property
     def assigns(self) -> bool:
         """Whether tracing it assigned attributes of objects from outside."""
-        return self._loaded.compiled.lowered.traced.assigns
+        return bool(self._loaded.compiled.lowered.traced.assigns)
+
+    @property
+    def found(self) -> tuple[Found, ...]:
+        """What tracing it has read that a guard of the function may not watch."""
+        return self._loaded.compiled.lowered.traced.found
 
     @property
     def has_results(self) -> bool:
@@ -307,6 +333,8 @@ class Program(NamedTuple):
     rewritten: Callable[[], Rewritten | None]
     loaded: Loaded
     rebuild: Rebuild
+    unkept: str = ""
+    """Why the store does not keep it, as a clause."""
 
 
 def compiled_program(job: Job, likely: Loaded | None = None) -> Program:
@@ -324,36 +352,38 @@ def compiled_program(job: Job, likely: Loaded | None = None) -> Program:
         raise too_deep(span, found, "a program that it has room for") from None
 
 
-def compiled_function(job: Job, key: Key, likely: CompiledFunction | None = None) -> CompiledFunction:
-    """Compile, or take from the store, and wrap.
+def compiled_function(
+    job: Job, key: Key, effects: Effects, likely: CompiledFunction | None = None, anew: bool = False
+) -> CompiledFunction:
+    """Compile, or take from the store, and wrap; what is wanted `anew` nobody has, and nobody gets.
 
     A function over numbers and tensors gets a class of its own, whose `__call__` is the entry.
     """
-    if likely is None:
-        return wrapped(job, kept_program(job, key))
+    if likely is None and not anew:
+        return wrapped(job, kept_program(job, key, effects))
     check_unsealed(job, key, None)
-    return wrapped(job, compiled_program(job, likely._loaded))
+    return wrapped(job, _told(job, key, compiled_program(job, likely and likely._loaded), effects))
 
 
 def wrapped(job: Job, program: Program) -> CompiledFunction:
     """A program as what the user calls and looks at."""
-    rewritten, loaded, rebuild = program
+    rewritten, loaded, rebuild, unkept = program
     shapes = job.specialization.shapes
     defaults = {name: value for name, value in defaults_of(job.function).items() if name in shapes}
     has_tensors = any(leaf.memory is not None for leaf in loaded.compiled.lowered.traced.parameters)
     direct = loaded.attempt if has_tensors else loaded.call
     made = (rewritten, loaded, rebuild, shapes, defaults, job.target.name, job.options.opt_level)
     if not all(shape.is_direct for shape in shapes.values()):
-        packed = CompiledFunction(*made)
+        packed = CompiledFunction(*made, unkept)
         if direct is not None and all(shape.is_direct or shape.kind is STREAM for shape in shapes.values()):
             packed.direct = _rebuilding(_taking_streams(direct, shapes), packed._result)
         return packed
     if rebuild is not next or defaults or RECORDERS:  # what is recorded must not be called past the recorder
-        several = CompiledFunction(*made)
+        several = CompiledFunction(*made, unkept)
         several.direct = None if direct is None else _rebuilding(direct, several._result)
         return several
     own = type("CompiledFunction", (CompiledFunction,), {"__call__": staticmethod(loaded.call)})
-    compiled: CompiledFunction = own(*made)
+    compiled: CompiledFunction = own(*made, unkept)
     compiled.direct = direct
     return compiled
 

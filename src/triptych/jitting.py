@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import importlib
 from collections.abc import Callable
+from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
@@ -14,8 +15,8 @@ from triptych.boundary import for_user
 from triptych.compile_jobs import Job
 from triptych.compiling import CompiledFunction, compiled_function
 from triptych.dsl import BASE, DSL
-from triptych.fingerprint.cache_key import Key
-from triptych.fingerprint.guards import Guard, without
+from triptych.fingerprint.cache_key import Key, diff
+from triptych.fingerprint.guards import Guard, also, watches, without
 from triptych.fingerprint.toolchain import own_source
 from triptych.function_keys import FunctionKeys
 from triptych.ir import bindings
@@ -29,6 +30,7 @@ from triptych.metastage.trace import Specialization
 from triptych.metastage.tracing import Trace, place
 from triptych.misses import Miss, NoStoreError, explain
 from triptych.objectstage.target import CompileOptions, Target, find_target, host_target
+from triptych.stages import Found, Traced
 from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config
 from triptych.support.forking import PerProcess
@@ -66,6 +68,8 @@ class JitFunction:
     arrays, and gets Python's numbers back.
     """
 
+    __changes__ = True
+    """What `__cache_key__` says can change while the object lives: people assign attributes."""
     __name__: str
     __wrapped__: Callable[..., Any]
     """The function as it was written."""
@@ -94,6 +98,7 @@ class JitFunction:
         self._warm_calls = 0
         self._name_prefix = ""
         remember(function.__code__, function.__globals__)
+        self._fields = frozenset({*vars(self), "_fields"} - vars(function).keys())
 
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
@@ -106,8 +111,9 @@ class JitFunction:
         return _look_up, (self.function.__module__, self.function.__qualname__)
 
     def __cache_key__(self) -> tuple[Any, ...]:
-        """What a function that calls this one depends on: its tables are not content."""
-        return self.function, self._preprocessor, self.language, self._contract
+        """What a function that calls this one depends on: its tables are not content, attributes of the user's are."""
+        given = tuple(sorted((name, value) for name, value in vars(self).items() if name not in self._fields))
+        return self.function, self._preprocessor, self.language, self._contract, *given
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.function.__module__}.{self.function.__qualname__}>"
@@ -160,7 +166,12 @@ class JitFunction:
                     found="TRIPTYCH_CACHE=0",
                     instead="TRIPTYCH_CACHE=1",
                 )
-            return explain(store, self.explain_key(*args, **kwargs), self._name, self._target({}).name)
+            called_from = caller()
+            bound = bind(self.function, args, kwargs, called_from)
+            target, specialization = self._target({}), self._specialize(bound, called_from)
+            known = self._entries.get(_place(specialization, self._compile_options({}), target))
+            miss = explain(store, self.key_of(bound, called_from, {}), self._name, target.name)
+            return miss if known is None else dataclasses.replace(miss, reason=known.compiled.unkept)
         except Exception as error:
             for_user(error)
             raise
@@ -254,10 +265,8 @@ class JitFunction:
         with during("key", STAGE):
             toolchain = {} if default_store() is None else _toolchain(target)
             guard, key = self._keys.find(specialization, options, target, self._name, toolchain)
-        if anew:  # nobody has it, and nobody gets it
-            key = dataclasses.replace(key, portable=False)
         compiled = None if anew else self._compiled.get(key.digest)
-        if compiled is None or compiled.assigns:
+        if compiled is None or compiled.assigns or _past(guard, compiled.found):
             job = Job(
                 self.function,
                 specialization,
@@ -272,11 +281,32 @@ class JitFunction:
             # What tracing changed may make no difference to the program: then the same code serves.
             before = None if before is None or before.is_settled else before
             likely = compiled or (before and before.compiled)
-            compiled = compiled_function(job, key, likely)
+            effects = partial(self._effects, guard, key, specialization, options, target)
+            compiled = compiled_function(job, key, effects, likely, anew)
             with self._lock.here():
                 self._compiled.put(key.digest, compiled)
-        guard = without(guard, compiled.overwritten)
+        guard = also(without(guard, compiled.overwritten), _past(guard, compiled.found))
         return Entry(compiled, guard, tuple(specialization.static.values()), guard())
+
+    def _effects(
+        self,
+        guard: Guard,
+        key: Key,
+        specialization: Specialization,
+        options: CompileOptions,
+        target: Target,
+        traced: Traced,
+    ) -> str:
+        """What tracing has changed of what the key names, or has read past it: a program that is found does neither."""
+        past = [each.what for each in _past(guard, traced.found) if not each.is_in_key]
+        if past:
+            return f"tracing reads {past[0]}, which the key does not have"
+        if without(guard, traced.overwritten)():
+            return ""
+        _, now = self._keys.find(
+            specialization, options, target, self._name, {} if default_store() is None else _toolchain(target)
+        )
+        return f"tracing changes what it reads: {', '.join(diff(key, now)[:3])}" if now.digest != key.digest else ""
 
     def _specialize(self, bound: dict[str, Any], called_from: Span | None) -> Specialization:
         static = {p.name: bound[p.name] for p in self._parameters if p.static}
@@ -413,6 +443,12 @@ def _place(specialization: Specialization, options: CompileOptions, target: Targ
     static = tuple(identity(value) for value in specialization.static.values())
     settings = config()
     return static, specialization.signature(), options, target.name, settings.debug, settings.break_, settings.gpu
+
+
+def _past(guard: Guard, found: tuple[Found, ...]) -> list[Found]:
+    """What tracing has found that a guard does not watch, each once."""
+    past = [f for f in found if f.namespace is None or not watches(guard, f.namespace, f.name)]
+    return list({each.what: each for each in past}.values())
 
 
 def cannot_decorate(decorator: str, found: object) -> DecorationError:

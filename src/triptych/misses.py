@@ -57,10 +57,14 @@ class Miss:
     is_kept: bool
     nearest: str = ""
     differences: tuple[Difference, ...] = ()
+    reason: str = ""
+    """Why the program is never kept, where that is known."""
 
     def __str__(self) -> str:
         if self.is_kept:
             return f"kept: {self.key}"
+        if self.reason:
+            return f"not kept: {self.key}\nevery process compiles it: {self.reason}"
         if not self.nearest:
             return f"not kept: {self.key}\nthe store has no program of this function for this target"
         width = max(len(each.ingredient) for each in self.differences)

@@ -114,6 +114,21 @@ class PassSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """Something that tracing has read by a way that names in the source do not show, such as `__import__(name)`."""
+
+    what: str
+    """How a person knows it: `sys.modules['settings']`."""
+    read: Callable[[], Any]
+    """Reads it again."""
+    namespace: Mapping[str, Any] | None = None
+    """Where it is, if that is a module: the key may know it all the same."""
+    name: str = ""
+    is_in_key: bool = False
+    """Whether the key knows what it is, and only a change in this process would go unseen."""
+
+
+@dataclass(frozen=True, slots=True)
 class Traced:
     """What remained dynamic, as MLIR: a module with one public `func.func @name`."""
 
@@ -129,10 +144,12 @@ class Traced:
     span: Span | None = None
     overwritten: tuple[tuple[Any, str], ...] = ()
     """Attributes of objects from outside that the function assigned before it read them, as (object, name)."""
-    assigns: bool = False
-    """True when tracing assigned any attribute of such an object: another object wants a trace of its own."""
+    assigns: str = ""
+    """An attribute of such an object that tracing assigned, if there is one: another object wants its own trace."""
     unrepeatable: str = ""
-    """A call made while tracing that may answer otherwise in another process, as of a file: not for the store."""
+    """What of the trace may be otherwise in another process, as a clause, like what a file says: not for the store."""
+    found: tuple[Found, ...] = field(default=(), compare=False)
+    """What tracing has read that a guard of the function may not watch."""
 
     @property
     def signature(self) -> str:

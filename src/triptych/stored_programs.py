@@ -29,16 +29,28 @@ _HOST = "host "
 """What the names of the host program's artifacts begin with."""
 
 
-def entry_of(loaded: Loaded, rebuild: Rebuild, target: Target, key: Key) -> Entry | None:
-    """The entry, or None for a program that only this process can call again."""
+def why_unkept(traced: Traced, rebuild: Rebuild, target: Target) -> str:
+    """Why only this process can call a program again, as a clause; empty for one that others can."""
+    if target.freeze is None:
+        return f"code for {target.name} cannot be written to a file"
+    if recipe_of(rebuild) is None:
+        return "its result is an object of a class of yours"
+    if traced.assigns:
+        return f"tracing assigns the attribute `{traced.assigns}`"
+    return traced.unrepeatable
+
+
+def entry_of(loaded: Loaded, rebuild: Rebuild, target: Target, key: Key) -> Entry | str:
+    """The entry, or why there is none: only this process can call the program again."""
     compiled, traced = loaded.compiled, loaded.compiled.lowered.traced
-    result = recipe_of(rebuild)
-    if target.freeze is None or result is None or traced.assigns or traced.overwritten or traced.unrepeatable:
-        return None
+    reason = why_unkept(traced, rebuild, target)
+    if reason:
+        return reason
     try:
         host = None if compiled.host is None else compiled.host()
-    except TriptychError:  # as code for a GPU it is right; whoever calls it is told
-        return None
+    except TriptychError as error:  # as code for a GPU it is right; whoever calls it is told
+        return f"its host function cannot be compiled: {error.title}"
+    assert target.freeze is not None, "it would have been a reason"
     facts, artifacts = _part(compiled, target.freeze(compiled))
     facts |= {
         "program format": FORMAT,
@@ -46,7 +58,7 @@ def entry_of(loaded: Loaded, rebuild: Rebuild, target: Target, key: Key) -> Entr
         "signature": traced.signature,
         "target": target.name,
         "key": dict(key.ingredients),
-        "result": result,
+        "result": recipe_of(rebuild),
         "host": None,
     }
     if host is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.differential.choices import RandomChoices
-from tests.differential.stale.generator import ROUTES, StaleProgram, generate
+from tests.differential.stale.generator import ELSEWHERE, ROUTES, StaleProgram, generate
 from tests.differential.stale.judge import judge
 from tests.differential.stale.kinds import LIBRARY, NESTED, NUMBERS
 from tests.unit.fingerprint.programs import modules
@@ -39,7 +39,7 @@ def test_programs_come_from_all_routes_and_kinds() -> None:
 
 
 def _sees_its_change(program: StaleProgram) -> bool:
-    with modules(kinds=LIBRARY, elsewhere="", stale=program.source) as made:
+    with modules(kinds=LIBRARY, elsewhere=ELSEWHERE, stale=program.source) as made:
         stale = vars(made["stale"])
         try:
             before = stale["plain"]()

@@ -10,12 +10,12 @@ from typing import Literal
 
 from triptych.support.warnings import TriptychWarning
 
-Kind = Literal["hit", "miss", "publish", "evict", "discard", "wait", "trouble"]
+Kind = Literal["hit", "miss", "publish", "unkept", "evict", "discard", "wait", "trouble"]
 
 LOGGER = logging.getLogger("triptych.cache")
 LOGGER.addHandler(logging.NullHandler())  # else Python prints warnings of loggers that nobody listens to
 _LEVELS = {"hit": logging.INFO, "miss": logging.INFO, "publish": logging.INFO, "wait": logging.INFO}
-_LEVELS |= {"evict": logging.DEBUG, "discard": logging.WARNING, "trouble": logging.WARNING}
+_LEVELS |= {"unkept": logging.INFO, "evict": logging.DEBUG, "discard": logging.WARNING, "trouble": logging.WARNING}
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from triptych.fingerprint.definitions import describe, function_parts
 from triptych.fingerprint.primitive_tokens import ATOMS, Token, digest, is_plain, spelling
 from triptych.fingerprint.tokens import Definition, Walk, definition_token
 
-FORMAT = 2
+FORMAT = 3
 """Changes whenever the meaning of a token changes."""
 
 SHOWN_DIGITS = 16

@@ -7,6 +7,7 @@ depends on a state that is not: those are listed here. Other state of pinned lib
 
 from __future__ import annotations
 
+import copyreg
 import os
 import sys
 import threading
@@ -17,6 +18,7 @@ from contextvars import ContextVar
 from types import FunctionType
 from typing import Any
 
+from triptych.fingerprint.releases import release
 from triptych.support.config import process_environment
 
 _MAPPINGS: tuple[Any, ...] = ({}, OrderedDict())
@@ -48,12 +50,19 @@ def _decimal_context() -> object:
     return context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp, traps
 
 
+def _reducers() -> object:
+    """How the user's classes are copied, where somebody has said so."""
+    return tuple((kind, made) for kind, made in copyreg.dispatch_table.items() if release(kind.__module__) is None)
+
+
 STATES: Mapping[tuple[str, str], Callable[[], object]] = {
     ("os", "getenv"): process_environment,
     ("os", "getenvb"): process_environment,
     (os.path.__name__, "expandvars"): process_environment,
     (os.path.__name__, "expanduser"): process_environment,
     (os.name, "getcwd"): os.getcwd,
+    ("copy", "copy"): _reducers,
+    ("copy", "deepcopy"): _reducers,
     ("decimal", "Decimal"): _decimal_context,
     ("decimal", "getcontext"): _decimal_context,
     ("_decimal", "getcontext"): _decimal_context,  # its name since Python 3.13
@@ -61,9 +70,12 @@ STATES: Mapping[tuple[str, str], Callable[[], object]] = {
 """What functions and classes of these names answer from, besides their arguments."""
 
 
+_COMPARED = frozenset({bool, int, float, str, bytes, tuple, list, dict})
+
+
 def same_state(now: object, then: object) -> bool:
     """Whether two answers of an entry of `STATES` are one; what is inside an object is watched by itself."""
-    return now is then or (type(now) is tuple and now == then)
+    return now is then or (type(now) is type(then) and type(now) in _COMPARED and now == then)
 
 
 NAMESPACE_READERS = (globals, eval, exec)

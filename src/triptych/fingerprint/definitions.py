@@ -16,6 +16,7 @@ from typing import TypeAlias
 from triptych.fingerprint.free_variables import MISSING, reads
 from triptych.fingerprint.function_source import code_token, position_token, source_token
 from triptych.fingerprint.primitive_tokens import Token, is_plain
+from triptych.fingerprint.registrations import registered
 from triptych.fingerprint.releases import has_pinned_code
 
 Tokenize: TypeAlias = Callable[[object, str], Token]
@@ -77,6 +78,8 @@ def function_parts(function: FunctionType, value: Tokenize) -> Iterator[tuple[st
     else:
         yield "source", function.__qualname__, source_token(function, value)
         yield POSITION, f"{code.co_filename}:{code.co_firstlineno}", position_token(code)
+    if function.__name__ != code.co_name and not has_pinned_code(function):
+        yield "name", function.__name__, ("name", function.__name__)
     for part, content in (
         ("defaults", function.__defaults__ or ()),
         ("keyword defaults", _sorted_items(function.__kwdefaults__ or {})),
@@ -113,6 +116,14 @@ def class_members(cls: type) -> dict[str, object]:
     return {name: entries[name] for name in kept}
 
 
+def derived_methods(cls: type) -> dict[str, FunctionType]:
+    """The methods that Python has made from the fields of a class: their defaults can be assigned all the same."""
+    entries = vars(cls)
+    found = {name: entries[name] for name in sorted(_derived_entries(entries)) if name in entries}
+    bare = {name: entry.__func__ if isinstance(entry, staticmethod) else entry for name, entry in found.items()}
+    return {name: entry for name, entry in bare.items() if isinstance(entry, FunctionType)}
+
+
 def _derived_entries(entries: Mapping[str, object]) -> set[str]:
     """Methods made by `dataclass` and by named tuples; a method that the user wrote instead is kept."""
     functions = {name: entry for name, entry in entries.items() if isinstance(entry, FunctionType)}
@@ -133,7 +144,13 @@ def class_token(cls: type, value: Tokenize) -> Token:
     """Bases, metaclass and members. Enum members are told by their values, in order."""
     members = tuple((name, value(member, name)) for name, member in class_members(cls).items())
     bases = tuple(value(base, "base") for base in cls.__bases__)
-    return ("class", value(type(cls), "metaclass"), bases, members, _cases(cls, value))
+    given = tuple(
+        (name, value((method.__defaults__, method.__kwdefaults__), f"defaults of {name}"))
+        for name, method in derived_methods(cls).items()
+        if method.__defaults__ or method.__kwdefaults__
+    )
+    name = cls.__name__ if cls.__name__ != cls.__qualname__.rpartition(".")[2] else ""
+    return ("class", value(type(cls), "metaclass"), bases, members, _cases(cls, value), given, name, registered(cls))
 
 
 def _cases(cls: type, value: Tokenize) -> Token:
@@ -159,4 +176,5 @@ def module_members(module: ModuleType) -> dict[str, object]:
 
 def module_token(module: ModuleType, value: Tokenize) -> Token:
     """A module used as a whole: all that it holds, because any of it may be what is used."""
-    return ("module", tuple((name, value(entry, name)) for name, entry in module_members(module).items()))
+    entries = tuple((name, value(entry, name)) for name, entry in module_members(module).items())
+    return ("module", entries) if type(module) is ModuleType else ("module", entries, value(type(module), "class"))

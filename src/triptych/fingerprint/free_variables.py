@@ -18,6 +18,8 @@ from triptych.fingerprint.contents import NAMESPACE_READERS, namespace_behind
 from triptych.fingerprint.releases import has_pinned_code, is_framework, release
 
 MISSING: Final = object()
+_FALLBACK = "__getattr__"
+"""The function of a module that answers for the names it does not have (PEP 562)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,8 @@ def reads(function: FunctionType) -> tuple[Read, ...]:
 
     Code that a release pins reads names that the same release pins: only its cells can hold something of the user.
     """
-    found = _closure_reads(function) if has_pinned_code(function) else _all_reads(function)
+    direct = tuple(_closure_reads(function) if has_pinned_code(function) else _all_reads(function))
+    found = (*direct, *(other for read in direct for other in _fallbacks(read)))
     unique = {(read.kind, read.path): read for read in found}
     return tuple(unique[key] for key in sorted(unique))
 
@@ -101,13 +104,22 @@ def _follow(value: object, chain: Chain) -> tuple[object, str, tuple[Step, ...]]
     steps: list[Step] = []
     path = chain[0]
     for name in chain[1:]:
-        if not isinstance(value, ModuleType):
+        if not isinstance(value, ModuleType) or release(type(value).__module__) is None:  # one that answers by code
             break
         module, value = value, _attribute(value, name)
         path += f".{name}"
         if not is_framework(module.__name__):
             steps.append(Step(vars(module), name, vars(module).get(name, MISSING)))
+            if steps[-1].value is MISSING and _FALLBACK in vars(module) and release(module.__name__) is None:
+                steps.append(Step(vars(module), _FALLBACK, vars(module)[_FALLBACK]))
     return value, path, tuple(steps)
+
+
+def _fallbacks(read: Read) -> Iterator[Read]:
+    """The functions of modules that have been asked for a name."""
+    for step in read.steps:
+        if step.name == _FALLBACK:
+            yield Read("global", f"{read.path} by {_FALLBACK}", step.value)
 
 
 def _attribute(module: ModuleType, name: str) -> object:

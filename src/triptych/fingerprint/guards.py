@@ -8,7 +8,7 @@ A guard may report a change that makes no difference (the key then comes out equ
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from operator import is_
@@ -16,10 +16,11 @@ from types import FunctionType, MappingProxyType, ModuleType
 
 from triptych.fingerprint.buffers import MOST_BYTES, as_buffer, is_settled, size_in_bytes
 from triptych.fingerprint.contents import same_state
-from triptych.fingerprint.definitions import annotations_of, class_members
+from triptych.fingerprint.definitions import annotations_of, class_members, derived_methods
 from triptych.fingerprint.free_variables import MISSING, Read, cell_value, reads
 from triptych.fingerprint.primitive_tokens import digest
 from triptych.fingerprint.tokens import Definition, Walk, definition_token, is_read
+from triptych.stages import Found
 from triptych.support.instances import builtin_content, hides_state, slot_names
 
 
@@ -68,6 +69,23 @@ def without(guard: Guard, attributes: Iterable[tuple[object, str]]) -> Guard:
         if id(value) in free and isinstance(value, dict):
             tests = _without_entries(tests, name, free[id(value)][1], bound)
     return guard if tests == list(guard.tests) else _made(tests, bound)
+
+
+def also(guard: Guard, found: Sequence[Found]) -> Guard:
+    """The guard, also watching what tracing has found."""
+    if not found:
+        return guard
+    walk = Walk()
+    for each in found:
+        walk.value(each.read())
+        walk.states.append(each.read)
+    return _made((*guard.tests, "found()"), {**guard.names, "found": _guard(walk).unchanged})
+
+
+def watches(guard: Guard, namespace: Mapping[str, object], name: str) -> bool:
+    """Whether a guard watches what a module has by a name."""
+    known = [bound for bound, value in guard.names.items() if value is namespace]
+    return any(test.startswith(f"{known[0]}[{name!r}] is ") for test in guard.tests) if known else False
 
 
 def _without_entries(tests: list[str], name: str, entries: set[str], bound: dict[str, object]) -> list[str]:
@@ -121,11 +139,17 @@ class _Tests:
         if isinstance(definition, FunctionType):
             self._function(definition)
         elif isinstance(definition, ModuleType):
+            self._is(f"{self._bind(definition)}.__class__", type(definition))
             self._entries(vars(definition), vars(definition))
         else:
             self._is(f"{self._bind(definition)}.__class__", type(definition))
             self._is(f"{self._bind(definition)}.__bases__", definition.__bases__)
-            self._entries(vars(definition), class_members(definition))
+            entries = vars(definition)
+            self._entries(entries, class_members(definition))
+            for entry, method in derived_methods(definition).items():
+                self._entry(entries, entry, entries[entry])
+                self._is(f"{self._bind(method)}.__defaults__", method.__defaults__)
+                self._is(f"{self._bind(method)}.__kwdefaults__", method.__kwdefaults__)
 
     def changeable(self, value: object) -> None:
         kind = type(value)

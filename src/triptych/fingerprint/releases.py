@@ -98,7 +98,8 @@ def _file_of(module: str) -> str:
     """Where the module comes from, without importing it."""
     loaded = sys.modules.get(module)
     if loaded is not None:
-        return getattr(loaded, "__file__", None) or ""
+        file = getattr(loaded, "__file__", None)
+        return file if isinstance(file, str) else ""  # a module's own `__getattr__` may say anything
     return _findable_file(module.partition(".")[0])
 
 

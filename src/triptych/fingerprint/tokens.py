@@ -7,7 +7,8 @@ once, so cycles end and the token grows with the program, not with the number of
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from abc import get_cache_token
+from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
 from functools import cached_property, partial
 from itertools import pairwise
@@ -39,6 +40,7 @@ from triptych.fingerprint.function_source import code_token
 from triptych.fingerprint.key_errors import LargeArrayError, UnstableConstexprError
 from triptych.fingerprint.primitive_tokens import ATOMS, Token, digest
 from triptych.fingerprint.process_local import process_local_token
+from triptych.fingerprint.registrations import can_be_registered_with, registered
 from triptych.fingerprint.releases import FRAMEWORK, import_name, is_framework, named, release
 from triptych.support.instances import (
     builtin_content,
@@ -47,6 +49,7 @@ from triptych.support.instances import (
     pickling_description,
     visible_state,
 )
+from triptych.support.set_order import has_own_order
 
 Definition: TypeAlias = FunctionType | type | ModuleType
 
@@ -222,8 +225,12 @@ class Walk:
     def _frozenset(self, value: frozenset[object]) -> Token:
         return ("frozenset", *self._unordered(value))
 
-    def _unordered(self, items: Iterable[object]) -> tuple[Token, ...]:
-        """Sorted by what each element says alone; two elements that say the same have no order to rely on."""
+    def _unordered(self, items: Collection[object]) -> tuple[Token, ...]:
+        """In order where every process has the same one; else sorted by what each element says alone.
+
+        Two elements that say the same have no order to rely on."""
+        if not has_own_order(items):
+            return tuple(self._inside("{}", item) for item in items)
         alone = sorted(((digest(Walk().value(item)), item) for item in items), key=itemgetter(0))
         ties = any(left[0] == right[0] for left, right in pairwise(alone))
         found = tuple(self._inside("{}", item) for _, item in alone)
@@ -264,8 +271,10 @@ class Walk:
 
     def _class(self, value: type) -> Token:
         name = _class_name(value)
+        if can_be_registered_with(value) and get_cache_token not in self.states:
+            self.states.append(get_cache_token)
         if name:
-            return self._named(*name)
+            return self._named(*name, *registered(value))
         return self._definition(value, f"{import_name(value.__module__)}.{value.__qualname__}")
 
     def _module(self, value: ModuleType) -> Token:
@@ -355,7 +364,7 @@ class Walk:
         """Triptych's own methods answer the same for as long as the object lives; a user's may not."""
         cls = type(value)
         content = self._inside(".__cache_key__()", value.__cache_key__())
-        if is_framework(value.__cache_key__.__module__):
+        if is_framework(value.__cache_key__.__module__) and not getattr(cls, "__changes__", False):
             return ("keyed", cls.__module__, cls.__qualname__, content)
         self.changeable.append(value)
         return ("keyed", self._class(cls), content)

@@ -58,6 +58,11 @@ def overwritten(trace: Trace) -> tuple[tuple[Any, str], ...]:
     return tuple((owner, name) for owner, name, first in trace.assigned.values() if first)
 
 
+def assigned(trace: Trace) -> str:
+    """The first attribute of an object from outside that the function assigned, if there is one."""
+    return next((f"{type(owner).__name__}.{name}" for owner, name, _ in trace.assigned.values()), "")
+
+
 def end_of_call(trace: Trace, function: str) -> None:
     """Replace the run-time values that attributes hold by objects that say what they were."""
     for owner, name, span in trace.call_local.values():

@@ -107,6 +107,8 @@ def reaches(function: object) -> str:
         return ""
     if module in ("torch", "torch._C", "builtins") and name in _TORCH_CHANCE and "torch" in sys.modules:
         return _CHANCE
+    if module == os.name and name in ("urandom", "getrandom"):
+        return _CHANCE
     if module == "uuid" and name in ("uuid1", "uuid4"):
         return _CHANCE
     parts = module.split(".")
@@ -149,8 +151,13 @@ _ALIKE = frozenset(
 """Packages whose functions answer by their arguments alone."""
 _NOT_ALIKE = frozenset(
     {"load", "loadtxt", "genfromtxt", "fromfile", "fromregex", "memmap", "open_memmap", "DataSource"}  # NumPy's files
-    | {"id", "hash", "vars", "dir", "globals", "locals", "print"}
+    | {"id", "hash", "__hash__", "vars", "dir", "globals", "locals", "print", "__import__", "__subclasses__"}
+    | {"geterr", "seterr", "errstate", "seterrcall", "geterrcall", "get_printoptions", "set_printoptions", "setbufsize"}
+    | {"getbufsize", "printoptions", "getweakrefs", "getweakrefcount"}
+    | {"getsource", "getsourcelines", "getsourcefile", "getfile", "getdoc", "getcomments", "getmodule", "getmembers"}
+    | {"currentframe", "stack", "trace", "getframeinfo", "getouterframes", "getinnerframes", "methodcaller"}
 )
+"""Names of theirs that answer from the process: its hashes, its files, its settings."""
 
 
 def answers_alike(function: object) -> bool:

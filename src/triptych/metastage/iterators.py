@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from triptych.metastage.opaque_calls import check_advance
+from triptych.metastage.repeatability import note_walk
 from triptych.metastage.tracing import Trace
 from triptych.metastage.user_code import is_own, user_method
 
@@ -23,6 +24,7 @@ class TracesCalls(Protocol):
 def items_of(hooks: TracesCalls, iterable: object) -> Any:
     """`iterable` as Python may iterate over it; advancing an iterator is a change of it."""
     kind = type(iterable)
+    note_walk(hooks.trace, iterable)
     if kind in _CONTAINERS or is_own(kind):
         return iterable
     if user_method(kind, "__next__") is not None or user_method(kind, "__iter__") is not None:

@@ -20,6 +20,7 @@ from triptych.metastage.errors import DynamicMutationError, TraceTimeEffectError
 from triptych.metastage.jit_calls import hand_over
 from triptych.metastage.merged_objects import check_unmerged, has_state, merged_among
 from triptych.metastage.sameness import check_unasked
+from triptych.metastage.repeatability import note_answer, note_call, note_met, note_text, unrepeatable
 from triptych.metastage.trace_time import is_meant_once
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.user_code import is_own
@@ -37,8 +38,9 @@ ONCE = "`tt.at_trace_time({name}, ...)` if it is meant once, while tracing"
 
 def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Call it now, and refuse what would be lost by having happened only once."""
-    if not effects.answers_alike(function) or is_meant_once(function):
-        trace.unrepeatable = trace.unrepeatable or _name(function)
+    note_call(trace, function, args, kwargs, _name(function))
+    if is_meant_once(function):
+        unrepeatable(trace, f"`{_name(function)}` is meant once, while tracing")
     if is_own(function) or is_own(type(function)) or is_meant_once(function):
         if is_meant_once(function):
             trace.repetition.do_once()
@@ -58,9 +60,13 @@ def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...
             result = _watched(trace, function, args, kwargs)
         for changed in states.changed():
             check_unmerged(trace, changed, f"`{_name(function)}`")
-    # Nobody else knows it: the call made it.
-    if sys.getrefcount(result) <= 2 and not is_settled(type(result)) and not _shares_memory(result, function, args):
-        note_made(trace, result)
+    note_answer(trace, function, args, kwargs, result, _name(function))
+    if not is_settled(type(result)):
+        # Nobody else knows it: the call made it.
+        if sys.getrefcount(result) <= 2 and not _shares_memory(result, function, args):
+            note_made(trace, result)
+        else:
+            note_met(trace, function, result, _name(function))
     return result
 
 
@@ -76,7 +82,8 @@ def native_operation(trace: Trace, function: Callable[[Any, Any], Any], left: ob
     """An operator that Python evaluates; objects of the user's that containers hold may have a say in it."""
     if trace.region.dynamic and not (_is_inert(left) and _is_inert(right)):
         return opaque_call(trace, function, (left, right), {})
-    return function(left, right)
+    result = function(left, right)
+    return note_text(trace, result, right) if type(left) is str and type(result) is str else result
 
 
 def _is_harmless(function: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:

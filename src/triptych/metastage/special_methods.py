@@ -76,7 +76,7 @@ class SpecialMethods:
         known = self._plain.get(cls)
         if known is None:
             entries = (entry for base in cls.__mro__ for entry in base.__dict__.values())
-            known = self._plain[cls] = not any(map(_has_user_code, entries))
+            known = self._plain[cls] = cls is not super and not any(map(_has_user_code, entries))
         return known
 
     # operators --------------------------------------------------------------------------------------------------
@@ -162,6 +162,8 @@ class SpecialMethods:
         `keep` says that a `cached_property` may be kept: not where a run-time condition decides if it is read.
         """
         cls = type(owner)
+        if cls is super:
+            return self._inherited(owner, name)
         if user_method(cls, "__getattribute__") is not None:
             return self._call(cls.__getattribute__, owner, name)
         entry = class_entry(cls, name)
@@ -180,6 +182,19 @@ class SpecialMethods:
             return object.__getattribute__(owner, name)
         except AttributeError:
             return self._call(fallback, owner, name)
+
+    # Any: a `super()`.
+    def _inherited(self, owner: Any, name: str) -> Any:
+        """`super().name`: a property of a base is traced as the object's own would be."""
+        order, instance = owner.__self_class__.__mro__, owner.__self__
+        bases = order[order.index(owner.__thisclass__) + 1 :]
+        entry = next((vars(base)[name] for base in bases if name in vars(base)), None)
+        if instance is owner.__self_class__:  # in a class method
+            return getattr(owner, name)
+        if isinstance(entry, property) and is_user_function(entry.fget):
+            return self._call(entry.fget, instance)
+        get = user_method(type(entry), "__get__")
+        return getattr(owner, name) if get is None else self._call(get, entry, instance, owner.__self_class__)
 
     def _cached(self, function: Callable[..., Any], owner: object, name: str, keep: bool) -> Any:
         stored = owner.__dict__

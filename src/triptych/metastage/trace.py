@@ -18,7 +18,7 @@ from triptych.ir.written_memory import WrittenMemory
 from triptych.metastage import places
 from triptych.metastage.argument_kinds import Received, received_types
 from triptych.metastage.arguments import Shape, arrange
-from triptych.metastage.call_local import check_left, end_of_call, overwritten
+from triptych.metastage.call_local import assigned, check_left, end_of_call, overwritten
 from triptych.metastage.explaining import explained
 from triptych.metastage.kernels import check_launched
 from triptych.metastage.results import Rebuild, take_results
@@ -105,8 +105,9 @@ def trace(
         loops=current.loops,
         span=span,
         overwritten=overwritten(current),
-        assigns=bool(current.assigned),
+        assigns=assigned(current),
         unrepeatable=current.unrepeatable,
+        found=tuple(current.found),
     )
     return traced, next if returned is None else rebuild  # None is what a native call without results gives
 

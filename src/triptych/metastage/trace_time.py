@@ -24,7 +24,8 @@ def at_trace_time(
     """
     trace = active()
     if trace is not None:
-        trace.unrepeatable = trace.unrepeatable or getattr(function, "__name__", "at_trace_time")
+        name = getattr(function, "__name__", "at_trace_time")
+        trace.unrepeatable = trace.unrepeatable or f"`{name}` is called through `at_trace_time`"
         trace.repetition.do_once()
     return function(*args, **kwargs)
 

@@ -25,7 +25,7 @@ from triptych.metastage.interposed import is_interposed
 from triptych.metastage.progress import Progress
 from triptych.metastage.repetition import Repetition
 from triptych.simt.async_order import EARLY
-from triptych.stages import Rewritten
+from triptych.stages import Found, Rewritten
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.recursion import TooDeepError
 from triptych.support.source import Span
@@ -168,7 +168,9 @@ class Trace:
         self.region: Region = Region(self, None, "function", None, HandedAttributes())
         self.prints = self.loops = False
         self.unrepeatable = ""
-        """A call that Python made while tracing whose answer another process might not get, by name."""
+        """What Python did while tracing that another process might do otherwise, as a clause."""
+        self.found: list[Found] = []
+        """What it has read by ways that names in the source do not show."""
         self.module: Any = None
         self.device: DeviceModule | None = None
         """Where kernels go, once there is one."""

@@ -43,6 +43,7 @@ from triptych.metastage.membership import CONTAINS, Membership
 from triptych.metastage.method_lookup import C_CALLABLES, C_METHODS, inherited_method, special_method
 from triptych.metastage.opaque_calls import abandon, native_operation, note_made, opaque_call
 from triptych.metastage.plans import has_dynamic
+from triptych.metastage.repeatability import note_attribute, note_item, note_stored, note_text
 from triptych.metastage.retracing import drafted
 from triptych.metastage.sameness import COMPARISONS, check_comparable, compared
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
@@ -314,7 +315,7 @@ class TracingHooks(StoppingHooks):
     def formatted(self, value: object, conversion: str = "", spec: str = "") -> str:
         check_shown(value, "an f-string")
         if self.inlining.special.is_plain(type(value)):
-            return super().formatted(value, conversion, spec)
+            return str(note_text(self.trace, super().formatted(value, conversion, spec), value))
         text = self.call(CONVERSIONS[conversion], value) if conversion else value
         return str(self.call(format, text, spec))
 
@@ -345,7 +346,7 @@ class TracingHooks(StoppingHooks):
         if isinstance(method, C_METHODS) and method in SELECTABLE:
             return self._select(method, container, key)
         if type(container) is dict or is_own(type(container)):
-            return container[self.hashed(key) if type(container) is dict else key]
+            return note_item(self.trace, container, self.hashed(key) if type(container) is dict else key)
         return native_operation(self.trace, operator.getitem, container, key)
 
     def _select(self, method: Callable[[Any, Any], Any], container: object, key: object) -> Any:
@@ -359,7 +360,7 @@ class TracingHooks(StoppingHooks):
         if special.is_plain(type(owner)):
             if type(owner).__flags__ & HEAP_TYPE:
                 note_read(self.trace, owner, name)
-            return getattr(owner, name)
+            return note_attribute(self.trace, owner, name, getattr(owner, name))
         note_read(self.trace, owner, name)
         return special.attribute(owner, name, keep=not self.trace.region.dynamic)
 
@@ -423,7 +424,7 @@ class TracingHooks(StoppingHooks):
         if not mutation.changes_in_place(cls, op):
             return self.operate(op, target, value)
         mutation.check_mutable(self.trace, target, f"`{op}=` on {with_article(cls.__name__)}")
-        return AUGMENTED[op](target, value)
+        return AUGMENTED[op](target, note_stored(self.trace, target, value))
 
     def setitem(self, container: Any, key: object, value: object) -> None:
         method = user_method(type(container), "__setitem__")
@@ -436,7 +437,7 @@ class TracingHooks(StoppingHooks):
         if isinstance(container, list):
             key = require_static(key, "assigning a list item", "a tuple rebuilt with the new item")
         if type(container) in _OWN_ITEMS or is_own(type(container)):
-            container[key] = value
+            container[key] = note_stored(self.trace, key, value)
         else:
             opaque_call(self.trace, operator.setitem, (container, key, value), {})
 
@@ -484,9 +485,9 @@ class TracingHooks(StoppingHooks):
     def assert_(self, test: object, message: Thunk | None = None) -> None:
         decided = self.decide(test)
         if isinstance(decided, Boolean):
-            check(self.trace, decided.ir_value(), "AssertionFailedError", _message(message))
+            check(self.trace, decided.ir_value(), "AssertionFailedError", _message(self.trace, message))
         elif not decided and self.trace.region.dynamic:
-            check(self.trace, Boolean(False).ir_value(), "AssertionFailedError", _message(message))
+            check(self.trace, Boolean(False).ir_value(), "AssertionFailedError", _message(self.trace, message))
         elif message is None:
             assert decided
         else:
@@ -499,5 +500,6 @@ def _is_raised(flags: list[int], get: Get) -> bool:
     return any(values[flag] is True for flag in flags)
 
 
-def _message(message: Thunk | None) -> str:
-    return str(message()) if message is not None else "assertion failed"
+def _message(trace: Trace, message: Thunk | None) -> str:
+    said = "assertion failed" if message is None else message()
+    return str(note_text(trace, str(said), said))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from triptych.artifact_store.configured import default_store
@@ -74,7 +74,17 @@ def _why(store: Store, place: str, arguments: str, target: str, *, as_json: bool
     positional, named = example_arguments(arguments)
     with override(**({"target": target} if target else {})):
         miss = function.explain_miss(*positional, **named)
+        if not miss.is_kept:
+            miss = dataclasses.replace(miss, reason=_reason(function, positional, named))
     return json.dumps(dataclasses.asdict(miss), indent=2) if as_json else str(miss)
+
+
+def _reason(function: JitFunction, positional: Sequence[Any], named: Mapping[str, Any]) -> str:
+    """Why the store would not keep the program, which only compiling it tells; what fails says so at its call."""
+    try:
+        return function.compile(*positional, **named, no_cache=True).unkept
+    except TriptychError:
+        return ""
 
 
 def size(text: str) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from unittest.mock import patch
 
 from triptych import jitting
@@ -17,9 +18,10 @@ def compilations(run: Callable[[], None]) -> list[Job]:
     """Run a case; everything that it compiled, in order. What was compiled before it is not compiled again."""
     jobs: list[Job] = []
 
-    def compile_and_keep(job: Job, key: Key, likely: CompiledFunction | None = None) -> CompiledFunction:
+    # Any: as `compiled_function` takes them.
+    def compile_and_keep(job: Job, key: Key, *others: Any) -> CompiledFunction:
         jobs.append(job)
-        return compiled_function(job, key, likely)
+        return compiled_function(job, key, *others)
 
     with patch.object(jitting, "compiled_function", compile_and_keep):
         run()

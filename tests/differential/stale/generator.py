@@ -270,7 +270,263 @@ OBJECT = Derived()
 def f(x: tt.Int32): return x + OBJECT.value
 def plain(): return {ROOT}
 """,
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = __import__("elsewhere").ROOT
+    return x + {root}
+def plain():
+    root = __import__("elsewhere").ROOT
+    return {root}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = importlib.import_module("elsewhere").ROOT
+    return x + {root}
+def plain():
+    root = importlib.import_module("elsewhere").ROOT
+    return {root}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = sys.modules["elsewhere"].ROOT
+    return x + {root}
+def plain():
+    root = sys.modules["elsewhere"].ROOT
+    return {root}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = sys.modules.get("elsewhere").ROOT
+    return x + {root}
+def plain():
+    root = sys.modules.get("elsewhere").ROOT
+    return {root}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = vars(sys.modules["elsewhere"])["ROOT"]
+    return x + {root}
+def plain():
+    root = vars(sys.modules["elsewhere"])["ROOT"]
+    return {root}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = inspect.getmodule(elsewhere.from_here).ROOT
+    return x + {root}
+def plain():
+    root = inspect.getmodule(elsewhere.from_here).ROOT
+    return {root}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = pkgutil.resolve_name("elsewhere:ROOT")
+    return x + {root}
+def plain():
+    root = pkgutil.resolve_name("elsewhere:ROOT")
+    return {root}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = elsewhere.from_here.__globals__["ROOT"]
+    return x + {root}
+def plain():
+    root = elsewhere.from_here.__globals__["ROOT"]
+    return {root}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+elsewhere.__getattr__ = lambda name: elsewhere.ROOT
+@jit
+def f(x: tt.Int32):
+    root = elsewhere.anything
+    return x + {root}
+def plain():
+    root = elsewhere.anything
+    return {root}
+REBIND = "elsewhere.ROOT = #"
+""",
+    """
+elsewhere.ROOT = {made}
+elsewhere.__getattr__ = lambda name: elsewhere.ROOT
+@jit
+def f(x: tt.Int32):
+    root = elsewhere.anything
+    return x + {root}
+def plain():
+    root = elsewhere.anything
+    return {root}
+REBIND = "elsewhere.__getattr__ = lambda name: (#)"
+""",
+    """
+elsewhere.ROOT = {made}
+class Answering(types.ModuleType):
+    @property
+    def answer(self): return self.ROOT
+elsewhere.__class__ = Answering
+@jit
+def f(x: tt.Int32):
+    root = elsewhere.answer
+    return x + {root}
+def plain():
+    root = elsewhere.answer
+    return {root}
+REBIND = "Answering.answer = property(lambda self: (#))"
+""",
+    """
+ROOT = {made}
+class Special:
+    def __call__(self, x, root=ROOT): return x + {root}
+OBJECT = Special()
+@jit
+def f(x: tt.Int32): return OBJECT(x)
+def plain(): return OBJECT(0)
+REBIND = "Special.__call__.__defaults__ = (#,)"
+""",
+    """
+ROOT = {made}
+class Special:
+    def __getitem__(self, index, *, root=ROOT): return index + {root}
+OBJECT = Special()
+@jit
+def f(x: tt.Int32): return OBJECT[x]
+def plain(): return OBJECT[0]
+REBIND = "Special.__getitem__.__kwdefaults__ = dict(root=#)"
+""",
+    """
+ROOT = {made}
+@dataclasses.dataclass
+class Made:
+    root: object = None
+Made.__init__.__defaults__ = (ROOT,)
+@jit
+def f(x: tt.Int32):
+    root = Made().root
+    return x + {root}
+def plain():
+    root = Made().root
+    return {root}
+REBIND = "Made.__init__.__defaults__ = (#,)"
+""",
+    """
+ROOT = {made}
+@dataclasses.dataclass
+class Made:
+    root: object = None
+Made.__init__.__defaults__ = (ROOT,)
+@jit
+def f(x: tt.Int32):
+    root = Made().root
+    return x + {root}
+def plain():
+    root = Made().root
+    return {root}
+REBIND = "Made.__init__ = lambda self: setattr(self, 'root', #)"
+""",
+    """
+class Made(typing.NamedTuple):
+    x: int
+    root: object = None
+ROOT = {made}
+Made.__new__.__defaults__ = (ROOT,)
+@jit
+def f(x: tt.Int32):
+    root = Made(0).root
+    return x + {root}
+def plain():
+    root = Made(0).root
+    return {root}
+REBIND = "Made.__new__.__defaults__ = (#,)"
+""",
+    """
+ROOT = {made}
+@functools.singledispatch
+def answer(value): return None
+answer.register(int, lambda value: ROOT)
+@jit
+def f(x: tt.Int32):
+    root = answer(1)
+    return x + {root}
+def plain():
+    root = answer(1)
+    return {root}
+REBIND = "answer.register(int, lambda value: (#))"
+""",
+    """
+ROOT = {made}
+class Interface(abc.ABC): pass
+class Plain: pass
+OBJECT = Plain()
+@jit
+def f(x: tt.Int32): return x + (77 if isinstance(OBJECT, Interface) else {ROOT})
+def plain(): return 77 if isinstance(OBJECT, Interface) else {ROOT}
+REBIND = "Interface.register(Plain)"
+""",
+    """
+ROOT = {made}
+class Interface(collections.abc.Sequence): pass
+class Plain: pass
+@jit
+def f(x: tt.Int32): return x + (77 if issubclass(Plain, collections.abc.Sequence) else {ROOT})
+def plain(): return 77 if issubclass(Plain, collections.abc.Sequence) else {ROOT}
+REBIND = "Interface.register(Plain)"
+""",
+    """
+ROOT = {made}
+@jit
+def inner(x): return x
+inner.root = ROOT
+@jit
+def f(x: tt.Int32):
+    root = inner.root
+    return x + {root}
+def plain():
+    root = inner.root
+    return {root}
+REBIND = "inner.root = #"
+""",
+    """
+ROOT = {made}
+class Copied: pass
+COPIED = Copied()
+copyreg.pickle(Copied, lambda value: (types.SimpleNamespace, (), {{"root": ROOT}}))
+@jit
+def f(x: tt.Int32):
+    root = copy.copy(COPIED).root
+    return x + {root}
+def plain():
+    root = copy.copy(COPIED).root
+    return {root}
+REBIND = "copyreg.pickle(Copied, lambda value: (types.SimpleNamespace, (), dict(root=#)))"
+""",
 )
+
+ELSEWHERE = "def from_here(): pass\n"
+"""The module that programs read from."""
 
 FRAME = """
 from kinds import *
@@ -307,6 +563,15 @@ def generate(choices: Choices) -> StaleProgram:
         inside = _made(kinds[:level], str(after))
         change = _filled(choices.choice(kinds[level].changes), _read(kinds[level + 1 :], place), inside)
     return StaleProgram(FRAME.format(route=text.strip(), change=change))
+
+
+def generate_for_processes(choices: Choices, number: str) -> StaleProgram:
+    """A program that holds a number which another file has: a process that runs later finds another one there."""
+    kinds = [choices.choice(NUMBERS), *(choices.choice(NESTED) for _ in choices.several(DEEPEST, 0.6))]
+    names = {name: _read(kinds, name) for name in ("ROOT", "root")}
+    route = choices.choice(ROUTES)
+    text = route.format(made=_made(kinds, number), elsewhere=_read(kinds, "elsewhere.ROOT"), **names)
+    return StaleProgram("import changed" + FRAME.format(route=text.strip(), change="pass"))
 
 
 def _made(kinds: list[Kind], number: str) -> str:

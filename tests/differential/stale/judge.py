@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.differential.judge import Failure
-from tests.differential.stale.generator import StaleProgram
+from tests.differential.stale.generator import ELSEWHERE, StaleProgram
 from tests.differential.stale.kinds import LIBRARY
 from tests.unit.fingerprint.programs import modules
 from triptych.support.errors import TriptychError
@@ -21,7 +21,7 @@ def judge(program: StaleProgram) -> Failure | None:
 
     Some nests mean nothing in Python (a function that became a method); those say nothing here either.
     """
-    with modules(kinds=LIBRARY, elsewhere="", stale=program.source) as made:
+    with modules(kinds=LIBRARY, elsewhere=ELSEWHERE, stale=program.source) as made:
         stale = vars(made["stale"])
         if type(_outcome(stale["plain"])) is not int:
             return None

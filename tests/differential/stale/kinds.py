@@ -9,14 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 LIBRARY = """
+import abc
 import array
 import collections
+import collections.abc
 import contextvars
+import copy
+import copyreg
 import dataclasses
 import enum
 import functools
+import importlib
+import inspect
 import operator
 import os
+import pkgutil
+import sys
 import threading
 import types
 import typing
@@ -61,6 +69,25 @@ class Descriptor:
 class Keyed:
     def __init__(self, v): self.v = v
     def __cache_key__(self): return self.v
+
+class Hashed:
+    def __init__(self, v): self.v = v
+    def __hash__(self): return self.v
+
+class Limited(type):
+    def __instancecheck__(cls, value): return value < cls.limit
+
+def limited(v): return Limited("Bounded", (), {"limit": v})
+
+def documented(v):
+    def read(): pass
+    read.__doc__ = str(v)
+    return read
+
+def titled(v):
+    def read(): pass
+    read.__name__ = f"n{v}"
+    return read
 
 class Items(list): pass
 class Names(dict): pass
@@ -319,4 +346,11 @@ NUMBERS: tuple[Kind, ...] = (
     Kind("[0] * #", "len(@)", ("@.append(0)", "@.clear()")),
     Kind("environment(#)", "int(@['A_TEST_HOLDS'])", ("@['A_TEST_HOLDS'] = str(#)",)),
     Kind("environment(#) and 0", "int(os.getenv('A_TEST_HOLDS'))", ("environment(#)",)),
+    Kind("environment(#) and os", "int(@.environ['A_TEST_HOLDS'])", ("environment(#)",)),
+    Kind("environment(#) and os", "int(getattr(@, 'getenv')('A_TEST_HOLDS'))", ("environment(#)",)),
+    Kind("Hashed(#)", "hash(@)", ("@.v = #", "type(@).__hash__ = lambda self: #")),
+    Kind("limited(#)", "sum(isinstance(i, @) for i in range(40))", ("@.limit = #",)),
+    Kind("documented(#)", "int(@.__doc__)", ("@.__doc__ = str(#)",)),
+    Kind("type('Held', (), {'__doc__': str(#)})", "int(@.__doc__)", ("@.__doc__ = str(#)",)),
+    Kind("titled(#)", "int(@.__name__[1:])", ("@.__name__ = f'n{#}'",)),
 )

@@ -108,8 +108,9 @@ def test_an_empty_cell_is_unresolved() -> None:
 def test_names_made_on_demand_are_found() -> None:
     lazy = "def __getattr__(name):\n    if name == 'WIDTH':\n        return 7\n    raise AttributeError(name)\n"
     with modules(lazy=lazy, program="import lazy\ndef f(x):\n    return lazy.WIDTH\n") as made:
-        (read,) = reads(function_of(made["program"]))
-    assert read.value == 7
+        read, maker = reads(function_of(made["program"]))
+    assert (read.path, read.value) == ("lazy.WIDTH", 7)
+    assert (maker.path, maker.value) == ("lazy.WIDTH by __getattr__", made["lazy"].__getattr__)
 
 
 def test_dependencies_go_through_helpers_classes_and_decorators() -> None:

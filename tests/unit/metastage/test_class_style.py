@@ -17,9 +17,9 @@ def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the functions that are compiled, as they are."""
     seen: list[str] = []
 
-    def counting(job: Any, key: Any, likely: Any = None) -> Any:
+    def counting(job: Any, *others: Any) -> Any:
         seen.append(job.function.__name__)
-        return compiled_function(job, key, likely)
+        return compiled_function(job, *others)
 
     monkeypatch.setattr(jitting, "compiled_function", counting)
     return seen

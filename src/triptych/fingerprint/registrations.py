@@ -1,0 +1,41 @@
+"""Object-stage, class -> what has been registered with it: `ABC.register` changes what `isinstance` says of others.
+
+A class says so of the classes that are registered with it or with a class derived from it. Those that a release pins
+are as their release made them; which of them are there depends on what a process has imported, and says nothing.
+"""
+
+from __future__ import annotations
+
+import abc
+from _abc import _get_dump
+from collections.abc import Iterator
+
+from triptych.fingerprint.releases import import_name, is_framework, release
+
+
+def can_be_registered_with(cls: type) -> bool:
+    """Whether `cls.register(...)` is a question of this process."""
+    return isinstance(cls, abc.ABCMeta) and not is_framework(cls.__module__)
+
+
+def registered(cls: type) -> tuple[str, ...]:
+    """The names of the user's classes that have been registered with a class, or with one derived from it."""
+    if not can_be_registered_with(cls):
+        return ()
+    found = {each for known in _with_derived(cls) for each in _directly(known) if release(each.__module__) is None}
+    return tuple(sorted(f"{import_name(each.__module__)}.{each.__qualname__}" for each in found))
+
+
+def _with_derived(cls: type) -> Iterator[type]:
+    pending, seen = [cls], {cls}
+    for current in pending:
+        yield current
+        new = [each for each in type.__subclasses__(current) if each not in seen]
+        seen.update(new)
+        pending += new
+
+
+def _directly(cls: type) -> Iterator[type]:
+    if isinstance(cls, abc.ABCMeta):
+        references, *_ = _get_dump(cls)
+        yield from (each for reference in references if (each := reference()) is not None)
