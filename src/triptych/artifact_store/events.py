@@ -59,6 +59,16 @@ def report(kind: Kind, key: str = "", tier: str = "local", detail: str = "") -> 
 def warn_once(cause: str, text: str, tier: str = "local") -> None:
     """One warning per cause and process; the log has every case."""
     report("trouble", tier=tier, detail=text)
+    _warn_first(cause, text)
+
+
+def discard(key: str, where: str, tier: str, reason: str) -> None:
+    """An entry that is none: a miss, and one warning for the tier, since a disk or somebody may have changed it."""
+    report("discard", key, tier, reason)
+    _warn_first(f"discard {tier}", f"the {where} has something that is no entry ({reason}): it is not used")
+
+
+def _warn_first(cause: str, text: str) -> None:
     if cause not in _WARNED:
         _WARNED.add(cause)
-        warnings.warn(text, StoreWarning, stacklevel=3)
+        warnings.warn(text, StoreWarning, stacklevel=4)

@@ -72,7 +72,7 @@ def test_fsspec(tmp_path: Path) -> None:
 def test_directory_that_anyone_can_write_is_refused(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    with pytest.warns(StoreWarning, match="any user can write"):
+    with pytest.warns(StoreWarning, match="other users can write"):
         assert node(tmp_path / "s", (tmp_path / "open").as_uri()).find(key_of(1)) is None
 
 

@@ -26,7 +26,7 @@ class Memory:
         self.content = {"ac/" + key_of(number): write_record(key_of(number), entry.facts, entry.artifacts, None)}
         self.content |= {"cas/" + digest_of(data): data for data in entry.artifacts.values()}
 
-    def read(self, part: Part, name: str) -> bytes | None:
+    def read(self, part: Part, name: str, limit: int) -> bytes | None:
         return self.content.get(f"{part}/{name}")
 
 
