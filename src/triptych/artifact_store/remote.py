@@ -18,7 +18,7 @@ from triptych.artifact_store.directory import Part
 from triptych.artifact_store.entry import Entry
 from triptych.artifact_store.events import discard, report, warn_once
 from triptych.artifact_store.loading import load
-from triptych.artifact_store.record import NotAnEntry, Signer, digest_of
+from triptych.artifact_store.record import Evicted, NotAnEntry, Signer, digest_of
 from triptych.support.forking import import_late
 from triptych.support.interrupts import interruptible
 from triptych.support.remote_url import authenticates, shown, without_secrets
@@ -88,6 +88,8 @@ class Remote:
         if not lookup.run(self.timeout):
             self._unanswered = lookup.thread
             self._fail(f"no answer within {self.timeout:g} s")
+        elif isinstance(lookup.error, Evicted):
+            report("evict", key, self.name, str(lookup.error))
         elif isinstance(lookup.error, NotAnEntry):
             discard(key, f"remote store {self.name}", self.name, str(lookup.error))
         elif lookup.error is not None:

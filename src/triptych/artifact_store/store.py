@@ -156,7 +156,7 @@ class Store:
         good, discarded = 0, []
         for file in sorted(self._local.files(), key=lambda file: (file.part, file.name)):
             if file.part == "ac":
-                is_good = is_digest(file.name) and self._ask("local", self._inspected, file.name) is not None
+                is_good = is_digest(file.name) and self._is_whole(file.name)
             else:
                 content = self._inspected.read("cas", file.name, LARGEST_ARTIFACT)
                 is_good = content is not None and digest_of(content) == file.name
@@ -187,7 +187,7 @@ class Store:
             if fits:
                 self._local.write(part, name, data)
             if fits and part == "ac":
-                fits = self._ask("local", self._inspected, name) is not None
+                fits = self._is_whole(name)
                 good += fits
             if not fits:
                 discarded.append(f"{part}/{name}")
@@ -214,6 +214,12 @@ class Store:
     def _is_record(self, key: str, data: bytes) -> bool:
         try:
             return is_digest(key) and bool(read_record(data, key, self._signer))
+        except NotAnEntry:
+            return False
+
+    def _is_whole(self, key: str) -> bool:
+        try:
+            return load(self._inspected, key, self._signer) is not None
         except NotAnEntry:
             return False
 

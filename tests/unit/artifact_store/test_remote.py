@@ -22,7 +22,10 @@ from triptych.artifact_store.remote import Remote
 from triptych.artifact_store.store import Store
 from triptych.support.config import override
 
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning"),
+]
 
 
 @pytest.fixture(autouse=True)

@@ -20,6 +20,8 @@ from triptych.artifact_store.entry import Entry
 from triptych.artifact_store.events import StoreWarning
 from triptych.support.config import override, read
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")
+
 
 @pytest.fixture(autouse=True)
 def no_warning_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
