@@ -116,7 +116,7 @@ class Remote:
     def _end(self) -> None:
         """The end of the process waits for what is being written, and says what was not."""
         if not self.flush() and self._writes is not None:
-            self._trouble = f"{self._writes.left()} programs were not written within {self.timeout:g} s"
+            self._trouble = f"not written within {self.timeout:g} s: {self._writes.left()} of the compiled programs"
             self._say_trouble()
 
     def _judge_speed(self, seconds: float, found: tuple[Entry, bytes] | None) -> None:

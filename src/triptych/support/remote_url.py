@@ -62,7 +62,7 @@ def mistake_in(url: str) -> str:
         host, _ = parts.hostname, parts.port
     except ValueError:
         return "its host and port cannot be read: `[ ] / ? # @ :` in a password are written as %5B %5D %2F %3F %23 %40 %3A"
-    if len(parts.scheme) < 2:  # none, or the letter of a drive
+    if not parts.scheme or "://" not in url:
         return "it has no scheme, such as file:// or rediss://"
     if parts.scheme in ("http", "https"):
         if not host:
