@@ -180,7 +180,10 @@ class Store:
         return len(written)
 
     def import_(self, path: str) -> Checked:
-        """Take in the entries of an archive, verified as everything is. Raises OSError where it cannot be read."""
+        """Take in the entries of an archive, verified as everything is.
+
+        Raises OSError where it cannot be read, `ArchiveError` where it is none.
+        """
         good, discarded = 0, []
         for part, name, data in import_late("triptych.artifact_store.archive").read_archive(path):
             fits = self._is_record(name, data) if part == "ac" else digest_of(data) == name
