@@ -110,7 +110,11 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedModule:
 
 def _of_object(file: Path, data: bytes) -> ExportedModule:
     try:
-        defined = {symbol.name for symbol in ObjectFile(data).symbols if symbol.section and symbol.name}
+        parsed = ObjectFile(data)
+        for section in parsed.sections:
+            if not section.is_zeros:
+                parsed.content(section)
+        defined = {symbol.name for symbol in parsed.symbols if symbol.section and symbol.name}
     except (struct.error, IndexError, ValueError) as error:
         raise ExportedModuleError(
             "the object file is damaged: it has another end than its header says, or was not written whole",
