@@ -16,6 +16,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
+from weakref import WeakKeyDictionary
 
 FRAMEWORK = __name__.partition(".")[0]
 
@@ -78,8 +79,20 @@ def has_pinned_code(function: FunctionType) -> bool:
     return loaded is not None and vars(loaded) is function.__globals__ and release(loaded.__name__) is not None
 
 
-@lru_cache(maxsize=1024)
+_READERS: WeakKeyDictionary[ModuleType, bool] = WeakKeyDictionary()
+"""Modules that import the framework. A program's own modules end with the program: what is in them is finalized then."""
+
+
 def _imports_framework(module: ModuleType) -> bool:
+    found = _READERS.get(module) if isinstance(module, ModuleType) else None  # anything may lie in `sys.modules`
+    if found is None:
+        found = _has_names_of_framework(module)
+        if isinstance(module, ModuleType):
+            _READERS[module] = found
+    return found
+
+
+def _has_names_of_framework(module: ModuleType) -> bool:
     entries = tuple(vars(module).values())
     homes = [vars(entry).get("__name__") for entry in entries if type(entry) is ModuleType]
     homes += [entry.__module__ for entry in entries if issubclass(type(entry), FunctionType | type)]

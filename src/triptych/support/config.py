@@ -264,6 +264,14 @@ def read(environment: Environment) -> Config:
     return Config(**values)
 
 
+def hand_down(**values: Value) -> None:
+    """Have every process that is started from here, however it is started, begin with these settings."""
+    for row in TABLE:
+        if row.name in values:
+            value = values[row.name]
+            os.environ[row.variable] = str(int(value) if isinstance(value, bool) else value)
+
+
 def current_settings() -> list[tuple[Setting, Value, str]]:
     """Every setting with its value and its origin: `default`, `override` or the variable the value came from."""
     current, inherited = config(), _from_process_environment()
