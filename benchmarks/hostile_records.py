@@ -1,6 +1,6 @@
 """The reader of records against records that somebody has changed: nothing is raised, and nothing is loaded.
 
-    python -m benchmarks.hostile_records [--records 100000] [--seed 0]
+python -m benchmarks.hostile_records [--records 100000] [--seed 0]
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ def main() -> None:
         else:
             loaded += taken
     seconds = time.process_time() - began
-    print(f"{asked.records} records, {fitting} with a digest that fits: {loaded} loaded, {raised} exceptions ({seconds:.0f} s)")
+    what = f"{asked.records} records, {fitting} with a digest that fits"
+    print(f"{what}: {loaded} loaded, {raised} exceptions ({seconds:.0f} s)")
     raise SystemExit(1 if loaded or raised else 0)
 
 

@@ -29,7 +29,17 @@ _FACTS: dict[str, Any] = {
 _GOOD = write_record(key_of(1), _FACTS, entry_of(1).artifacts, SIGNER)
 _WITHOUT_SIGNATURE = _GOOD.rpartition(b',"signature"')[0]
 _OTHER = write_record(key_of(2), entry_of(2).facts, entry_of(2).artifacts, SIGNER)
-_TEXTS = ("\ud800", "\udfff\ud800", "\0", "ａ", "", "../" * 30, "hmac-sha256:" + "0" * 64, "ed25519:\ud800", "f" * 70_000)
+_TEXTS = (
+    "\ud800",
+    "\udfff\ud800",
+    "\0",
+    "ａ",
+    "",
+    "../" * 30,
+    "hmac-sha256:" + "0" * 64,
+    "ed25519:\ud800",
+    "f" * 70_000,
+)
 _NUMBERS = (-1, 1 << 63, 10**4000, 1e308, -0.0, float("nan"), float("inf"), True, None)
 
 
@@ -74,7 +84,9 @@ def _bytes(random: Random) -> Hostile:
     for _ in range(random.choice((1, 1, 1, 2, 8))):
         begin = random.randrange(len(data) + 1)
         length = random.choice((0, 1, 1, 4, 64, 5000))
-        piece = random.choice((b"", random.randbytes(random.choice((1, 3, 40))), _OTHER[begin : begin + length], b"\xed\xa0\x80"))
+        piece = random.choice(
+            (b"", random.randbytes(random.choice((1, 3, 40))), _OTHER[begin : begin + length], b"\xed\xa0\x80")
+        )
         data[begin : begin + length] = piece
     return Hostile(bytes(data), digest_fits=data.startswith(_WITHOUT_SIGNATURE))
 
@@ -92,12 +104,16 @@ def _nested(random: Random) -> Hostile:
         return Hostile(deep)
     if random.random() < 0.5:
         return Hostile(_sealed(deep), digest_fits=True)
-    return Hostile(_sealed(_canonical(_record()).replace(b'"options":', b'"o":' + deep + b',"options":')), digest_fits=True)
+    return Hostile(
+        _sealed(_canonical(_record()).replace(b'"options":', b'"o":' + deep + b',"options":')), digest_fits=True
+    )
 
 
 def _numbers(random: Random) -> Hostile:
     """Digits that Python would take long for, and exponents beyond every float."""
-    text = random.choice((b"9" * 5000, b"1" * 100_000, b"1e999", b"-1E-999", b"0." + b"3" * 50_000, b"NaN", b"-Infinity"))
+    text = random.choice(
+        (b"9" * 5000, b"1" * 100_000, b"1e999", b"-1E-999", b"0." + b"3" * 50_000, b"NaN", b"-Infinity")
+    )
     return Hostile(_sealed(_canonical(_record()).replace(b'"format":1', b'"format":' + text)), digest_fits=True)
 
 
@@ -110,7 +126,9 @@ def _changed_json(random: Random) -> Hostile:
         container[name] = random.choice((random.choice(_TEXTS), random.choice(_NUMBERS), [], {}, [{}] * 300))
     if random.random() < 0.2:
         record[random.choice(_TEXTS)] = 1
-    text = json.dumps(record, indent=random.choice((None, None, 1)), separators=(",", ":"), sort_keys=random.random() < 0.8)
+    text = json.dumps(
+        record, indent=random.choice((None, None, 1)), separators=(",", ":"), sort_keys=random.random() < 0.8
+    )
     fits = random.random() < 0.8
     return Hostile(_sealed(text.encode(), None if fits else "0" * 64, _signature(random)), digest_fits=fits)
 
@@ -118,7 +136,7 @@ def _changed_json(random: Random) -> Hostile:
 def _changed_signature(random: Random) -> Hostile:
     """The good record under another signature, as text, and as anything else."""
     text = _canonical(_record())
-    signature = random.choice((*_TEXTS, *_NUMBERS, [], {}, SIGNER.sign(b""), SharedKey(b"0" * 16).sign(text)))
+    signature: Any = random.choice((*_TEXTS, *_NUMBERS, [], {}, SIGNER.sign(b""), SharedKey(b"0" * 16).sign(text)))
     return Hostile(_sealed(text, None, json.dumps(signature)), digest_fits=True)
 
 

@@ -12,6 +12,7 @@ from io import BytesIO
 from triptych.artifact_store.directory import LIMITS, SUFFIXES, Part
 from triptych.support.errors import TriptychError
 
+
 class ArchiveError(TriptychError, ValueError):
     """A file that should have entries of a store is something else, or a part of an archive only."""
 

@@ -1,9 +1,9 @@
 """Who else could have written what lies here: a folder, a file, a socket, judged by its owner and its mode.
 
 Compiled code is run as it is, so whoever can write where it is read from can have us run theirs. What belongs to this
-user or to root and is writable by nobody else is theirs alone. The file is what decides, since it is judged after it was
-opened: names may point elsewhere a moment later, but nobody can give a file away. Windows has other rules, and there
-the directories' own access lists are all there is.
+user or to root and is writable by nobody else is theirs alone. The file is what decides, since it is judged after it
+was opened: names may point elsewhere a moment later, but nobody can give a file away. Windows has other rules, and
+there the directories' own access lists are all there is.
 """
 
 from __future__ import annotations

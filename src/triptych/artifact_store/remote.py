@@ -226,4 +226,3 @@ class _Lookup:
             self._done.append(self._work())
         except Exception as error:  # of any library: whoever waits says it
             self.error = error
-

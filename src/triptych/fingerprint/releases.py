@@ -80,19 +80,18 @@ def has_pinned_code(function: FunctionType) -> bool:
 
 
 _READERS: WeakKeyDictionary[ModuleType, bool] = WeakKeyDictionary()
-"""Modules that import the framework. A program's own modules end with the program: what is in them is finalized then."""
+"""Whether modules import the framework. A program's own modules end with the program, and so does what is in them."""
 
 
-def _imports_framework(module: ModuleType) -> bool:
-    found = _READERS.get(module) if isinstance(module, ModuleType) else None  # anything may lie in `sys.modules`
-    if found is None:
-        found = _has_names_of_framework(module)
-        if isinstance(module, ModuleType):
-            _READERS[module] = found
-    return found
+def _imports_framework(module: object) -> bool:
+    if not isinstance(module, ModuleType):  # anything may lie in `sys.modules`
+        return _has_names_of_framework(module)
+    if module not in _READERS:
+        _READERS[module] = _has_names_of_framework(module)
+    return _READERS[module]
 
 
-def _has_names_of_framework(module: ModuleType) -> bool:
+def _has_names_of_framework(module: object) -> bool:
     entries = tuple(vars(module).values())
     homes = [vars(entry).get("__name__") for entry in entries if type(entry) is ModuleType]
     homes += [entry.__module__ for entry in entries if issubclass(type(entry), FunctionType | type)]

@@ -37,9 +37,7 @@ _LEVEL = rf"({'|'.join(_LEVELS)}|\d+)"
 def _setting(default: T, help: str, **facts: object) -> T:
     """One row of the table, typed as its value so that `Config` reads as plain fields; facts as `Setting` has them."""
     may_be_seen = "shown" not in facts
-    row: T = dataclasses.field(
-        default=default, metadata={"default": default, "help": help, **facts}, repr=may_be_seen
-    )
+    row: T = dataclasses.field(default=default, metadata={"default": default, "help": help, **facts}, repr=may_be_seen)
     return row
 
 

@@ -42,7 +42,7 @@ def check_trusted(url: str, *, is_signed: bool, dares: bool) -> None:
 
 
 def authenticates(url: str) -> bool:
-    """Whether the other side is known without a key: by TLS, or by the owner of a file. What fsspec does, nobody sees."""
+    """Whether the other side is known without a key: by TLS, or by the owner of a file. fsspec lets nobody see that."""
     parts = urlsplit(url)
     if _CHAIN.match(url) or parts.scheme not in (_JUDGED | {"https", "rediss"}):
         return False
@@ -61,7 +61,9 @@ def mistake_in(url: str) -> str:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
-        return "its host and port cannot be read: `[ ] / ? # @ :` in a password are written as %5B %5D %2F %3F %23 %40 %3A"
+        return (
+            "its host and port cannot be read: `[ ] / ? # @ :` in a password are written as %5B %5D %2F %3F %23 %40 %3A"
+        )
     if not parts.scheme or "://" not in url:
         return "it has no scheme, such as file:// or rediss://"
     if parts.scheme in ("http", "https"):

@@ -33,7 +33,9 @@ def cache_command(action: str, given: dict[str, Any], *, as_json: bool) -> str:
         return _done(action, given, as_json=as_json)
     except OSError as error:
         what = f" of {error.filename}" if error.filename else ""
-        raise CacheError(f"`triptych cache {action}` cannot use a file{what}", found=error.strerror or str(error)) from None
+        raise CacheError(
+            f"`triptych cache {action}` cannot use a file{what}", found=error.strerror or str(error)
+        ) from None
 
 
 def _done(action: str, given: dict[str, Any], *, as_json: bool) -> str:

@@ -29,7 +29,7 @@ from triptych.tools.notebooks import SUFFIX, run_notebook
 _WITH_RESOURCES = "nvptx"
 _START_FILE = "triptych_compat.pth"
 _ALONE = (
-    f"triptych: {_START_FILE} is not installed, so `cutlass` is not Triptych in processes that the program starts anew; "
+    f"triptych: {_START_FILE} is not installed, so `cutlass` is not Triptych in processes that the program starts; "
     "`pip install` puts it there"
 )
 

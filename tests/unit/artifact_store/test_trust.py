@@ -1,6 +1,6 @@
 """Who can have us run their code: every configuration of the store against everyone who is not its user.
 
-A directory is attacked by another user, wherever its modes or owners let them; a server by whoever answers in its place.
+A directory is attacked by another user, wherever its modes or owners let them; a server by whoever answers for it.
 Each attack ends as a refusal with one warning, as a signature that does not fit, or as an error at the setting.
 """
 
