@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ class StoreEvent:
 
 
 Hook = Callable[[StoreEvent], object]
+_OWN = __name__.partition(".")[0]
 _HOOKS: list[Hook] = []
 _WARNED: set[str] = set()
 
@@ -71,4 +73,14 @@ def discard(key: str, where: str, tier: str, reason: str) -> None:
 def _warn_first(cause: str, text: str) -> None:
     if cause not in _WARNED:
         _WARNED.add(cause)
-        warnings.warn(text, StoreWarning, stacklevel=4)
+        warnings.warn(text, StoreWarning, stacklevel=_distance_to_program())
+
+
+def _distance_to_program() -> int:
+    """How many frames above `_warn_first` the program's own is; at the end of the process there may be none."""
+    frame, distance = sys._getframe(1), 1
+    while frame.f_globals.get("__name__", "").partition(".")[0] == _OWN:
+        if frame.f_back is None:
+            return 1
+        frame, distance = frame.f_back, distance + 1
+    return distance

@@ -25,6 +25,6 @@ def check_interpreter(number: int) -> None:
             "Triptych works in the main interpreter of a process only",
             found=f"sub-interpreter {number}",
             expected="the main interpreter: NumPy, MLIR and LLVM load once in a process",
-            instead="a process (`multiprocessing`, `ProcessPoolExecutor`), or threads of the main interpreter: compiled "
-            "code runs in all of them at the same time",
+            instead="a process (`multiprocessing`, `ProcessPoolExecutor`), or threads of the main interpreter: "
+            "compiled code runs in all of them at the same time",
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from triptych.support.errors import TriptychError
+from triptych.support.setting import SettingError
 
 _HIDDEN = "…"
 _SHORTEST_SECRET = 3
@@ -19,7 +19,7 @@ _JUDGED = frozenset({"file", "local", "unix", "memory"})
 """Files and sockets of this machine, judged by their owners when they are opened; objects of this process."""
 
 
-class UntrustedRemoteError(TriptychError, ValueError):
+class UntrustedRemoteError(SettingError):
     """A remote store that nobody vouches for: compiled code is run as it comes, so whoever answers there, or stands on
     the way, could have this process run anything."""
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.integration.subprograms import run
 from tests.support.http_store import http_store
 from tests.support.stores import entry_of, files_of, key_of, store_in
 from triptych.artifact_store import events as events_module
@@ -210,6 +211,16 @@ def test_remote_that_nobody_vouches_for_is_refused_at_the_setting(url: str) -> N
         assert config().cache_remote == url
     with override(cache_remote=url, cache_remote_runs_unverified_code=True):
         assert config().cache_remote == url
+
+
+def test_refusal_is_at_the_line_that_needs_the_store(tmp_path: Path) -> None:
+    text = "import triptych as tt\n\n\n@tt.jit\ndef f(n: tt.Int32):\n    return n\n\n\nf(1)\n"
+    (tmp_path / "program.py").write_text(text)
+    done = run(str(tmp_path / "program.py"), TRIPTYCH_CACHE="1", TRIPTYCH_CACHE_REMOTE="http://me:s3cret@host")
+    assert done.stderr.count("  File ") == 1, done.stderr
+    assert "[TT0734]" in done.stderr
+    assert "program.py:9:1" in done.stderr
+    assert "s3cret" not in done.stderr
 
 
 @pytest.mark.parametrize("url", AUTHENTICATED + JUDGED)
