@@ -11,8 +11,9 @@ import pickle
 import time
 import traceback
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import CancelledError, Executor, Future
 from functools import partial
+from queue import SimpleQueue
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from triptych.artifact_store.configured import default_store
@@ -156,13 +157,18 @@ def key_of(job: CompileCall) -> Key:
 def _compile_on(executor: Executor, jobs: dict[int, CompileCall], finish: Callable[[int, Done], None]) -> None:
     settings = dataclasses.asdict(config())
     futures: dict[Future[Done], int] = {}
+    ended: SimpleQueue[Future[Done]] = SimpleQueue()
+    """By callbacks: an executor that is shut down cancels futures and tells `as_completed` nothing."""
     try:
         for i, job in jobs.items():
             try:
                 futures[executor.submit(compile_job, settings, job)] = i
-            except (pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
+            except Exception as error:  # of pickling, which runs the program's own code, or of an executor that is over
                 finish(i, Done("failed", 0.0, "", _unsent(job, error)))
-        for future in as_completed(futures):
+        for future in futures:
+            future.add_done_callback(ended.put)
+        for _ in futures:
+            future = ended.get()
             finish(futures[future], _done(future, jobs[futures[future]]))
     finally:
         for future in futures:
@@ -192,6 +198,14 @@ def _unsent(job: CompileCall, error: Exception) -> Exception:
 def _done(future: Future[Done], job: CompileCall) -> Done:
     try:
         return future.result()
+    except CancelledError:
+        stopped = CompileJobError(
+            "a job was cancelled before it began",
+            span=caller(),
+            found="an executor that was shut down while compile_many used it, or `cancel` of its future",
+            expected="an executor that stays open until compile_many returns",
+        )
+        return Done("failed", 0.0, "", stopped)
     except Exception as error:  # of the executor: its process is gone, or has no such module, or cannot have the job
         return Done("failed", 0.0, "", _unsent(job, error))
 

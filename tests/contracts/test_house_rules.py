@@ -50,6 +50,15 @@ def test_no_module_is_called_nothing_in_particular() -> None:
     assert not [relative(path) for path in ours if FORBIDDEN_NAMES & {path.stem, path.parent.name}]
 
 
+def test_modules_that_windows_lacks_are_not_imported_everywhere() -> None:
+    def lacking(path: Path) -> set[str]:
+        found = {alias.name for node in ast.walk(syntax(path)) if isinstance(node, ast.Import) for alias in node.names}
+        found |= {str(node.module) for node in ast.walk(syntax(path)) if isinstance(node, ast.ImportFrom)}
+        return found & {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
+
+    assert not broken(package_files(), lacking), "ask for `os.name` first, as `artifact_store/claims.py` does"
+
+
 def test_only_the_config_table_reads_the_environment() -> None:
     def readers(path: Path) -> set[str]:
         names = (node for node in ast.walk(syntax(path)) if isinstance(node, ast.Attribute | ast.Name | ast.alias))

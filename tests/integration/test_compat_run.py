@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import site
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -57,7 +58,7 @@ def triptych_run(text: str, folder: Path, *words: str) -> CompletedProcess[str]:
 def test_program_runs_unchanged(tmp_path: Path) -> None:
     done = triptych_run(KERNEL, tmp_path, "--size", "4", "-m")
     assert done.stdout == "[0.0, 2.0, 4.0, 6.0] __main__ ['--size', '4', '-m']\n"
-    assert len(done.stderr.splitlines()) == 1, "the banner"
+    assert len(done.stderr.splitlines()) == (1 if IS_STARTED_BY_SITE else 2), "the banner"
     assert "`cutlass` is Triptych" in done.stderr
     assert done.returncode == 0
 
@@ -96,6 +97,51 @@ def test_script_that_is_not_there() -> None:
     with pytest.raises(RunError, match="there is no script"):
         run_program(RunRequest("no_such_script.py"))
     assert not compat.is_active()
+
+
+CHILDREN = """
+import multiprocessing, os, subprocess, sys
+
+import cutlass
+
+
+def child(answers):
+    answers.put((cutlass.__name__, os.environ.get("TRIPTYCH_TARGET")))
+
+
+if __name__ == "__main__":
+    for how in multiprocessing.get_all_start_methods():
+        context = multiprocessing.get_context(how)
+        answers = context.SimpleQueue()
+        process = context.Process(target=child, args=(answers,))
+        process.start()
+        process.join()
+        print(how, process.exitcode, *answers.get() if process.exitcode == 0 else ())
+    text = "import cutlass; print(cutlass.__name__)"
+    for words in (["-c", text], ["-I", "-c", text]):
+        print("subprocess", subprocess.run([sys.executable, *words], capture_output=True, text=True).stdout.strip())
+    print("system", flush=True)
+    os.system(f'"{sys.executable}" -c "{text}"')
+"""
+
+
+@pytest.mark.skipif(not IS_STARTED_BY_SITE, reason="needs an installation with triptych_compat.pth")
+def test_children_have_it_however_they_are_started(tmp_path: Path) -> None:
+    """Also where another package of that name lies on the path: what the parent calls Triptych the child does."""
+    (tmp_path / "cutlass").mkdir()
+    (tmp_path / "cutlass" / "__init__.py").write_text("")
+    (tmp_path / "program.py").write_text(CHILDREN)
+    done = run("-m", "triptych", "run", "--target", "cpu", str(tmp_path / "program.py"))
+    lines = [f"{how} 0 triptych cpu" for how in multiprocessing.get_all_start_methods()]
+    assert done.stdout.splitlines() == [*lines, *["subprocess triptych"] * 2, "system", "triptych"], done.stderr
+
+
+def test_program_that_cannot_reach_its_children_is_told(tmp_path: Path) -> None:
+    text = "import runpy, site, sys\nsite.getsitepackages = lambda: []\nsite.ENABLE_USER_SITE = False\n"
+    (tmp_path / "start.py").write_text(f"{text}runpy.run_module('triptych', run_name='__main__')\n")
+    (tmp_path / "program.py").write_text("")
+    done = run(str(tmp_path / "start.py"), "run", str(tmp_path / "program.py"))
+    assert "is not installed, so `cutlass` is not Triptych in processes" in done.stderr
 
 
 @pytest.mark.parametrize(("value", "is_found"), [("1", True), ("on", True), ("0", False), ("", False)])

@@ -7,6 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -104,6 +105,54 @@ def test_a_job_that_cannot_be_sent_names_its_argument() -> None:
         assert what in done.error.text()
         assert done.error.span is not None
         assert done.error.span.file == __file__
+
+
+class Unsendable:
+    """What pickling it raises is the program's own."""
+
+    def __reduce__(self) -> Any:
+        raise RuntimeError("boom while pickling")
+
+    def __cache_key__(self) -> tuple[int]:
+        return (1,)
+
+
+def test_a_job_that_raises_while_it_is_sent_ends_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    jobs = [partial(tt.compile, scaled, 1, Unsendable()), partial(tt.compile, scaled, 1, 7)]
+    failed, compiled = tt.compile_many(jobs, workers=1)
+    assert (failed.outcome, compiled.outcome) == ("failed", "compiled")
+    assert isinstance(failed.error, CompileJobError)
+    assert "boom while pickling" in failed.error.text()
+
+
+@tt.jit(opt_level=0)
+def waiting(n: tt.Int32, by: tt.Constexpr[int]) -> Any:
+    tt.at_trace_time(BEGAN.set)
+    tt.at_trace_time(GO_ON.wait, 60)
+    return n * by
+
+
+BEGAN, GO_ON = threading.Event(), threading.Event()
+
+
+def test_jobs_of_an_executor_that_is_shut_down() -> None:
+    """Its futures are cancelled, and nobody tells; nor does it take another job."""
+    threads = ThreadPoolExecutor(1)
+
+    def shut_down() -> None:
+        BEGAN.wait(60)
+        threads.shutdown(wait=False, cancel_futures=True)
+        GO_ON.set()
+
+    stopping = threading.Thread(target=shut_down)
+    stopping.start()
+    done = tt.compile_many([partial(tt.compile, waiting, 1, by) for by in range(4)], threads)
+    stopping.join()
+    assert [each.outcome for each in done] == ["not kept", "failed", "failed", "failed"]
+    assert all("cancelled" in str(each.error) for each in done[1:])
+    (after,) = tt.compile_many([partial(tt.compile, scaled, 1, 9)], threads)
+    assert "after shutdown" in str(after.error)
 
 
 def test_a_worker_that_dies_takes_one_job_with_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
 import time
@@ -21,14 +20,14 @@ Write = Callable[[str, bytes, Mapping[str, bytes]], bool]
 class BackgroundWrites:
     """A queue with a thread. A forked child begins with an empty one: what waits is its parent's to write."""
 
-    def __init__(self, write: Write, patience: float) -> None:
+    def __init__(self, write: Write) -> None:
         self._write = write
         self._lock = PerProcess()
         self._process = os.getpid()
         self._waiting: deque[tuple[str, bytes, Mapping[str, bytes]]] = deque()
         self._bytes = 0
         self._thread: threading.Thread | None = None
-        atexit.register(self.flush, patience)
+        self._is_writing = False
 
     def give(self, key: str, written: bytes, contents: Mapping[str, bytes]) -> None:
         """Have an entry written."""
@@ -61,9 +60,15 @@ class BackgroundWrites:
             if time.monotonic() >= end:
                 return not thread.is_alive()
 
+    def left(self) -> int:
+        """How many entries are still to be written."""
+        with self._lock.here():
+            self._begin()
+            return len(self._waiting) + self._is_writing
+
     def _begin(self) -> None:
         if self._process != os.getpid():
-            self._process, self._thread = os.getpid(), None
+            self._process, self._thread, self._is_writing = os.getpid(), None, False
             self._drop()
 
     def _drop(self) -> None:
@@ -73,6 +78,7 @@ class BackgroundWrites:
     def _run(self) -> None:
         while True:
             with self._lock.here():
+                self._is_writing = bool(self._waiting)
                 if not self._waiting:
                     self._thread = None
                     return

@@ -25,7 +25,8 @@ _SHORTEST, _LONGEST = 0.001, 0.05
 _MANY = 64
 """Files of claims from which on those of killed owners are looked for."""
 
-_FILE_LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
+FILE_LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
+"""`fcntl`; None on Windows, which locks files in other ways."""
 _TABLE = Brief()
 _HELD: dict[str, Claim] = {}
 """The claims of this process by path. A forked child has none: they are its parent's."""
@@ -72,7 +73,7 @@ class Claim:
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         self._descriptor = os.open(self._path, flags, 0o600)
         try:
-            _FILE_LOCKS.flock(self._descriptor, _FILE_LOCKS.LOCK_EX | _FILE_LOCKS.LOCK_NB)
+            FILE_LOCKS.flock(self._descriptor, FILE_LOCKS.LOCK_EX | FILE_LOCKS.LOCK_NB)
             if os.path.samestat(os.fstat(self._descriptor), os.stat(self._path)):
                 return True
         except (BlockingIOError, FileNotFoundError):
@@ -99,7 +100,7 @@ def flight(folder: str, key: str, patience: float, make_root: Callable[[], None]
 
 def _make(folder: str, make_root: Callable[[], None]) -> bool:
     """Whether there is a folder for claims, and it can be written to: else they hold in this process only."""
-    if _FILE_LOCKS is None:
+    if FILE_LOCKS is None:
         return False
     try:
         make_root()

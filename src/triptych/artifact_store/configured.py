@@ -26,6 +26,7 @@ def default_store() -> Store | None:
         settings.cache_shared,
         settings.cache_remote,
         settings.cache_remote_write,
+        settings.cache_remote_runs_unverified_code,
         settings.cache_remote_timeout,
         settings.cache_key_file,
     )
@@ -52,6 +53,7 @@ def _make(settings: Config) -> Store | None:
             timeout=settings.cache_remote_timeout,
             writes=settings.cache_remote_write,
             signer=signer,
+            dares=settings.cache_remote_runs_unverified_code,
         )
     return Store(
         settings.cache_root,

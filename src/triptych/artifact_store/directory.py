@@ -1,8 +1,9 @@
 """A tier that is a directory: `ac/ab/KEY.json` and `cas/cd/DIGEST`, each file written beside and moved into place.
 
 The local one is private: 0700, of this user, files 0600; any other is refused, since whoever can write there can have
-us run their code. Directories of several users (a read-only shared one, a `file://` remote) may be read by all, and
-written by all only where records are signed.
+us run their code. Directories of several users (a read-only shared one, a `file://` remote) may be read by all. Where
+records are not signed, such a directory is judged as a whole, by `owners`: its root, the folders on the way, and each
+file once it is open.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Literal
 
+from triptych.artifact_store.owners import Refused, check_owner
 from triptych.artifact_store.record import LARGEST_ARTIFACT, LARGEST_RECORD
 
 Part = Literal["ac", "cas"]
@@ -29,10 +31,6 @@ TOUCH_AFTER = 60.0
 _NUMBERS = count()
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0)
-
-
-class Refused(OSError):
-    """A directory that must not be used as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +61,13 @@ class Directory:
     def path(self, part: Part, name: str) -> str:
         return os.path.join(self.root, part, name[:2], name + SUFFIXES[part])
 
-    def read(self, part: Part, name: str) -> bytes | None:
-        """The content, or None. Raises `Refused` where the directory must not be used."""
-        if not self._is_there():
+    def read(self, part: Part, name: str, limit: int) -> bytes | None:
+        """The content, or None; at most so many bytes. Raises `Refused` for what others could have written."""
+        path = self.path(part, name)
+        if not (self._is_there() and self._are_ours(os.path.join(self.root, part), os.path.dirname(path))):
             return None
         try:
-            descriptor = os.open(self.path(part, name), _READ)
+            descriptor = os.open(path, _READ)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -77,8 +76,10 @@ class Directory:
             raise
         try:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > LIMITS[part]:
+            if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
                 return b""  # which is no entry
+            if not self.trusts_anyone:
+                check_owner(path, status)
             data = _read_all(descriptor, status.st_size)
             if self.marks:
                 _mark_used(descriptor, status.st_mtime)
@@ -138,8 +139,14 @@ class Directory:
             self._make_folder(os.path.join(self.root, folder))
 
     def _make_folder(self, folder: str) -> None:
-        if not os.path.isdir(folder):
-            os.makedirs(folder, 0o700 if self.private else 0o777, exist_ok=True)
+        """With its parents, and so that others cannot write there, whatever the umask says; signed records let them."""
+        if os.path.isdir(folder):
+            return
+        parent = os.path.dirname(folder)
+        if parent not in ("", folder):
+            self._make_folder(parent)
+        with suppress(FileExistsError):  # another process was quicker
+            os.mkdir(folder, 0o700 if self.private else 0o777 if self.trusts_anyone else 0o755)
 
     def _is_there(self) -> bool:
         """Asked at each reading, for a microsecond: the first writer, perhaps of another process, makes it."""
@@ -148,6 +155,16 @@ class Directory:
         except (FileNotFoundError, NotADirectoryError):
             return False
         self._check(status)
+        return True
+
+    def _are_ours(self, *folders: str) -> bool:
+        """Whether the folders are there. Raises `Refused` where others could have written."""
+        if not self.trusts_anyone:
+            try:
+                for folder in folders:
+                    check_owner(folder, os.stat(folder))
+            except (FileNotFoundError, NotADirectoryError):
+                return False
         return True
 
     def _check(self, status: os.stat_result) -> None:
@@ -159,8 +176,8 @@ class Directory:
             raise Refused(f"{self.root} belongs to user {status.st_uid}, not to this one ({os.geteuid()})")
         if self.private and status.st_mode & 0o077:
             raise Refused(f"{self.root} is open to other users: `chmod 700 {self.root}` makes it private")
-        if not self.private and not self.trusts_anyone and status.st_mode & stat.S_IWOTH:
-            raise Refused(f"any user can write to {self.root}, and records are not signed")
+        if not self.private and not self.trusts_anyone:
+            check_owner(self.root, status)
 
 
 def _scan(folder: str) -> list[os.DirEntry[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ class StoreEvent:
 
 
 Hook = Callable[[StoreEvent], object]
+_OWN = __name__.partition(".")[0]
 _HOOKS: list[Hook] = []
 _WARNED: set[str] = set()
 
@@ -59,6 +61,26 @@ def report(kind: Kind, key: str = "", tier: str = "local", detail: str = "") -> 
 def warn_once(cause: str, text: str, tier: str = "local") -> None:
     """One warning per cause and process; the log has every case."""
     report("trouble", tier=tier, detail=text)
+    _warn_first(cause, text)
+
+
+def discard(key: str, where: str, tier: str, reason: str) -> None:
+    """An entry that is none: a miss, and one warning for the tier, since a disk or somebody may have changed it."""
+    report("discard", key, tier, reason)
+    _warn_first(f"discard {tier}", f"the {where} has something that is no entry ({reason}): it is not used")
+
+
+def _warn_first(cause: str, text: str) -> None:
     if cause not in _WARNED:
         _WARNED.add(cause)
-        warnings.warn(text, StoreWarning, stacklevel=3)
+        warnings.warn(text, StoreWarning, stacklevel=_distance_to_program())
+
+
+def _distance_to_program() -> int:
+    """How many frames above `_warn_first` the program's own is; at the end of the process there may be none."""
+    frame, distance = sys._getframe(1), 1
+    while frame.f_globals.get("__name__", "").partition(".")[0] == _OWN:
+        if frame.f_back is None:
+            return 1
+        frame, distance = frame.f_back, distance + 1
+    return distance

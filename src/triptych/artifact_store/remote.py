@@ -6,6 +6,7 @@ other side does. Writes are made in the background; the end of the process waits
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -13,21 +14,26 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from triptych.artifact_store.background import BackgroundWrites
-from triptych.artifact_store.directory import Directory, Part
+from triptych.artifact_store.directory import Part
 from triptych.artifact_store.entry import Entry
-from triptych.artifact_store.events import report, warn_once
+from triptych.artifact_store.events import discard, report, warn_once
 from triptych.artifact_store.loading import load
-from triptych.artifact_store.record import NotAnEntry, Signer, digest_of
+from triptych.artifact_store.record import Evicted, NotAnEntry, Signer, digest_of
 from triptych.support.forking import import_late
 from triptych.support.interrupts import interruptible
+from triptych.support.remote_url import authenticates, shown, without_secrets
 
 REST = 30.0
 """Seconds for which a remote store that failed is left alone."""
 _A_MOMENT = 5.0
 """Seconds for which a remote store that did not have an entry is not asked for it again."""
 _MOST_MISSED = 1024
+_SLOW = 0.5
+"""The share of `timeout` from which on an answer is slow, unless it is a large one."""
+_LARGE = 1 << 20
 _TRANSPORTS = {
     "file": "file_tree",
+    "local": "file_tree",
     "http": "http_cache",
     "https": "http_cache",
     "redis": "redis_cache",
@@ -37,9 +43,9 @@ _TRANSPORTS = {
 
 
 class Connection(Protocol):
-    """What transports give. Any exception says that the remote store cannot be used now."""
+    """What transports give. An exception says that the remote store cannot be used now, unless it is `NotAnEntry`."""
 
-    def read(self, part: Part, name: str) -> bytes | None: ...
+    def read(self, part: Part, name: str, limit: int) -> bytes | None: ...
     def write(self, part: Part, name: str, data: bytes) -> None: ...
     def close(self) -> None: ...
 
@@ -47,12 +53,23 @@ class Connection(Protocol):
 class Remote:
     """A remote store by its URL."""
 
-    def __init__(self, url: str, *, timeout: float = 2.0, writes: bool = False, signer: Signer | None = None) -> None:
-        self.name = _without_password(url)
+    def __init__(
+        self,
+        url: str,
+        *,
+        timeout: float = 2.0,
+        writes: bool = False,
+        signer: Signer | None = None,
+        dares: bool = False,
+    ) -> None:
+        self.name = shown(url)
         self.timeout = timeout
         self._url = url
         self._signer = signer
-        self._writes = BackgroundWrites(self._write, timeout) if writes else None
+        self._dares = dares
+        self._writes = BackgroundWrites(self._write) if writes else None
+        if writes:
+            atexit.register(self._end)
         self._rests_until = float("-inf")
         self._unanswered: threading.Thread | None = None
         """The look-up that took too long. While it is under way, no other is begun."""
@@ -65,14 +82,20 @@ class Remote:
         self._say_trouble()
         if self._rests() or self._was_missed(key) or not self._is_importable():
             return None
+        self._say_danger()
         lookup = _Lookup(lambda: self._read(key))
+        began = time.monotonic()
         if not lookup.run(self.timeout):
             self._unanswered = lookup.thread
             self._fail(f"no answer within {self.timeout:g} s")
+        elif isinstance(lookup.error, Evicted):
+            report("evict", key, self.name, str(lookup.error))
         elif isinstance(lookup.error, NotAnEntry):
-            report("discard", key, self.name, str(lookup.error))
+            discard(key, f"remote store {self.name}", self.name, str(lookup.error))
         elif lookup.error is not None:
             self._fail(f"{type(lookup.error).__name__}: {lookup.error}")
+        else:
+            self._judge_speed(time.monotonic() - began, lookup.result)
         self._say_trouble()
         if lookup.result is None:
             self._missed[key] = time.monotonic()
@@ -89,6 +112,18 @@ class Remote:
         done = self._writes is None or self._writes.flush(self.timeout if timeout is None else timeout)
         self._say_trouble()
         return done
+
+    def _end(self) -> None:
+        """The end of the process waits for what is being written, and says what was not."""
+        if not self.flush() and self._writes is not None:
+            self._trouble = f"not written within {self.timeout:g} s: {self._writes.left()} of the compiled programs"
+            self._say_trouble()
+
+    def _judge_speed(self, seconds: float, found: tuple[Entry, bytes] | None) -> None:
+        """A server that answers late, every time, costs more than it saves."""
+        size = 0 if found is None else len(found[1]) + sum(map(len, found[0].artifacts.values()))
+        if seconds > _SLOW * self.timeout and size < _LARGE:
+            self._fail(f"an answer took {seconds:.1f} s")
 
     def _read(self, key: str) -> tuple[Entry, bytes] | None:
         connection = self._connect()
@@ -116,9 +151,8 @@ class Remote:
         return True
 
     def _connect(self) -> Connection:
-        connection: Connection = self._transport().connect(self._url, self.timeout)
-        if isinstance(connection, Directory):
-            connection.trusts_anyone = self._signer is not None
+        trusts_anyone = self._signer is not None or self._dares
+        connection: Connection = self._transport().connect(self._url, self.timeout, trusts_anyone=trusts_anyone)
         return connection
 
     def _transport(self) -> Any:
@@ -149,7 +183,13 @@ class Remote:
 
     def _fail(self, reason: str) -> None:
         self._rests_until = time.monotonic() + REST
+        reason = without_secrets(reason, self._url)
         self._trouble = f"{reason}; it is left alone for {REST:g} s each time this happens"
+
+    def _say_danger(self) -> None:
+        if self._dares and self._signer is None and not authenticates(self._url):
+            text = f"whoever answers for {self.name} can have this process run their code: nothing is signed, and no "
+            warn_once(f"danger {self.name}", text + "certificate is verified", self.name)
 
     def _say_trouble(self) -> None:
         trouble, self._trouble = self._trouble, ""
@@ -186,11 +226,3 @@ class _Lookup:
             self._done.append(self._work())
         except Exception as error:  # of any library: whoever waits says it
             self.error = error
-
-
-def _without_password(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.password is None:
-        return url
-    user, host = parts.username or "", parts.netloc.rpartition("@")[2]
-    return parts._replace(netloc=f"{user}:…@{host}").geturl()

@@ -30,7 +30,7 @@ class SharedKey:
         return "hmac-sha256:" + hmac.digest(self._key, _DOMAIN + record, "sha256").hex()
 
     def verify(self, record: bytes, signature: str) -> bool:
-        return hmac.compare_digest(self.sign(record).encode(), signature.encode())
+        return hmac.compare_digest(self.sign(record).encode(), signature.encode(errors="replace"))
 
 
 class KeyPair:

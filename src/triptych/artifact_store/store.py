@@ -13,12 +13,15 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
 from triptych.artifact_store.claims import flight, remove_abandoned
-from triptych.artifact_store.directory import Directory, Part, Refused
+from triptych.artifact_store.directory import Directory, Part
 from triptych.artifact_store.entry import Checked, Entry, Listed, Pruned
-from triptych.artifact_store.events import report, warn_once
+from triptych.artifact_store.events import discard, report, warn_once
 from triptych.artifact_store.eviction import account, evict
 from triptych.artifact_store.loading import load
+from triptych.artifact_store.owners import Refused
 from triptych.artifact_store.record import (
+    LARGEST_ARTIFACT,
+    LARGEST_RECORD,
     CannotSign,
     Evicted,
     NotAnEntry,
@@ -101,6 +104,9 @@ class Store:
             text = "what is compiled here is not kept: records must be signed, and the key file has a public key only"
             warn_once(text, text)
             return
+        except NotAnEntry as error:
+            report("trouble", key, detail=f"not kept: {error}")
+            return
         if self._keep(key, written, entry.artifacts):
             report("publish", key, detail=f"{sum(map(len, entry.artifacts.values()))} bytes")
         if self._remote is not None:
@@ -138,7 +144,7 @@ class Store:
         for file in sorted(self._local.files(), key=lambda file: file.name):
             if file.part == "ac":
                 try:
-                    written = self._inspected.read("ac", file.name)
+                    written = self._inspected.read("ac", file.name, LARGEST_RECORD)
                     record = read_record(written or b"", file.name, self._signer)
                 except NotAnEntry:
                     continue
@@ -150,9 +156,9 @@ class Store:
         good, discarded = 0, []
         for file in sorted(self._local.files(), key=lambda file: (file.part, file.name)):
             if file.part == "ac":
-                is_good = is_digest(file.name) and self._ask("local", self._inspected, file.name) is not None
+                is_good = is_digest(file.name) and self._is_whole(file.name)
             else:
-                content = self._inspected.read("cas", file.name)
+                content = self._inspected.read("cas", file.name, LARGEST_ARTIFACT)
                 is_good = content is not None and digest_of(content) == file.name
             if is_good:
                 good += file.part == "ac"
@@ -174,14 +180,17 @@ class Store:
         return len(written)
 
     def import_(self, path: str) -> Checked:
-        """Take in the entries of an archive, verified as everything is. Raises OSError where it cannot be read."""
+        """Take in the entries of an archive, verified as everything is.
+
+        Raises OSError where it cannot be read, `ArchiveError` where it is none.
+        """
         good, discarded = 0, []
         for part, name, data in import_late("triptych.artifact_store.archive").read_archive(path):
             fits = self._is_record(name, data) if part == "ac" else digest_of(data) == name
             if fits:
                 self._local.write(part, name, data)
             if fits and part == "ac":
-                fits = self._ask("local", self._inspected, name) is not None
+                fits = self._is_whole(name)
                 good += fits
             if not fits:
                 discarded.append(f"{part}/{name}")
@@ -211,18 +220,27 @@ class Store:
         except NotAnEntry:
             return False
 
+    def _is_whole(self, key: str) -> bool:
+        try:
+            return load(self._inspected, key, self._signer) is not None
+        except NotAnEntry:
+            return False
+
     def _ask(self, tier: str, directory: Directory, key: str) -> tuple[Entry, bytes] | None:
         try:
             return load(directory, key, self._signer)
         except NotAnEntry as error:
-            report("evict" if isinstance(error, Evicted) else "discard", key, tier, str(error))
             if tier == "local":
                 directory.remove(directory.path("ac", key))
                 if error.artifact:
                     directory.remove(directory.path("cas", error.artifact))
+            if isinstance(error, Evicted):
+                report("evict", key, tier, str(error))
+            else:
+                discard(key, f"{tier} store", tier, str(error))
             return None
         except OSError as error:
-            self._complain(f"the {tier} store in {directory.root} cannot be read", error)
+            self._complain(directory, "cannot be read", error)
             return None
 
     def _keep(self, key: str, written: bytes, artifacts: Mapping[str, bytes]) -> bool:
@@ -233,16 +251,16 @@ class Store:
             self._local.write("ac", key, written)
             account(self._local, len(written) + sum(map(len, artifacts.values())), self.budget)
         except OSError as error:
-            self._complain(f"compiled code cannot be kept in {self._local.root}", error)
+            self._complain(self._local, "cannot keep compiled code", error)
             return False
         return True
 
-    def _complain(self, what: str, error: OSError) -> None:
+    def _complain(self, directory: Directory, what: str, error: OSError) -> None:
         """Once per cause: an error names the file it was about, which is another one each time."""
         if isinstance(error, Refused):
-            warn_once(str(error), f"a store of compiled code is not used: {error}")
+            warn_once(f"refused {directory.root}", f"a store of compiled code is not used: {error}")
         else:
-            text = f"{what}: {error.strerror or error}"
+            text = f"the store in {directory.root} {what}: {error.strerror or error}"
             warn_once(text, text)
 
 

@@ -16,6 +16,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
+from weakref import WeakKeyDictionary
 
 FRAMEWORK = __name__.partition(".")[0]
 
@@ -78,8 +79,19 @@ def has_pinned_code(function: FunctionType) -> bool:
     return loaded is not None and vars(loaded) is function.__globals__ and release(loaded.__name__) is not None
 
 
-@lru_cache(maxsize=1024)
-def _imports_framework(module: ModuleType) -> bool:
+_READERS: WeakKeyDictionary[ModuleType, bool] = WeakKeyDictionary()
+"""Whether modules import the framework. A program's own modules end with the program, and so does what is in them."""
+
+
+def _imports_framework(module: object) -> bool:
+    if not isinstance(module, ModuleType):  # anything may lie in `sys.modules`
+        return _has_names_of_framework(module)
+    if module not in _READERS:
+        _READERS[module] = _has_names_of_framework(module)
+    return _READERS[module]
+
+
+def _has_names_of_framework(module: object) -> bool:
     entries = tuple(vars(module).values())
     homes = [vars(entry).get("__name__") for entry in entries if type(entry) is ModuleType]
     homes += [entry.__module__ for entry in entries if issubclass(type(entry), FunctionType | type)]

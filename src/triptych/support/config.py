@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any, TextIO, TypeVar
 
 from triptych.support.nearest import did_you_mean, nearest
+from triptych.support.remote_url import check_trusted, mistake_in, shown
 from triptych.support.setting import BOOLEANS, PREFIX, Alias, Environment, Setting, SettingError, Value
 from triptych.support.warnings import TriptychWarning
 
@@ -35,7 +36,8 @@ _LEVEL = rf"({'|'.join(_LEVELS)}|\d+)"
 
 def _setting(default: T, help: str, **facts: object) -> T:
     """One row of the table, typed as its value so that `Config` reads as plain fields; facts as `Setting` has them."""
-    row: T = dataclasses.field(default=default, metadata={"default": default, "help": help, **facts})
+    may_be_seen = "shown" not in facts
+    row: T = dataclasses.field(default=default, metadata={"default": default, "help": help, **facts}, repr=may_be_seen)
     return row
 
 
@@ -136,9 +138,16 @@ class Config:
     )
     cache_shared: str = _setting("", "directory of compiled code that is read and never written; empty: none")
     cache_remote: str = _setting(
-        "", "where compiled code is shared: file://, redis://, http(s)://, or a URL that fsspec knows; empty: nowhere"
+        "",
+        "where compiled code is shared: file://, https://, rediss://, or, with a key, http://, redis:// or a URL that "
+        "fsspec knows; empty: nowhere",
+        mistake_in=mistake_in,
+        shown=shown,
     )
     cache_remote_write: bool = _setting(False, "give what is compiled here to the remote store, in the background")
+    cache_remote_runs_unverified_code: bool = _setting(
+        False, "run what a remote store sends though neither TLS nor a key tells who sent it, and say so at every start"
+    )
     cache_remote_timeout: float = _setting(
         2.0, "seconds that a look-up may wait for the remote store, and the end of the process for writes", low=0.001
     )
@@ -194,6 +203,12 @@ class Config:
             row.check(getattr(self, row.name), row.name)
         if self.break_ and "break" not in self.debug.split(","):
             object.__setattr__(self, "debug", ",".join(filter(None, (self.debug, "break"))))
+        if self.cache_remote:
+            check_trusted(
+                self.cache_remote,
+                is_signed=bool(self.cache_key_file),
+                dares=self.cache_remote_runs_unverified_code,
+            )
 
     @property
     def cache_root(self) -> str:
@@ -245,6 +260,14 @@ def read(environment: Environment) -> Config:
         if found is not None:
             values[row.name] = row.parse(*found)
     return Config(**values)
+
+
+def hand_down(**values: Value) -> None:
+    """Have every process that is started from here, however it is started, begin with these settings."""
+    for row in TABLE:
+        if row.name in values:
+            value = values[row.name]
+            os.environ[row.variable] = str(int(value) if isinstance(value, bool) else value)
 
 
 def current_settings() -> list[tuple[Setting, Value, str]]:

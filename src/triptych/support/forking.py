@@ -75,11 +75,26 @@ def let_forks_wait_for(lock: object) -> None:
     _WAITED_FOR.append(lock)
 
 
+def _number_of_interpreter() -> int:
+    """0 in the main one, and where Python has no others."""
+    for name in ("_interpreters", "_xxsubinterpreters"):  # from 3.13 on, and before
+        try:
+            current: Any = importlib.import_module(name).get_current()
+        except ImportError:
+            continue
+        return int(current[0] if isinstance(current, tuple) else current)
+    return 0
+
+
 _IMPORTING = Brief()
+_INTERPRETER = _number_of_interpreter()
+_REFUSAL = "triptych.support.interpreters"
 
 
 def import_late(module: str) -> ModuleType:
     """Import where a name is first used. A child cannot import what a thread of its parent is importing at the fork."""
+    if _INTERPRETER:
+        importlib.import_module(_REFUSAL).check_interpreter(_INTERPRETER)
     with _IMPORTING:
         found = interrupts.held(lambda: importlib.import_module(module))
     interrupts.arrive()

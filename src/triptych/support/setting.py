@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from triptych.support.errors import TriptychError
 from triptych.support.nearest import nearest
@@ -46,6 +47,10 @@ class Setting:
     """The words that a text is made of; empty: any text."""
     form: str = ""
     """How the words make a text, as a regular expression; empty: one of them is all."""
+    mistake_in: Callable[[str], str] = lambda text: ""
+    """What keeps a text from being a value; empty: nothing."""
+    shown: Callable[[Any], Any] = lambda value: value
+    """The value as people may see it."""
 
     @property
     def variable(self) -> str:
@@ -79,6 +84,10 @@ class Setting:
             fits = value == "" or re.fullmatch(self.form or "|".join(self.words), value, re.IGNORECASE) is not None
         if not fits:
             raise self._refusal(name, value)
+        if value and isinstance(value, str) and (mistake := self.mistake_in(value)):
+            raise SettingError(
+                f"{name} has no usable value: {mistake}", found=repr(self.shown(value)), expected=self.help
+            )
         return value
 
     def _refusal(self, name: str, found: Value) -> SettingError:

@@ -20,7 +20,7 @@ UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class CacheError(TriptychError, ValueError):
-    """`triptych cache` was asked for a size or a function that it cannot read."""
+    """`triptych cache` was asked for a size or a function that it cannot read, or for files that it cannot use."""
 
     code = "TT0714"
     failing = "from triptych.tools.cache import size\n\nsize('many')"
@@ -29,6 +29,16 @@ class CacheError(TriptychError, ValueError):
 
 def cache_command(action: str, given: dict[str, Any], *, as_json: bool) -> str:
     """Do one of the actions and tell what came of it."""
+    try:
+        return _done(action, given, as_json=as_json)
+    except OSError as error:
+        what = f" of {error.filename}" if error.filename else ""
+        raise CacheError(
+            f"`triptych cache {action}` cannot use a file{what}", found=error.strerror or str(error)
+        ) from None
+
+
+def _done(action: str, given: dict[str, Any], *, as_json: bool) -> str:
     store = default_store()
     if store is None:
         raise NoStoreError(

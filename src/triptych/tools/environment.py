@@ -16,7 +16,7 @@ def environment(*, as_json: bool = False) -> str:
             {
                 "name": setting.name,
                 "variable": setting.variable,
-                "value": value,
+                "value": setting.shown(value),
                 "default": setting.default,
                 "origin": origin,
                 "aliases": [alias.variable for alias in setting.aliases],
@@ -25,7 +25,7 @@ def environment(*, as_json: bool = False) -> str:
             for setting, value, origin in rows
         ]
         return json.dumps(records, indent=2)
-    assignments = [f"{setting.variable}={_spelled(value)}" for setting, value, _ in rows]
+    assignments = [f"{setting.variable}={_spelled(setting.shown(value))}" for setting, value, _ in rows]
     assignment_width = max(map(len, assignments))
     origin_width = max(len(origin) for *_, origin in rows)
     return "\n".join(

@@ -2,13 +2,15 @@
 
 As `python SCRIPT` would: the same arguments, the same folder first on the path, the same exit code, and a traceback of
 the program's own frames. The process belongs to the program from here on, so nothing is put back when it ends: its
-threads and what it registered for the end of the process still run.
+threads and what it registered for the end of the process still run. Processes that it starts are told by environment
+variables, which `triptych_compat.pth` reads when Python starts.
 """
 
 from __future__ import annotations
 
 import os
 import runpy
+import site
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
@@ -18,13 +20,18 @@ from pathlib import Path
 import triptych
 from triptych.compat import activate
 from triptych.metastage import places
-from triptych.support.config import config, override
+from triptych.support.config import config, hand_down, override
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import user_traceback
 from triptych.tools.compile_only import compiling_only
 from triptych.tools.notebooks import SUFFIX, run_notebook
 
 _WITH_RESOURCES = "nvptx"
+_START_FILE = "triptych_compat.pth"
+_ALONE = (
+    f"triptych: {_START_FILE} is not installed, so `cutlass` is not Triptych in processes that the program starts; "
+    "`pip install` puts it there"
+)
 
 
 class RunError(TriptychError, ValueError):
@@ -52,11 +59,14 @@ def run(request: RunRequest) -> int:
     """Run a script, a notebook, or a module as `python -m` does; the exit code of the program."""
     _check(request)
     activate()
+    hand_down(compat=True, **({"target": request.target} if request.target else {}))
     sys.argv = [request.program, *request.arguments]
     if not sys.flags.safe_path:
         sys.path[0] = os.getcwd() if request.module else str(Path(request.program).resolve().parent)
     with override(target=request.target) if request.target else nullcontext():
         print(banner(), file=sys.stderr, flush=True)
+        if not _reaches_children():
+            print(_ALONE, file=sys.stderr, flush=True)
         if not request.compile_only:
             return _guarded(request, lambda _: False)
         with compiling_only() as found:
@@ -69,6 +79,11 @@ def banner() -> str:
     """The one line that tells how a program is run."""
     target = config().target or "cpu"
     return f"triptych {triptych.__version__}: `cutlass` is Triptych, CUDA's tensors lie on the CPU, target {target}"
+
+
+def _reaches_children() -> bool:
+    folders = [*site.getsitepackages(), *([site.getusersitepackages()] if site.ENABLE_USER_SITE else [])]
+    return any(os.path.exists(os.path.join(folder, _START_FILE)) for folder in folders)
 
 
 def _check(request: RunRequest) -> None:

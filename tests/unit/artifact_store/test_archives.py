@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import tarfile
 from pathlib import Path
@@ -9,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import entry_of, key_of, store_in
+from triptych.artifact_store.archive import ArchiveError
 from triptych.artifact_store.entry import Entry
 from triptych.artifact_store.signatures import SharedKey
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")
 
 
 def test_what_goes_out_comes_in(tmp_path: Path) -> None:
@@ -46,7 +50,7 @@ def test_every_byte_flipped_brings_in_nothing_wrong(tmp_path: Path, caplog: pyte
         other = store_in(tmp_path / "b")
         try:
             other.import_(str(tmp_path / "bad.tar"))
-        except (tarfile.TarError, OSError):
+        except ArchiveError:
             continue
         assert other.find(key_of(1)) in (None, Entry({}, {"object": b"12345678"}))
         other.prune(0)
@@ -81,3 +85,33 @@ def test_bad_record_does_not_replace_a_good_one(tmp_path: Path) -> None:
 def test_archive_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         store_in(tmp_path / "b").import_(str(tmp_path / "none.tar"))
+
+
+def test_archive_that_is_cut_off(tmp_path: Path) -> None:
+    """Wherever: also between two entries, where nothing but the end is missing."""
+    store = store_in(tmp_path / "a")
+    for number in range(3):
+        store.publish(key_of(number), entry_of(number))
+    store.export(str(tmp_path / "good.tar"))
+    content = (tmp_path / "good.tar").read_bytes()
+    used = -(-len(content.rstrip(b"\0")) // tarfile.BLOCKSIZE) * tarfile.BLOCKSIZE
+    for pack in (bytes, gzip.compress):
+        for length in (*range(0, used, 211), *range(0, used + 1, tarfile.BLOCKSIZE)):
+            (tmp_path / "cut.tar").write_bytes(pack(content[:length]))
+            with pytest.raises(ArchiveError, match="or not a whole one"):
+                store_in(tmp_path / "b").import_(str(tmp_path / "cut.tar"))
+    packed = gzip.compress(content)
+    for length in range(0, len(packed) - 40, 29):
+        (tmp_path / "cut.tar").write_bytes(packed[:length])
+        with pytest.raises(ArchiveError):
+            store_in(tmp_path / "b").import_(str(tmp_path / "cut.tar"))
+
+
+def test_file_of_somebody_else(tmp_path: Path) -> None:
+    with tarfile.open(tmp_path / "source.tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("setup.py"))
+    (tmp_path / "note.tar").write_text("hi")
+    (tmp_path / "image.tar").write_bytes(b"\x89PNG\r\n" + bytes(range(256)) * 40)
+    for name in ("source", "note", "image"):
+        with pytest.raises(ArchiveError, match=f"{name}.tar"):
+            store_in(tmp_path / "b").import_(str(tmp_path / f"{name}.tar"))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
+import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,9 +23,13 @@ from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.events import StoreWarning
 from triptych.artifact_store.remote import Remote
 from triptych.artifact_store.store import Store
+from triptych.artifact_store.transports import redis_cache
 from triptych.support.config import override
 
-pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +79,7 @@ def test_fsspec(tmp_path: Path) -> None:
 def test_directory_that_anyone_can_write_is_refused(tmp_path: Path) -> None:
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o777)
-    with pytest.warns(StoreWarning, match="any user can write"):
+    with pytest.warns(StoreWarning, match="other users can write"):
         assert node(tmp_path / "s", (tmp_path / "open").as_uri()).find(key_of(1)) is None
 
 
@@ -242,12 +249,92 @@ def test_package_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_remote_of_the_settings(tmp_path: Path, server: Server) -> None:
-    with override(cache=True, cache_dir=str(tmp_path / "s"), cache_remote=server.url, cache_remote_write=True):
-        store = default_store()
-        assert store is not None
-        store.publish(key_of(1), entry_of(1))
-        assert store.flush(30)
-    with override(cache=True, cache_dir=str(tmp_path / "other"), cache_remote=server.url):
-        store = default_store()
-        assert store is not None
-        assert store.find(key_of(1)) == entry_of(1)
+    (tmp_path / "key").write_bytes(b"a key of sixteen")
+    with override(cache=True, cache_remote=server.url, cache_key_file=str(tmp_path / "key")):
+        with override(cache_dir=str(tmp_path / "s"), cache_remote_write=True):
+            store = default_store()
+            assert store is not None
+            store.publish(key_of(1), entry_of(1))
+            assert store.flush(30)
+        with override(cache_dir=str(tmp_path / "other"), cache_remote_timeout=20.0):
+            store = default_store()
+            assert store is not None
+            assert store.find(key_of(1)) == entry_of(1)
+
+
+def test_query_is_sent_and_never_said(tmp_path: Path, server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    """Tokens of http stores are often in a query, or are all that is in front of `@`."""
+    first = node(tmp_path / "first", server.url + "?sig=s3cret&x=1")
+    first.publish(key_of(1), entry_of(1))
+    assert first.flush(30)
+    assert all(path.endswith("?sig=s3cret&x=1") for path in server.content)
+    assert len(server.content) == 3
+    server.status = 500
+    with pytest.warns(StoreWarning, match=r"cache\?… cannot be used") as caught:
+        node(tmp_path / "second", server.url + "?sig=s3cret").find(key_of(1))
+    with pytest.warns(StoreWarning, match=r"http://…@127") as more:
+        node(tmp_path / "third", server.url.replace("//", "//s3cret@")).find(key_of(1))
+    assert "s3cret" not in str(caught[0].message) + str(more[0].message) + caplog.text
+
+
+def test_error_of_a_library_that_quotes_the_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("cannot reach redis://me:s3%40ret@host/0?password=hunter2 with s3@ret")
+
+    monkeypatch.setattr(redis_cache, "connect", fail)
+    monkeypatch.setattr(redis_cache, "PACKAGES", ())
+    with pytest.warns(StoreWarning, match="cannot reach") as caught:
+        node(tmp_path / "s", "redis://me:s3%40ret@host/0?password=hunter2").find(key_of(1))
+    assert not {"s3%40ret", "s3@ret", "hunter2"} & set(re.findall(r"[\w%@]+", str(caught[0].message)))
+
+
+@pytest.mark.parametrize("part", ["ac", "cas"])
+def test_value_that_is_too_large_is_not_read_whole(tmp_path: Path, server: Server, part: str) -> None:
+    first = node(tmp_path / "first", server.url)
+    first.publish(key_of(1), entry_of(1))
+    first.flush(30)
+    for path in [path for path in server.content if f"/{part}/" in path]:
+        server.content[path] += bytes(40 << 20)
+    tracemalloc.start()
+    try:
+        with pytest.warns(StoreWarning, match="no entry"):
+            assert node(tmp_path / "second", server.url).find(key_of(1)) is None
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 20 << 20
+
+
+def test_slow_answers_are_said_and_not_waited_for_again(tmp_path: Path, server: Server) -> None:
+    """Each within its bound, and still a cost at every look-up."""
+    server.delay = 1.2
+    store = node(tmp_path / "s", server.url, timeout=2.0)
+    with pytest.warns(StoreWarning, match=r"an answer took 1\.\d s|no answer within") as caught:
+        found = [store.find(key_of(number)) for number in range(10)]
+    assert found == [None] * 10
+    assert (len(caught), len(server.asked)) == (1, 1)
+
+
+PROGRAM = """
+from tests.support.stores import entry_of, key_of
+from triptych.artifact_store.remote import Remote
+from triptych.artifact_store.store import Store
+from triptych.artifact_store.transports import redis_cache
+
+Store({folder!r}, remote=Remote({url!r}, writes=True, timeout={timeout})).publish(key_of(1), entry_of(1))
+print("done")
+"""
+
+
+@pytest.mark.parametrize(
+    ("status", "delay", "said"),
+    [(403, 0.0, "PUT answered 403"), (0, 30.0, "not written within 0.5 s: 1 of"), (0, 0.0, "")],
+)
+def test_short_program_says_what_was_not_written(
+    tmp_path: Path, server: Server, status: int, delay: float, said: str
+) -> None:
+    server.status, server.delay = status, delay
+    program = PROGRAM.format(folder=str(tmp_path / "s"), url=server.url, timeout=0.5 if delay else 20.0)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout == "done\n"
+    assert (said in done.stderr) if said else not done.stderr

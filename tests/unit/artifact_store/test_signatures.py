@@ -18,6 +18,8 @@ from triptych.support.config import override
 
 KEY, OTHER = b"k" * 32, b"l" * 32
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")
+
 
 @pytest.fixture(autouse=True)
 def no_warning_was_given(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,16 +6,22 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import islice, product
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.hostile_records import SIGNER, hostile, is_loaded
 from tests.support.stores import entry_of, files_of, key_of, store_in
+from triptych.artifact_store import events as events_module
 from triptych.artifact_store.directory import Part
+from triptych.artifact_store.events import StoreWarning
 from triptych.artifact_store.loading import load
 from triptych.artifact_store.record import NotAnEntry, digest_of, read_record, write_record
+
+pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")
 
 
 class Memory:
@@ -26,7 +32,7 @@ class Memory:
         self.content = {"ac/" + key_of(number): write_record(key_of(number), entry.facts, entry.artifacts, None)}
         self.content |= {"cas/" + digest_of(data): data for data in entry.artifacts.values()}
 
-    def read(self, part: Part, name: str) -> bytes | None:
+    def read(self, part: Part, name: str, limit: int) -> bytes | None:
         return self.content.get(f"{part}/{name}")
 
 
@@ -141,6 +147,36 @@ def test_noise_is_no_record(noise: bytes) -> None:
 def test_hostile_json_is_no_record(text: str) -> None:
     with pytest.raises(NotAnEntry):
         read_record(text.encode(), key_of(1), None)
+
+
+def test_hostile_records_are_misses_without_a_word_of_python() -> None:
+    """`benchmarks.hostile_records` tries 100,000."""
+    random = Random(25)
+    for _ in range(2_000):
+        record = hostile(random)
+        assert not is_loaded(record, SIGNER)
+        assert not is_loaded(record, None) or record.digest_fits
+
+
+@pytest.mark.filterwarnings("default::triptych.artifact_store.events.StoreWarning")
+def test_hostile_records_of_a_directory_warn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events_module, "_WARNED", set())
+    store_in(tmp_path / "shared", signer=SIGNER).publish(key_of(1), entry_of(1))
+    (path,) = files_of(tmp_path / "shared", "ac")
+    good, random = path.read_bytes(), Random(7)
+    store = store_in(tmp_path / "s", shared=str(tmp_path / "shared"), signer=SIGNER)
+    records = [hostile(random).data for _ in range(100)] + [good.replace(b"hmac-sha256:", b"\\ud800")]
+
+    def look_up_all() -> None:
+        for record in records:
+            path.write_bytes(record)
+            assert store.find(key_of(1)) is None
+
+    with pytest.warns(StoreWarning, match="the shared store has something that is no entry") as caught:
+        look_up_all()
+    assert len(caught) == 1
+    path.write_bytes(good)
+    assert store.find(key_of(1)) == entry_of(1)
 
 
 FACTS = st.recursive(

@@ -92,3 +92,30 @@ def test_refusals(run: Run) -> None:
     with override(cache=False):
         status, text = run("ls")
     assert (status, "TT0713" in text) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("import", "note.tar"), "TT0735"),
+        (("import", "none.tar"), "TT0714"),
+        (("import", "."), "TT0714"),
+        (("export", "no/such/folder/x.tar"), "TT0714"),
+    ],
+)
+def test_files_that_cannot_be_used(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "note.tar").write_text("hi")
+    status, text = run(*words)
+    assert status == 2
+    assert f"[{code}]" in text
+    assert "Traceback" not in text
+
+
+def test_directory_that_is_not_private(run: Run, tmp_path: Path) -> None:
+    compiled(tmp_path)
+    (tmp_path / "store").chmod(0o777)
+    status, text = run("ls")
+    assert (status, "chmod 700" in text, "Traceback" in text) == (2, True, False)

@@ -1,4 +1,4 @@
-"""`file://`: a directory, often on a network, that several users read and some write."""
+"""`file://` and `local://`: a directory, often on a network, that several users read and some write."""
 
 from __future__ import annotations
 
@@ -16,6 +16,6 @@ class FileTree(Directory):
         """Files are closed one by one."""
 
 
-def connect(url: str, timeout: float) -> FileTree:
-    """A directory that anyone can write is refused here as well, unless records are signed: see `Remote`."""
-    return FileTree(unquote(urlsplit(url).path), private=False)
+def connect(url: str, timeout: float, *, trusts_anyone: bool) -> FileTree:
+    """A directory that others can write is refused when it is used."""
+    return FileTree(unquote(urlsplit(url).path), private=False, trusts_anyone=trusts_anyone)

@@ -124,6 +124,10 @@ def test_files_that_are_no_modules(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(MissingFunctionError, match="no function 'other'"):
         _ = load_module(folder / "shift.o").other
     data = (folder / "shift.o").read_bytes()
+    for length in (65, 100, len(data) // 2, len(data) - 9):
+        (tmp_path / "cut.o").write_bytes(data[:length])
+        with pytest.raises(ExportedModuleError, match="is damaged"):
+            load_module(tmp_path / "cut.o")
     (tmp_path / "old.o").write_bytes(data.replace(b'{"abi": 1', b'{"abi": 9'))
     with pytest.raises(ExportedModuleError, match="another version"):
         _ = load_module(tmp_path / "old.o").shift

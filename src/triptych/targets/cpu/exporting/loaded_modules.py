@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -108,7 +109,19 @@ def load_exported(path: str | os.PathLike[str]) -> ExportedModule:
 
 
 def _of_object(file: Path, data: bytes) -> ExportedModule:
-    defined = {symbol.name for symbol in ObjectFile(data).symbols if symbol.section and symbol.name}
+    try:
+        parsed = ObjectFile(data)
+        for section in parsed.sections:
+            if not section.is_zeros:
+                parsed.content(section)
+        defined = {symbol.name for symbol in parsed.symbols if symbol.section and symbol.name}
+    except (struct.error, IndexError, ValueError) as error:
+        raise ExportedModuleError(
+            "the object file is damaged: it has another end than its header says, or was not written whole",
+            span=caller(),
+            found=f"{len(data)} bytes in {file} ({error})",
+            expected="the file as `export_to_c` wrote it",
+        ) from None
     wanted = sorted(name for name in defined if "_triptych_" in name or name.endswith("_error_text"))
     entries = sorted(name for name in defined if name.startswith(entry_symbol("")))
     if not wanted and not entries:
