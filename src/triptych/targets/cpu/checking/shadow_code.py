@@ -10,7 +10,7 @@ from triptych.support.findings import Kind
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.finding_code import RECORD
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
-from triptych.targets.cpu.checking.order_code import KNOWS, STATE, clock_place, field, put
+from triptych.targets.cpu.checking.order_code import KNOWS, STATE, clock_place, field, known_place, put
 from triptych.targets.cpu.checking.pipeline_code import forget_calls
 
 BEGIN_BLOCK = "triptych_check_block"
@@ -187,8 +187,9 @@ def _forget_clocks(f: Function, state: Number) -> None:
         put(f, state, at.USES_CLOCKS, f.number(0, "i32"))
         zero = f.number(0, "i32")
         f.call("memset", "ptr", [f.at(state, at.ARRIVED, "i8"), zero, f.number(16 * at.BARRIERS, "i64")])
-        known = f.number(4 * at.MOST_WARPS * at.KNOWN_ROW, "i64")
-        f.call("memset", "ptr", [f.at(state, at.KNOWN, "i8"), zero, known])
+        used = (field(f, state, at.PHASE_COUNT) + (at.MOST_WARPS + at.PHASE_PARTY)).to("i64") * 4
+        with f.count(0, f.number(at.MOST_WARPS, "i32")) as warp:
+            f.call("memset", "ptr", [known_place(f, state, warp, zero), zero, used])
         f.call("free", "void", [field(f, state, at.LANE_ROWS, "ptr")])
         put(f, state, at.LANE_ROWS, f.number(0, "i64"))
 
@@ -235,8 +236,11 @@ def _lane() -> str:
         with f.when((other >= at.PROXY) & young):
             not_landed(f, state, word, thread, site, where)
         with f.when(young & (other < at.PROXY) & (mode & at.CHECK_RACES).differs(0)):
-            knows = f.call(KNOWS, "i1", [state, thread, other, stamp])
-            with f.when(knows ^ 1):
+            knows = f.variable("i1", f.call(KNOWS, "i1", [state, thread, other, stamp]))
+            with f.when((knows.now ^ 1) & (kind & at.OF_BARRIER).differs(0)):
+                maker = (other >> field(f, state, at.LANES)) + (at.PARTY + at.INIT_PARTY)
+                knows.set(f.call(KNOWS, "i1", [state, thread, maker, stamp]))
+            with f.when(knows.now ^ 1):
                 plain_write = writes_it & (reads_it ^ 1)
                 after_write = f.select(plain_write, Kind.WRITE_AFTER_WRITE.value, Kind.READ_AFTER_WRITE.value, "i32")
                 same = f.variable("i1", 0)
