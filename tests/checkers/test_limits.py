@@ -16,7 +16,7 @@ from triptych.targets.cpu.checking import shadow_layout as at
 
 
 @tt.kernel
-def many(out: cute.Tensor, n: tt.Constexpr) -> None:
+def many(out: cute.Tensor, n: tt.Constexpr[int]) -> None:
     t, _, _ = cute.arch.thread_idx()
     bars = cute.arch.alloc_smem(tt.Int64, n)
     for i in range(t, n, 32):
@@ -30,7 +30,7 @@ def many(out: cute.Tensor, n: tt.Constexpr) -> None:
 
 
 @tt.jit
-def launch_many(out: cute.Tensor, n: tt.Constexpr) -> None:
+def launch_many(out: cute.Tensor, n: tt.Constexpr[int]) -> None:
     many(out, n).launch(grid=1, block=32)
 
 
@@ -58,7 +58,7 @@ def exchange(out: cute.Tensor) -> None:
 
 
 @tt.jit
-def launch_exchange(out: cute.Tensor, blocks: tt.Constexpr, threads: tt.Constexpr) -> None:
+def launch_exchange(out: cute.Tensor, blocks: tt.Constexpr[int], threads: tt.Constexpr[int]) -> None:
     exchange(out).launch(grid=blocks, block=threads, cluster=(blocks, 1, 1))
 
 
