@@ -166,7 +166,7 @@ def test_interrupt(debug: str) -> None:
     root = Path(__file__).parents[2]
     path = os.pathsep.join((str(Path(triptych.__file__).parents[1]), str(root)))
     finished = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED],
+        [sys.executable, "-W", "ignore", "-c", INTERRUPTED],
         env={**os.environ, "PYTHONPATH": path, "TRIPTYCH_DEBUG": debug},
         capture_output=True,
         text=True,

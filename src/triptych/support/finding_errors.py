@@ -178,7 +178,7 @@ def error_of(finding: Finding) -> CompiledCodeError:
     return error
 
 
-_OF_NO_PIPELINE = (Kind.CLOCK_RAN_OUT, Kind.UNSET_REGISTER, Kind.NEVER_WRITTEN)
+_OF_NO_PIPELINE = (Kind.CLOCK_RAN_OUT, Kind.TOO_MANY_MBARRIERS, Kind.UNSET_REGISTER, Kind.NEVER_WRITTEN)
 
 
 def _error_of(finding: Finding) -> CompiledCodeError:
@@ -187,6 +187,14 @@ def _error_of(finding: Finding) -> CompiledCodeError:
             "a block has more barriers than the checker can count",
             found=f"2**32 moments in one block of {finding.kernel}",
             expected="fewer",
+        )
+    if finding.kind == Kind.TOO_MANY_MBARRIERS:
+        most = finding.examples[0].byte
+        return CheckerLimitError(
+            "a block, or a cluster, has more mbarriers than `races` and `init` tell apart",
+            found=f"more than {most} mbarriers that are in use in {finding.kernel}",
+            expected=f"at most {most} in a block, or in all blocks of a cluster together",
+            instead="fewer stages while it is checked, or the other checkers alone: TRIPTYCH_DEBUG=bounds,async",
         )
     if finding.kind == Kind.UNINITIALISED:
         return _uninitialised(finding)
@@ -386,6 +394,12 @@ def _who(finding: Finding, thread: int) -> str:
     return f"thread {number} of block {rank} of the cluster"
 
 
+def _are_of_two_blocks(finding: Finding, example: Example) -> bool:
+    """Whether the threads are of different blocks of a cluster."""
+    size = finding.block_threads
+    return bool(size) and example.before // size != example.now // size
+
+
 def _other(example: Example) -> str:
     return f"block ({', '.join(map(str, example.other))})" if example.other else "several blocks"
 
@@ -435,6 +449,8 @@ def _pair(example: Example) -> str:
 def _advice(finding: Finding) -> str:
     """Where a barrier is missing, by the lines of both accesses in the function that they share."""
     call = "`cute.arch.sync_warp()`" if finding.in_one_warp else "`cute.arch.sync_threads()`"
+    if any(_are_of_two_blocks(finding, each) for each in finding.examples):
+        call = "`cute.arch.cluster_arrive()` and `cute.arch.cluster_wait()`"
     lines = common_lines(finding.before, finding.now)
     if lines is None:
         return f"{call} between the two accesses"

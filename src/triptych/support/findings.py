@@ -37,6 +37,7 @@ class Kind(IntEnum):
     NOT_FENCED = 10
     UNSET_REGISTER = 11
     NEVER_WRITTEN = 12
+    TOO_MANY_MBARRIERS = 13
 
 
 class Meeting(IntEnum):
@@ -51,6 +52,7 @@ class Meeting(IntEnum):
 
 _WORST_FIRST = (
     Kind.CLOCK_RAN_OUT,
+    Kind.TOO_MANY_MBARRIERS,
     Kind.BEFORE_IT_LANDS,
     Kind.STILL_READ,
     Kind.WRITE_AFTER_WRITE,
@@ -173,6 +175,7 @@ CODES = {
     Kind.SAME_VALUE: "TT0630",
     Kind.UNINITIALISED: "TT0631",
     Kind.CLOCK_RAN_OUT: "TT0632",
+    Kind.TOO_MANY_MBARRIERS: "TT0632",
     Kind.BEFORE_IT_LANDS: "TT0633",
     Kind.NEVER_AWAITED: "TT0633",
     Kind.STILL_READ: "TT0634",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from triptych.support.errors import TriptychError
+from triptych.support.source import Span
 
 
 class UnsupportedTensorError(TriptychError, TypeError):
@@ -101,6 +102,17 @@ def clear(x):
 
 clear(np.broadcast_to(np.zeros(1), 4).copy())
 """
+
+
+def read_only_argument(path: str, value: object, span: Span | None) -> ReadOnlyTensorError:
+    """The error of an argument that the function may write to, at the call."""
+    return ReadOnlyTensorError(
+        f"argument {path!r} is read-only, and the function may write to it",
+        span=span,
+        found=f"a read-only {type(value).__name__}",
+        expected="memory that may be written to",
+        instead="a copy",
+    )
 
 
 class TracedByTorchError(TriptychError, RuntimeError):

@@ -109,13 +109,12 @@ def _rows(compiled: Compiled) -> Iterator[Row]:
     span = compiled.lowered.traced.span
     for name, used in usage().items():
         of = used.resources
-        shared = None if used.launch_shared is None else of.shared + used.launch_shared
         yield Row(
             name,
             f"{span.file}:{span.line}" if span is not None else "",
             of.architecture,
             of.registers,
-            shared,
+            used.shared,
             of.spill_stores + of.spill_loads,
             counts[name],
             used.threads,

@@ -74,7 +74,10 @@ def _text(found: dict[str, Any], arguments: argparse.Namespace) -> Iterator[str]
         yield ""
         yield from counts_table(program["lines"], program["without_place"])
         for kernel, used in program["resources"].items():
-            yield f"{kernel}: " + ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in used.items())
+            facts = {
+                name.replace("_", " "): "known at launch" if value is None else value for name, value in used.items()
+            }
+            yield f"{kernel}: " + ", ".join(f"{name} {value}" for name, value in facts.items())
         yield from program["notes"]
     yield ""
     if found["ended_by"]:

@@ -5,7 +5,8 @@ On the CPU the program is generated once more with tables of lines, for looking 
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from triptych.ir.errors import LoweringError
@@ -41,7 +42,7 @@ def program_facts(compiled: Compiled) -> dict[str, Any]:
         "stages": [listing.stage for listing in listings],
         "without_place": {listing.stage: listing.without_place for listing in listings},
         "lines": line_rows(listings),
-        "resources": _resources(compiled),
+        "resources": resources(compiled.views),
         "notes": notes,
     }
 
@@ -57,14 +58,17 @@ def _machine_code(compiled: Compiled, notes: list[str]) -> list[Listing]:
     return [assembly_listing(again.assembly, "ASM")]
 
 
-def _resources(compiled: Compiled) -> dict[str, Any]:
-    if "usage" not in compiled.views:
+def resources(views: Mapping[str, Callable[[], Any]]) -> dict[str, Any]:
+    """What each kernel takes of a GPU, by the views of a compiled program."""
+    if "usage" not in views:
         return {}
     found: dict[str, Any] = {}
-    for name, usage in compiled.views["usage"]().items():
+    for name, usage in views["usage"]().items():
         used = usage.resources
         found[name] = {
-            **{key: value for key, value in asdict(used).items() if key in ("architecture", "registers", "shared")},
+            "architecture": used.architecture,
+            "registers": used.registers,
+            "shared": usage.shared,
             "spilled": used.spill_stores + used.spill_loads,
             "threads": usage.threads,
             "blocks_at_once": usage.occupancy.get(used.architecture),

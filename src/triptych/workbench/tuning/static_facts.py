@@ -25,7 +25,7 @@ def facts_of(compiled: CompiledFunction, device: Device) -> dict[str, Any]:
     for usage in compiled.usage.values():
         used = usage.resources
         facts["registers"] = max(facts.get("registers", 0), used.registers)
-        facts["shared"] = max(facts.get("shared", 0), used.shared + (usage.launch_shared or 0))
+        facts["shared"] = max(facts.get("shared", 0), usage.shared or 0)
         facts["spilled"] = facts.get("spilled", 0) + used.spill_stores + used.spill_loads
         facts["threads"] = max(facts.get("threads", 0), usage.threads or 0)
         held = usage.occupancy.get(used.architecture)

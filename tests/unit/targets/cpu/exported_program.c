@@ -2,6 +2,7 @@
 #include "quotient.h"
 #include "scale.h"
 #include "sums.h"
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,6 +149,30 @@ static void kernels(void) {
   sums_Kernel_Module_Unload(&sums);
 }
 
+/* Modules that are not there, many that come and go, and a process whose keys of threads others have. */
+static void modules(void) {
+  static pthread_key_t others[PTHREAD_KEYS_MAX];
+  scale_Kernel_Module_t fresh;
+  memset(&fresh, 0, sizeof fresh);
+  printf("no module: %d %s\n", cute_dsl_scale_wrapper(NULL, &tx, &ty, 1.5f, 3, NULL), scale_error_text());
+  printf("fresh module: %d\n", cute_dsl_scale_wrapper(&fresh, &tx, &ty, 1.5f, 3, NULL));
+  printf("nowhere: %d %d\n", scale_Kernel_Module_Load(NULL), scale_Kernel_Module_Unload(NULL));
+  int same = 1, count = 0;
+  scale_set_threads(2);
+  for (int i = 0; i < 2000; ++i) {
+    same &= scale_Kernel_Module_Load(&module) == TRIPTYCH_OK;
+    if (i % 100 == 0) same &= scaled_alike();
+    same &= scale_Kernel_Module_Unload(&module) == TRIPTYCH_OK;
+  }
+  printf("2000 loads: %d\n", same);
+  while (count < PTHREAD_KEYS_MAX && pthread_key_create(&others[count], NULL) == 0) ++count;
+  for (int i = 0; i < 2; ++i) pthread_key_delete(others[--count]);
+  printf("two keys: %d %s\n", scale_Kernel_Module_Load(&module), scale_error_text());
+  pthread_key_delete(others[--count]);
+  printf("three keys: %d\n", scale_Kernel_Module_Load(&module));
+  printf("same: %d\n", scaled_alike());
+}
+
 int main(void) {
   read_file("x.bin", x);
   read_file("expected.bin", expected);
@@ -159,5 +184,6 @@ int main(void) {
   kernels();
   printf("unload: %d\n", scale_Kernel_Module_Unload(&module));
   printf("unloaded: %d\n", cute_dsl_scale_wrapper(&module, &tx, &ty, 1.5f, 3, NULL));
+  modules();
   return 0;
 }

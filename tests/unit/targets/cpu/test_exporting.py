@@ -116,6 +116,13 @@ sums: 0 2016 6112 10208 14304
 in a kernel: 2 AssertionFailedError: test_exporting.py:LINE: a value is too large (block (3, 0, 0), thread (8, 0, 0))
 unload: 0
 unloaded: 4
+no module: 4 scale: the module is not loaded: call scale_Kernel_Module_Load first
+fresh module: 4
+nowhere: 1 4
+2000 loads: 1
+two keys: 2 scale: the process has no keys of threads left (PTHREAD_KEYS_MAX)
+three keys: 0
+same: 1
 """
 
 

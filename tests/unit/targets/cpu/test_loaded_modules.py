@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,7 +18,7 @@ from triptych.cute.runtime import find_runtime_libraries, load_module, make_fake
 from triptych.ir import bindings
 from triptych.support.exported_errors import ExportedCallError, ExportedModuleError, MissingFunctionError
 from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError
-from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError
+from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, ReadOnlyTensorError
 from triptych.targets.cpu.calling.scalars import SCALARS
 from triptych.targets.cpu.exporting.c_numbers import fits, number_cell, number_in
 from triptych.tools.cli import main
@@ -113,6 +115,49 @@ def test_programs_for_the_public_dsl_pass_other_layouts_with_a_warning(folder: P
             shifted(np.zeros((4, 6), np.float32)[:, ::2], y, 1.0, True, _Stream())
     finally:
         undo()
+
+
+def test_read_only_memory_is_refused_where_it_is_written(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    shifted = load_module(folder / "shift.o").shift
+    x, y = matrices()
+    for array in (x, y):
+        array.setflags(write=False)
+    with pytest.raises(ReadOnlyTensorError, match="'y' is read-only") as told:
+        shifted(x, y, 0.5, True, _Stream())
+    assert told.value.code == "TT0643"
+    assert not y.any()
+    shifted(x, np.zeros_like(x), 0.5, True, _Stream())  # it only reads `x`
+    assert capfd.readouterr().out == "shifted 4\n"
+
+
+@pytest.mark.parametrize("name", ["quotient_file.o", "packed.o"])
+def test_loading_again_and_again_leaves_nothing(folder: Path, name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """Of keys of threads a process has 1024, and each object needs three."""
+    x, y = matrices()
+
+    def use() -> None:
+        module = load_module(folder / name)
+        if name == "packed.o":
+            module.packed(x, y, 0.5, True, 0)
+        else:
+            assert module.quotient((3, 1)) == 3 * 2**62
+
+    use()
+    before = _kept_by_the_process()
+    for _ in range(350):
+        use()
+    gc.collect()
+    capfd.readouterr()
+    assert all(now <= then for now, then in zip(_kept_by_the_process(), before, strict=True))
+
+
+def _kept_by_the_process() -> tuple[int, int, int]:
+    """The next key of threads, threads, and mappings of executable memory."""
+    key, functions = ctypes.c_uint32(), ctypes.CDLL(None)
+    assert not functions.pthread_key_create(ctypes.byref(key), None)
+    assert not functions.pthread_key_delete(key)
+    code = [line for line in Path("/proc/self/maps").read_text().splitlines() if "r-xp" in line]
+    return key.value, len(list(Path("/proc/self/task").iterdir())), len(code)
 
 
 def test_files_that_are_no_modules(folder: Path, tmp_path: Path) -> None:

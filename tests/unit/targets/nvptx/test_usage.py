@@ -18,6 +18,7 @@ from triptych.targets.nvptx.report.occupancy import usage_table
 from triptych.targets.nvptx.report.resources import Resources
 from triptych.targets.nvptx.report.usage import Usage
 from triptych.tools.cli import main
+from triptych.workbench.profiling.programs import resources
 
 pytestmark = needs_assembler
 THREADS = 128
@@ -53,6 +54,33 @@ def used(kernel: Any, make: Any = vector) -> Usage:
 
 def strided() -> FakeTensor:
     return make_fake_tensor(tt.Float32, (cute.sym_int(divisibility=4),), (cute.sym_int64(),), assumed_align=16)
+
+
+@tt.kernel
+def reverse(a: cute.Tensor, b: cute.Tensor) -> None:
+    thread, _, _ = cute.arch.thread_idx()
+    shared = cute.SmemAllocator().allocate_tensor(tt.Float32, cute.make_layout(2048))
+    shared[thread] = a[thread]
+    cute.arch.sync_threads()
+    b[thread] = shared[THREADS - 1 - thread]
+
+
+@tt.jit
+def reversed_by(a: cute.Tensor, b: cute.Tensor, smem: tt.Constexpr[Any]) -> None:
+    if smem is None:
+        reverse(a, b).launch(grid=1, block=THREADS)
+    else:
+        reverse(a, b).launch(grid=1, block=THREADS, smem=smem)
+
+
+@pytest.mark.parametrize("smem", [None, 8192])
+def test_shared_memory_is_counted_wherever_it_is_asked_for(smem: int | None) -> None:
+    """Tables, profiles and devlogs have the same number."""
+    with override(performance_warnings=False):
+        compiled = tt.compile(reversed_by, vector(), vector(), smem, target="nvptx:sm_80")
+    assert compiled.usage["reverse"].shared == 8192
+    assert resources({"usage": lambda: compiled.usage})["reverse"]["shared"] == 8192
+    assert " 8192 " in usage_table(compiled.usage)
 
 
 def test_a_kernel_with_its_launch() -> None:

@@ -32,6 +32,7 @@ POLL = "triptych_poll"
 KERNEL_FAULT = "triptych_kernel_fault"
 KERNEL_WRITE = "triptych_kernel_write"
 KERNEL_WAITING = "triptych_kernel_waiting"
+KERNEL_STUCK = "triptych_kernel_stuck"
 KERNEL_STOP = "triptych_kernel_stop"
 BLOCK_MEMORY = "triptych_block_memory"
 
@@ -44,7 +45,9 @@ FORMATS = {
 """What these functions are called with, as C formats describe it: an address (K), an integer (L), text (y)."""
 KERNEL_FAULT_DECLARATION = f"llvm.func @{KERNEL_FAULT}(!llvm.ptr, !llvm.ptr, !llvm.ptr, !llvm.ptr)\n"
 """The launch, the name of an error class, its text, and where: four i32, block x, y, z and the thread; or null."""
-KERNEL_WAITING_DECLARATION = f"llvm.func @{KERNEL_WAITING}(!llvm.ptr, !llvm.ptr)\n"
+KERNEL_WAITING_DECLARATION = (
+    f"llvm.func @{KERNEL_WAITING}(!llvm.ptr, !llvm.ptr)\nllvm.func @{KERNEL_STUCK}(!llvm.ptr, i1, !llvm.ptr) -> i32\n"
+)
 """The launch, and `WAITING_WORDS` i32: how many warps wait, block x, y, z, 3 unused, then of each warp the words of
 `WaitingWarp`."""
 WAITING_HEAD, WAITING_ENTRY, MOST_WAITING = 7, 8, 32

@@ -17,8 +17,8 @@ from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.tensor_errors import (
     ArgumentTensorError,
     ArgumentTensorTypeError,
-    ReadOnlyTensorError,
     UnsupportedTensorError,
+    read_only_argument,
 )
 from triptych.support.torch_tracers import check_untraced
 from triptych.support.tracebacks import caller
@@ -145,13 +145,7 @@ def _readable(value: object, leaf: Leaf) -> object:
     is_read_natively(type(value))
     is_read_natively(type(view))
     if view.read_only and leaf.memory.written:
-        raise ReadOnlyTensorError(
-            f"argument {leaf.path!r} is read-only, and the function may write to it",
-            span=caller(),
-            found=f"a read-only {type(value).__name__}",
-            expected="memory that may be written to",
-            instead="a copy",
-        )
+        raise read_only_argument(leaf.path, value, caller())
     return view
 
 

@@ -29,7 +29,7 @@ llvm.func @{COPY}(!llvm.ptr, !llvm.ptr, !llvm.ptr, {_THREADS}, i32, i32)
 llvm.func @{SYNC}(i32, {_THREADS}, i64, i32, !llvm.ptr)
 llvm.func @{UNSET}(!llvm.ptr, {_THREADS}, i32)
 llvm.func @{CALL}(i64, {", ".join(["i32"] * 7)})
-llvm.func @{PHASE}(i32, i64, i32, !llvm.ptr)
+llvm.func @{PHASE}(i32, i64, i32, !llvm.ptr, i32)
 llvm.func @{LOAD}(i32, !llvm.ptr, !llvm.ptr, i64, i32)
 llvm.func @{USE}(i32, !llvm.ptr, i64, i32, i32)
 llvm.func @{COLLECT}(!llvm.ptr) -> i32

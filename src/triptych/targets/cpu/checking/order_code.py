@@ -138,7 +138,7 @@ def _join_warp() -> str:
 def _parties(f: Function, state: Number) -> Number:
     """How many parties beside threads a kernel may have."""
     has = (field(f, state, at.MODE) & at.HAS_PARTIES).differs(0)
-    return f.select(has, at.MOST_PARTIES, 0, "i32")
+    return f.select(has, field(f, state, at.PHASE_COUNT) + at.PHASE_PARTY, 0, "i32")
 
 
 def _join_rows(f: Function, state: Number, row: Number, other: Number) -> None:
@@ -259,7 +259,7 @@ def _share() -> str:
     (state,) = f.parameters
     put(f, state, at.LAST_WRITE, field(f, state, at.BLOCK_TIME))
     warps, rows = field(f, state, at.WARPS), field(f, state, at.LANE_ROWS, "ptr")
-    with f.count(0, f.number(at.MOST_PARTIES, "i32")) as party:
+    with f.count(0, _parties(f, state)) as party:
         most = f.variable("i32", 0)
         with f.count(0, warps) as warp:
             most.set(f.larger(most.now, f.load("i32", known_place(f, state, warp, party + at.MOST_WARPS))))
@@ -355,7 +355,10 @@ def _named(
             f.call("memset", "ptr", [row, f.number(0, "i32"), f.number(4 * at.ROW, "i64")])
         with f.when(what.equals(at.ARRIVE)):
             f.call("triptych_check_give", "void", [state, row, mask, first])
-            f.call("triptych_check_advance", "void", [state, warp])
+        with f.when(what.equals(at.ARRIVE_RELAXED)):
+            before = f.load("i32", clock_place(f, state, warp)) + 1
+            raise_to(f, f.at(row, warp + (at.MOST_THREADS + at.INIT_PARTY), "i32"), before)
+        f.call("triptych_check_advance", "void", [state, warp])
         f.store(now, waits)
         total = f.load("i32", arrived) + width
         complete = total >= f.select(count.equals(0), field(f, state, at.THREADS), count, "i32")

@@ -27,12 +27,14 @@ from triptych.targets.cpu.checking.order_code import (
     raise_to,
     whole_warp,
 )
-from triptych.targets.cpu.checking.shadow_code import last_read, not_landed, site_of, stamp_of, thread_of
+from triptych.targets.cpu.checking.shadow_code import RUN_NOW, last_read, not_landed, site_of, stamp_of, thread_of
 
 PHASE = "triptych_check_phase"
 LOAD = "triptych_check_load"
 USE = "triptych_check_use"
 _NONE = at.MOST_PHASES
+_BARRIER_BYTES = 8
+_USES_BARRIER = at.READS_MEMORY | at.IS_ATOMIC | at.OF_BARRIER
 
 
 def party_code() -> str:
@@ -66,7 +68,7 @@ def _find() -> str:
     keys, count = f.at(state, at.PHASE_KEYS, "i8"), field(f, state, at.PHASE_COUNT)
     found = position(f, keys, count, address)
     with f.when(found.now >= at.MOST_PHASES):
-        numbers = [f.number(value, "i32") for value in (Kind.CLOCK_RAN_OUT.value, 0, 0, 0, 0, 0)]
+        numbers = [f.number(value, "i32") for value in (Kind.TOO_MANY_MBARRIERS.value, 0, 0, 0, 0, at.MOST_PHASES)]
         f.call(RECORD, "void", [state, *numbers])
         f.give(_NONE, "i32")
     with f.when(found.now.equals(count)):
@@ -91,7 +93,7 @@ def _settle() -> str:
         f.store(now, place)
         time = _next_time(f, state)
         current = _row(f, state, index, 0)
-        f.store(time, f.at(current, index + at.MOST_THREADS, "i32"))
+        f.store(time, f.at(current, index + (at.MOST_THREADS + at.PHASE_PARTY), "i32"))
         f.call("memcpy", "ptr", [_row(f, state, index, 1), current, f.number(4 * at.ROW, "i64")])
     f.line("ret void")
     return f.text()
@@ -105,11 +107,16 @@ def _next_time(f: Function, state: Number) -> Number:
 
 
 def _phase() -> str:
-    """`phase(what, mask, first, barrier)`: these lanes arrive at an mbarrier, or have seen its phase end."""
-    names = [("what", "i32"), ("mask", "i64"), ("first", "i32"), ("barrier", "ptr")]
+    """`phase(what, mask, first, barrier, site)`: lanes make or use an mbarrier, arrive, or have seen its phase end."""
+    names = [("what", "i32"), ("mask", "i64"), ("first", "i32"), ("barrier", "ptr"), ("site", "i32")]
     f = Function(PHASE, "void", names, "noinline")
-    what, mask, first, barrier = f.parameters
+    what, mask, first, barrier, site = f.parameters
     state = f.call(STATE, "ptr", ())
+    with f.when(what.differs(at.PASS_PHASE)):
+        kind = f.select(what.equals(at.MAKE_PHASE), at.WRITES_MEMORY, _USES_BARRIER, "i32")
+        _access_barrier(f, state, barrier, mask, first, kind, site)
+    with f.when(what < at.ARRIVE_PHASE):
+        f.give()
     index = f.call("triptych_check_find", "i32", [state, barrier.to("i64")])
     with f.when(index.equals(_NONE)):
         f.give()
@@ -121,6 +128,17 @@ def _phase() -> str:
         f.call("triptych_check_take", "void", [state, _row(f, state, index, 1), mask, first, whole])
     f.line("ret void")
     return f.text()
+
+
+def _access_barrier(
+    f: Function, state: Number, barrier: Number, mask: Number, first: Number, kind: Number, site: Number
+) -> None:
+    """The mbarrier itself is accessed, in whichever block it lies: whoever makes it is ordered before its users."""
+    with f.when((field(f, state, at.MODE) & at.OF_SHARED).differs(0)):
+        where = [barrier, f.number(0, "i64")]
+        lanes = [mask, first, f.number(1, "i32") << field(f, state, at.LANES)]
+        what = [f.number(_BARRIER_BYTES, "i32"), kind, site, Number(f, "null", "ptr")]
+        f.call(RUN_NOW, "void", [state, *where, *lanes, *what])
 
 
 def _groups() -> str:
@@ -274,10 +292,12 @@ def _load() -> str:
     index = f.call("triptych_check_find", "i32", [state, barrier.to("i64")])
     with f.when(index.equals(_NONE)):
         f.give()
+    _access_barrier(f, state, barrier, f.number(1, "i64"), thread, f.number(_USES_BARRIER, "i32"), site)
     with f.when((field(f, state, at.MODE) & at.CHECK_RACES).differs(0)):
         f.call("triptych_check_write_cells", "void", [state, thread, begin, end, site])
-    f.store(thread, _word(f, state, at.PARTY_ISSUER, index))
-    writes, word = field(f, state, at.WRITES, "ptr"), _party_word(f, state, index, site)
+    party = index + at.PHASE_PARTY
+    f.store(thread, _word(f, state, at.PARTY_ISSUER, party))
+    writes, word = field(f, state, at.WRITES, "ptr"), _party_word(f, state, party, site)
     with f.count(begin, end) as cell:
         f.store(word, f.at(writes, cell, "i64"))
     put(f, state, at.LAST_WRITE, field(f, state, at.BLOCK_TIME))

@@ -10,7 +10,7 @@ from triptych.support.findings import Kind
 from triptych.targets.cpu.checking import shadow_layout as at
 from triptych.targets.cpu.checking.finding_code import RECORD
 from triptych.targets.cpu.checking.llvm_writer import Function, Number
-from triptych.targets.cpu.checking.order_code import KNOWS, STATE, clock_place, field, put
+from triptych.targets.cpu.checking.order_code import KNOWS, STATE, clock_place, field, known_place, put
 from triptych.targets.cpu.checking.pipeline_code import forget_calls
 
 BEGIN_BLOCK = "triptych_check_block"
@@ -98,7 +98,7 @@ def _block() -> str:
     fields = {at.SHARED: shared, at.SHARED_BYTES: size.to("i64"), at.TABLE: table, at.CELL_COUNT: count}
     fields |= {at.THREADS: threads, at.WARPS: warps, at.GRAIN: grain, at.LANES: lanes, at.MODE: mode}
     fields |= {at.LOG_BYTES: f.number(0, "i64"), at.LAST_WRITE: f.number(0, "i32")}
-    _forget_copies(f, state)
+    _forget_others(f, state, parties, count, warps)
     fields |= {at.PENDING: f.number(0, "i32")}
     fields |= {at.READS: f.at(writes, count, "i64"), at.EPOCH: f.number(0, "i32"), at.PLACE_COUNT: f.number(0, "i32")}
     for offset, value in (fields | {at.BLOCK: x, at.BLOCK + 4: y, at.BLOCK + 8: z}).items():
@@ -109,7 +109,7 @@ def _block() -> str:
     with f.count(0, every) as warp:
         latest.set(f.larger(latest.now, f.load("i32", f.at(clocks, warp, "i32"))))
     with f.when(latest.now >= at.LAST_TIME - (1 << 24)):
-        f.call("memset", "ptr", [writes, f.number(0, "i32"), field(f, state, at.CAPACITY, "i64")])
+        _begin_anew(f, state)
         latest.set(0)
     time = latest.now + 1
     with f.count(0, every) as warp:
@@ -122,17 +122,35 @@ def _block() -> str:
     with f.when(parties):
         _forget_parties(f, state, count)
         f.call("memset", "ptr", [shared, f.number(at.JUNK, "i32"), size.to("i64")])
-    with f.when((mode & at.HAS_PARTIES).equals(0) & field(f, state, at.PARTY_TIME).differs(0)):
-        _leave_parties(f, state)
     f.line("ret void")
     return f.text()
 
 
-def _forget_copies(f: Function, state: Number) -> None:
-    """Copies under way when an error ended the block before: their marks would be later than all clocks."""
-    with f.when(field(f, state, at.PENDING).differs(0)):
-        everything = field(f, state, at.CAPACITY, "i64")
-        f.call("memset", "ptr", [field(f, state, at.WRITES, "ptr"), f.number(0, "i32"), everything])
+def _forget_others(f: Function, state: Number, parties: Number, count: Number, warps: Number) -> None:
+    """Words of copies and of other parties are later than all clocks: those of another kernel must not be there.
+
+    A kernel whose rows begin elsewhere would take them for reads of its own threads; a block that an error has ended
+    may have left copies under way.
+    """
+    elsewhere = field(f, state, at.CELL_COUNT, "i64").differs(count) | field(f, state, at.WARPS).differs(warps)
+    left = field(f, state, at.PARTY_TIME).differs(0) & (elsewhere | (parties ^ 1))
+    with f.when(left | field(f, state, at.PENDING).differs(0)):
+        _clear(f, state)
+
+
+def _clear(f: Function, state: Number) -> None:
+    """Nobody has accessed anything."""
+    everything = field(f, state, at.CAPACITY, "i64")
+    f.call("memset", "ptr", [field(f, state, at.WRITES, "ptr"), f.number(0, "i32"), everything])
+    put(f, state, at.PARTY_TIME, f.number(0, "i32"))
+
+
+def _begin_anew(f: Function, state: Number) -> None:
+    """Clocks begin with the first time again: none that was kept may be a later one."""
+    _clear(f, state)
+    kept = [(at.LAST_READ, 1), (at.LAST_READS, at.MOST_WARPS), (at.FENCED, 2 * at.MOST_THREADS)]
+    for offset, words in [*kept, (at.MEMO, 2 * at.MEMO_ENTRIES)]:
+        f.call("memset", "ptr", [f.at(state, offset, "i8"), f.number(0, "i32"), f.number(4 * words, "i64")])
 
 
 def _number_block(f: Function, state: Number, grain: Number, place: tuple[Number, Number, Number]) -> None:
@@ -147,20 +165,12 @@ def _number_block(f: Function, state: Number, grain: Number, place: tuple[Number
     put(f, state, at.ACQUIRED, f.number(0, "i64"))
 
 
-def _leave_parties(f: Function, state: Number) -> None:
-    """A kernel without parties begins after one with some: words of theirs would be later than its clocks."""
-    f.call(
-        "memset", "ptr", [field(f, state, at.WRITES, "ptr"), f.number(0, "i32"), field(f, state, at.CAPACITY, "i64")]
-    )
-    put(f, state, at.PARTY_TIME, f.number(0, "i32"))
-
-
 def _forget_parties(f: Function, state: Number, count: Number) -> None:
     """Their words are later than all clocks: those of the last block must not be there."""
     zero, time = f.number(0, "i32"), field(f, state, at.PARTY_TIME) + 1
     f.call("memset", "ptr", [field(f, state, at.WRITES, "ptr"), zero, count * 8])
-    with f.when((time < at.LAST_TIME) | (time >= at.LAST_PARTY_TIME)):
-        f.call("memset", "ptr", [field(f, state, at.WRITES, "ptr"), zero, field(f, state, at.CAPACITY, "i64")])
+    with f.when(time >= at.LAST_PARTY_TIME):
+        _clear(f, state)
     time = f.select((time < at.LAST_TIME) | (time >= at.LAST_PARTY_TIME), at.LAST_TIME + 1, time, "i32")
     put(f, state, at.PARTY_TIME, time)
     put(f, state, at.PARTY_START, time)
@@ -177,8 +187,9 @@ def _forget_clocks(f: Function, state: Number) -> None:
         put(f, state, at.USES_CLOCKS, f.number(0, "i32"))
         zero = f.number(0, "i32")
         f.call("memset", "ptr", [f.at(state, at.ARRIVED, "i8"), zero, f.number(16 * at.BARRIERS, "i64")])
-        known = f.number(4 * at.MOST_WARPS * at.KNOWN_ROW, "i64")
-        f.call("memset", "ptr", [f.at(state, at.KNOWN, "i8"), zero, known])
+        used = (field(f, state, at.PHASE_COUNT) + (at.MOST_WARPS + at.PHASE_PARTY)).to("i64") * 4
+        with f.count(0, f.number(at.MOST_WARPS, "i32")) as warp:
+            f.call("memset", "ptr", [known_place(f, state, warp, zero), zero, used])
         f.call("free", "void", [field(f, state, at.LANE_ROWS, "ptr")])
         put(f, state, at.LANE_ROWS, f.number(0, "i64"))
 
@@ -225,8 +236,11 @@ def _lane() -> str:
         with f.when((other >= at.PROXY) & young):
             not_landed(f, state, word, thread, site, where)
         with f.when(young & (other < at.PROXY) & (mode & at.CHECK_RACES).differs(0)):
-            knows = f.call(KNOWS, "i1", [state, thread, other, stamp])
-            with f.when(knows ^ 1):
+            knows = f.variable("i1", f.call(KNOWS, "i1", [state, thread, other, stamp]))
+            with f.when((knows.now ^ 1) & (kind & at.OF_BARRIER).differs(0)):
+                maker = (other >> field(f, state, at.LANES)) + (at.PARTY + at.INIT_PARTY)
+                knows.set(f.call(KNOWS, "i1", [state, thread, maker, stamp]))
+            with f.when(knows.now ^ 1):
                 plain_write = writes_it & (reads_it ^ 1)
                 after_write = f.select(plain_write, Kind.WRITE_AFTER_WRITE.value, Kind.READ_AFTER_WRITE.value, "i32")
                 same = f.variable("i1", 0)

@@ -12,7 +12,7 @@ from triptych.simt.check_dialect import PASS_BLOCK as PASS_BLOCK
 MOST_WARPS = 64
 """Of a block: 1024 threads in warps of 32, or in halves of them."""
 NAMED, GENERATIONS = 16, 4
-MOST_BLOCKS = 8
+MOST_BLOCKS = 16
 """Of a cluster that is checked."""
 OF_BLOCK = NAMED + 1
 """Barriers of a block of a cluster: the named ones, and that of the block itself."""
@@ -20,11 +20,13 @@ OF_CLUSTER = OF_BLOCK * MOST_BLOCKS
 BARRIERS = OF_CLUSTER + 1
 MOST_THREADS = 1024
 """Of a block, or of all blocks of a cluster."""
-MOST_PHASES = 128
+MOST_PHASES = 1024
 """Mbarriers of a block or a cluster."""
-STORE_PARTY, PRODUCT_PARTY = MOST_PHASES, MOST_PHASES + MOST_WARPS
-MOST_PARTIES = MOST_PHASES + 2 * MOST_WARPS
-"""Who else accesses memory: what lands for an mbarrier, and the bulk stores and the products of each warp."""
+STORE_PARTY, PRODUCT_PARTY, INIT_PARTY, PHASE_PARTY = (MOST_WARPS * i for i in range(4))
+MOST_PARTIES = PHASE_PARTY + MOST_PHASES
+"""Who else accesses memory: the bulk stores and the products of each warp, and what lands for an mbarrier. Those that
+make mbarriers are there as well, once more for each warp, by its own clock: a relaxed arrival at the barrier of the
+cluster tells of mbarriers and of nothing else. What a kernel does not have comes last, so that it costs nothing."""
 ROW = MOST_THREADS + MOST_PARTIES
 """A time for each thread and for each other party."""
 JUNK = 0xCD
@@ -120,8 +122,8 @@ LAST_TIME = 0xF0000000
 LAST_PARTY_TIME = 0xFE000000
 
 # what an access does
-READS_MEMORY, WRITES_MEMORY, IS_ATOMIC, IS_COLLECTIVE, IS_GLOBAL, IS_NARROW = 1, 2, 4, 8, 16, 32
-"""The last: an atomic operation that only threads of its own block see as one."""
+READS_MEMORY, WRITES_MEMORY, IS_ATOMIC, IS_COLLECTIVE, IS_GLOBAL, IS_NARROW, OF_BARRIER = (1 << i for i in range(7))
+"""The last two: an atomic operation that only threads of its own block see as one; a use of an mbarrier."""
 # checkers, as bits of a launch's mode
 CHECK_RACES, CHECK_INIT, HAS_PARTIES, CHECK_GLOBAL, COUNT_MEETINGS = 1, 2, 4, 8, 16
 OF_SHARED = CHECK_RACES | CHECK_INIT
@@ -135,7 +137,7 @@ COMMIT_STORES, AWAIT_STORES, COMMIT_PRODUCTS, AWAIT_PRODUCTS = 11, 12, 13, 14
 COME_TO_SITE = 15
 """For hints: that they come, before what they come for."""
 # ways in which an mbarrier tells them
-ARRIVE_PHASE, PASS_PHASE = 0, 1
+MAKE_PHASE, USE_PHASE, ARRIVE_PHASE, PASS_PHASE = 0, 1, 2, 3
 
 # calls of pipelines
 PIPELINE_SIDES, STAGES = 16, 24

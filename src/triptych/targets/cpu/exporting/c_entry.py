@@ -18,6 +18,7 @@ from triptych.targets.cpu.exporting.codes import (
     NOT_LOADED,
     OK,
     UNCHECKED,
+    share_symbol,
 )
 from triptych.targets.cpu.exporting.device_code import ENCODE, HANDLE, KERNELS, LAUNCH, LOAD, RECORD, UNLOAD, VERSION
 from triptych.targets.cpu.exporting.llvm_lines import Lines
@@ -26,6 +27,7 @@ from triptych.targets.cpu.exporting.native_error_code import text_global
 ENTRY = "triptych.entry"
 """The packed entry of the program, as its other modules call it."""
 BODY = "triptych.body"
+NO_KEYS = "the process has no keys of threads left (PTHREAD_KEYS_MAX)"
 _VALUE, _DESCRIPTION = 16, 48
 """Bytes of a packed value and of a DLPack description."""
 _FLOATS = {"Float16": "half", "BFloat16": "bfloat", "Float32": "float"}
@@ -34,7 +36,7 @@ _FLOATS = {"Float16": "half", "BFloat16": "bfloat", "Float32": "float"}
 def exported_names(prefix: str) -> tuple[str, ...]:
     """What others see of the object."""
     ours = ("abi_version", "error_text", "set_threads", "set_parallel_for")
-    inner = ("load", "unload", "call", "metadata")
+    inner = ("load", "unload", "call", "metadata", "share")
     return ("triptych_abi_version", *(f"{prefix}_{n}" for n in ours), *(f"{prefix}_triptych_{n}" for n in inner))
 
 
@@ -48,6 +50,7 @@ def c_entry(function: CFunction, body_types: tuple[str, ...], kernels: tuple[str
         "wrong_abi": f"{prefix}: the object has version {ABI_VERSION} of the interface, its caller another one",
         "wrong_interface": f"{prefix}: header and object file are not of the same export",
         "not_loaded": f"{prefix}: the module is not loaded: call {prefix}_Kernel_Module_Load first",
+        "no_keys": f"{prefix}: {NO_KEYS}",
         "null_argument": f"{prefix}: an argument is a null pointer where a structure is needed",
         "not_launched": f"{prefix}: a kernel could not be launched (CUDA error %d)",
         f"{prefix}_triptych_metadata": function.metadata,
@@ -59,7 +62,7 @@ def c_entry(function: CFunction, body_types: tuple[str, ...], kernels: tuple[str
 declare i32 @{ENTRY}(ptr, ptr, i32, ptr)
 declare i32 @{BODY}({", ".join(body_types)})
 declare void @triptych_prepare()
-declare void @triptych_native_load()
+declare i1 @triptych_native_load()
 declare void @triptych_native_unload()
 declare void @triptych_native_set_threads(i32)
 declare void @triptych_native_set_pool(ptr, ptr)
@@ -70,9 +73,21 @@ declare i32 @triptych_native_fail_with(i32, ptr, i32)
 declare i32 @{LOAD}(ptr)
 declare void @{UNLOAD}(ptr)
 
+{share_function(prefix)}
 {_settings(prefix)}
 {_module_functions(prefix, _signed(function.interface), on_device=bool(kernels))}
 {_call(function, body_types, on_device=bool(kernels))}
+"""
+
+
+def share_function(name: str) -> str:
+    """Gives an object keys of threads that it has in common with others, before it is loaded."""
+    return f"""
+declare void @triptych_native_share_keys(ptr)
+define void @{share_symbol(name)}(ptr %keys) {{
+  call void @triptych_native_share_keys(ptr %keys)
+  ret void
+}}
 """
 
 
@@ -105,6 +120,9 @@ def _module_functions(prefix: str, interface: int, *, on_device: bool) -> str:
     return f"""
 define i32 @{prefix}_triptych_load(ptr %module, i32 %abi, i64 %interface) {{
 entry:
+  %is_there = icmp ne ptr %module, null
+  br i1 %is_there, label %begin, label %nowhere
+begin:
   store i64 0, ptr %module
   %is_known = icmp eq i32 %abi, {ABI_VERSION}
   br i1 %is_known, label %known, label %foreign
@@ -118,7 +136,9 @@ load:
 absent:
   ret i32 %status
 done:
-  call void @triptych_native_load()
+  %has_keys = call i1 @triptych_native_load()
+  br i1 %has_keys, label %keep, label %keyless
+keep:
   store i64 {interface}, ptr %module
   ret i32 {OK}
 foreign:
@@ -127,9 +147,19 @@ foreign:
 other:
   %wrong_interface = call i32 @triptych_native_fail(i32 {ABI_MISMATCH}, ptr @wrong_interface)
   ret i32 %wrong_interface
+keyless:
+  {unload}
+  %no_keys = call i32 @triptych_native_fail(i32 {FAILED}, ptr @no_keys)
+  ret i32 %no_keys
+nowhere:
+  %no_module = call i32 @triptych_native_fail(i32 {BAD_ARGUMENT}, ptr @null_argument)
+  ret i32 %no_module
 }}
 define i32 @{prefix}_triptych_unload(ptr %module) {{
 entry:
+  %is_there = icmp ne ptr %module, null
+  br i1 %is_there, label %look, label %never
+look:
   %interface = load i64, ptr %module
   %loaded = icmp eq i64 %interface, {interface}
   br i1 %loaded, label %unload, label %never
@@ -153,6 +183,7 @@ def _call(function: CFunction, body_types: tuple[str, ...], *, on_device: bool) 
     lines = Lines()
     given_count = len(function.parameters)
     count = given_count + on_device
+    lines.go_on_if(lines.set("icmp ne ptr %module, null"), "never")
     interface = lines.field("%module", 0, "i64")
     lines.go_on_if(lines.set(f"icmp eq i64 {interface}, {_signed(function.interface)}"), "never")
     lines.add("call void @triptych_prepare()")

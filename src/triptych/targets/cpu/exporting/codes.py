@@ -16,3 +16,8 @@ CODES = {
 """What each result of a wrapper means."""
 UNCHECKED = 1
 """A flag of a call: layouts are taken as they are given."""
+
+
+def share_symbol(name: str) -> str:
+    """Of an exported function: takes keys of threads that objects of one process have in common."""
+    return f"{name}_triptych_share"

@@ -11,10 +11,12 @@ from dataclasses import replace
 from triptych.ir.worker import Request, shared_pool
 from triptych.objectstage.exports import Export, ExportError
 from triptych.stages import Compiled, Traced
+from triptych.targets.cpu.calling.abi import entry_symbol
 from triptych.targets.cpu.code_generation import ANY_MACHINE, THIS_MACHINE
 from triptych.targets.cpu.exporting.c_entry import c_entry, exported_names
 from triptych.targets.cpu.exporting.c_header import header
 from triptych.targets.cpu.exporting.c_interface import CFunction, c_parameters
+from triptych.targets.cpu.exporting.codes import share_symbol
 from triptych.targets.cpu.exporting.device_code import device_code
 from triptych.targets.cpu.exporting.explaining import explaining_code
 from triptych.targets.cpu.exporting.native_code import native_code
@@ -36,9 +38,9 @@ def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:
             instead=f"export_to_c(folder, file_name={wanted.name!r})",
         )
     if wanted.is_tvm_ffi:
-        symbol = f"__tvm_ffi_{wanted.name}"
-        modules: tuple[str, ...] = (native_code(), explaining, tvm_ffi_entry(symbol))
-        return {".o": _object(compiled, program, modules, (symbol,), THIS_MACHINE)}
+        modules: tuple[str, ...] = (native_code(), explaining, tvm_ffi_entry(wanted.name))
+        names = (entry_symbol(wanted.name), share_symbol(wanted.name))
+        return {".o": _object(compiled, program, modules, names, THIS_MACHINE)}
     device, result = wanted.device, traced.results[0] if traced.results else None
     leaves = traced.parameters if device is None else traced.parameters[:-1]
     parameters = tuple(c_parameters(leaves, wanted.addresses))

@@ -20,7 +20,7 @@ from triptych.support.errors import TriptychError
 from triptych.support.exported_errors import ExportedCallError
 from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError
 from triptych.support.streams import is_stream_class, stream_handle
-from triptych.support.tensor_errors import ArgumentTensorError
+from triptych.support.tensor_errors import ArgumentTensorError, read_only_argument
 from triptych.support.tracebacks import caller
 from triptych.targets.cpu.calling.scalars import SCALARS
 from triptych.targets.cpu.calling.tensor_errors import tensor_error
@@ -123,7 +123,10 @@ def _taken(parameter: CParameter, value: Any) -> Any:
     if parameter.memory is not None:
         if not isinstance(value, TensorView) and not hasattr(type(value), "__dlpack__"):
             raise _unlike(path, value, f"a tensor of {parameter.leaf.dtype}")
-        return passing_view(value)
+        view = passing_view(value)
+        if view.read_only and parameter.memory.written:
+            raise read_only_argument(path, value, caller())
+        return view
     if parameter.is_address:
         if is_stream_class(type(value)):
             return stream_handle(value)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import weakref
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,12 @@ from triptych.support.exported_errors import ExportedModuleError, MissingFunctio
 from triptych.support.tracebacks import caller
 from triptych.targets.cpu.calling.abi import entry_symbol
 from triptych.targets.cpu.exporting.c_interface import read_metadata
-from triptych.targets.cpu.exporting.codes import ABI_VERSION, OK
+from triptych.targets.cpu.exporting.codes import ABI_VERSION, OK, share_symbol
 from triptych.targets.cpu.exporting.loaded_functions import ExportedFunction
 
-_KEPT: list[LoadedObject] = []
-"""Object files stay mapped until the process ends, as shared libraries do: their threads may be parked inside."""
+_KEPT: dict[bytes, LoadedObject] = {}
+"""Object files with an entry for TVM FFI stay mapped until the process ends, each once: who else has such a function is
+not known here. Others go with the last of their functions."""
 
 
 class ExportedModule:
@@ -51,6 +54,8 @@ class ExportedModule:
 
     def _function(self, name: str) -> Any:
         metadata, entry = self._find(f"{name}_triptych_metadata"), self._find(entry_symbol(name))
+        if share := self._find(share_symbol(name)):
+            ctypes.CFUNCTYPE(None, ctypes.c_void_p)(share)(ctypes.addressof(_keys()))
         if metadata:
             return self._with_structures(name, ctypes.string_at(metadata).decode())
         if entry:
@@ -80,10 +85,32 @@ class ExportedModule:
         if load(module, ABI_VERSION, interface) != OK:
             text = error_text().decode(errors="replace")
             raise ExportedModuleError(f"{name} cannot be loaded: {text}", span=caller(), found=str(self._path))
-        return ExportedFunction(function, module, call, error_text)
+        made = ExportedFunction(function, module, call, error_text)
+        unload = self._c_function(f"{name}_triptych_unload", pointer)
+        # `_find` keeps the code mapped until its threads have ended
+        weakref.finalize(made, _unloaded, unload, module, self._find).atexit = False
+        return made
 
     def _c_function(self, symbol: str, *kinds: Any) -> Any:
         return ctypes.CFUNCTYPE(ctypes.c_int32, *kinds)(self._find(symbol))
+
+
+def _unloaded(unload: Callable[[Any], int], module: Any, find: Callable[[str], int]) -> None:
+    unload(module)
+
+
+@cache
+def _keys() -> Any:
+    """Keys of threads for all modules of this process, of which it has 1024: launches, memory, errors."""
+    kind, names = ctypes.c_uint32, ctypes.CDLL(None)
+    made = (kind * 3)()
+    for place, ends in enumerate((None, names.free, names.free)):
+        destructor = ctypes.cast(ends, ctypes.c_void_p) if ends is not None else None
+        if names.pthread_key_create(ctypes.byref(made, place * ctypes.sizeof(kind)), destructor):
+            raise ExportedModuleError(
+                "the process has no keys of threads left", span=caller(), found="PTHREAD_KEYS_MAX of them in use"
+            )
+    return made
 
 
 def load_exported(path: str | os.PathLike[str]) -> ExportedModule:
@@ -132,10 +159,12 @@ def _of_object(file: Path, data: bytes) -> ExportedModule:
             expected="one that `export_to_c` wrote",
         )
     try:
-        code = load_object(data, (wanted + entries)[0], _call_path_symbols() if entries else {}, *wanted, *entries)
+        symbols, names = _call_path_symbols() if entries else {}, (*wanted, *entries)
+        code = _KEPT.get(data) or load_object(data, names[0], symbols, *names)
     except CodegenError as error:
         raise ExportedModuleError("the object file cannot be linked", span=caller(), found=error.found) from None
-    _KEPT.append(code)
+    if entries:
+        _KEPT[data] = code
     return ExportedModule(file, lambda name: _symbol(code, name, defined))
 
 

@@ -17,6 +17,7 @@ _NATIVE_CODE = """
 declare i32 @getpid()
 declare i32 @sched_getaffinity(i32, i64, ptr)
 declare i32 @pthread_sigmask(i32, ptr, ptr)
+declare i32 @pthread_key_delete(%thread_key)
 declare i32 @pthread_cond_broadcast(ptr)
 declare i64 @fwrite(ptr, i64, i64, ptr)
 declare ptr @calloc(i64, i64)
@@ -24,6 +25,7 @@ declare i64 @llvm.ctpop.i64(i64)
 @stdout = external global ptr
 
 @ready = internal global i32 0                      ; 1 when keys and settings are made
+@keys_are_shared = internal global i1 false         ; they belong to whoever has loaded the object
 @owner = internal global i32 0                      ; the process that has the lock, or 0
 @process = internal global i32 0                    ; the one that the workers belong to
 @handles = internal global ptr null                 ; threads that were started
@@ -75,8 +77,13 @@ entry:
   %done = icmp ne i32 %ready, 0
   br i1 %done, label %leave, label %make
 make:
-  %launches = call %thread_key @triptych_pool_make_key()
-  %errors = call i32 @pthread_key_create(ptr @error_key, ptr @free)
+  %shared = load i1, ptr @keys_are_shared
+  br i1 %shared, label %configure, label %own
+own:
+  %made = call i1 @make_keys()
+  br i1 %made, label %configure, label %leave
+configure:
+  store i1 true, ptr @memory_key_made
   %cores = call i64 @cores()
   call void @triptych_pool_configure(i64 %cores, i64 0, i64 0)
   %self = call i32 @getpid()
@@ -86,6 +93,99 @@ make:
 leave:
   call void @unlock()
   ret void
+}
+
+; A process has 1024 keys at most: without all of ours there is none of them, and nothing runs.
+define internal i1 @make_keys() {
+entry:
+  %first = call i32 @pthread_key_create(ptr @launch_key, ptr null)
+  %no_first = icmp ne i32 %first, 0
+  br i1 %no_first, label %none, label %memory
+memory:
+  %second = call i32 @pthread_key_create(ptr @memory_key, ptr @free)
+  %no_second = icmp ne i32 %second, 0
+  br i1 %no_second, label %one, label %errors
+errors:
+  %third = call i32 @pthread_key_create(ptr @error_key, ptr @free)
+  %no_third = icmp ne i32 %third, 0
+  br i1 %no_third, label %two, label %all
+two:
+  %memory_key = load %thread_key, ptr @memory_key
+  %0 = call i32 @pthread_key_delete(%thread_key %memory_key)
+  br label %one
+one:
+  %launch_key = load %thread_key, ptr @launch_key
+  %1 = call i32 @pthread_key_delete(%thread_key %launch_key)
+  br label %none
+none:
+  ret i1 false
+all:
+  ret i1 true
+}
+
+; Gives a key back, and what this thread has kept under it. Workers gave theirs when they ended.
+define internal void @drop_key(ptr %place) {
+  %key = load %thread_key, ptr %place
+  %kept = call ptr @pthread_getspecific(%thread_key %key)
+  call void @free(ptr %kept)
+  %deleted = call i32 @pthread_key_delete(%thread_key %key)
+  ret void
+}
+
+define internal void @drop_keys() {
+entry:
+  call void @lock()
+  %ready = load atomic i32, ptr @ready acquire, align 4
+  %made = icmp ne i32 %ready, 0
+  %shared = load i1, ptr @keys_are_shared
+  %own = xor i1 %shared, true
+  %some = and i1 %made, %own
+  %loads = load atomic i32, ptr @loads seq_cst, align 4
+  %unused = icmp eq i32 %loads, 0
+  %dropped = and i1 %some, %unused
+  br i1 %dropped, label %drop, label %leave
+drop:
+  store atomic i32 0, ptr @ready release, align 4
+  store i1 false, ptr @memory_key_made
+  %launch_key = load %thread_key, ptr @launch_key
+  %deleted = call i32 @pthread_key_delete(%thread_key %launch_key)
+  call void @drop_key(ptr @memory_key)
+  call void @drop_key(ptr @error_key)
+  br label %leave
+leave:
+  call void @unlock()
+  ret void
+}
+
+; Before anything else: keys of the launch, of memory and of errors that several objects have in common. What is kept
+; under them, and that `free` ends it, is part of the interface.
+define void @triptych_native_share_keys(ptr %keys) {
+entry:
+  call void @lock()
+  %ready = load atomic i32, ptr @ready acquire, align 4
+  %late = icmp ne i32 %ready, 0
+  br i1 %late, label %leave, label %take
+take:
+  %launch = load %thread_key, ptr %keys
+  %memory_place = getelementptr %thread_key, ptr %keys, i64 1
+  %memory = load %thread_key, ptr %memory_place
+  %error_place = getelementptr %thread_key, ptr %keys, i64 2
+  %error = load %thread_key, ptr %error_place
+  store %thread_key %launch, ptr @launch_key
+  store %thread_key %memory, ptr @memory_key
+  store %thread_key %error, ptr @error_key
+  store i1 true, ptr @keys_are_shared
+  br label %leave
+leave:
+  call void @unlock()
+  ret void
+}
+
+define i1 @triptych_native_is_ready() {
+  call void @triptych_prepare()
+  %ready = load atomic i32, ptr @ready acquire, align 4
+  %made = icmp ne i32 %ready, 0
+  ret i1 %made
 }
 
 ; Cores that this process may use.
@@ -261,13 +361,18 @@ leave:
 
 ; 0: as many as there are cores
 define void @triptych_native_set_threads(i32 %wanted) {
-  call void @triptych_prepare()
+entry:
+  %ready = call i1 @triptych_native_is_ready()
+  br i1 %ready, label %set, label %leave
+set:
   call void @end_workers()
   %cores = call i64 @cores()
   %given = sext i32 %wanted to i64
   %chosen = icmp sgt i64 %given, 0
   %threads = select i1 %chosen, i64 %given, i64 %cores
   store i64 %threads, ptr @threads
+  br label %leave
+leave:
   ret void
 }
 
@@ -278,13 +383,23 @@ define void @triptych_native_set_pool(ptr %run, ptr %context) {
   ret void
 }
 
-define void @triptych_native_load() {
-  call void @triptych_prepare()
+; Gives whether there is what calls need. Counted under the lock: an unload that goes on keeps the keys, or has given
+; them back.
+define i1 @triptych_native_load() {
+entry:
+  call void @lock()
   %before = atomicrmw add ptr @loads, i32 1 seq_cst
-  ret void
+  call void @unlock()
+  %ready = call i1 @triptych_native_is_ready()
+  br i1 %ready, label %leave, label %uncount
+uncount:
+  %counted = atomicrmw sub ptr @loads, i32 1 seq_cst
+  br label %leave
+leave:
+  ret i1 %ready
 }
 
-; Code that may be unmapped next has no threads in it.
+; Code that may be unmapped next has no threads in it, and a process that loads again finds its keys free.
 define void @triptych_native_unload() {
 entry:
   %before = atomicrmw sub ptr @loads, i32 1 seq_cst
@@ -292,9 +407,15 @@ entry:
   br i1 %last, label %end, label %leave
 end:
   call void @end_workers()
+  call void @drop_keys()
   br label %leave
 leave:
   ret void
+}
+
+; Threads of the host are not known here: a launch waits as long as memory says so.
+define internal i32 @nobody_else_writes(ptr %launch) {
+  ret i32 0
 }
 
 ; Only what a kernel does ends a launch.

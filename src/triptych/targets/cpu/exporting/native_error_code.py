@@ -44,9 +44,15 @@ declare i32 @snprintf(ptr, i64, ptr, ...)
 declare void @{EXPLAIN}(ptr, ptr, i64)
 declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 
-; The record of this thread; without memory, one that all share.
+; The record of this thread; without memory, and while nothing is loaded, one that all share.
 define internal ptr @error_record() {{
 entry:
+  %ready = load atomic i32, ptr @ready acquire, align 4
+  %loaded = icmp ne i32 %ready, 0
+  br i1 %loaded, label %look, label %spare
+spare:
+  ret ptr @spare_error
+look:
   %key = load %thread_key, ptr @error_key
   %known = call ptr @pthread_getspecific(%thread_key %key)
   %missing = icmp eq ptr %known, null
@@ -59,12 +65,11 @@ make:
   %found = select i1 %none, ptr @spare_error, ptr %made
   br label %leave
 leave:
-  %record = phi ptr [ %known, %entry ], [ %found, %make ]
+  %record = phi ptr [ %known, %look ], [ %found, %make ]
   ret ptr %record
 }}
 
 define ptr @triptych_native_error_text() {{
-  call void @triptych_prepare()
   %record = call ptr @error_record()
   %text = getelementptr %error, ptr %record, i64 0, i32 1
   ret ptr %text
@@ -72,7 +77,6 @@ define ptr @triptych_native_error_text() {{
 
 ; Keeps a code and a text, and gives the code.
 define i32 @triptych_native_fail(i32 %code, ptr %text) cold noinline {{
-  call void @triptych_prepare()
   %record = call ptr @error_record()
   store i32 %code, ptr %record
   %place = getelementptr %error, ptr %record, i64 0, i32 1
@@ -82,7 +86,6 @@ define i32 @triptych_native_fail(i32 %code, ptr %text) cold noinline {{
 
 ; The same with a text that has a place for a number.
 define i32 @triptych_native_fail_with(i32 %code, ptr %text, i32 %number) cold noinline {{
-  call void @triptych_prepare()
   %record = call ptr @error_record()
   store i32 %code, ptr %record
   %place = getelementptr %error, ptr %record, i64 0, i32 1

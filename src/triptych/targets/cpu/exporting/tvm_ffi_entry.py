@@ -6,25 +6,31 @@ library is not in objects for C: what the entry asks it about large integers is 
 
 from __future__ import annotations
 
-from triptych.targets.cpu.calling.abi import INT_TAG
-from triptych.targets.cpu.exporting.c_entry import ENTRY
+from triptych.targets.cpu.calling.abi import INT_TAG, entry_symbol
+from triptych.targets.cpu.exporting.c_entry import ENTRY, NO_KEYS, share_function
 from triptych.targets.cpu.exporting.codes import BAD_ARGUMENT
 from triptych.targets.cpu.exporting.native_error_code import text_global
 
 
-def tvm_ffi_entry(symbol: str) -> str:
+def tvm_ffi_entry(name: str) -> str:
     """The module's text."""
     return f"""
+{share_function(name)}{text_global("no_keys", NO_KEYS)}
 {text_global("argument_kind", "ValueError")}{text_global("failure_kind", "RuntimeError")}
 declare i32 @{ENTRY}(ptr, ptr, i32, ptr)
-declare void @triptych_prepare()
+declare i1 @triptych_native_is_ready()
 declare ptr @triptych_native_error_text()
 declare i32 @triptych_native_error_code()
 declare void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)
 
-define i32 @{symbol}(ptr %self, ptr %arguments, i32 %count, ptr %result) {{
+define i32 @{entry_symbol(name)}(ptr %self, ptr %arguments, i32 %count, ptr %result) {{
 entry:
-  call void @triptych_prepare()
+  %ready = call i1 @triptych_native_is_ready()
+  br i1 %ready, label %run, label %keyless
+keyless:
+  call void @TVMFFIErrorSetRaisedFromCStr(ptr @failure_kind, ptr @no_keys)
+  ret i32 -1
+run:
   %status = call i32 @{ENTRY}(ptr null, ptr %arguments, i32 %count, ptr %result)
   %done = icmp eq i32 %status, 0
   br i1 %done, label %leave, label %failed

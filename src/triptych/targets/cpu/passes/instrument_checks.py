@@ -86,12 +86,12 @@ _PHASES = {
     dialect.MBARRIER_EXPECT: "expects bytes at an mbarrier",
     dialect.MBARRIER_WAIT: "waits for an mbarrier",
     dialect.MBARRIER_TEST: "looks at an mbarrier",
+    dialect.ASYNC_ARRIVE: "arrives at an mbarrier",
+    dialect.MBARRIER_COMPLETE: "counts bytes at an mbarrier",
 }
 """Accesses of the barrier itself, and what a report says of them."""
 _BACKGROUND = {
     **_PHASES,
-    dialect.ASYNC_ARRIVE: "arrives at an mbarrier",
-    dialect.MBARRIER_COMPLETE: "counts bytes at an mbarrier",
     dialect.ASYNC_FENCE: "fences",
     dialect.CLUSTER_ARRIVE: "arrives at the barrier of the cluster",
     dialect.CLUSTER_WAIT: "waits for the cluster",
@@ -145,12 +145,11 @@ def _blocks(kernel: Operation) -> int:
 def _is_too_large(kernel: Operation) -> bool:
     """Whether a kernel has clusters of more threads than the checkers can tell apart."""
     blocks = _blocks(kernel)
-    if blocks == 1:
-        return False
     block = known_block(kernel)
     threads = prod(block) if block is not None else 0
-    if threads and threads % device_of(kernel).lanes == 0 and blocks * threads <= at.MOST_THREADS:
-        return blocks > at.MOST_BLOCKS
+    is_known = threads > 0 and threads % device_of(kernel).lanes == 0
+    if blocks == 1 or (is_known and blocks * threads <= at.MOST_THREADS and blocks <= at.MOST_BLOCKS):
+        return False
     span = place_of(kernel)
     text = (
         f"`races` and `init` check clusters of at most {at.MOST_THREADS} threads in {at.MOST_BLOCKS} blocks of whole "
@@ -185,8 +184,6 @@ class _Kernel:
         self._together = _blocks(kernel)
         if any(is_described(each) and traits(each).scope is Scope.CLUSTER for each in walk(kernel)):
             self._mode |= at.HAS_PARTIES
-        self._has_relaxed = self._together > 1 or any(_is_relaxed(each) for each in walk(kernel))
-        """Whether a fence of mbarriers alone may order their beginning, for other blocks too."""
         self._fences = [each for each in walk(kernel) if each.name == "llvm.fence"]
         self._has_wide_fences = not all(map(_is_narrow, self._fences))
 
@@ -326,10 +323,8 @@ class _Kernel:
 
     def _background(self, operation: Operation) -> None:
         """Marks what goes on by itself, or orders it: whoever converts it tells the checkers where and for whom."""
-        if operation.name in _PHASES and not self._has_relaxed and self._mode & at.OF_SHARED:
-            kind = at.WRITES_MEMORY if operation.name == dialect.MBARRIER_INIT else at.READS_MEMORY | at.IS_ATOMIC
-            self._tell(operation, operation.operands[0], _BARRIER_BYTES, _BARRIER_BYTES, kind, _PHASES[operation.name])
-        self._site(operation, _BACKGROUND[operation.name], 0, 0)
+        size = _BARRIER_BYTES if operation.name in _PHASES else 0
+        self._site(operation, _BACKGROUND[operation.name], size, size)
         operation.attributes[SITE_ATTRIBUTE] = self._builder.integer("i32", len(self._sites) - 1)
 
     def _call(self, operation: Operation) -> None:
@@ -430,10 +425,6 @@ def _regions(operation: Operation) -> dict[Operation, int]:
         found[outer] = next(i for i, each in enumerate(outer.regions) if block in list(each.blocks))
         inside, block = outer, outer.block
     return found
-
-
-def _is_relaxed(operation: Operation) -> bool:
-    return operation.name == dialect.CLUSTER_ARRIVE and operation.attributes["order"].value == "relaxed"
 
 
 def _is_narrow(operation: Operation) -> bool:

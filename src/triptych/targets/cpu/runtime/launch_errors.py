@@ -65,6 +65,9 @@ def _deadlock(launch: LaunchRecord) -> DeadlockError:
     words = list(launch.waiting)
     error = deadlock(launch.text.decode(), words)
     error.notes += _place((*words[1:4], launch.where[3]), launch)
+    left = launch.total - launch.next_block
+    if left > 0 and launch.total > 1:
+        error.notes.append(f"{left} of {launch.total} blocks have not begun, and no thread is free for them")
     return error
 
 

@@ -25,6 +25,7 @@ from triptych.targets.cpu.calling.abi import (
     BLOCK_MEMORY,
     KERNEL_FAULT,
     KERNEL_STOP,
+    KERNEL_STUCK,
     KERNEL_WAITING,
     KERNEL_WRITE,
     LAUNCH,
@@ -34,7 +35,9 @@ from triptych.targets.cpu.calling.calling_python import PYTHON_WRITER
 from triptych.targets.cpu.calling.writing import write_text
 from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.launch_errors import stop_cause
+from triptych.targets.cpu.runtime.outside_writers import as_worker, nobody_else_writes
 from triptych.targets.cpu.runtime.pool_code import (
+    ASK_OTHERS,
     CONFIGURE,
     POOL_PYTHON_FUNCTIONS,
     START_WORKERS,
@@ -51,7 +54,7 @@ from triptych.targets.cpu.stopping.arriving import PYTHON_REMEMBERER, PYTHON_STO
 _STACK = 1 << 20
 """Bytes of a worker's stack. What is large in a block lies in the thread's arena (`pool_memory_code`)."""
 _OWN_SIGNALS = {signal.SIGSEGV, signal.SIGFPE, signal.SIGILL, signal.SIGABRT, getattr(signal, "SIGBUS", signal.SIGSEGV)}
-_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_WAITING, KERNEL_WRITE, KERNEL_STOP, BLOCK_MEMORY)
+_EXPORTS = (LAUNCH, POLL, KERNEL_FAULT, KERNEL_STUCK, KERNEL_WAITING, KERNEL_WRITE, KERNEL_STOP, BLOCK_MEMORY)
 
 
 _KEY_TYPES = {"i32": ctypes.c_uint32, "i64": ctypes.c_uint64}
@@ -70,6 +73,7 @@ class BlockPool:
         imports = {  # an object's identity is its address
             START_WORKERS: id(self._start),
             STOPPED: id(stop_cause),
+            ASK_OTHERS: id(nobody_else_writes),
             PYTHON_WRITER: id(write_text),
             PYTHON_STOPPER: id(stopped),
             PYTHON_REMEMBERER: id(failed),
@@ -110,7 +114,7 @@ class BlockPool:
         try:
             while self._started < self._settings[0] - 1 and not sys.is_finalizing():
                 self._started += 1
-                start_thread(_STACK, lambda: _thread.start_new_thread(_work, (self._code,)))
+                start_thread(_STACK, lambda: _thread.start_new_thread(as_worker, (_work, self._code)))
         except RuntimeError:  # the system has no more threads, or the interpreter is ending
             self._started -= 1
         return self._started

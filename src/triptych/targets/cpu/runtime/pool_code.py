@@ -17,6 +17,7 @@ from triptych.targets.cpu.runtime.pool_launch_code import LAUNCH_CODE
 from triptych.targets.cpu.runtime.pool_memory_code import MEMORY_CODE
 from triptych.targets.cpu.runtime.pool_python_code import PYTHON_CODE
 from triptych.targets.cpu.runtime.pool_stop_code import STOP_CODE
+from triptych.targets.cpu.runtime.pool_waiting_code import WAITING_CODE
 from triptych.targets.cpu.runtime.pool_worker_code import WORKER_CODE
 from triptych.targets.cpu.runtime.system import CLOCK, system
 
@@ -24,6 +25,7 @@ CONFIGURE = "triptych_pool_configure"
 WORK = "triptych_pool_work"
 START_WORKERS = "triptych_pool_start"
 STOPPED = "triptych_launch_stopped"
+ASK_OTHERS = "triptych_ask_others"
 
 POOL_PYTHON_FUNCTIONS = (
     *("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef"),
@@ -56,6 +58,7 @@ def pool_text(surroundings: str) -> str:
         + COOPERATIVE_CODE
         + MEMORY_CODE
         + STOP_CODE
+        + WAITING_CODE
         + WORKER_CODE
         + surroundings
     )
@@ -64,13 +67,13 @@ def pool_text(surroundings: str) -> str:
 
 _STATE = """
 %launch = type { ptr, ptr, i64, i64, i64, ptr, ptr, ptr, [4 x i32], i32, i32, i32, [64 x i8], i64, ptr, i64, i32, i32,
-                 i32, i32, [24 x i8], [264 x i32] }
+                 i32, i32, [24 x i8], [264 x i32], i64, i32, i32, i64, i64 }
 ; 0 chunk function, 1 packed arguments, 2 number of blocks, 3 calling thread, 4 time of the next look at signals,
 ; 5 Python exception, 6 name of the error, 7 its text, 8 where it was, 9 and 10 block dimensions, 11 stopped,
 ; 13 next block (the padding keeps it apart from what every thread reads), 14 which kernel, launched where,
 ; 15 bytes of memory that a block needs, 16 to 19 of cooperative launches (`pool_cooperative_code`),
 ; 20 the last stop for a debugger: numbers of the warp, the site, and the launch's own;
-; 21 who waits for whom when nobody gets on
+; 21 who waits for whom when nobody gets on; 22 to 26 of blocks that wait for memory (`pool_waiting_code`)
 
 declare i64 @pthread_self()
 declare i32 @pthread_mutex_init(ptr, ptr)

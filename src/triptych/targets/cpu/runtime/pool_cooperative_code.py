@@ -81,6 +81,7 @@ begin:
   br i1 %runs, label %run, label %leave
 run:
   call void @run_next(ptr %launch)
+  call void @end_running(ptr %launch)
   br label %leave
 leave:
   %forgotten = call i32 @pthread_setspecific(%thread_key %key, ptr null)
@@ -138,10 +139,15 @@ decide:
   %ready_wide = zext i32 %ready to i64
   %complete = icmp eq i64 %ready_wide, %wanted
   %decision = select i1 %complete, i32 2, i32 3
+  %together = trunc i64 %total to i32
+  %others = sub i32 %together, 1
+  call void @expect_threads(ptr %launch, i32 %together)
+  call void @begin_running(ptr %launch, i32 %others)
   store atomic i32 %decision, ptr %state seq_cst, align 4
   br i1 %complete, label %own, label %wait
 own:
   call void @run_next(ptr %launch)
+  call void @end_running(ptr %launch)
   br label %wait
 wait:
   %left = load atomic i32, ptr %left_place seq_cst, align 4

@@ -40,6 +40,7 @@ fill:
   %bytes_place = getelementptr %launch, ptr %launch, i64 0, i32 15
   store i64 %bytes, ptr %bytes_place
   call void @prepare_cooperation(ptr %launch, i32 %cooperative)
+  call void @prepare_waiting(ptr %launch)
   %key = load %thread_key, ptr @launch_key
   %outer = call ptr @pthread_getspecific(%thread_key %key) ; not null when a kernel here has called Python code
   %aside = call ptr @set_memory_aside(ptr %outer)
@@ -108,10 +109,14 @@ start:
   store i32 %count, ptr @started
   br label %publish
 publish:
+  %workers = load i32, ptr @started
+  %most = add i32 %workers, 1
+  call void @expect_threads(ptr %launch, i32 %most)
   store atomic ptr %launch, ptr @current seq_cst, align 8
   %counted = atomicrmw add ptr @generation, i64 1 seq_cst
   call void @wake_workers()
   call void @run(ptr %launch)
+  call void @end_running(ptr %launch)
   store atomic ptr null, ptr @current seq_cst, align 8
   call void @wait_for_workers(ptr %launch)
   store atomic i32 0, ptr @busy release, align 4

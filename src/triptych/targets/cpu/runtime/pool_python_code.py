@@ -26,6 +26,7 @@ declare void @PyErr_Clear()
 @triptych_python_rememberer = external global i8     ; of a launch, a site, an address: a thread fails
 @triptych_pool_start = external global i8            ; a Python function that starts workers and gives their number
 @triptych_launch_stopped = external global i8        ; a Python function of a launch that gives its exception
+@triptych_ask_others = external global i8            ; a Python function of a launch: 1 when nobody else could write
 @format = internal constant [2 x i8] c"K\\00"
 @stopping_launches = internal global i64 0           ; counted: records lie where others have lain
 @three_numbers = internal constant [4 x i8] c"KKK\\00"
@@ -90,6 +91,28 @@ leave:
   call void @PyGILState_Release(i32 %lock)
   %interrupted = sub i32 0, %raised
   ret i32 %interrupted
+}
+
+; All blocks wait for memory: whether nobody outside of the launch could write it either.
+define internal i32 @nobody_else_writes(ptr %launch) {
+entry:
+  %lock = call i32 @PyGILState_Ensure()
+  %address = ptrtoint ptr %launch to i64
+  %answer = call ptr (ptr, ptr, ...) @PyObject_CallFunction(ptr @triptych_ask_others, ptr @format, i64 %address)
+  %raised = icmp eq ptr %answer, null
+  br i1 %raised, label %forget, label %read
+forget:
+  call void @PyErr_Clear()
+  br label %leave
+read:
+  %number = call i64 @PyLong_AsLong(ptr %answer)
+  %narrow = trunc i64 %number to i32
+  call void @Py_DecRef(ptr %answer)
+  br label %leave
+leave:
+  %result = phi i32 [ 0, %forget ], [ %narrow, %read ]
+  call void @PyGILState_Release(i32 %lock)
+  ret i32 %result
 }
 
 ; Prints for a kernel. Python runs here, so an interrupt may be raised here.

@@ -39,7 +39,9 @@ entry:
   %room = call i1 @reserve_memory(ptr %launch)
   br i1 %room, label %run, label %leave
 run:
+  call void @begin_running(ptr %launch, i32 1)
   call void @run(ptr %launch)
+  call void @end_running(ptr %launch)
   call void @release_memory(ptr %launch)
   br label %leave
 leave:

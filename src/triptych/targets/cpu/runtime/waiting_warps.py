@@ -20,6 +20,11 @@ _PHASE_OFF = (
     "`triptych check` says which call"
 )
 
+_UNWRITTEN = (
+    "the store that the loop waits for, by a thread that comes to it; where that is one of another block, a launch "
+    "whose blocks run at the same time: `launch(..., cooperative=True)`"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class WaitingWarp:
@@ -73,7 +78,7 @@ def deadlock(text: str, words: Sequence[int]) -> DeadlockError:
     if total > count:
         ended = total - count
         error.notes.append(f"{_counted(ended, 'warp')} of {total} {'has' if ended == 1 else 'have'} ended")
-    error.instead = _cause(first[0])
+    error.instead = _UNWRITTEN if found["looks"][first[0].site] and first[0].parity < 0 else _cause(first[0])
     return error
 
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from triptych.ir.handles import Operation, Type, Value
-from triptych.ir.types import SHARED_SPACE, byte_size, is_struct, memory_space
+from triptych.ir.types import SHARED_SPACE, bit_width, byte_size, is_float, is_struct, memory_space
+from triptych.simt.operations import enclosing
+from triptych.simt.spin_loops import spins
 from triptych.targets.cpu.memory_sizes import ALIGNMENT
+from triptych.targets.cpu.simt.barrier_state import PROGRESS, when
+from triptych.targets.cpu.simt.code import Code
 from triptych.targets.cpu.simt.serialized_lanes import each_active
 from triptych.targets.cpu.simt.values import Rows, Scalar, Wide, plain_pointer
 from triptych.targets.cpu.simt.warp import Warp
@@ -78,7 +83,9 @@ def _exchange_once(warp: Warp, operation: Operation, reduction: str, neutral: st
         none = code.dense(", ".join([neutral] * code.width), code.wide(kind))
         vector = code.select(warp.mask, vector, none, code.wide(kind))
     attributes = {name: operation.attributes[name] for name in operation.attributes}
-    code.value(operation.name, (warp.scalar(pointer), code.reduce(reduction, vector, kind)), kind, attributes)
+    given = code.reduce(reduction, vector, kind)
+    before = code.value(operation.name, (warp.scalar(pointer), given), kind, attributes)
+    _note_change(warp, operation, before, given)
 
 
 def _plainly(warp: Warp, name: str, address: Value, given: Value, kind: Type) -> Value:
@@ -115,6 +122,7 @@ def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> Non
             for o, k in zip(operands, kinds, strict=True)
         ]
         made = act(*values)
+        _note_change(warp, operation, made, *values[1:])
         if not used:
             return
         parts = _struct_parts(warp, made, element) if struct else [made]
@@ -129,6 +137,39 @@ def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> Non
             warp.set(result, Rows(loaded))
         else:
             warp.set(result, Wide(loaded[0]))
+
+
+def _note_change(warp: Warp, operation: Operation, before: Value, *given: Value) -> None:
+    """In a loop that waits for memory: who changes memory gets on, and may get others on."""
+    state, code = warp.arrays.state, warp.code
+    if state is None or not _is_awaiting(operation):
+        return
+    if operation.name == "llvm.cmpxchg":
+        done = code.value("llvm.extractvalue", (before,), "i1", {"position": code.attribute("array<i64: 1>")})
+        when(code, code.both(done, _differ(code, *given), "i1"), partial(state.add, PROGRESS, 1))
+        return
+    form, changes = _form(operation), code.constant(1, "i1")
+    if form == "xchg":
+        changes = _differ(code, before, *given)
+    elif form in _PLAIN:
+        changes = _differ(code, before, code.value(_PLAIN[form], (before, *given), given[0].type))
+    when(code, changes, partial(state.add, PROGRESS, 1))
+
+
+def _differ(code: Code, left: Value, right: Value) -> Value:
+    if is_float(left.type):
+        number = f"i{bit_width(left.type)}"
+        left, right = (code.value("arith.bitcast", (value,), number) for value in (left, right))
+    return code.compare("ne", left, right)
+
+
+def _is_awaiting(operation: Operation) -> bool:
+    around = enclosing(operation)
+    while around.name != "gpu.func":
+        if spins(around):
+            return True
+        around = enclosing(around)
+    return False
 
 
 def _struct_parts(warp: Warp, made: Value, element: Type) -> list[Value]:

@@ -17,6 +17,7 @@ from triptych.simt.dialect import MBARRIER_INIT
 from triptych.simt.operations import body, walk
 from triptych.simt.spin_loops import spins
 from triptych.simt.traits import traits
+from triptych.targets.cpu.calling.abi import KERNEL_STUCK
 from triptych.targets.cpu.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
 from triptych.targets.cpu.memory_sizes import padded
 from triptych.targets.cpu.simt.async_queue import AsyncQueue
@@ -133,6 +134,7 @@ class CoroutineKernel:
         def end() -> None:
             loop(code, zero, states.warps, one, destroy)
 
+        looks = self._looks(frame) if self._waits_for_other_blocks() else None
         rounds = code.operation("scf.while", regions=2)
         before = code.enter(code.block(rounds, 0))
         live = code.compare("ne", states.total(LIVE_WARPS), zero)
@@ -147,8 +149,10 @@ class CoroutineKernel:
         if queue is not None:
             stuck = self._nothing_left(stuck, partial(queue.run_one, states.state(zero)))
         code.operation("func.call", attributes={"callee": code.attribute(f"@{POLL_REQUEST}")})
-        if not self._waits_for_other_blocks():
-            when(code, stuck, lambda: report.write(launch, first, end))
+        if looks is not None:
+            over = code.call(KERNEL_STUCK, (launch, stuck, looks), ["i32"]).result
+            stuck = code.compare("ne", over, code.constant(0, "i32"))
+        when(code, stuck, lambda: report.write(launch, first, end))
         code.operation("scf.yield")
         code.leave(before)
         end()
@@ -156,6 +160,14 @@ class CoroutineKernel:
             queue.run_all(states.state(zero))
         if any(found.name == MBARRIER_INIT for found in walk(self._kernel)):
             states.each(lambda state: forget(code, state))
+
+    def _looks(self, frame: LaunchFrame) -> Value:
+        """What the pool keeps of a block that waits for others: no look of it has been in vain."""
+        code = self._code
+        place = frame.memory.allocate(code.builder.type("i64"), 2)
+        for word, value in enumerate((-1, 0)):
+            code.store(code.constant(value, "i64"), code.offset(place, word, "i64"), 8)
+        return place
 
     def _nothing_left(self, stuck: Value, run_one: Callable[[], Value]) -> Value:
         """Whether nobody got on, and no operation was left that could be done now."""

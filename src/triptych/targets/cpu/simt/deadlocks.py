@@ -12,6 +12,7 @@ from triptych.ir.checks import FACTS_ATTRIBUTE, check_attributes
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.ir.location import place_of
 from triptych.simt.barrier_names import barrier_names
+from triptych.simt.spin_loops import spins
 from triptych.support.check_facts import pack
 from triptych.support.kernel_errors import DeadlockError
 from triptych.targets.cpu.calling.abi import KERNEL_WAITING, MOST_WAITING, WAITING_ENTRY, WAITING_HEAD, WAITING_WORDS
@@ -69,6 +70,7 @@ class DeadlockReport:
         tables = {
             "sites": [span and asdict(span) for span in spans],
             "partings": list(self._partings),
+            "looks": [spins(site) for site in self._sites],
             "barriers": {str(offset): name for offset, name in barrier_names(self._kernel).items()},
         }
         attributes = check_attributes(builder, DeadlockError, _TITLE, span=here, expected=_EXPECTED)

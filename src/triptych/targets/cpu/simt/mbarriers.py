@@ -130,8 +130,9 @@ def forget(code: Code, state: State) -> None:
 
 # each operation -----------------------------------------------------------------------------------------------------
 def init(warp: Warp, operation: Operation) -> None:
-    def act(pointer: Value, rest: list[Value]) -> None:
+    def act(pointer: Value, rest: list[Value], lanes: Value) -> None:
         code = warp.code
+        party_calls.phase(warp, operation, at.MAKE_PHASE, pointer, lanes)
         arrivals = code.resized(rest[0], "i64")
         upper = code.value("arith.shli", (arrivals, code.constant(EXPECTED, "i64")), "i64")
         counts = code.value("arith.ori", (arrivals, upper), "i64")
@@ -140,9 +141,9 @@ def init(warp: Warp, operation: Operation) -> None:
             _note(code, warp.arrays.state, pointer)
 
     if not _alike(warp, operation):
-        each_active(warp, lambda lane: act(*_operands(warp, operation, lane)))
+        each_active(warp, lambda lane: act(*_operands(warp, operation, lane), _alone(warp, lane)))
         return
-    act(*_operands(warp, operation, None))
+    act(*_operands(warp, operation, None), party_calls.active(warp))
 
 
 def arrive(warp: Warp, operation: Operation) -> None:
@@ -181,15 +182,20 @@ def _update(warp: Warp, operation: Operation, change: Change) -> None:
     def once(lane: Value) -> None:
         pointer, rest = _operands(warp, operation, lane)
         number = code.value("arith.index_castui", (lane,), "i32")
-        _tell_arrival(warp, operation, pointer, party_calls.active(warp, number))
+        _tell_arrival(warp, operation, pointer, _alone(warp, lane))
         _change(warp, operation, change, pointer, rest, code.constant(1, "i64"), number)
 
     each_active(warp, once)
 
 
 def _tell_arrival(warp: Warp, operation: Operation, pointer: Value, lanes: Value) -> None:
-    if operation.name != dialect.MBARRIER_EXPECT:
-        party_calls.phase(warp, operation, at.ARRIVE_PHASE, pointer, lanes)
+    what = at.USE_PHASE if operation.name == dialect.MBARRIER_EXPECT else at.ARRIVE_PHASE
+    party_calls.phase(warp, operation, what, pointer, lanes)
+
+
+def _alone(warp: Warp, lane: Value) -> Value:
+    """One lane (an index) as bits."""
+    return party_calls.active(warp, warp.code.value("arith.index_castui", (lane,), "i32"))
 
 
 def _change(
@@ -259,17 +265,19 @@ def wait(warp: Warp, operation: Operation) -> None:
     if _alike(warp, operation):
         pointer, (parity,) = _operands(warp, operation, None)
         lane = warp.code.constant(0, "i32") if warp.mask is None else warp.code.first(warp.mask)
+        party_calls.phase(warp, operation, at.USE_PHASE, pointer, party_calls.active(warp))
         _require_initialised(warp, operation, Word(warp.code, pointer), lane)
         over = partial(_is_over, warp.code, pointer, parity)
         warp.arrays.wait_until(warp, operation, over, (pointer, parity))
         party_calls.phase(warp, operation, at.PASS_PHASE, pointer, party_calls.active(warp))
         return
+    _tell_each(warp, operation, at.USE_PHASE)
     _wait_each(warp, operation)
-    _tell_each(warp, operation)
+    _tell_each(warp, operation, at.PASS_PHASE)
 
 
-def _tell_each(warp: Warp, operation: Operation, over: Value | None = None) -> None:
-    """Lanes, or those of them with a truth value, have seen the ends of phases of their own."""
+def _tell_each(warp: Warp, operation: Operation, what: int, over: Value | None = None) -> None:
+    """Lanes, or those of them with a truth value, use mbarriers of their own, or have seen the ends of their phases."""
     if not party_calls.is_told(operation):
         return
     before = warp.mask
@@ -277,9 +285,8 @@ def _tell_each(warp: Warp, operation: Operation, over: Value | None = None) -> N
         warp.mask = over if before is None else warp.code.both(before, over)
 
     def once(lane: Value) -> None:
-        number = warp.code.value("arith.index_castui", (lane,), "i32")
         pointer, _ = _operands(warp, operation, lane)
-        party_calls.phase(warp, operation, at.PASS_PHASE, pointer, party_calls.active(warp, number))
+        party_calls.phase(warp, operation, what, pointer, _alone(warp, lane))
 
     each_active(warp, once)
     warp.mask = before
@@ -333,12 +340,14 @@ def test(warp: Warp, operation: Operation) -> None:
         over = Word(warp.code, pointer).is_over(parity)
         if party_calls.is_told(operation):
             lanes = party_calls.active(warp)
+            party_calls.phase(warp, operation, at.USE_PHASE, pointer, lanes)
             when(warp.code, over, partial(party_calls.phase, warp, operation, at.PASS_PHASE, pointer, lanes))
         warp.set(result, Scalar(over))
         return
     pointers, parities = (warp.vector(operand) for operand in operation.operands)
+    _tell_each(warp, operation, at.USE_PHASE)
     over = _over(warp, pointers, parities)
-    _tell_each(warp, operation, over)
+    _tell_each(warp, operation, at.PASS_PHASE, over)
     warp.set(result, Wide(over))
 
 

@@ -49,9 +49,10 @@ def active(warp: Warp, lane: Value | None = None) -> Value:
 
 
 def phase(warp: Warp, operation: Operation, what: int, pointer: Value, lanes: Value) -> None:
-    """These lanes are about to arrive at an mbarrier, or have seen its phase end."""
+    """These lanes are about to make or to use an mbarrier, to arrive at it, or have seen its phase end."""
     if is_told(operation):
-        warp.code.call(PHASE, [warp.code.constant(what, "i32"), lanes, first_number(warp), pointer])
+        code = warp.code
+        code.call(PHASE, [code.constant(what, "i32"), lanes, first_number(warp), pointer, _site(code, operation)])
 
 
 def load(warp: Warp, operation: Operation, lane: Value, target: Value, barrier: Value, size: int | Value) -> None:

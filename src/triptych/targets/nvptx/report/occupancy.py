@@ -76,12 +76,11 @@ def _where(span: Span | None) -> str:
 
 def _row(usage: Usage) -> tuple[str, ...]:
     used = usage.resources
-    shared = "launch" if usage.launch_shared is None else str(used.shared + usage.launch_shared)
     return (
         used.kernel,
         used.architecture,
         str(used.registers),
-        shared,
+        "launch" if usage.shared is None else str(usage.shared),
         str(used.stack),
         str(used.spill_stores + used.spill_loads),
         str(used.barriers),

@@ -51,6 +51,11 @@ class Usage:
     span: Span | None = None
     """Where the kernel is written."""
 
+    @property
+    def shared(self) -> int | None:
+        """Bytes of shared memory of a block, whether code or launch asks for them; None when only the launch knows."""
+        return None if self.launch_shared is None else self.resources.shared + self.launch_shared
+
 
 def usage_facts(usages: Mapping[str, Usage]) -> list[dict[str, Any]]:
     """The kernels' usage as JSON has it."""
