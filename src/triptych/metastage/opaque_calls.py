@@ -19,8 +19,8 @@ from triptych.metastage.call_local import note_read
 from triptych.metastage.errors import DynamicMutationError, TraceTimeEffectError
 from triptych.metastage.jit_calls import hand_over
 from triptych.metastage.merged_objects import check_unmerged, has_state, merged_among
-from triptych.metastage.sameness import check_unasked
 from triptych.metastage.repeatability import note_answer, note_call, note_met, note_text, unrepeatable
+from triptych.metastage.sameness import check_unasked
 from triptych.metastage.trace_time import is_meant_once
 from triptych.metastage.tracing import Region, Trace, place
 from triptych.metastage.user_code import is_own
