@@ -31,6 +31,7 @@ _PROGRAM = "import sys; sys.path[:] = {path!r}; from triptych.workbench.processe
 _PAUSE = 3600.0
 VERBS = {
     "verify": "triptych.workbench.verification.serving",
+    "check": "triptych.workbench.verification.checking",
     "bench": "triptych.workbench.measurement.serving",
     "tune": "triptych.workbench.tuning.serving",
     "profile": "triptych.workbench.profiling.serving",

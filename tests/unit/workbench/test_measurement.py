@@ -163,6 +163,9 @@ def test_arguments_on_a_gpu_are_measured_by_its_events(monkeypatch: pytest.Monke
     class Tensor:
         device = SimpleNamespace(type="cuda")
 
+        def untyped_storage(self) -> SimpleNamespace:
+            return SimpleNamespace(device=self.device)
+
     cuda = SimpleNamespace(get_device_properties=lambda _: SimpleNamespace(L2_cache_size=40 << 20))
     fake = SimpleNamespace(cuda=cuda, Tensor=Tensor, int8="int8", empty=lambda size, dtype, device: made.append(size))
     monkeypatch.setitem(sys.modules, "torch", fake)

@@ -105,6 +105,7 @@ class KernelPlan:
             configured=self._configured,
             config_problems=lambda config, device: self._tiling(config).problems(self, device),
             bucket=lambda *_: self.buckets(),
+            called=type(self).__name__,
         )
 
     def _tiling(self, config: Mapping[str, Any]) -> Any:

@@ -1,5 +1,7 @@
 """`python -m kernelshop`: the kernel beside the same in Python."""
 
+import sys
+
 import numpy as np
 
 from kernelshop import clamped, helpers
@@ -18,14 +20,11 @@ def expected(x):
 
 def main():
     start = np.arange(-16, 16, dtype=np.float32) / 4
-    for limit in (helpers.LIMIT, 16):
+    for limit in (*map(int, sys.argv[1:]), helpers.LIMIT):
         helpers.LIMIT = limit
         x = start.copy()
         clamped(x)
         assert np.array_equal(x, expected(start)), (limit, x, expected(start))
-    helpers.LIMIT = 8
-    x = start.copy()
-    clamped(x)
     print(f"right: {x[0]}")
 
 
