@@ -32,7 +32,10 @@ class Environment:
         lines = [f"import site; site.addsitedir({path!r})" for path in known]
         (self.packages / "as_outside.pth").write_text("\n".join(lines) + "\n")
         self.source = folder / "source"
-        shutil.copytree(PACKAGED, self.source, ignore=shutil.ignore_patterns("__pycache__"))
+        for path in (path for path in PACKAGED.rglob("*") if path.is_file()):
+            target = self.source / path.relative_to(PACKAGED).with_name(path.name.removesuffix(".txt"))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(path, target)
 
     def install(self, *what: str) -> None:
         options = ["--no-index", "--no-deps", "--no-build-isolation", "--quiet", "--disable-pip-version-check"]

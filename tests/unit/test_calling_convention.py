@@ -458,7 +458,7 @@ class AddOne:
 
 def test_a_compiled_function_keeps_defaults_that_it_receives_nothing_for() -> None:
     @jit
-    def apply(x: tt.Int32, change: Any = AddOne(), other: Any = None) -> Any:  # noqa: B008 - frozen
+    def apply(x: tt.Int32, change: Any = AddOne(), other: Any = None) -> Any:
         return change(x)
 
     compiled = tt.compile(apply, 3)

@@ -1,4 +1,4 @@
-"""Whose code is it: Python's and well-known libraries', which run as they are, or code that somebody ships with kernels.
+"""Whose code is it: Python's and well-known libraries', which run as they are, or what somebody ships with kernels.
 
 One list for two questions, so that they have one answer. The meta-stage asks what to rewrite when traced code calls it;
 the cache key asks what to read. What is rewritten is read, wherever it was installed: a package of kernels may be built
@@ -44,7 +44,7 @@ def is_library_module(name: str) -> bool:
 
 
 def is_library_function(function: FunctionType) -> bool:
-    """Whether Python or a library on the list has the function; by its globals, as `functools.wraps` gives names away."""
+    """Whether Python or a library on the list has it; by its globals, because `functools.wraps` gives names away."""
     module = function.__globals__.get("__name__")
     name = module.partition(".")[0] if isinstance(module, str) else ""
     return name in LIBRARIES or is_standard(name, function.__code__.co_filename)

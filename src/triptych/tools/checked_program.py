@@ -1,8 +1,8 @@
 """The program that `triptych check` runs, as often as it is asked to, and what it leaves behind.
 
 A file runs as a script does, a notebook from its first cell to its last. A function is called with example arguments,
-tensors of them filled with random numbers. A kernel file of the workbench, which exports `kernel_fn` and `get_inputs`, a
-plan or a model of KernelBench, runs all its cases.
+tensors of them filled with random numbers. A kernel file of the workbench, which exports `kernel_fn` and `get_inputs`,
+a plan, or a model of KernelBench, runs all its cases.
 """
 
 from __future__ import annotations

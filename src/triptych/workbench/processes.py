@@ -33,6 +33,7 @@ VERBS = {
     "verify": "triptych.workbench.verification.serving",
     "check": "triptych.workbench.verification.checking",
     "bench": "triptych.workbench.measurement.serving",
+    "draw": "triptych.workbench.measurement.draws",
     "tune": "triptych.workbench.tuning.serving",
     "profile": "triptych.workbench.profiling.serving",
 }

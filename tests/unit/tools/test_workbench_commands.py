@@ -119,6 +119,7 @@ def test_bench_one_file_two_files_and_a_record(file: Path, capfd: pytest.Capture
     head, row = capfd.readouterr().out.splitlines()
     assert head.startswith("case,median")
     assert row.startswith("default,")
+    quick += ["--processes", "2"]
     assert main(["bench", str(file), str(file), *quick]) == 0
     assert "default: the second is" in capfd.readouterr().out
     assert main(["bench", str(file), "--against", str(record), *quick, "--json"]) == 0
