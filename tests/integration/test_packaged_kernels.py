@@ -122,6 +122,7 @@ FREEZER = """
                 file = ROOT / ((name.partition(".")[2] or "__init__") + ".py")
                 return importlib.util.spec_from_loader(name, Loader(file))
 
+    sys.frozen = sys.argv.pop(1) == "frozen"
     KEPT, ROOT = sys.argv.pop(1) == "kept", Path(sys.argv.pop(1))
     sys.meta_path.insert(0, Finder())
     from kernelshop.__main__ import main
@@ -130,13 +131,19 @@ FREEZER = """
 
 
 def test_frozen_with_its_source_and_without(environment: Environment, tmp_path: Path) -> None:
-    """The loader gives the text if the tool that froze the program has kept it; else the error says what to keep."""
+    """The loader gives the text if the tool that froze the program has kept it; else the error says what to keep.
+
+    `sys.executable` of a frozen program is the program: it runs what it finds compiled, and never starts itself again.
+    """
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(FREEZER))
     folder = str(environment.source / "kernelshop")
-    assert environment.says(str(program), "kept", folder) == RIGHT
-    ran = environment.run(str(program), "gone", folder)
-    _says_what_to_keep(ran)
+    assert environment.says(str(program), "not yet", "kept", folder) == RIGHT
+    assert environment.says(str(program), "frozen", "kept", folder) == RIGHT
+    ran = environment.run(str(program), "frozen", "kept", folder, TRIPTYCH_CACHE_DIR=str(tmp_path / "empty"))
+    assert "TT0740" in ran.stderr
+    assert "triptych build" in ran.stderr
+    _says_what_to_keep(environment.run(str(program), "frozen", "gone", folder))
 
 
 def test_compiled_files_without_source_are_refused_in_words(environment: Environment, tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def add_bench(command: argparse.ArgumentParser) -> None:
     command.add_argument("--rtol", type=bound, metavar="R", help="of the check after timing, as for `verify`")
     command.add_argument("--atol", type=bound, metavar="A")
     command.add_argument(
-        "--processes", type=count, default=8, metavar="N", help="that compare two files (default: %(default)s)"
+        "--processes", type=count, default=10, metavar="N", help="that compare two files (default: %(default)s)"
     )
     command.add_argument("--apart", action="store_true", help="two files: each in a process of its own, still in turns")
     command.add_argument("--graph", action="store_true", help="on a GPU: replay captured calls, without their launches")

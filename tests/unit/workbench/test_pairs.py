@@ -183,9 +183,9 @@ def drawn(random: np.random.Generator, slower: float, processes: int, spread: fl
 
 def test_equal_kernels_are_called_equal_however_processes_are_off() -> None:
     """1 of 500 may be called different. The intervals of single processes do not hold, whatever they say."""
-    random, trials = np.random.default_rng(1), 400
+    random, trials = np.random.default_rng(1), 150
     equal = [drawn(random, 0.0, PROCESSES, 0.012).verdict for _ in range(trials)]
-    assert equal.count("faster") + equal.count("slower") <= 4
+    assert equal.count("faster") + equal.count("slower") <= 2
     slower = [drawn(random, 0.03, PROCESSES, 0.012).verdict for _ in range(trials)]
     assert slower.count("slower") >= 0.95 * trials
     assert "faster" not in slower
