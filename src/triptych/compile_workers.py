@@ -19,7 +19,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from multiprocessing import spawn
 from typing import Any, BinaryIO, ParamSpec, TypeVar
 
-from triptych.ir.errors import WorkerDiedError, how_it_ended
+from triptych.ir.errors import WorkerDiedError, how_it_ended, python_executable
 from triptych.ir.worker_process import end_with, read_message, write_message
 
 P = ParamSpec("P")
@@ -83,7 +83,7 @@ class _Worker:
         optimised = ["-" + "O" * sys.flags.optimize] if sys.flags.optimize else []
         program = _PROGRAM.format(path=sys.path, parent=os.getpid())
         self._process = subprocess.Popen(
-            [sys.executable, *optimised, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [python_executable(), *optimised, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
     def ask(self, work: bytes) -> bytes:

@@ -28,6 +28,7 @@ NOT_BY_A_PROGRAM = {
     "TT0502",  # the code generator refuses what the compiler emits only by a bug of the compiler
     "TT0503",  # as above, when LLVM aborts
     "TT0506",  # a broken installation
+    "TT0740",  # a frozen program: tests/integration/test_packaged_kernels.py
     "TT0508",  # one of versions that do not go together: tests/unit/ir/test_llvm_bridge.py
     "TT0510",  # code for NVIDIA GPUs: needs tools that not every machine has, and has tests of its own
     "TT0511",

@@ -5,9 +5,9 @@ The modules here are what such programs import beside `cute`, under the names th
 
 from __future__ import annotations
 
-from triptych.compat.activation import activate, activated, deactivate, is_active
+from triptych.compat.activation import activate, activated, deactivate, imports_public_names, is_active
 
-__all__ = ["activate", "activated", "deactivate", "is_active"]
+__all__ = ["activate", "activated", "deactivate", "imports_public_names", "is_active"]
 
 
 def __dir__() -> list[str]:

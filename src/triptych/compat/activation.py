@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ from triptych.support.forking import import_late
 _PARTS = ("triptych.compat.torch_on_cpu", "triptych.compat.cuda_bindings", "triptych.compat.exported_layouts")
 """What else is other while programs for GPUs run here: each has `install`, which gives what undoes it."""
 
+_IMPORT = re.compile(rf"^\s*(from\s+|import\s+([\w.]+(\s+as\s+\w+)?\s*,\s*)*){ROOT}\b", re.MULTILINE)
+
 _UNDO: list[Callable[[], None]] = []
 """What puts the process back; empty: not active."""
 
@@ -22,6 +25,11 @@ _UNDO: list[Callable[[], None]] = []
 def is_active() -> bool:
     """Whether programs that import `cutlass` get Triptych."""
     return bool(_UNDO)
+
+
+def imports_public_names(text: str) -> bool:
+    """Whether the text of a program imports `cutlass`, alone or among others."""
+    return _IMPORT.search(text) is not None
 
 
 def activate() -> None:

@@ -1,22 +1,22 @@
 """Object-stage, module name -> release: code that a version number pins is named in a key, other code is read.
 
-Reading all of NumPy for a key would be slow and pointless; naming a user's helper would miss every edit of it.
-A distribution that requires Triptych, or a module that imports it, holds kernels or a language: its functions are made
-to be traced and configured, so it is read like a user's.
+Reading all of NumPy for a key would be slow and pointless; naming a user's helper would miss every edit of it. What is
+named is the standard library and the libraries of `support.libraries`, which are never rewritten, and what is compiled
+already: an extension has no text to read. Everything else may be compiled with a kernel, so its source is in the key.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import site
 import sys
-import sysconfig
 from functools import lru_cache
+from importlib.machinery import EXTENSION_SUFFIXES
 from importlib.util import find_spec
 from pathlib import Path
-from types import FunctionType, ModuleType
-from weakref import WeakKeyDictionary
+from types import FunctionType
+
+from triptych.support.libraries import LIBRARIES, is_standard
 
 FRAMEWORK = __name__.partition(".")[0]
 
@@ -30,11 +30,7 @@ def release(module: str) -> str | None:
     """The release that pins the code of `module` ("numpy 2.1.0"), or None when its code has to be read."""
     if is_framework(module):
         return FRAMEWORK
-    loaded = sys.modules.get(module)
-    package = module.partition(".")[0]
-    # A hook of ours in `sys` or `threading` does not make them a user's code.
-    is_reader = loaded is not None and package not in sys.stdlib_module_names and _imports_framework(loaded)
-    return None if module in _RUN or is_reader else _release(package, _file_of(module))
+    return None if module in _RUN else _release(module.partition(".")[0], _file_of(module))
 
 
 def import_name(module: object) -> str:
@@ -79,26 +75,6 @@ def has_pinned_code(function: FunctionType) -> bool:
     return loaded is not None and vars(loaded) is function.__globals__ and release(loaded.__name__) is not None
 
 
-_READERS: WeakKeyDictionary[ModuleType, bool] = WeakKeyDictionary()
-"""Whether modules import the framework. A program's own modules end with the program, and so does what is in them."""
-
-
-def _imports_framework(module: object) -> bool:
-    if not isinstance(module, ModuleType):  # anything may lie in `sys.modules`
-        return _has_names_of_framework(module)
-    if module not in _READERS:
-        _READERS[module] = _has_names_of_framework(module)
-    return _READERS[module]
-
-
-def _has_names_of_framework(module: object) -> bool:
-    entries = tuple(vars(module).values())
-    homes = [vars(entry).get("__name__") for entry in entries if type(entry) is ModuleType]
-    homes += [entry.__module__ for entry in entries if issubclass(type(entry), FunctionType | type)]
-    # Classes made by Cython have a descriptor in this place.
-    return any(is_framework(home) for home in homes if isinstance(home, str))
-
-
 def _finds(module: str, qualname: str, value: object) -> bool:
     found: object = sys.modules.get(module)
     for name in qualname.split("."):
@@ -127,34 +103,22 @@ def _findable_file(package: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _release(package: str, file: str) -> str | None:
-    if not os.path.isabs(file):
-        # Built-in and frozen modules have no file.
-        return "python" if package in sys.stdlib_module_names else None
-    path = Path(os.path.realpath(file))
-    for folder in _site_folders():
-        if path.is_relative_to(folder):
-            return _distribution_release(package, folder)
-    return "python" if any(path.is_relative_to(folder) for folder in _standard_folders()) else None
+    if is_standard(package, file) or (not file and package in sys.stdlib_module_names):
+        return "python"
+    if package in LIBRARIES or file.endswith(tuple(EXTENSION_SUFFIXES)):
+        return _distribution_release(package, Path(os.path.realpath(file)))
+    return None
 
 
-@lru_cache(maxsize=1)
-def _site_folders() -> tuple[Path, ...]:
-    known = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
-    return tuple({Path(os.path.realpath(folder)): None for folder in [*known, *site.getsitepackages()]})
+def _distribution_release(package: str, file: Path) -> str:
+    """Reads the metadata files directly: importing `importlib.metadata` costs more than the whole key.
 
-
-@lru_cache(maxsize=1)
-def _standard_folders() -> tuple[Path, ...]:
-    return tuple(Path(os.path.realpath(sysconfig.get_path(name))) for name in ("stdlib", "platstdlib"))
-
-
-def _distribution_release(package: str, folder: Path) -> str | None:
-    """Reads the metadata files directly: importing `importlib.metadata` costs more than the whole key."""
-    metadata = _metadata_of(package, folder)
-    if metadata is None or _requires_framework(metadata):
-        return None
-    version = re.search(r"^Version: *(\S+)", metadata, re.MULTILINE)
-    return f"{package} {version[1]}" if version else None
+    A library that has none beside it, as in a checkout of its own, says its number itself.
+    """
+    folder = next((parent.parent for parent in file.parents if parent.name == package), file.parent)
+    written = re.search(r"^Version: *(\S+)", _metadata_of(package, folder) or "", re.MULTILINE)
+    version = written[1] if written else getattr(sys.modules.get(package), "__version__", "")
+    return f"{package} {version}"
 
 
 def _metadata_of(package: str, folder: Path) -> str | None:
@@ -179,7 +143,3 @@ def _installs(info: Path, package: str) -> bool:
 
 def _spelling(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _requires_framework(metadata: str) -> bool:
-    return re.search(rf"^Requires-Dist: *{FRAMEWORK}\b(?!-)", metadata, re.MULTILINE | re.IGNORECASE) is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 
 from triptych.support.errors import TriptychError
 
@@ -49,6 +50,35 @@ compile_llvm('define void @f() { call void asm "no such instruction", ""() ret v
     fixed = """
 compile_llvm('define void @f() { call void asm "nop", ""() ret void }')
 """
+
+
+class FrozenProgramError(TriptychError, RuntimeError):
+    """A program that was frozen into one executable has no Python beside it to run LLVM in: starting `sys.executable`
+    would start the program again. What it needs is compiled before: in a store that it carries, or as exported objects.
+    """
+
+    code = "TT0740"
+    failing = """
+# frozen, as by PyInstaller, with an empty store
+tt.compile(f, 1)
+"""
+    fixed = """
+# on the machine that builds it: `triptych build`; the frozen program reads that store, or loads exported objects
+tt.compile(f, 1)
+"""
+
+
+def python_executable() -> str:
+    """What runs helper processes."""
+    if getattr(sys, "frozen", False):
+        raise FrozenProgramError(
+            "this program is frozen, and what it calls has not been compiled before",
+            found=f"no Python to run LLVM in: {sys.executable} is the program itself",
+            expected="a store with everything that it calls (`TRIPTYCH_CACHE_DIR`, filled by running it unfrozen or by "
+            "`triptych build`), or exported objects",
+            instead="see docs/guides/ahead-of-time.md",
+        )
+    return sys.executable
 
 
 class MissingPackageError(TriptychError, ModuleNotFoundError):

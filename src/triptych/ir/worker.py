@@ -11,7 +11,6 @@ import contextlib
 import json
 import os
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -24,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from triptych.ir import bindings, worker_process
-from triptych.ir.errors import CodegenError, WorkerDiedError, how_it_ended
+from triptych.ir.errors import CodegenError, WorkerDiedError, how_it_ended, python_executable
 from triptych.support.config import config
 from triptych.support.interrupts import held, interruptible
 
@@ -68,9 +67,10 @@ class Worker:
 
     def __init__(self) -> None:
         self.compiled = 0
+        python = python_executable()
         self._said: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the process
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_PROGRAM), str(bindings.folder_of("llvmlite")), str(os.getpid())],
+            [python, "-I", "-S", str(_PROGRAM), str(bindings.folder_of("llvmlite")), str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,

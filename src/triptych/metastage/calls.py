@@ -176,7 +176,7 @@ class Inlining:
         if places.is_rewritten(function.__code__):
             self._nested.add(function)
             return function
-        if is_meant_once(function) or not is_user_function(function):
+        if is_meant_once(function) or not (is_user_function(function) or function in self.trace.decorated):
             return function
         try:
             rewritten = self.trace.rewrite(function)
@@ -213,6 +213,7 @@ def inline_call(
     """A call of a compiled function from traced code: the body is inlined; a Python int declared as one stays one."""
     kept = tuple(parameter for parameter in parameters if not parameter.is_python_int)
     positional, keywords = arrange(function, declared_arguments(function, kept, args, kwargs))
+    trace.decorated.add(function)
     return trace.hooks.call(function, *positional, **keywords)
 
 

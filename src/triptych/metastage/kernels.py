@@ -106,6 +106,7 @@ class KernelLaunch:
             received = iter(list(entry.arguments))
             rebuilt = {name: plan.build(received, trace) for name, plan in plans.items()}
             positional, keywords = arrange(function, {**self._arguments, **rebuilt})
+            trace.decorated.add(function)
             returned = trace.hooks.call(function, *positional, **keywords)
             if returned is not None:
                 raise _returns(function, returned)

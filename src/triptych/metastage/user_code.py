@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-import sysconfig
-from functools import cache
 from types import FunctionType
 from typing import Any
 
-_LIBRARY = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+from triptych.support.libraries import is_library_function
+
 _OWN = ("triptych", "torch_mlir")
 
 HEAP_TYPE = 1 << 9
@@ -16,19 +15,14 @@ HEAP_TYPE = 1 << 9
 
 
 def is_user_function(function: object) -> bool:
-    """Whether something is a Python function that the user wrote."""
-    return type(function) is FunctionType and not (is_own(function) or _is_library(function.__code__.co_filename))
+    """Whether something is a Python function that somebody wrote for programs like this one, installed or not."""
+    return type(function) is FunctionType and not (is_own(function) or is_library_function(function))
 
 
 def is_own(thing: object) -> bool:
     """Whether a function or class is the framework's."""
     module = getattr(thing, "__module__", None)
     return isinstance(module, str) and module.partition(".")[0] in _OWN
-
-
-@cache
-def _is_library(file: str) -> bool:
-    return file.startswith(_LIBRARY) or file.startswith("<frozen")
 
 
 def is_user_class(cls: type) -> bool:

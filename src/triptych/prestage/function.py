@@ -47,6 +47,15 @@ def file_lines(function: FunctionType) -> list[str]:
             expected="the text that Python imported",
             instead="reload the module, or start the program again",
         )
+    if not lines and file.endswith(".py"):
+        package = str(function.__globals__.get("__name__")).partition(".")[0]
+        raise NoSourceError(
+            f"the source of {function.__qualname__!r} was not shipped with the program",
+            found=f"compiled code of {file!r}, and neither that file nor a loader that has its text",
+            expected="the package with its source: kernels are compiled from it where they run",
+            instead="`.py` files beside `.pyc` files; for PyInstaller "
+            f"`Analysis(..., module_collection_mode={{{package!r}: 'pyz+py'}})`",
+        )
     if not lines:
         raise NoSourceError(
             f"the source of {function.__qualname__!r} is not available",

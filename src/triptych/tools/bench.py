@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from triptych.tools.command_line import bound, seconds
+from triptych.tools.command_line import bound, count, seconds
 from triptych.tools.verify import report_failure
 from triptych.workbench.errors import ContractError
 from triptych.workbench.measurement.records import schema
@@ -38,6 +38,9 @@ def add_bench(command: argparse.ArgumentParser) -> None:
     command.add_argument("--no-roofs", dest="with_roofs", action="store_false", help="measure no roofs of the machine")
     command.add_argument("--rtol", type=bound, metavar="R", help="of the check after timing, as for `verify`")
     command.add_argument("--atol", type=bound, metavar="A")
+    command.add_argument(
+        "--processes", type=count, default=10, metavar="N", help="that compare two files (default: %(default)s)"
+    )
     command.add_argument("--apart", action="store_true", help="two files: each in a process of its own, still in turns")
     command.add_argument("--graph", action="store_true", help="on a GPU: replay captured calls, without their launches")
     command.add_argument("--schema", action="store_true", help="print the JSON Schema of records")
@@ -55,7 +58,7 @@ def bench_command(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         print(json.dumps(schema(), indent=2))
         return 0
-    wanted = ("against", "replay", "cases", "seconds", "seed", "cold", "with_roofs", "rtol", "atol", "apart", "graph")
+    wanted = ("against", "replay", "cases", "seconds", "seed", "cold", "with_roofs", "rtol", "atol", "apart", "graph", "processes")
     request = {name: getattr(arguments, name) for name in wanted}
     _check_files(len(arguments.files), arguments)
     if arguments.plot:

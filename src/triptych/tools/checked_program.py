@@ -2,7 +2,7 @@
 
 A file runs as a script does, a notebook from its first cell to its last. A function is called with example arguments,
 tensors of them filled with random numbers. A kernel file of the workbench, which exports `kernel_fn` and `get_inputs`,
-runs all its cases.
+a plan, or a model of KernelBench, runs all its cases.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from triptych.compat import activate
+from triptych.compat import activate, imports_public_names
 from triptych.cute.runtime.fake_tensors import FakeTensor
 from triptych.support.forking import import_late
 from triptych.tools.check_outputs import run_and_watch
@@ -25,7 +25,7 @@ from triptych.tools.show import ShowError, check_file, example_arguments, find
 Outcome = Mapping[str, object]
 """What a run leaves, by name: arguments and results of a function, numbers and printed text of a script."""
 Program = Callable[[], Outcome]
-_CONTRACT = re.compile(r"^def (kernel_fn|get_inputs)\b", re.MULTILINE)
+_CONTRACT = re.compile(r"^(?:def |class )?(kernel_fn|get_inputs|ModelNew|PLAN)\b(?! *,)", re.MULTILINE)
 
 
 def program_of(place: str, args: str, arguments: Sequence[str], *, cutlass: bool) -> Program:
@@ -37,9 +37,17 @@ def program_of(place: str, args: str, arguments: Sequence[str], *, cutlass: bool
         return lambda: _called(place, args)
     file = Path(place)
     check_file(file, "FILE or FILE:FUNCTION, as seen from here")
-    if file.suffix != SUFFIX and len(set(_CONTRACT.findall(file.read_text(encoding="utf-8")))) > 1:
+    text = file.read_text(encoding="utf-8")
+    if imports_public_names(text):
+        activate()
+    if file.suffix != SUFFIX and _is_kernel_file(text):
         return lambda: _cases(file)
     return lambda: _script(place, arguments)
+
+
+def _is_kernel_file(text: str) -> bool:
+    found = set(_CONTRACT.findall(text))
+    return "PLAN" in found or {"get_inputs"} < found
 
 
 def _called(place: str, args: str) -> Outcome:

@@ -229,7 +229,9 @@ def _add_check(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--only", default="", metavar="WORDS", help="checkers, as 'races,init' (default: all)")
     command.add_argument("--strict", action="store_true", help="notes count as findings")
-    command.add_argument("--cutlass", action="store_true", help="let `cutlass` be Triptych, as `triptych run` does")
+    command.add_argument(
+        "--cutlass", action="store_true", help="let `cutlass` be Triptych where only imported modules use it"
+    )
     command.add_argument("arguments", nargs="*", metavar="ARGUMENT", help="as the script takes them; options behind --")
     costs = command.add_argument_group("costs", "what would be slow on a GPU, counted on one made of NumPy")
     costs.add_argument("--costs", action="store_true", help="count instead of check; FILE may be a contract file")

@@ -33,6 +33,11 @@ def is_tensor(value: object) -> bool:
     return library is not None and isinstance(value, library.Tensor)
 
 
+def is_on_gpu(value: object) -> bool:
+    """Whether it is a tensor in the memory of a GPU, whatever the compatibility layer tells the program of it."""
+    return is_tensor(value) and value.untyped_storage().device.type == "cuda"  # type: ignore[attr-defined]
+
+
 def arrays_in(value: Any) -> list[Array]:
     """The arrays among results or arguments, in tuples, lists and dicts too, in their order."""
     if is_array(value):

@@ -31,7 +31,9 @@ _PROGRAM = "import sys; sys.path[:] = {path!r}; from triptych.workbench.processe
 _PAUSE = 3600.0
 VERBS = {
     "verify": "triptych.workbench.verification.serving",
+    "check": "triptych.workbench.verification.checking",
     "bench": "triptych.workbench.measurement.serving",
+    "draw": "triptych.workbench.measurement.draws",
     "tune": "triptych.workbench.tuning.serving",
     "profile": "triptych.workbench.profiling.serving",
 }

@@ -19,7 +19,7 @@ def reference_fn(x):
 def get_inputs(n=64, seed=0):
     return [np.random.default_rng(seed).standard_normal(n, np.float32)]
 """
-MISSION = Path(__file__).parents[1] / "workbench" / "mission_relu.txt"
+MISSION = Path(__file__).parents[2] / "support" / "contract_files" / "mission_relu.txt"
 
 
 @pytest.fixture
@@ -47,6 +47,55 @@ def test_a_kernel_that_never_ends_is_ended(file: Path, capfd: pytest.CaptureFixt
     assert "FAIL: it took longer than 2.5 s during" in capfd.readouterr().err
 
 
+REVERSED = """
+import numpy as np
+import triptych as tt
+from triptych import cute
+
+@tt.kernel
+def reverse_kernel(x: cute.Tensor, y: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    held = cute.make_tensor(cute.arch.alloc_smem(tt.Float32, 64), cute.make_layout(64))
+    held[t] = x[t]
+    cute.arch.sync_threads()
+    y[t] = held[63 - t]
+
+@tt.jit
+def reverse(x: cute.Tensor, y: cute.Tensor):
+    reverse_kernel(x, y).launch(grid=1, block=64)
+
+def kernel_fn(x):
+    y = np.empty_like(x)
+    reverse(x, y)
+    return y
+
+def reference_fn(x):
+    return x[::-1].copy()
+
+def get_inputs(seed=0):
+    return [np.random.default_rng(seed).standard_normal(64, np.float32)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        (("    cute.arch.sync_threads()\n", ""), "[TT0630] a race in reverse_kernel"),
+        (("y[t] =", "y[t + 10**8] ="), "[TT0610] an access of 4 bytes lies outside"),
+        (("", ""), "checkers: bounds, races, init, async: nothing found"),
+    ],
+)
+def test_verify_runs_the_checkers_first(
+    file: Path, wrong: tuple[str, str], told: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Without them the first is right by chance, and the second ends the process."""
+    file.write_text(REVERSED.replace(*wrong), encoding="utf-8")
+    assert main(["verify", str(file), "--check", "--seeds", "1"]) == (wrong != ("", ""))
+    out = capfd.readouterr().out
+    assert told in out
+    assert out.startswith("PASS" if wrong == ("", "") else "FAIL")
+
+
 @pytest.mark.parametrize("command", ["verify", "bench", "tune", "profile", "check --costs"])
 def test_a_case_that_is_not_there(file: Path, command: str, capfd: pytest.CaptureFixture[str]) -> None:
     file.write_text(FILE + "TUNE = {'tile': [1, 2]}\nCASES = {'large': {}}\n", encoding="utf-8")
@@ -70,6 +119,7 @@ def test_bench_one_file_two_files_and_a_record(file: Path, capfd: pytest.Capture
     head, row = capfd.readouterr().out.splitlines()
     assert head.startswith("case,median")
     assert row.startswith("default,")
+    quick += ["--processes", "2"]
     assert main(["bench", str(file), str(file), *quick]) == 0
     assert "default: the second is" in capfd.readouterr().out
     assert main(["bench", str(file), "--against", str(record), *quick, "--json"]) == 0

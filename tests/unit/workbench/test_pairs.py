@@ -8,18 +8,21 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from triptych.tools.cli import main
 from triptych.workbench.contracts.beside import clash, files_beside
 from triptych.workbench.contracts.loading import load_contract
-from triptych.workbench.measurement import benching
 from triptych.workbench.measurement.apart import SideFailed
 from triptych.workbench.measurement.benching import BenchOptions, bench, bench_pair
+from triptych.workbench.measurement.clocks import HostClock
+from triptych.workbench.measurement.draws import PROCESSES, turns
 from triptych.workbench.measurement.records import schema
 from triptych.workbench.measurement.replaying import decided_again, differences, held
-from triptych.workbench.measurement.sampling import Comparison, combined
+from triptych.workbench.measurement.sampling import Comparison, combined, compared
 from triptych.workbench.measurement.serving import serve
+from triptych.workbench.measurement.sides import SideHere
 from triptych.workbench.measurement.statistics import Interval
 
 KERNEL = """
@@ -46,13 +49,12 @@ def reference_fn(x):
 def get_inputs(n=64, seed=0):
     return [np.random.default_rng(seed).standard_normal(n, np.float32)]
 """
-REQUEST = {"seconds": 0.2, "seed": 0, "cold": False, "with_roofs": False, "cases": [], "command": []}
+REQUEST = {"seconds": 0.2, "seed": 0, "cold": False, "with_roofs": False, "cases": [], "command": [], "processes": 1}
 
 
 @pytest.fixture(autouse=True)
 def _clean_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.syspath_prepend("")
-    monkeypatch.setattr(benching, "_PROCESSES", 1)
     yield
     sys.modules.pop("helper", None)
 
@@ -103,9 +105,11 @@ def test_inputs_that_are_changed_have_their_values_before_each_sample(tmp_path: 
     file = made(tmp_path / "a", "1", IN_PLACE)
     contract = load_contract(file)
     (x,) = contract.inputs(0)
-    options = BenchOptions(seconds=0.05, with_roofs=False)
-    found = bench_pair(contract, contract, "default", {}, options)
+    options = BenchOptions(seconds=0.05, with_roofs=False, processes=1)
+    found = bench_pair([file, file], "default", {}, options, quietly)
     assert found["verified"] == []
+    sides = [SideHere(contract, {}, 0) for _ in range(2)]
+    turns(sides[0], sides[1], HostClock(), 0.05, 0)
     seen = contract.kernel.__globals__["seen"]
     assert set(seen[-20:]) == {float(x[0])}
     figures = bench(contract, "default", {}, options)
@@ -165,6 +169,28 @@ def test_processes_that_do_not_agree_decide_nothing() -> None:
 
     assert combined([part(0.03), part(-0.02), part(0.04)]).verdict == "undecided"
     assert combined([part(0.050), part(0.051), part(0.050), part(0.049)]).verdict == "slower"
+
+
+def drawn(random: np.random.Generator, slower: float, processes: int, spread: float) -> Comparison:
+    """What a comparison finds where each process is off by a draw of its own, and each of its rounds by another."""
+    parts = []
+    for _ in range(processes):
+        own = random.normal(0, spread)
+        rounds = np.exp(random.normal(0, 0.03, (4, 40)) + [[0.0], [slower + own], [0.0], [slower + own]])
+        parts.append(compared(*rounds))
+    return combined(parts) if processes > 1 else parts[0]
+
+
+def test_equal_kernels_are_called_equal_however_processes_are_off() -> None:
+    """1 of 500 may be called different. The intervals of single processes do not hold, whatever they say."""
+    random, trials = np.random.default_rng(1), 150
+    equal = [drawn(random, 0.0, PROCESSES, 0.012).verdict for _ in range(trials)]
+    assert equal.count("faster") + equal.count("slower") <= 2
+    slower = [drawn(random, 0.03, PROCESSES, 0.012).verdict for _ in range(trials)]
+    assert slower.count("slower") >= 0.95 * trials
+    assert "faster" not in slower
+    alone = [drawn(random, 0.0, 1, 0.012).ratio for _ in range(trials)]
+    assert sum(not each.low <= 0 <= each.high for each in alone) > trials / 20
 
 
 def test_records_follow_the_published_schema(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

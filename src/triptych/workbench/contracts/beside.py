@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,10 +36,14 @@ def clash(first: Contract, second: Path) -> str:
 
 
 def _imported_from(folder: Path) -> Iterator[Path]:
-    """Files of modules in the folder, and in packages that are named as folders there."""
+    """Files of modules in the folder, and in packages that are named as folders there.
+
+    What Python imports has a path from the root. Modules that a library makes may say anything: `torch.classes` says
+    `_classes.py`, which is in no folder.
+    """
     for name, module in list(sys.modules.items()):
         text = getattr(module, "__file__", None)
-        if not isinstance(text, str) or not text.endswith(".py"):
+        if not isinstance(text, str) or not text.endswith(".py") or not os.path.isabs(text) or not os.path.isfile(text):
             continue
         file = Path(text).resolve()
         if file.is_relative_to(folder):

@@ -63,6 +63,13 @@ class Contract:
     """`(config, *inputs)`: its compilation, as `compile_many` takes it."""
     bucket: Function | None = None
     """`(*inputs)`: problems that take the same parameters give the same."""
+    called: str = ""
+    """What a person calls the kernel, where its function has no name of its own."""
+
+    @property
+    def name(self) -> str:
+        """Of the kernel, as it is told."""
+        return self.called or str(getattr(self.kernel, "__name__", "kernel"))
 
     def inputs(self, seed: int, case: Mapping[str, Any] | None = None) -> list[Any]:
         """New inputs. A `get_inputs` without a seed draws from the libraries' own generators, which are seeded."""

@@ -43,6 +43,7 @@ def read(file: Path, module: ModuleType) -> Contract:
         problem.get_inputs,
         exact=without(lambda *inputs: exact(*inputs)),
         format="KernelBench",
+        called=module.ModelNew.__name__,
     )
 
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from triptych.compat import activate
+from triptych.compat import activate, imports_public_names
 from triptych.cute.tuning.rows import configs_of
 from triptych.support.config import config
 from triptych.workbench.contracts import gpu_mode, kernelbench
@@ -25,7 +24,7 @@ from triptych.workbench.errors import ContractError
 from triptych.workbench.kernel_files import EXPORTS, kernel_file
 
 REQUIRED = tuple(EXPORTS.split(", "))
-_PUBLIC_NAMES = re.compile(r"^\s*(import|from)\s+cutlass\b|cuda", re.MULTILINE)
+_FOR_GPUS = "cuda"
 
 
 def load_contract(path: str | Path, name: str = "triptych_contract") -> Contract:
@@ -61,7 +60,8 @@ def _prepare(folder: Path, files: Iterable[Path]) -> None:
     """Programs for the public language, or for a GPU that is not here, run through the compatibility layer."""
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
-    if any(_PUBLIC_NAMES.search(file.read_text(encoding="utf-8")) for file in files):
+    texts = [file.read_text(encoding="utf-8") for file in files]
+    if any(imports_public_names(text) or _FOR_GPUS in text for text in texts):
         activate()
 
 

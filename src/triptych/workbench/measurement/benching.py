@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from triptych.workbench.errors import ContractError
 from triptych.workbench.measurement.apart import ClocksApart, SideApart
 from triptych.workbench.measurement.calls import UNKNOWN_CACHE, Cold, Hot, cold_sets
 from triptych.workbench.measurement.clocks import HOST, UNTRIED, Clock, HostClock, clock_for
+from triptych.workbench.measurement.draws import PROCESSES, compare_in_processes, turns
 from triptych.workbench.measurement.floors import SLACK, check_time, floor_of
 from triptych.workbench.measurement.machine import last_cache
 from triptych.workbench.measurement.roofs import roofs
@@ -27,7 +28,7 @@ from triptych.workbench.measurement.sampling import (
     plain_figure,
     warm_up,
 )
-from triptych.workbench.measurement.sides import Side, SideHere
+from triptych.workbench.measurement.sides import problems_of_both
 from triptych.workbench.verification.verifying import check_again
 
 Case = Mapping[str, Any]
@@ -37,8 +38,6 @@ _HOPELESS = 0.02
 _FOR_NOISE = 0.15
 """The part of the time that is spent on the kernel against itself."""
 _OTHER_SEED = 3_000_017
-_PROCESSES = 6
-"""Pairs of processes: equal kernels in two of them differ by a few percent, and six such pairs tell how much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,8 @@ class BenchOptions:
     cold: bool = True
     tolerance: Tolerance | None = None
     with_roofs: bool = True
+    processes: int = PROCESSES
+    """In which two kernels are compared, one after the other."""
     graph: bool = False
     """On a GPU: replay captured calls, which hides what launching costs."""
 
@@ -117,11 +118,13 @@ def _with_new_values(contract: Contract, hot: Hot, case: Case, options: BenchOpt
     return [f"with new values in the same memory, {text}" for text in problems]
 
 
-def bench_pair(first: Contract, second: Contract, name: str, case: Case, options: BenchOptions) -> dict[str, Any]:
-    """Two kernels in turns in this process, on the same memory where their inputs are the same."""
-    one = SideHere(first, case, options.seed)
-    two = SideHere(second, case, options.seed, one)
-    return _compared(name, case, _turns(one, two, HostClock(), options), _problems(one, two, options))
+def bench_pair(
+    files: Sequence[Path], name: str, case: Case, options: BenchOptions, doing: Callable[[str], None]
+) -> dict[str, Any]:
+    """Two kernels in turns that share a process, in several processes one after the other."""
+    bounds = asdict(options.tolerance) if options.tolerance is not None else {}
+    request = {"case": dict(case), "seed": options.seed, "seconds": options.seconds, "processes": options.processes, **bounds}
+    return _compared(name, case, *compare_in_processes(files, request, name, doing))
 
 
 def bench_apart(
@@ -129,31 +132,16 @@ def bench_apart(
 ) -> dict[str, Any]:
     """Two kernels in turns, each in its own process, several times in new ones: no two processes are alike."""
     parts, verified = [], []
-    for turn in range(_PROCESSES):
-        doing(f"measuring {name} in two processes, {turn + 1} of {_PROCESSES}")
+    for turn in range(options.processes):
+        doing(f"measuring {name} in two processes, {turn + 1} of {options.processes}")
         with SideApart(files[0], path) as first, SideApart(files[1], path) as second:
             for side in (first, second):
                 side.wait()
             for side in (first, second):
                 side.prepare(case, options.seed)
-            parts.append(_turns(first, second, ClocksApart(), replace(options, seconds=options.seconds / _PROCESSES)))
-            verified = _problems(first, second, options)
+            parts.append(turns(first, second, ClocksApart(), options.seconds / options.processes, options.seed + turn))
+            verified = problems_of_both(first, second, options.tolerance)
     return _compared(name, case, combined(parts), verified)
-
-
-def _turns(first: Side, second: Side, clock: Clock, options: BenchOptions) -> Comparison:
-    before = (first.restore, second.restore) if first.mutates or second.mutates else None
-    return in_turns(first, second, clock, options.seconds, options.seed, before)
-
-
-def _problems(first: Side, second: Side, options: BenchOptions) -> list[str]:
-    """What is wrong with the results after timing."""
-    said = []
-    for which, side in (("first", first), ("second", second)):
-        if not side.mutates:
-            side()  # both may have written to the same memory
-        said += [f"the {which}: {text}" for text in side.problems(options.tolerance)]
-    return said
 
 
 def _compared(name: str, case: Case, comparison: Comparison, verified: list[str]) -> dict[str, Any]:

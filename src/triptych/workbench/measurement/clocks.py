@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from typing import Any, Protocol
 
 from triptych.targets.nvptx.runtime.driver import LIBRARIES
-from triptych.workbench.arrays import is_tensor, torch
+from triptych.workbench.arrays import is_on_gpu, torch
 from triptych.workbench.errors import ContractError
 
 Call = Callable[[], Any]
@@ -103,8 +103,11 @@ class GpuClock:
 
 
 def clock_for(arrays: Sequence[Any], graph: bool = False) -> Clock:
-    """Events for arguments on a GPU, which is emptied by twice its second cache; the host's clock for all others."""
-    there = next((array for array in arrays if is_tensor(array) and array.device.type == "cuda"), None)
+    """Events for arguments on a GPU, which is emptied by twice its second cache; the host's clock for all others.
+
+    A program that runs in the compatibility layer is told of a GPU that is not there: its tensors are the host's.
+    """
+    there = next((array for array in arrays if is_on_gpu(array)), None)
     if there is not None:
         properties = torch().cuda.get_device_properties(there.device)
         return GpuClock(torch(), 2 * properties.L2_cache_size, graph)

@@ -1,4 +1,4 @@
-"""Two kernel files that are measured in turns: in one process if they can share it, else each in its own."""
+"""Two kernel files that are measured in turns: in shared processes if they can be loaded together, else apart."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Pair:
     def measure(self, name: str, case: Case, options: BenchOptions) -> dict[str, Any]:
         """One case."""
         if self._second is not None:
-            return bench_pair(self.first, self._second, name, case, options)
+            return bench_pair(self._files, name, case, options, self._doing)
         return bench_apart(self._files, self._path, name, case, options, self._doing)
 
     def _shared(self, file: Path) -> Contract | None:

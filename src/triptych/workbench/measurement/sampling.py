@@ -29,7 +29,7 @@ NARROW = 0.01
 _COSTS = 10
 """A call that takes fewer times the clock's cost is measured together with others."""
 _LOOKS = 16
-_WARM_SECONDS, _WARM_CALLS = 0.1, 3
+WARM_SECONDS, _WARM_CALLS = 0.1, 3
 _FEWEST_ROUNDS = 20
 """Fewer have no interval of 99.8 %."""
 _TRIES, _FOR_LEAST = 5, 0.05
@@ -37,6 +37,8 @@ CONFIDENCE = 0.998
 """Of the interval that decides: one comparison of equal sides in 500 may be called different."""
 SMALLEST = 0.0075
 """Where code and memory happen to lie changes times by as much; a smaller difference is not one of kernels."""
+ONE_PROCESS = 0.03
+"""What one process draws once moves its times by as much; a comparison in one process finds no smaller difference."""
 SAME = 0.02
 """An interval within so much is the same for most purposes."""
 
@@ -66,11 +68,13 @@ class Comparison:
     rounds: int
     first: list[float] = field(repr=False)
     second: list[float] = field(repr=False)
+    parts: int = 1
+    """Comparisons that it is the mean of: in new processes, or at new places."""
 
     @property
     def verdict(self) -> Verdict:
         """On the second side."""
-        least = max(self.noise, SMALLEST)
+        least = max(self.noise, SMALLEST if self.parts > 1 else ONE_PROCESS)
         if self.ratio.high < 0 and -self.ratio.estimate > least:
             return "faster"
         if self.ratio.low > 0 and self.ratio.estimate > least:
@@ -89,7 +93,8 @@ class Comparison:
         )
         head = f"same within {100 * self.within:.1f} %" if self.verdict == "same" else self.verdict
         interval = f"{100 * CONFIDENCE:g} % interval {low:+.2f} % to {high:+.2f} %"
-        return f"{head}: {centre:+.2f} % of the time, {interval}, {self.rounds} rounds"
+        where = f" in {self.parts} processes" if self.parts > 1 else " of one process"
+        return f"{head}: {centre:+.2f} % of the time, {interval}, {self.rounds} rounds{where}"
 
 
 def batch_for(call: Call, clock: Clock) -> int:
@@ -98,7 +103,7 @@ def batch_for(call: Call, clock: Clock) -> int:
     return 1 if once >= _COSTS * clock.cost else max(1, math.ceil(2 * _COSTS * clock.cost / max(once, 1e-9)))
 
 
-def warm_up(call: Call, seconds: float = _WARM_SECONDS, between: Call | None = None) -> None:
+def warm_up(call: Call, seconds: float = WARM_SECONDS, between: Call | None = None) -> None:
     """Compile, and let caches, pools and clocks settle; `between` runs before each call, as for `figure`."""
     end, calls = time.perf_counter() + seconds, 0
     while calls < _WARM_CALLS or time.perf_counter() < end:
@@ -195,12 +200,12 @@ def compared(first: np.ndarray, second: np.ndarray, first_again: np.ndarray, sec
 
 
 def combined(parts: Sequence[Comparison]) -> Comparison:
-    """Comparisons of the same two kernels in new processes: what decides is how far these agree."""
+    """Comparisons of the same two kernels, each drawn anew: what decides is how far these agree."""
     ratio = mean_interval(np.array([part.ratio.estimate for part in parts]), CONFIDENCE)
-    noise = float(np.median([part.noise for part in parts]))
+    noise = math.sqrt(sum(part.noise**2 for part in parts)) / len(parts)  # of their mean
     first = [sample for part in parts for sample in part.first]
     second = [sample for part in parts for sample in part.second]
-    return Comparison(ratio, noise, sum(part.rounds for part in parts), first, second)
+    return Comparison(ratio, noise, sum(part.rounds for part in parts), first, second, len(parts))
 
 
 def plain_figure(found: Figure) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from triptych.workbench.contracts.beside import files_beside
 from triptych.workbench.contracts.contract import Contract
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.measurement.benching import BenchOptions, bench, chosen_cases
+from triptych.workbench.measurement.draws import PROCESSES
 from triptych.workbench.measurement.pairs import Doing, Pair
 from triptych.workbench.measurement.records import kernel_facts, new_record, read_record
 from triptych.workbench.measurement.replaying import decided_again, held, moved
@@ -28,6 +29,7 @@ def serve(request: Record, doing: Doing) -> Record:
         request["cold"],
         tolerance_from(request),
         request["with_roofs"],
+        request.get("processes", PROCESSES),
         request.get("graph", False),
     )
     if request.get("replay"):

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from triptych.workbench.arrays import arrays_in, clone, digest, mapped
 from triptych.workbench.contracts.contract import Contract, Tolerance
 from triptych.workbench.measurement.calls import Hot
-from triptych.workbench.measurement.sampling import warm_up
+from triptych.workbench.measurement.sampling import WARM_SECONDS, warm_up
 from triptych.workbench.verification.verifying import check_again
 
 
@@ -30,7 +30,14 @@ class Side(Protocol):
 class SideHere:
     """A kernel in this process, warmed up."""
 
-    def __init__(self, contract: Contract, case: Mapping[str, Any], seed: int, beside: SideHere | None = None) -> None:
+    def __init__(
+        self,
+        contract: Contract,
+        case: Mapping[str, Any],
+        seed: int,
+        beside: SideHere | None = None,
+        warm_seconds: float | None = None,
+    ) -> None:
         inputs = contract.inputs(seed, case)
         self.digests = [digest(one) for one in arrays_in(inputs)]
         if beside is not None and beside.digests == self.digests:
@@ -39,7 +46,8 @@ class SideHere:
         self.mutates = contract.restores
         self._contract, self._kept = contract, mapped(inputs, clone)
         self.hot: Hot = Hot(contract, contract.kernel, inputs)
-        warm_up(self.hot, between=self.hot.restore if self.mutates else None)
+        seconds = WARM_SECONDS if warm_seconds is None else warm_seconds
+        warm_up(self.hot, seconds, between=self.hot.restore if self.mutates else None)
 
     def __call__(self) -> None:
         self.hot()
@@ -52,3 +60,13 @@ class SideHere:
             self.restore()
             self()
         return check_again(self._contract, self._kept, self.hot.outputs(), tolerance)
+
+
+def problems_of_both(first: Side, second: Side, tolerance: Tolerance | None) -> list[str]:
+    """What is wrong with the results after timing."""
+    said = []
+    for which, side in (("first", first), ("second", second)):
+        if not side.mutates:
+            side()  # both may have written to the same memory
+        said += [f"the {which}: {text}" for text in side.problems(tolerance)]
+    return said

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from triptych.cute.tuning.rows import Row
-from triptych.support.config import config
+from triptych.support.config import Config, config
 from triptych.workbench.contracts.contract import Contract
 from triptych.workbench.devices.device import HOST, device
 from triptych.workbench.errors import PlanError
@@ -33,12 +33,26 @@ _COMMANDS = {
 }
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Known:
+    """A choice, and what it was looked up for: looking takes milliseconds, comparing these less than one thousandth."""
+
+    settings: Config
+    autotune: bool
+    tiling: Any
+    changeable: dict[str, Any]
+    chosen: Any
+    """The tiling that is kept for the problem; None: the kernel's own."""
+
+
 class KernelPlan:
     """What a kernel needs beside its kernel."""
 
     REQUIRES: ClassVar[str] = ""
     """The architecture that it is for, as `sm_100a`; empty: any."""
     tiling: Any = None
+    _known: ClassVar[_Known | None] = None
+    """What the last call has looked up, until an attribute is assigned; of the instance, and no field of it."""
 
     def plan(self, *inputs: Any) -> CuteKernel:
         """The kernel for these inputs."""
@@ -71,19 +85,43 @@ class KernelPlan:
         counts more than any that is kept.
         """
         kernel = self.plan(*inputs)
+        settings, tiling = config(), self.tiling
+        known = self._known
+        if (
+            known is None
+            or known.settings is not settings
+            or known.autotune is not autotune
+            or known.tiling is not tiling
+            or (known.changeable and known.changeable != _changeable(tiling))
+        ):
+            chosen = self._choose(kernel, inputs, autotune or settings.tune)
+            known = _Known(settings, autotune, tiling, _changeable(tiling), chosen)
+            object.__setattr__(self, "_known", known)
+        if known.chosen is not None:
+            kernel.tiling = known.chosen
+        return kernel
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Another problem: what was looked up for the one before counts no more."""
+        object.__setattr__(self, name, value)
+        object.__setattr__(self, "_known", None)
+
+    def _choose(self, kernel: CuteKernel, inputs: Sequence[Any], tune: bool) -> Any:
+        """The tiling that is kept for the problem as it is now; None: the kernel's own."""
         tilings = list(self._autotune_configs())
         if not tilings or self._has_tiling_of_its_own():
-            return kernel
+            return None
         file = Path(inspect.getfile(type(self)))
         chosen = chosen_for(file, self.buckets())
         if chosen is not None:
-            kernel.tiling = next((tiling for tiling in tilings if tiling.parameters() == chosen), kernel.tiling)
-        elif autotune or config().tune:
+            return next((tiling for tiling in tilings if tiling.parameters() == chosen), None)
+        if tune:
             kernel.autotune_configs = kernel.autotune_configs or tilings
             kernel.autotune()
             row = Row(0, kernel.tiling.parameters(), "measured", "measured", [kernel.bench(_SECONDS).median])
             keep_choice(self.contract(file), list(inputs), device(config().target or HOST), row)
-        return kernel
+            return kernel.tiling
+        return None
 
     def _has_tiling_of_its_own(self) -> bool:
         """Whether it is another than the class says."""
@@ -105,6 +143,7 @@ class KernelPlan:
             configured=self._configured,
             config_problems=lambda config, device: self._tiling(config).problems(self, device),
             bucket=lambda *_: self.buckets(),
+            called=type(self).__name__,
         )
 
     def _tiling(self, config: Mapping[str, Any]) -> Any:
@@ -171,6 +210,14 @@ class KernelPlan:
     def _numbers(thing: Any) -> list[str]:
         rows = dataclasses.fields(thing) if dataclasses.is_dataclass(thing) else ()
         return [row.name for row in rows if type(getattr(thing, row.name)) in (int, float, str)]
+
+
+def _changeable(tiling: Any) -> dict[str, Any]:
+    """What may be assigned in a tiling, copied; nothing of one that is frozen."""
+    frozen = dataclasses.is_dataclass(tiling) and type(tiling).__dataclass_params__.frozen  # type: ignore[attr-defined]
+    if frozen or tiling is None:
+        return {}
+    return {row.name: getattr(tiling, row.name) for row in _fields(type(tiling))} or dict(vars(tiling))
 
 
 def _fields(kind: Any) -> Sequence[dataclasses.Field[Any]]:

@@ -16,39 +16,32 @@ TUNED_NAMES = ("TUNE", "CASES")
 
 
 def kernel_digest(file: Path) -> str:
-    """Of a file as it is now."""
-    whole = hashlib.sha256()
-    for path in sorted(_with_imports(file.resolve())):
-        whole.update(_of_one(path, path.stat().st_mtime_ns, path.stat().st_size).encode())
+    """Of a file as it is now, with the files of its folder and of its package that it imports, and theirs."""
+    found, pending = dict[Path, str](), [file.resolve()]
+    while pending:
+        path = pending.pop()
+        if path not in found:
+            found[path], imported = _of_one(path, path.stat().st_mtime_ns, path.stat().st_size)
+            pending += [other for other in imported if other.is_file()]
+    whole = hashlib.sha256("".join(found[path] for path in sorted(found)).encode())
     return whole.hexdigest()[:24]
 
 
 @cache
-def _of_one(path: Path, changed: int, size: int) -> str:
-    """Of one file; kept as long as it does not change."""
-    tree = _Bare().visit(_parsed(path))
-    return hashlib.sha256(f"{path.name}\0{ast.dump(tree)}".encode()).hexdigest()
+def _of_one(path: Path, changed: int, size: int) -> tuple[str, tuple[Path, ...]]:
+    """The digest of one file, and where what it imports may lie; kept as long as it does not change."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    imported = tuple(_imported(path, tree))
+    return hashlib.sha256(f"{path.name}\0{ast.dump(_Bare().visit(tree))}".encode()).hexdigest(), imported
 
 
-def _with_imports(file: Path) -> set[Path]:
-    """The file, and the files of its folder and of its package that it imports, and theirs."""
-    found, pending = set[Path](), [file]
-    while pending:
-        path = pending.pop()
-        if path not in found:
-            found.add(path)
-            pending += _imported(path)
-    return found
-
-
-def _imported(file: Path) -> Iterator[Path]:
-    for node in ast.walk(_parsed(file)):
+def _imported(file: Path, tree: ast.Module) -> Iterator[Path]:
+    for node in ast.walk(tree):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
             names = [node.module] if node.module else [alias.name for alias in node.names]
         for folder in (file.parent, _root(file)):
-            paths = (folder.joinpath(*name.split(".")).with_suffix(".py") for name in names)
-            yield from (path for path in paths if path.is_file())
+            yield from (folder.joinpath(*name.split(".")).with_suffix(".py") for name in names)
 
 
 def _root(file: Path) -> Path:
@@ -57,10 +50,6 @@ def _root(file: Path) -> Path:
     while (folder / "__init__.py").is_file() and folder != folder.parent:
         folder = folder.parent
     return folder
-
-
-def _parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
 
 
 class _Bare(ast.NodeTransformer):

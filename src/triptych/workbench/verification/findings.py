@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Reason: TypeAlias = Literal[
+    "checker",  # a checker found something, or the checked build ended with an exception
     "raised",  # the kernel, or the file's own check, ended with an exception
     "outputs",  # more or fewer results than the reference has
     "type",  # a result of a class that may still compute, or hide, its numbers

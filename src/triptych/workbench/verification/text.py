@@ -7,7 +7,9 @@ from typing import Any
 
 def text_of(found: dict[str, Any]) -> str:
     """What a person reads."""
-    lines = [f"{found['verdict'].upper()}  {found['file']}  ({found['kernel']}, {len(found['seeds'])} seeds)"]
+    seeds = len(found["seeds"])
+    lines = [f"{found['verdict'].upper()}  {found['file']}  ({found['kernel']}, {seeds} seed{'s' * (seeds != 1)})"]
+    lines += [f"  checkers: {found['checked']}: nothing found"] if found.get("checked") else []
     lines += [f"  bound: {found['bound']}"] if found["bound"] else []
     for case, outputs in found["numbers"].items():
         for one in outputs:
@@ -19,5 +21,8 @@ def text_of(found: dict[str, Any]) -> str:
     for finding in found["findings"]:
         seed = f", seed {finding['seed']}" if finding["seed"] is not None else ""
         place = f" ({finding['case']}{seed})" if finding["case"] else ""
+        if "\n" in finding["text"]:
+            lines += [f"  {finding['reason']}{place}:", *(f"    {line}" for line in finding["text"].splitlines())]
+            continue
         lines.append(f"  {finding['reason']}: {finding['text']}{place}")
     return "\n".join([*lines, f"  {found['seconds']:.1f} s"])

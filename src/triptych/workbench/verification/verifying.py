@@ -52,12 +52,8 @@ def verify(contract: Contract, options: VerifyOptions | None = None) -> Verifica
     """Everything that can be found out about a kernel here."""
     options = options or VerifyOptions()
     started = time.perf_counter()
-    found = Verification(str(contract.file), getattr(contract.kernel, "__name__", "kernel"))
-    found.allow_weak = options.allow_weak
-    found.seeds = list(range(options.seeds))
-    found.bound = _in_words(contract, options.tolerance)
-    if contract.requires and contract.requires != options.device:
-        found.add("requires", f"needs {contract.requires}, and this machine has {options.device}: not run")
+    found = begin(contract, options)
+    if found.verdict == "skipped":
         return found
     chosen = {name: case for name, case in contract.cases.items() if not options.cases or name in options.cases}
     doubts = Doubts()
@@ -70,6 +66,17 @@ def verify(contract: Contract, options: VerifyOptions | None = None) -> Verifica
     for text, case_name in doubts.accepted():
         found.add("weak", text, case_name)
     found.seconds = time.perf_counter() - started
+    return found
+
+
+def begin(contract: Contract, options: VerifyOptions) -> Verification:
+    """A verification of which nothing is known yet but whether the kernel can run here."""
+    found = Verification(str(contract.file), contract.name)
+    found.allow_weak = options.allow_weak
+    found.seeds = list(range(options.seeds))
+    found.bound = _in_words(contract, options.tolerance)
+    if contract.requires and contract.requires != options.device:
+        found.add("requires", f"needs {contract.requires}, and this machine has {options.device}: not run")
     return found
 
 
