@@ -14,7 +14,8 @@ from typing import Any, Protocol, TypeGuard
 from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
 from triptych.support.tensor_errors import UnsupportedTensorError
-from triptych.support.torch_tracers import check_untraced
+from triptych.support.torch_fields import is_torch, torch_fields
+from triptych.support.torch_tensors import check_settled, exporting
 
 ELEMENT_CODES = {
     "Float32": (2, 32),
@@ -91,6 +92,12 @@ class DLTensor(ctypes.Structure):
     ]
 
 
+class _Described(DLTensor):
+    """The same with the tensor of torch that it describes, whose version compiled code counts on when it writes."""
+
+    _fields_ = [("tensor", ctypes.c_void_p), ("torch", ctypes.c_void_p)]
+
+
 class GivesTensor(Protocol):
     """Offers its memory by the protocol of DLPack."""
 
@@ -134,7 +141,7 @@ class TensorView:
         rank = described.rank
         shape = described.shape[:rank] if rank else []
         stride = described.stride[:rank] if rank and described.stride else _row_major(shape)
-        self._described = DLTensor.from_buffer_copy(described)
+        self._described = _Described(*(getattr(described, name) for name, _ in DLTensor._fields_))
         if described.lanes > 1 and described.bits * described.lanes == 8:
             shape, stride = _unpacked(described, shape, stride)
             self._described.lanes = 1
@@ -143,9 +150,26 @@ class TensorView:
             ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in self._parts
         )
         self._owner = owner
+        tensor = self.counted
+        if tensor is not None:
+            fields = torch_fields()
+            self._described.tensor = id(tensor)
+            self._described.torch = None if fields is None else ctypes.addressof(fields)
         self.__dltensor__ = ctypes.addressof(self._described)
         if not read_only:
             self.__writable_dltensor__ = self.__dltensor__
+
+    @property
+    def counted(self) -> Any:
+        """The tensor of torch whose memory it is: autograd counts its changes; None for others."""
+        owner: Any = self._owner
+        while isinstance(owner, TensorView | _Owner):
+            owner = owner._owner if isinstance(owner, TensorView) else owner.value
+        return owner if is_torch(type(owner)) else None
+
+    def uncounted(self) -> TensorView:
+        """The same memory, whose changes somebody else has told autograd of."""
+        return TensorView(self._described, _Owner(None, self), read_only=self.read_only)
 
     @property
     def address(self) -> int:
@@ -180,7 +204,7 @@ class TensorView:
         return not hasattr(self, "__writable_dltensor__")
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._owner.__dlpack__(**options)
+        return exporting(self._owner).__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
         return self._owner.__dlpack_device__()
@@ -194,7 +218,7 @@ def tensor_view(value: Any) -> TensorView:
     if is_array(value):
         return _view_of_array(value)
     check_settled(value)
-    capsule = _capsule(value)
+    capsule = _capsule(exporting(value))
     described, read_only = _described(value, capsule)
     # The capsule stays as it was made: when the view goes, the capsule goes, and gives the memory back.
     return TensorView(described, _Owner(value, capsule), read_only=read_only or _is_immutable(type(value)))
@@ -256,29 +280,6 @@ def _is_redefined(kind: type, owner: type, name: str) -> bool:
     return own is not original and "disabled" not in getattr(own, "__name__", "")
 
 
-def check_settled(value: Any) -> None:
-    """Refuse torch's tensors whose memory is not what they stand for, or whose changes torch would not see."""
-    check_untraced(value)
-    kind = type(value)
-    if not hasattr(kind, "requires_grad"):
-        return
-    if value.requires_grad is True:
-        raise UnsupportedTensorError(
-            f"this {kind.__name__} requires a gradient, and autograd does not see what compiled code does",
-            found="requires_grad=True",
-            expected="a tensor that autograd does not follow",
-            instead="`.detach()`, which shares the memory",
-        )
-    for bit, resolve in (("is_neg", "resolve_neg"), ("is_conj", "resolve_conj")):
-        if hasattr(kind, bit) and getattr(value, bit)() is True:
-            raise UnsupportedTensorError(
-                f"the memory of this {kind.__name__} does not hold its elements yet",
-                found=f"{bit}() is True: the elements are computed when they are read",
-                expected="a tensor whose elements are in memory",
-                instead=f"`.{resolve}()`",
-            )
-
-
 def _is_immutable(kind: type) -> bool:
     """Whether a library promises that arrays never change, which not every version of DLPack can say."""
     return kind.__module__.partition(".")[0] in ("jax", "jaxlib")
@@ -330,7 +331,7 @@ class _Owner:
         self.capsule = capsule
 
     def __dlpack__(self, **options: object) -> Any:
-        return self.value.__dlpack__(**options)
+        return exporting(self.value).__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
         return self.value.__dlpack_device__()

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from triptych.support.dlpack import ELEMENT_CODES, TensorView, array_type, describing_function, is_masked
-from triptych.targets.cpu.calling.torch_tensors import TorchFields, is_torch, torch_fields
+from triptych.support.torch_fields import TorchFields, is_torch, torch_fields
 
 MOST_TYPES = 31
 """More types than programs have kinds of tensors: classes made at run time must not make the search long."""
