@@ -13,9 +13,10 @@ from typing import Any, Protocol, TypeGuard
 
 from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
+from triptych.support.foreign_arrays import check_no_tracer, foreign_array, is_foreign_array, is_jax
 from triptych.support.tensor_errors import UnsupportedTensorError
 from triptych.support.torch_fields import is_torch, torch_fields
-from triptych.support.torch_tensors import check_settled, exporting
+from triptych.support.torch_tensors import check_settled, exporting, lacks_memory
 
 ELEMENT_CODES = {
     "Float32": (2, 32),
@@ -141,7 +142,8 @@ class TensorView:
         rank = described.rank
         shape = described.shape[:rank] if rank else []
         stride = described.stride[:rank] if rank and described.stride else _row_major(shape)
-        self._described = _Described(*(getattr(described, name) for name, _ in DLTensor._fields_))
+        self._described = _Described()
+        ctypes.memmove(ctypes.addressof(self._described), ctypes.addressof(described), ctypes.sizeof(DLTensor))
         if described.lanes > 1 and described.bits * described.lanes == 8:
             shape, stride = _unpacked(described, shape, stride)
             self._described.lanes = 1
@@ -217,17 +219,25 @@ def tensor_view(value: Any) -> TensorView:
         return value
     if is_array(value):
         return _view_of_array(value)
+    if is_foreign_array(value):
+        try:
+            return _view_of_array(foreign_array(value))
+        except BufferError:
+            pass  # an array of JAX on a GPU: asked by DLPack
+    check_no_tracer(value)
     check_settled(value)
     capsule = _capsule(exporting(value))
     described, read_only = _described(value, capsule)
     # The capsule stays as it was made: when the view goes, the capsule goes, and gives the memory back.
-    return TensorView(described, _Owner(value, capsule), read_only=read_only or _is_immutable(type(value)))
+    return TensorView(described, _Owner(value, capsule), read_only=read_only or is_jax(type(value)))
 
 
-def view_of_fake(value: Any) -> TensorView | None:
-    """A view without memory for a tensor of torch's `FakeTensorMode`, which has type, extents and strides only."""
-    fakes: Any = sys.modules.get("torch._subclasses.fake_tensor")
-    if fakes is None or not isinstance(value, fakes.FakeTensor):
+def fake_facts(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]] | None:
+    """The element type, extents and strides of a tensor of torch that has no memory; None for all others.
+
+    Such are those of `FakeTensorMode`, whose integers may be symbols of torch's, and those on the device `meta`.
+    """
+    if not is_torch(type(value)) or not lacks_memory(value):
         return None
     name = str(value.dtype).rpartition(".")[2]
     element = next((element for element in ELEMENT_CODES if array_type(element) == name), None)
@@ -237,7 +247,16 @@ def view_of_fake(value: Any) -> TensorView | None:
             found=name,
             expected=f"one of {', '.join(ELEMENT_CODES)}",
         )
-    return _view(value, element, tuple(map(int, value.shape)), tuple(map(int, value.stride())), None)
+    return element, tuple(value.shape), tuple(value.stride())
+
+
+def view_of_fake(value: Any) -> TensorView | None:
+    """A view without memory for a tensor that has none."""
+    facts = fake_facts(value)
+    if facts is None:
+        return None
+    element, extents, strides = facts
+    return _view(value, element, tuple(map(int, extents)), tuple(map(int, strides)), None)
 
 
 def passing_view(value: Any) -> TensorView:
@@ -278,11 +297,6 @@ def _is_redefined(kind: type, owner: type, name: str) -> bool:
         getattr(method, "__func__", method) for method in (getattr(kind, name, None), getattr(owner, name, None))
     )
     return own is not original and "disabled" not in getattr(own, "__name__", "")
-
-
-def _is_immutable(kind: type) -> bool:
-    """Whether a library promises that arrays never change, which not every version of DLPack can say."""
-    return kind.__module__.partition(".")[0] in ("jax", "jaxlib")
 
 
 def is_masked(kind: type) -> bool:
@@ -326,7 +340,7 @@ def array_type(element: str) -> str:
 class _Owner:
     """A tensor together with the capsule that was asked of it."""
 
-    def __init__(self, value: GivesTensor, capsule: object) -> None:
+    def __init__(self, value: Any, capsule: object) -> None:
         self.value = value
         self.capsule = capsule
 

@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from triptych.support.tensor_errors import UnsupportedTensorError
+from triptych.support.torch_fields import is_torch
 from triptych.support.torch_tracers import check_untraced
 
 
@@ -23,6 +24,13 @@ def check_settled(value: Any) -> None:
     kind = type(value)
     if not hasattr(kind, "requires_grad"):
         return
+    if is_torch(kind) and lacks_memory(value):
+        raise UnsupportedTensorError(
+            f"this {kind.__name__} has no memory",
+            found="a tensor on the device meta",
+            expected="a tensor with elements",
+            instead="`compile(function, x)`, which needs none, and a call of the result with tensors that have memory",
+        )
     if value.requires_grad is True and _follows_gradients():
         raise UnsupportedTensorError(
             f"this {kind.__name__} requires a gradient, and autograd does not see what compiled code does",
@@ -47,6 +55,19 @@ def check_settled(value: Any) -> None:
                 expected="a tensor whose elements are in memory",
                 instead=f"`.{resolve}()`",
             )
+
+
+def check_described(value: Any) -> None:
+    """Refuse what no function can be compiled for: what stands for other tensors, or is recorded."""
+    if not is_torch(type(value)) or not lacks_memory(value):
+        check_untraced(value)
+
+
+def lacks_memory(value: Any) -> bool:
+    """Whether a tensor has type, extents and strides only: one of `FakeTensorMode`, or on the device `meta`."""
+    fakes: Any = sys.modules.get("torch._subclasses.fake_tensor")
+    is_fake = fakes is not None and isinstance(value, fakes.FakeTensor)
+    return is_fake or value.device.type == "meta"
 
 
 def exporting(value: Any) -> Any:

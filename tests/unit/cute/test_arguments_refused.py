@@ -63,7 +63,7 @@ def test_gradients_are_refused() -> None:
             with pytest.raises(UnsupportedTensorError, match="requires a gradient") as caught:
                 call(tensor)
             assert "detach" in caught.value.instead, name
-        with torch.no_grad(), pytest.raises(UnsupportedTensorError):
+        with torch.no_grad():
             call(leaf)
         call(leaf.detach())
         call(torch.nn.Parameter(torch.ones(4), requires_grad=False).detach())

@@ -22,6 +22,7 @@ from triptych.targets.cpu.calling.python_call_tensors import (
     TENSOR_SPACE,
     tensor_argument,
     tensor_change,
+    tensor_release,
     tensor_space,
 )
 from triptych.targets.cpu.calling.scalars import SCALARS
@@ -95,6 +96,8 @@ def with_python_call(llvm: str, lowered: Lowered) -> str:
         save=save if traced.loops else "",
         restore=restore if traced.loops else "",
         changes="".join(tensor_change(i) for i, _, memory in tensors if memory.written),
+        released_after="".join(tensor_release(i, "after") for i, _, _ in tensors),
+        released_before="".join(tensor_release(i, "before") for i, _, _ in tensors),
         result=_RESULTS[kind],
     )
     return llvm + (READ_TENSORS if tensors else "") + entry
@@ -236,7 +239,7 @@ argument{{count}}:
   %is_unfit = icmp eq i32 %status, {UNFIT}
   br i1 %is_unfit, label %elsewhere, label %ran
 ran:
-{{changes}}  %is_done = icmp eq i32 %status, 0
+{{changes}}{{released_after}}  %is_done = icmp eq i32 %status, 0
   br i1 %is_done, label %done, label %failed
 done:
   %payload_place = getelementptr %triptych.any, ptr %result, i64 0, i32 2
@@ -246,7 +249,7 @@ done:
 failed:
   ret ptr null
 elsewhere:
-  %elsewhere_place = getelementptr ptr, ptr %site, i64 5
+{{released_before}}  %elsewhere_place = getelementptr ptr, ptr %site, i64 5
   %callable = load ptr, ptr %elsewhere_place
   %returned = call ptr @PyObject_Vectorcall(ptr %callable, ptr %arguments, i64 %given, ptr null)
   ret ptr %returned

@@ -1,9 +1,10 @@
 """LLVM IR by which the Python entry point reads tensors: every kind ends as a DLPack description of its memory.
 
-`triptych.read` looks the object's type up in the table of `tensor_types`. A NumPy array is described from its fields,
-another library's tensor by that library, a view of ours is described already. What cannot be read gives null, as do
-torch's tensors whose memory is not what they stand for (`torch_fields`): Python then says why. Where the function
-writes, autograd is told after the call by one more version of the tensor, which is an atomic addition.
+`triptych.read` looks the object's type up in the table of `native_types`. A NumPy array is described from its fields,
+another library's tensor by that library, a view of ours is described already, and what NumPy takes without copying is
+made an array for the length of the call. What cannot be read gives null, as do torch's tensors whose memory is not what
+they stand for (`torch_fields`): Python then says why. Where the function writes, autograd is told after the call by one
+more version of the tensor, which is an atomic addition.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from triptych.support.torch_fields import TorchFields
 from triptych.targets.cpu.calling.abi import VIEW_TAG
 from triptych.targets.cpu.calling.native_types import ARRAY_OFFSETS, ELEMENT_OFFSETS, WRITEABLE
 
-TENSOR_FUNCTIONS = ("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyErr_Clear")
+TENSOR_FUNCTIONS = ("PyObject_GetAttr", "PyObject_CallOneArg", "PyLong_AsVoidPtr", "PyErr_Clear")
 
-TORCH_OFFSETS = {name: getattr(TorchFields, name).offset for name, _ in TorchFields._fields_}
+TORCH_OFFSETS = {field[0]: getattr(TorchFields, field[0]).offset for field in TorchFields._fields_}
 
 TRUE, READ_NAME, WRITE_NAME, TYPES, ELEMENTS = 3, 6, 7, 8, 9
 """Words of the entry point's site: Python's True, names of the attributes of a view, and the two tables."""
@@ -34,7 +35,7 @@ argument{i}:
   %any{i} = getelementptr %triptych.any, ptr %packed, i64 {i}
   %view{i} = call ptr @triptych.read(ptr %site, ptr %object{i}, ptr %description{i}, ptr %strides{i}, i32 {rank},
                                      i64 {size}, i1 {"true" if memory.written else "false"}, ptr %listened,
-                                     ptr %version{i})
+                                     ptr %version{i}, ptr %held{i})
   %payload{i} = getelementptr %triptych.any, ptr %any{i}, i64 0, i32 2
   store i32 {VIEW_TAG}, ptr %any{i}
   store ptr %view{i}, ptr %payload{i}
@@ -55,12 +56,21 @@ def tensor_space(i: int, memory: Memory) -> str:
   %description{i} = alloca %triptych.tensor
   %strides{i} = alloca [{len(memory.shape)} x i64]
   %version{i} = alloca ptr
-  store ptr null, ptr %version{i}"""
+  store ptr null, ptr %version{i}
+  %held{i} = alloca ptr
+  store ptr null, ptr %held{i}"""
 
 
 def tensor_change(i: int) -> str:
     """What follows a call that may have written to `argument<i>`."""
     return f"  call void @triptych.changed(ptr %version{i})\n"
+
+
+def tensor_release(i: int, where: str) -> str:
+    """What follows every call: the array that `argument<i>` was made into goes, if there is one."""
+    return f"""  %made{i}_{where} = load ptr, ptr %held{i}
+  call void @Py_DecRef(ptr %made{i}_{where})
+"""
 
 
 def _load(name: str, kind: str, place: str, offset: int) -> str:
@@ -79,6 +89,7 @@ READ_TENSORS = f"""
 %triptych.tensor = type {{ ptr, i32, i32, i32, i32, ptr, ptr, i64 }}
 
 declare ptr @PyObject_GetAttr(ptr, ptr)
+declare ptr @PyObject_CallOneArg(ptr, ptr)
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare void @PyErr_Clear()
 
@@ -111,7 +122,7 @@ done:
 
 define internal ptr @triptych.read(
     ptr %site, ptr %object, ptr %view, ptr %strides, i32 %rank, i64 %size, i1 %written, ptr %listened,
-    ptr %version
+    ptr %version, ptr %held
 ) noinline optnone {{
 start:
   %names = select i1 %written, i64 {WRITE_NAME}, i64 {READ_NAME}
@@ -132,7 +143,14 @@ step:
 reader:
   {_load("how", "ptr", "%entry", 8)}
   %number = ptrtoint ptr %how to i64
-  switch i64 %number, label %foreign [ i64 1, label %array i64 2, label %own ]
+  switch i64 %number, label %foreign [ i64 1, label %array i64 2, label %own i64 3, label %other ]
+
+other:
+  {_load("converter", "ptr", "%entry", 16)}
+  %made = call ptr @PyObject_CallOneArg(ptr %converter, ptr %object)
+  store ptr %made, ptr %held
+  %unmade = icmp eq ptr %made, null
+  br i1 %unmade, label %failed, label %array
 
 foreign:
   {_load("asked", "ptr", "%entry", 16)}
@@ -230,12 +248,13 @@ viewed:
   ret ptr %address
 
 array:
-  {_load("flags", "i32", "%object", ARRAY_OFFSETS["flags"])}
+  %subject = phi ptr [ %object, %reader ], [ %made, %other ]
+  {_load("flags", "i32", "%subject", ARRAY_OFFSETS["flags"])}
   %writeable_bit = and i32 %flags, {WRITEABLE}
   %writeable = icmp ne i32 %writeable_bit, 0
   %not_written = xor i1 %written, true
   %allowed = or i1 %writeable, %not_written
-  {_load("dtype", "ptr", "%object", ARRAY_OFFSETS["type"])}
+  {_load("dtype", "ptr", "%subject", ARRAY_OFFSETS["type"])}
   {_load("scalar", "ptr", "%dtype", ELEMENT_OFFSETS["class"])}
   {_load("order", "i8", "%dtype", ELEMENT_OFFSETS["byte_order"])}
   %native = icmp eq i8 %order, {ord("=")}
@@ -254,10 +273,10 @@ step_element:
   br i1 %no_more, label %unread, label %search_element
 describe:
   {_load("code", "i32", "%element", 8)}
-  {_load("data", "ptr", "%object", ARRAY_OFFSETS["data"])}
-  {_load("modes", "i32", "%object", ARRAY_OFFSETS["rank"])}
-  {_load("extents", "ptr", "%object", ARRAY_OFFSETS["shape"])}
-  {_load("steps", "ptr", "%object", ARRAY_OFFSETS["stride"])}
+  {_load("data", "ptr", "%subject", ARRAY_OFFSETS["data"])}
+  {_load("modes", "i32", "%subject", ARRAY_OFFSETS["rank"])}
+  {_load("extents", "ptr", "%subject", ARRAY_OFFSETS["shape"])}
+  {_load("steps", "ptr", "%subject", ARRAY_OFFSETS["stride"])}
   {_store(0, "ptr", "%data", "data")}
   {_store(1, "i32", str(CPU), "device")}
   {_store(2, "i32", "0", "device_number")}

@@ -12,6 +12,7 @@ from triptych.boundary import for_user
 from triptych.stages import Leaf
 from triptych.support.dlpack import PACKED_ELEMENTS, TensorView, is_array, is_masked, passing_view
 from triptych.support.errors import TriptychError
+from triptych.support.foreign_arrays import foreign_array, is_foreign_array
 from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.tensor_errors import (
     ArgumentTensorError,
@@ -60,8 +61,10 @@ def calling_with_tensors(leaves: Sequence[Leaf], call: Callable[..., Any]) -> Ca
     def checked(*args: Any) -> Any:
         try:
             _each_tensor(args, leaves, _check)
+            if len(args) != len(leaves):
+                return call(*args)
             try:
-                return call(*map(exporting, args))
+                return call(*map(_exported, args, leaves))
             finally:
                 _each_tensor(args, leaves, _count)
         except TriptychError as error:
@@ -96,6 +99,13 @@ def _each_tensor(args: Sequence[Any], leaves: Sequence[Leaf], check: Callable[[A
     for arg, leaf in zip(args, leaves, strict=False):
         if leaf.memory is not None:
             check(arg, leaf)
+
+
+def _exported(value: object, leaf: Leaf) -> object:
+    """The tensor as the call path takes it."""
+    if leaf.memory is None:
+        return value
+    return foreign_array(value) if is_foreign_array(value) else exporting(value)
 
 
 def _count(value: object, leaf: Leaf) -> None:
@@ -170,7 +180,7 @@ def _readable(value: object, leaf: Leaf) -> object:
 
 def _view(value: object, leaf: Leaf) -> TensorView:
     check_untraced(value)
-    if not isinstance(value, TensorView) and not hasattr(type(value), "__dlpack__"):
+    if not isinstance(value, TensorView) and not hasattr(type(value), "__dlpack__") and not is_foreign_array(value):
         raise ArgumentTypeError(
             f"argument {leaf.path!r} must be a tensor, not {_kind(value)}",
             span=caller(),
