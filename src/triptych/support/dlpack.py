@@ -16,7 +16,7 @@ from triptych.support.errors import TriptychError
 from triptych.support.foreign_arrays import check_no_tracer, foreign_array, is_foreign_array, is_jax
 from triptych.support.tensor_errors import UnsupportedTensorError
 from triptych.support.torch_fields import is_torch, torch_fields
-from triptych.support.torch_tensors import check_settled, exporting, lacks_memory
+from triptych.support.torch_tensors import check_settled, exporting
 
 ELEMENT_CODES = {
     "Float32": (2, 32),
@@ -232,33 +232,6 @@ def tensor_view(value: Any) -> TensorView:
     return TensorView(described, _Owner(value, capsule), read_only=read_only or is_jax(type(value)))
 
 
-def fake_facts(value: Any) -> tuple[str, tuple[Any, ...], tuple[Any, ...]] | None:
-    """The element type, extents and strides of a tensor of torch that has no memory; None for all others.
-
-    Such are those of `FakeTensorMode`, whose integers may be symbols of torch's, and those on the device `meta`.
-    """
-    if not is_torch(type(value)) or not lacks_memory(value):
-        return None
-    name = str(value.dtype).rpartition(".")[2]
-    element = next((element for element in ELEMENT_CODES if array_type(element) == name), None)
-    if element is None:
-        raise UnsupportedTensorError(
-            f"elements of type {name} cannot be elements of a tensor",
-            found=name,
-            expected=f"one of {', '.join(ELEMENT_CODES)}",
-        )
-    return element, tuple(value.shape), tuple(value.stride())
-
-
-def view_of_fake(value: Any) -> TensorView | None:
-    """A view without memory for a tensor that has none."""
-    facts = fake_facts(value)
-    if facts is None:
-        return None
-    element, extents, strides = facts
-    return _view(value, element, tuple(map(int, extents)), tuple(map(int, strides)), None)
-
-
 def passing_view(value: Any) -> TensorView:
     """A view for the length of a call: the tensor does not move meanwhile, so nothing needs to hold its memory.
 
@@ -449,10 +422,10 @@ def array_facts(array: Array) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
 
 
 def _view_of_array(array: Array) -> TensorView:
-    return _view(array, *array_facts(array), array.ctypes.data, read_only=not array.flags.writeable)
+    return view_of_memory(array, *array_facts(array), array.ctypes.data, read_only=not array.flags.writeable)
 
 
-def _view(
+def view_of_memory(
     owner: GivesTensor,
     element: str,
     extents: Sequence[int],
@@ -461,6 +434,7 @@ def _view(
     *,
     read_only: bool = False,
 ) -> TensorView:
+    """A view of memory with these facts; None is no memory."""
     rank, (code, bits) = len(extents), ELEMENT_CODES[element]
     parts = [(ctypes.c_int64 * rank)(*part) for part in (extents, strides)]
     pointers = (ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in parts)

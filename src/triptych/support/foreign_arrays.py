@@ -23,7 +23,9 @@ def is_foreign_array(value: Any) -> bool:
     """Whether it is such an object, and no tensor by another protocol. An interface may be an object's own."""
     if isinstance(value, _BUFFERS) or _has_platform(type(value)):
         return True
-    return not hasattr(type(value), "__dlpack__") and hasattr(value, _INTERFACE) and not _is_number(value)
+    if hasattr(type(value), "__dlpack__") or _is_number(value):
+        return False
+    return isinstance(getattr(value, _INTERFACE, None), dict)  # a proxy of torch's has whatever it is asked for
 
 
 def offers_array(kind: type) -> bool:

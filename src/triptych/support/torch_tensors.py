@@ -24,7 +24,7 @@ def check_settled(value: Any) -> None:
     kind = type(value)
     if not hasattr(kind, "requires_grad"):
         return
-    if is_torch(kind) and lacks_memory(value):
+    if lacks_memory(value):
         raise UnsupportedTensorError(
             f"this {kind.__name__} has no memory",
             found="a tensor on the device meta",
@@ -59,7 +59,7 @@ def check_settled(value: Any) -> None:
 
 def check_described(value: Any) -> None:
     """Refuse what no function can be compiled for: what stands for other tensors, or is recorded."""
-    if not is_torch(type(value)) or not lacks_memory(value):
+    if not lacks_memory(value):
         check_untraced(value)
 
 
@@ -67,7 +67,7 @@ def lacks_memory(value: Any) -> bool:
     """Whether a tensor has type, extents and strides only: one of `FakeTensorMode`, or on the device `meta`."""
     fakes: Any = sys.modules.get("torch._subclasses.fake_tensor")
     is_fake = fakes is not None and isinstance(value, fakes.FakeTensor)
-    return is_fake or value.device.type == "meta"
+    return is_fake or (is_torch(type(value)) and value.device.type == "meta")
 
 
 def exporting(value: Any) -> Any:

@@ -18,8 +18,8 @@ from triptych.support.dlpack import (
     describing_function,
     passing_view,
     tensor_view,
-    view_of_fake,
 )
+from triptych.support.fake_views import view_of_fake
 from triptych.support.tensor_errors import UnsupportedTensorError
 from triptych.support.torch_tensors import check_settled
 

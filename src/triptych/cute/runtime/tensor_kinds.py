@@ -32,10 +32,10 @@ from triptych.support.dlpack import (
     PACKED_ELEMENTS,
     TensorView,
     array_facts,
-    fake_facts,
     is_array,
     passing_view,
 )
+from triptych.support.fake_views import fake_facts
 from triptych.support.source import Span
 from triptych.support.tensor_errors import UnsupportedTensorError
 
