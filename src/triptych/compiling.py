@@ -35,7 +35,7 @@ from triptych.support.forking import import_late
 from triptych.support.likely_mistakes import missing_attribute
 from triptych.support.recorded_calls import RECORDERS
 from triptych.support.streams import is_stream_class, stream_handle
-from triptych.support.timeline import STAGE, during
+from triptych.support.timeline import STAGE, during, underway
 from triptych.support.torch_tracers import opaque
 from triptych.support.tracebacks import caller
 
@@ -352,7 +352,8 @@ def compiled_program(job: Job, likely: Loaded | None = None) -> Program:
     try:
         with during("load the compiler", STAGE):
             compiler = _stages()
-        rewritten, loaded, rebuild = compiler.compile_stages(job, likely)
+        with underway(f"compiling {job.name} for {job.target.name}"):
+            rewritten, loaded, rebuild = compiler.compile_stages(job, likely)
         return Program(lambda: rewritten, loaded, rebuild)
     except RecursionError as error:
         if isinstance(error, TriptychError):
