@@ -99,8 +99,8 @@ def _own_line() -> tuple[str, str]:
     frame: FrameType | None = sys._current_frames().get(threading.main_thread().ident or 0)
     while frame is not None and frame.f_globals.get("__name__") != "__main__":
         frame = frame.f_back
-    where = "" if frame is None else f" at {frame.f_code.co_filename}:{frame.f_lineno}"
-    return where, f"the program itself{where}: no kernel is compiled or run"
+    where = "" if frame is None or frame.f_back is None else f" at {frame.f_code.co_filename}:{frame.f_lineno}"
+    return where, f"the program itself{where}: no kernel is compiled or runs"
 
 
 def _launches() -> list[tuple[str, int, int]]:
