@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
 
 from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.entry import Entry
@@ -22,7 +22,7 @@ from triptych.metastage.promotion import PYTHON_NUMBERS
 from triptych.metastage.results import Rebuild
 from triptych.metastage.streams import STREAM
 from triptych.metastage.tracing import too_deep
-from triptych.objectstage.errors import MissingViewError
+from triptych.objectstage.errors import CompiledFunctionPickleError, MissingViewError
 from triptych.objectstage.export_files import export_files
 from triptych.objectstage.exports import asked_for
 from triptych.objectstage.target import find_target
@@ -36,7 +36,7 @@ from triptych.support.forking import import_late
 from triptych.support.likely_mistakes import missing_attribute
 from triptych.support.recorded_calls import RECORDERS
 from triptych.support.streams import is_stream_class, stream_handle
-from triptych.support.timeline import STAGE, during
+from triptych.support.timeline import STAGE, during, underway
 from triptych.support.torch_tracers import opaque
 from triptych.support.tracebacks import caller
 
@@ -172,6 +172,35 @@ class CompiledFunction:
                 error.__traceback__ = None  # a bare `raise` adds no entry for this frame, which is none of the user's
                 raise
 
+        @property
+        def __class__(self) -> type:
+            """`tvm_ffi.convert` takes a callable for a Python function, unless it is of a class of its own."""
+            core = sys.modules.get("tvm_ffi.core")
+            return type(self) if core is None or self._loaded.packed is None else _convertible(core)
+
+    def __copy__(self) -> CompiledFunction:
+        """Itself, as for a function: code does not change."""
+        return self
+
+    def __deepcopy__(self, _: object) -> CompiledFunction:
+        return self
+
+    def __reduce_ex__(self, _: object) -> NoReturn:
+        """Refused: machine code is this process's. What finds it again is small, and says where it comes from."""
+        try:
+            name = self._loaded.compiled.lowered.traced.name
+            raise CompiledFunctionPickleError(
+                f"the compiled function {name} cannot be sent to another process",
+                span=caller(),
+                found="machine code of this process",
+                expected="what the other process can find it by",
+                instead=f"the `@jit` function {name}: the other process compiles it for its arguments, which means "
+                "loading it from the store that both have; or the file that `export_to_c` writes",
+            )
+        except Exception as error:
+            for_user(error)
+            raise
+
     @property
     def overwritten(self) -> tuple[tuple[Any, str], ...]:
         """Attributes of objects from outside that it does not depend on, although a guard would watch them."""
@@ -255,6 +284,10 @@ class CompiledFunction:
     usage = View[Any]("usage")
     """The same with what follows from it: how many blocks fit, and which accesses to memory could be wider."""
 
+    def asobject(self) -> Any:
+        """The same by the older protocol of TVM FFI."""
+        return self.__tvm_ffi_object__()
+
     def __tvm_ffi_object__(self) -> Any:
         """For `tvm_ffi.convert`: the native entry point as a function of TVM FFI, which takes flattened arguments."""
         try:
@@ -327,6 +360,11 @@ class CompiledFunction:
         return self._rebuild(iter(returned) if len(results) > 1 else iter([returned]))
 
 
+@cache
+def _convertible(core: ModuleType) -> type:
+    return type("CompiledFunction", (CompiledFunction, core.ObjectConvertible), {})
+
+
 class Program(NamedTuple):
     """A program that can be called, and where its readable forms come from."""
 
@@ -342,7 +380,8 @@ def compiled_program(job: Job, likely: Loaded | None = None) -> Program:
     try:
         with during("load the compiler", STAGE):
             compiler = _stages()
-        rewritten, loaded, rebuild = compiler.compile_stages(job, likely)
+        with underway(f"compiling {job.name} for {job.target.name}"):
+            rewritten, loaded, rebuild = compiler.compile_stages(job, likely)
         return Program(lambda: rewritten, loaded, rebuild)
     except RecursionError as error:
         if isinstance(error, TriptychError):

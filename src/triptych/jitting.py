@@ -39,7 +39,7 @@ from triptych.support.recent import Recent
 from triptych.support.source import Span
 from triptych.support.source_texts import remember
 from triptych.support.timeline import STAGE, during
-from triptych.support.torch_tracers import opaque, tell_torch
+from triptych.support.torch_tracers import check_untraced, opaque, tell_torch
 from triptych.support.tracebacks import caller
 from triptych.warm import warm_call
 
@@ -208,6 +208,8 @@ class JitFunction:
 
     def _run_untraced(self, args: tuple[Any, ...], kwargs: dict[str, Any], called_from: Span | None) -> Any:
         bound, anew = self._bind(args, kwargs, called_from)
+        for argument in bound.values():  # nothing is compiled for a call that is refused
+            check_untraced(argument)
         entry = self.find(bound, anew, called_from, {})
         if not kwargs:
             self._remember(args, entry)

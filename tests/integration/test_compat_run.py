@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import multiprocessing
+import re
 import site
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -14,8 +16,10 @@ import pytest
 from tests.integration.subprograms import ROOT, run
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import compat
+from triptych.support import timeline
 from triptych.tools.run import RunError, RunRequest
 from triptych.tools.run import run as run_program
+from triptych.tools.run_progress import RunProgress
 
 START_FILE = ROOT / "src" / "triptych_compat.pth"
 IS_STARTED_BY_SITE = any(Path(folder, START_FILE.name).exists() for folder in site.getsitepackages())
@@ -58,8 +62,10 @@ def triptych_run(text: str, folder: Path, *words: str) -> CompletedProcess[str]:
 def test_program_runs_unchanged(tmp_path: Path) -> None:
     done = triptych_run(KERNEL, tmp_path, "--size", "4", "-m")
     assert done.stdout == "[0.0, 2.0, 4.0, 6.0] __main__ ['--size', '4', '-m']\n"
-    assert len(done.stderr.splitlines()) == (1 if IS_STARTED_BY_SITE else 2), "the banner"
-    assert "`cutlass` is Triptych" in done.stderr
+    banner, *others, totals = done.stderr.splitlines()
+    assert len(others) == (0 if IS_STARTED_BY_SITE else 1)
+    assert "`cutlass` is Triptych" in banner
+    assert re.fullmatch(r"triptych: compiled [01] functions? in [\d.]+ s, 1 launch, [\d.]+ s in all", totals)
     assert done.returncode == 0
 
 
@@ -193,11 +199,12 @@ def test_plug_in_imports_nothing_before_its_option(tmp_path: Path) -> None:
 
 def test_notebook_runs_from_top_to_bottom(tmp_path: Path) -> None:
     failing = {"cell_type": "code", "source": "1 / 0", "metadata": {"tags": ["raises-exception"]}}
-    cells = [{"cell_type": "code", "source": KERNEL}, failing, {"cell_type": "code", "source": "%time\nprint(x[1])"}]
+    texts = ("%time\nprint(x[1])", "y = 3\ny * 14", "y;", "None", "y\ny = 4")
+    cells = [{"cell_type": "code", "source": KERNEL}, failing, *({"cell_type": "code", "source": t} for t in texts)]
     notebook = tmp_path / "notebook.ipynb"
     notebook.write_text(json.dumps({"cells": cells}))
     done = run("-m", "triptych", "run", str(notebook))
-    assert done.stdout.splitlines() == ["[0.0, 2.0, 4.0, 6.0] __main__ []", "2.0"]
+    assert done.stdout.splitlines() == ["[0.0, 2.0, 4.0, 6.0] __main__ []", "2.0", "42"]
     assert f'File "{notebook}[2]", line 1' in done.stderr
     assert done.returncode == 0
 
@@ -213,14 +220,47 @@ def test_compile_only_shows_what_kernels_take(tmp_path: Path) -> None:
     assert row.split()[0] == "scale"
     assert row.split()[2] == "sm_80"
     assert calls == "calls of compiled functions that did nothing: 1"
-    assert end == f"then the program ended with AssertionError at {program}:25"
+    assert end == f"then the program ended with AssertionError at {program}:25: what follows was not compiled"
     assert "[0.0, 1.0, 2.0, 3.0]" in done.stderr, "what the program prints"
-    assert done.returncode == 0
+    assert done.returncode == 1
     facts = json.loads(run(*command, "--json", str(program)).stdout)
     assert facts["kernels"][0]["kernel"] == "scale"
     assert facts["kernels"][0]["threads"] == 4
     assert facts["kernels"][0]["spilled"] == 0
     assert 4 < facts["kernels"][0]["instructions"] < 40
+
+
+@needs_assembler
+def test_compile_only_goes_on_behind_checks_of_results(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    again = KERNEL.partition("@cute.kernel")[2].replace("scale", "again").replace("launch(", "launch_again(")
+    check = "\nnp.testing.assert_allclose(x, [0, 2, 4, 6])\n"
+    again = again.replace("launch_again(grid", "launch(grid")
+    program.write_text(f"{KERNEL}{check}\n@cute.kernel{again}{check}")
+    done = run("-m", "triptych", "run", "--target", "nvptx:sm_80", "--compile-only", str(program))
+    rows = [line.split()[0] for line in done.stdout.splitlines()]
+    assert rows[1:3] == ["scale", "again"]
+    assert "checks of results that did nothing: 2" in done.stdout
+    assert done.returncode == 0
+
+
+def test_a_wrong_target_is_refused_before_the_program_runs(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("print('running')\n")
+    done = run("-m", "triptych", "run", "--target", "nvptx:sm_8", str(program))
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert "[TT0504]" in done.stderr
+
+
+def test_what_takes_long_is_told() -> None:
+    told = io.StringIO()
+    progress = RunProgress(told)
+    with timeline.underway("compiling slow for cpu"):
+        for second in (0.0, 1.0, 2.0, 3.0, 4.0, 7.0, 9.0):
+            progress.look(second)
+    assert told.getvalue().splitlines() == [f"triptych: compiling slow for cpu, {n} s" for n in (2, 4, 9)]
+    progress.listen(timeline.Moment("compile slow", 0, 1_500_000_000, 0, timeline.STAGE))
+    assert progress.totals().startswith("triptych: compiled 1 function in 1.5 s, ")
 
 
 @needs_assembler

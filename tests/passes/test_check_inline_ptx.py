@@ -32,8 +32,8 @@ def inline(constraints: str, results: str, operands: int) -> str:
         ("r,~{memory}", NONE, 1),
         ("~{memory}", NONE, 0),
         ("=r,,r", ONE, 1),
-        *((letter, NONE, 1) for letter in "bhcrlqfdn"),
-        *((f"={letter}", ONE, 0) for letter in "bhcrlqfdn"),
+        *((letter, NONE, 1) for letter in "bhcrlqfdni"),
+        *((f"={letter}", ONE, 0) for letter in "bhcrlqfd"),
     ],
 )
 def test_what_fits(constraints: str, results: str, operands: int) -> None:
@@ -41,7 +41,7 @@ def test_what_fits(constraints: str, results: str, operands: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "part", ["=x", "=", "=rr", "=&", "&r", "x", "rr", "r0", "~memory", "~{}", "~{a b}", "=0", "*r"]
+    "part", ["=x", "=", "=rr", "=&", "&r", "x", "rr", "r0", "~memory", "~{}", "~{a b}", "=0", "=n", "=i", "*r"]
 )
 def test_what_llvm_cannot_read(part: str) -> None:
     module = parsed(inline(part, NONE, 0))

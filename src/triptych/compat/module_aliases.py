@@ -51,6 +51,7 @@ HOMES = {
     "cutlass.utils.hardware_info": "triptych.utils",
     "cutlass.utils.hopper_helpers": "triptych.utils.hopper_helpers",
     "cutlass.utils.layout": "triptych.utils",
+    "cutlass.utils.sm100": "triptych.compat.utils.blackwell_helpers",
     "cutlass.utils.sm90": "triptych.utils.hopper_helpers",
     "cutlass.utils.static_persistent_tile_scheduler": "triptych.utils",
     "cutlass.utils.tensor_helpers": "triptych.utils.tensor_helpers",
@@ -68,7 +69,6 @@ NOT_HERE_YET = frozenset(
         "cutlass.utils.gemm",
         "cutlass.utils.gemm.sm100",
         "cutlass.utils.mixed_input_helpers",
-        "cutlass.utils.sm100",
     }
 )
 

@@ -43,19 +43,24 @@ class _Watcher(MetaPathFinder):
 
     def __init__(self) -> None:
         self._undo: Callable[[], None] = _nothing
+        self._asks_others = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if fullname != _TORCH or self not in sys.meta_path:
+        if fullname != _TORCH or self._asks_others:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        self._asks_others = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._asks_others = False  # who only asks whether torch is there may import it later
         if spec is not None and spec.loader is not None:
             spec.loader = _ThenChanging(spec.loader, self)
         return spec
 
     def change(self) -> None:
+        sys.meta_path.remove(self)
         self._undo = _change()
 
     def undo(self) -> None:

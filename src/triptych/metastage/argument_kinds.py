@@ -1,7 +1,8 @@
 """Kinds of arguments that a language adds to numbers: tensors, pointers. The base knows only this protocol.
 
 A value has a kind by its attribute `__argument_kind__`, or by offering a protocol of other libraries that a language
-claims (`CLAIMS`): any object with `__dlpack__` is a tensor, any with `__cuda_stream__` a stream.
+claims (`CLAIMS`): any object with `__dlpack__` is a tensor, any with `__cuda_stream__` a stream. What NumPy takes
+without copying is a tensor, too.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any, Protocol
 from triptych.metastage.promotion import TYPES
 from triptych.metastage.tracing import Trace
 from triptych.stages import Leaf
+from triptych.support.foreign_arrays import is_foreign_array
 from triptych.support.registry import Registry
 from triptych.support.source import Span
 
@@ -68,7 +70,7 @@ def kind_of(value: Any, path: str, caller: Span | None) -> ArgumentKind | None:
     for protocol in _PROTOCOLS:
         if hasattr(type(value), protocol):
             return CLAIMS.get(protocol)(value, path, caller)
-    return None
+    return CLAIMS.get("__dlpack__")(value, path, caller) if is_foreign_array(value) else None
 
 
 def received_types(leaf: Leaf) -> list[str]:

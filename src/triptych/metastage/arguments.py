@@ -35,7 +35,7 @@ from triptych.support.nearest import did_you_mean
 from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.source import Span
 from triptych.support.streams import is_stream_class, stream_handle
-from triptych.support.torch_tracers import check_untraced
+from triptych.support.torch_tensors import check_described
 
 T = TypeVar("T")
 
@@ -288,7 +288,6 @@ def shape_of(value: object, declared: object, path: str, caller: Span | None) ->
     if declared is Constexpr:
         raise _static_part(value, path, caller)
     value = adapted(value)
-    check_untraced(value)
     if declared is STREAM and value is not None and not hasattr(type(value), "__argument_kind__"):
         stream_handle(value, caller)
         return Shape(path, kind=STREAM)
@@ -297,6 +296,7 @@ def shape_of(value: object, declared: object, path: str, caller: Span | None) ->
             raise _unwanted(value, declared, path, caller)
     elif isinstance(declared, type):
         return _declared(value, declared, path, caller)
+    check_described(value)
     kind = EVENT if is_event_class(type(value)) else kind_of(value, path, caller)
     if kind is not None:
         return Shape(path, kind=kind)

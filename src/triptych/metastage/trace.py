@@ -14,7 +14,6 @@ from typing import Any
 from triptych.hooks import Hooks
 from triptych.ir.handles import Block, Module
 from triptych.ir.modules import KeptModule
-from triptych.ir.written_memory import WrittenMemory
 from triptych.metastage import places
 from triptych.metastage.argument_kinds import Received, received_types
 from triptych.metastage.arguments import Shape, arrange
@@ -25,6 +24,7 @@ from triptych.metastage.results import Rebuild, take_results
 from triptych.metastage.symbols import symbol
 from triptych.metastage.tracing import Rewrite, Trace, activated
 from triptych.simt.async_order import EARLY
+from triptych.simt.written_memory import WrittenMemory
 from triptych.stages import Leaf, Rewritten, Traced
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.source import Span

@@ -63,3 +63,28 @@ def f(x: tt.Int32):
 
 tt.compile(f, 1, target="cpu").asm
 """
+
+
+class CompiledFunctionPickleError(TriptychError, TypeError):
+    """A compiled function was pickled, as for another process: its machine code stays where it is."""
+
+    code = "TT0652"
+    failing = """
+import pickle
+
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+pickle.dumps(tt.compile(f, 1))
+"""
+    fixed = """
+import pickle
+
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+tt.compile(f, 1)
+pickle.dumps(f)
+"""

@@ -13,8 +13,10 @@ from typing import Any, Protocol, TypeGuard
 
 from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
+from triptych.support.foreign_arrays import check_no_tracer, foreign_array, is_foreign_array, is_jax
 from triptych.support.tensor_errors import UnsupportedTensorError
-from triptych.support.torch_tracers import check_untraced
+from triptych.support.torch_fields import is_torch, torch_fields
+from triptych.support.torch_tensors import check_settled, exporting
 
 ELEMENT_CODES = {
     "TFloat32": (2, 32),  # before Float32, which is what libraries mean by this code
@@ -92,6 +94,12 @@ class DLTensor(ctypes.Structure):
     ]
 
 
+class _Described(DLTensor):
+    """The same with the tensor of torch that it describes, whose version compiled code counts on when it writes."""
+
+    _fields_ = [("tensor", ctypes.c_void_p), ("torch", ctypes.c_void_p)]
+
+
 class GivesTensor(Protocol):
     """Offers its memory by the protocol of DLPack."""
 
@@ -135,7 +143,8 @@ class TensorView:
         rank = described.rank
         shape = described.shape[:rank] if rank else []
         stride = described.stride[:rank] if rank and described.stride else _row_major(shape)
-        self._described = DLTensor.from_buffer_copy(described)
+        self._described = _Described()
+        ctypes.memmove(ctypes.addressof(self._described), ctypes.addressof(described), ctypes.sizeof(DLTensor))
         if described.lanes > 1 and described.bits * described.lanes == 8:
             shape, stride = _unpacked(described, shape, stride)
             self._described.lanes = 1
@@ -144,9 +153,26 @@ class TensorView:
             ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in self._parts
         )
         self._owner = owner
+        tensor = self.counted
+        if tensor is not None:
+            fields = torch_fields()
+            self._described.tensor = id(tensor)
+            self._described.torch = None if fields is None else ctypes.addressof(fields)
         self.__dltensor__ = ctypes.addressof(self._described)
         if not read_only:
             self.__writable_dltensor__ = self.__dltensor__
+
+    @property
+    def counted(self) -> Any:
+        """The tensor of torch whose memory it is: autograd counts its changes; None for others."""
+        owner: Any = self._owner
+        while isinstance(owner, TensorView | _Owner):
+            owner = owner._owner if isinstance(owner, TensorView) else owner.value
+        return owner if is_torch(type(owner)) else None
+
+    def uncounted(self) -> TensorView:
+        """The same memory, whose changes somebody else has told autograd of."""
+        return TensorView(self._described, _Owner(None, self), read_only=self.read_only)
 
     @property
     def address(self) -> int:
@@ -181,7 +207,7 @@ class TensorView:
         return not hasattr(self, "__writable_dltensor__")
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._owner.__dlpack__(**options)
+        return exporting(self._owner).__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
         return self._owner.__dlpack_device__()
@@ -194,27 +220,17 @@ def tensor_view(value: Any) -> TensorView:
         return value
     if is_array(value):
         return _view_of_array(value)
+    if is_foreign_array(value):
+        try:
+            return _view_of_array(foreign_array(value))
+        except BufferError:
+            pass  # an array of JAX on a GPU: asked by DLPack
+    check_no_tracer(value)
     check_settled(value)
-    capsule = _capsule(value)
+    capsule = _capsule(exporting(value))
     described, read_only = _described(value, capsule)
     # The capsule stays as it was made: when the view goes, the capsule goes, and gives the memory back.
-    return TensorView(described, _Owner(value, capsule), read_only=read_only or _is_immutable(type(value)))
-
-
-def view_of_fake(value: Any) -> TensorView | None:
-    """A view without memory for a tensor of torch's `FakeTensorMode`, which has type, extents and strides only."""
-    fakes: Any = sys.modules.get("torch._subclasses.fake_tensor")
-    if fakes is None or not isinstance(value, fakes.FakeTensor):
-        return None
-    name = str(value.dtype).rpartition(".")[2]
-    element = next((element for element in ELEMENT_CODES if array_type(element) == name), None)
-    if element is None:
-        raise UnsupportedTensorError(
-            f"elements of type {name} cannot be elements of a tensor",
-            found=name,
-            expected=f"one of {', '.join(ELEMENT_CODES)}",
-        )
-    return _view(value, element, tuple(map(int, value.shape)), tuple(map(int, value.stride())), None)
+    return TensorView(described, _Owner(value, capsule), read_only=read_only or is_jax(type(value)))
 
 
 def passing_view(value: Any) -> TensorView:
@@ -255,34 +271,6 @@ def _is_redefined(kind: type, owner: type, name: str) -> bool:
         getattr(method, "__func__", method) for method in (getattr(kind, name, None), getattr(owner, name, None))
     )
     return own is not original and "disabled" not in getattr(own, "__name__", "")
-
-
-def check_settled(value: Any) -> None:
-    """Refuse torch's tensors whose memory is not what they stand for, or whose changes torch would not see."""
-    check_untraced(value)
-    kind = type(value)
-    if not hasattr(kind, "requires_grad"):
-        return
-    if value.requires_grad is True:
-        raise UnsupportedTensorError(
-            f"this {kind.__name__} requires a gradient, and autograd does not see what compiled code does",
-            found="requires_grad=True",
-            expected="a tensor that autograd does not follow",
-            instead="`.detach()`, which shares the memory",
-        )
-    for bit, resolve in (("is_neg", "resolve_neg"), ("is_conj", "resolve_conj")):
-        if hasattr(kind, bit) and getattr(value, bit)() is True:
-            raise UnsupportedTensorError(
-                f"the memory of this {kind.__name__} does not hold its elements yet",
-                found=f"{bit}() is True: the elements are computed when they are read",
-                expected="a tensor whose elements are in memory",
-                instead=f"`.{resolve}()`",
-            )
-
-
-def _is_immutable(kind: type) -> bool:
-    """Whether a library promises that arrays never change, which not every version of DLPack can say."""
-    return kind.__module__.partition(".")[0] in ("jax", "jaxlib")
 
 
 def is_masked(kind: type) -> bool:
@@ -326,12 +314,12 @@ def array_type(element: str) -> str:
 class _Owner:
     """A tensor together with the capsule that was asked of it."""
 
-    def __init__(self, value: GivesTensor, capsule: object) -> None:
+    def __init__(self, value: Any, capsule: object) -> None:
         self.value = value
         self.capsule = capsule
 
     def __dlpack__(self, **options: object) -> Any:
-        return self.value.__dlpack__(**options)
+        return exporting(self.value).__dlpack__(**options)
 
     def __dlpack_device__(self) -> Any:
         return self.value.__dlpack_device__()
@@ -435,10 +423,10 @@ def array_facts(array: Array) -> tuple[str, tuple[int, ...], tuple[int, ...]]:
 
 
 def _view_of_array(array: Array) -> TensorView:
-    return _view(array, *array_facts(array), array.ctypes.data, read_only=not array.flags.writeable)
+    return view_of_memory(array, *array_facts(array), array.ctypes.data, read_only=not array.flags.writeable)
 
 
-def _view(
+def view_of_memory(
     owner: GivesTensor,
     element: str,
     extents: Sequence[int],
@@ -447,6 +435,7 @@ def _view(
     *,
     read_only: bool = False,
 ) -> TensorView:
+    """A view of memory with these facts; None is no memory."""
     rank, (code, bits) = len(extents), ELEMENT_CODES[element]
     parts = [(ctypes.c_int64 * rank)(*part) for part in (extents, strides)]
     pointers = (ctypes.cast(part, ctypes.POINTER(ctypes.c_int64)) for part in parts)

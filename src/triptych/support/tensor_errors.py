@@ -155,3 +155,35 @@ def f(x):
 
 make_fx(f)(torch.zeros(4))
 """
+
+
+class TracedByJaxError(TriptychError, TypeError):
+    """A transform of JAX is tracing: what it gives stands for an array and has no memory."""
+
+    code = "TT0651"
+    failing = """
+import jax
+
+@tt.jit
+def total(x):
+    sum = tt.Float32(0.0)
+    for i in range(x.shape[0]):
+        sum += x[i]
+    return sum
+
+jax.jit(lambda x: total(x))(jax.numpy.ones(4))
+"""
+    fixed = """
+import jax
+import numpy as np
+
+@tt.jit
+def total(x):
+    sum = tt.Float32(0.0)
+    for i in range(x.shape[0]):
+        sum += x[i]
+    return sum
+
+result = jax.ShapeDtypeStruct((), np.float32)
+jax.jit(lambda x: jax.pure_callback(lambda x: np.float32(total(np.asarray(x))), result, x))(jax.numpy.ones(4))
+"""

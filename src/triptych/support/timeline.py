@@ -31,6 +31,10 @@ LISTENERS: list[Callable[[Moment], None]] = []
 """What is told of every moment when it is over."""
 
 
+UNDERWAY: dict[int, tuple[str, int]] = {}
+"""What threads are at that may take long, and since when, by thread."""
+
+
 def now() -> int:
     """Nanoseconds."""
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC) if _IS_POSIX else time.perf_counter_ns()
@@ -44,6 +48,21 @@ def past(name: str, begin: int, kind: str = "") -> int:
         for listener in LISTENERS:
             listener(moment)
     return end
+
+
+@contextmanager
+def underway(name: str) -> Iterator[None]:
+    """Let who asks see that this thread is at something that may take long."""
+    thread = get_ident()
+    outer = UNDERWAY.get(thread)
+    UNDERWAY[thread] = (name, now())
+    try:
+        yield
+    finally:
+        if outer is None:
+            UNDERWAY.pop(thread, None)
+        else:
+            UNDERWAY[thread] = outer
 
 
 @contextmanager

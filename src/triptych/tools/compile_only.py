@@ -1,7 +1,8 @@
 """`triptych run --compile-only`: what each kernel of a program takes of a GPU, although there is none.
 
-The program runs as it is, but calls of compiled functions do nothing. So what it checks afterwards may fail; that it
-came so far is told, and is no failure of the compilation.
+The program runs as it is, but calls of compiled functions do nothing, and so do `torch.testing.assert_close` and its
+relatives: there is nothing to compare, and what follows is compiled, too. A program that ends with an exception all the
+same, as of an `assert`, has not compiled what follows: that is told, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -11,15 +12,20 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict, dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from traceback import walk_tb
+from types import ModuleType
 from typing import Any
 
 from triptych.observing import WATCHERS
 from triptych.stages import Compiled, Loaded
 from triptych.support.errors import TriptychError
+from triptych.support.forking import import_late
 from triptych.targets.nvptx.report.machine_code import machine_instructions
 from triptych.targets.nvptx.report.usage import Usage
+
+_TESTING = ("numpy.testing", "torch.testing")
 
 HEADS = ("kernel", "line", "arch", "registers", "shared", "spilled", "instructions", "threads", "blocks at once")
 
@@ -49,7 +55,9 @@ class CompileOnly:
 
     compiled: list[Compiled] = field(default_factory=list)
     calls: int = 0
+    checks: int = 0
     ended_by: str = ""
+    is_cut_short: bool = False
 
     def rows(self) -> list[Row]:
         """Every kernel, in the order of compilations."""
@@ -66,8 +74,18 @@ class CompileOnly:
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
         lines += [] if rows else ["the program compiled no kernel"]
         lines += [f"calls of compiled functions that did nothing: {self.calls}"] if self.calls else []
-        lines += [f"then the program ended with {self.ended_by}"] if self.ended_by else []
+        lines += [f"checks of results that did nothing: {self.checks}"] if self.checks else []
+        cut = ": what follows was not compiled" if self.is_cut_short else ""
+        lines += [f"then the program ended with {self.ended_by}{cut}"] if self.ended_by else []
         return "\n".join(lines)
+
+    def exit_code(self) -> int:
+        """Whether every kernel of the program is in the list."""
+        return int(self.is_cut_short)
+
+    def check(self, *_: object, **__: object) -> None:
+        """In the place of a check of results."""
+        self.checks += 1
 
     def watch(self, loaded: Loaded) -> Loaded:
         """Keep a compilation, and let calls of it do nothing."""
@@ -88,6 +106,7 @@ class CompileOnly:
         lines = [line for frame, line in walk_tb(error.__traceback__) if frame in entries]
         place = f" at {entries[-1].f_code.co_filename}:{lines[-1]}" if entries else ""
         self.ended_by = f"{type(error).__name__}{place}"
+        self.is_cut_short = not isinstance(error, SystemExit)
         return True
 
 
@@ -96,11 +115,22 @@ def compiling_only() -> Iterator[CompileOnly]:
     """Inside, nothing that is compiled runs, and what the program prints goes to stderr."""
     found = CompileOnly()
     WATCHERS.append(found.watch)
+    replaced = [(module, name, getattr(module, name)) for module, name in _checks()]
+    for module, name, _ in replaced:
+        setattr(module, name, found.check)
     try:
         with redirect_stdout(sys.stderr):
             yield found
     finally:
         WATCHERS.remove(found.watch)
+        for module, name, check in replaced:
+            setattr(module, name, check)
+
+
+def _checks() -> Iterator[tuple[ModuleType, str]]:
+    """The functions that compare results with what was expected."""
+    for module in (import_late(name) for name in _TESTING if find_spec(name.partition(".")[0]) is not None):
+        yield from ((module, name) for name in dir(module) if name.startswith("assert_"))
 
 
 def _rows(compiled: Compiled) -> Iterator[Row]:

@@ -1,11 +1,13 @@
 """A notebook as a program: its code cells from top to bottom in one namespace, as a notebook server would run them all.
 
-Each cell is compiled under a name of its own, with its text in `linecache`, so that functions of it can be compiled and
-errors show their line. A cell that may fail says so with the tag `raises-exception`, which other tools know, too.
+The value of an expression that ends a cell is printed. Each cell is compiled under a name of its own, with its text in
+`linecache`, so that functions of it can be compiled and errors show their line. A cell that may fail says so with the
+tag `raises-exception`, which other tools know, too.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import linecache
 import sys
@@ -14,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 SUFFIX = ".ipynb"
 _COMMANDS = ("%", "!")
@@ -36,13 +39,25 @@ def run_notebook(path: Path) -> None:
     sys.modules["__main__"] = main
     for cell in cells(path):
         linecache.cache[cell.name] = (len(cell.text), None, cell.text.splitlines(keepends=True), cell.name)
-        code = compile(cell.text, cell.name, "exec", dont_inherit=True)
         try:
-            exec(code, vars(main))
+            _run(cell, vars(main))
         except Exception:
             if not cell.may_fail:
                 raise
             traceback.print_exc()
+
+
+def _run(cell: Cell, names: dict[str, Any]) -> None:
+    """Run a cell; the value of an expression at its end is shown, unless a semicolon follows it."""
+    tree = ast.parse(cell.text, cell.name)
+    last = tree.body[-1] if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    if last is not None:
+        tree.body.pop()
+    exec(compile(tree, cell.name, "exec", dont_inherit=True), names)
+    if last is not None:
+        value = eval(compile(ast.Expression(last.value), cell.name, "eval", dont_inherit=True), names)
+        if value is not None and not cell.text.rstrip().endswith(";"):
+            print(repr(value))
 
 
 def cells(path: Path) -> Iterator[Cell]:

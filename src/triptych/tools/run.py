@@ -20,11 +20,13 @@ from pathlib import Path
 import triptych
 from triptych.compat import activate
 from triptych.metastage import places
+from triptych.objectstage.target import find_target
 from triptych.support.config import config, hand_down, override
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import user_traceback
 from triptych.tools.compile_only import compiling_only
 from triptych.tools.notebooks import SUFFIX, run_notebook
+from triptych.tools.run_progress import telling
 
 _WITH_RESOURCES = "nvptx"
 _START_FILE = "triptych_compat.pth"
@@ -68,11 +70,12 @@ def run(request: RunRequest) -> int:
         if not _reaches_children():
             print(_ALONE, file=sys.stderr, flush=True)
         if not request.compile_only:
-            return _guarded(request, lambda _: False)
-        with compiling_only() as found:
+            with telling():
+                return _guarded(request, lambda _: False)
+        with telling(), compiling_only() as found:
             code = _guarded(request, found.excuses)
         print(found.report(as_json=request.json))
-        return code
+        return code or found.exit_code()
 
 
 def banner() -> str:
@@ -91,6 +94,8 @@ def _check(request: RunRequest) -> None:
         raise RunError(
             f"there is no script {request.program}", expected="a Python file or a notebook, as seen from here"
         )
+    if request.target:
+        find_target(request.target)
     if request.compile_only and not (request.target or config().target).startswith(_WITH_RESOURCES):
         raise RunError(
             "only code for a GPU is compiled without being run",

@@ -63,7 +63,7 @@ def test_gradients_are_refused() -> None:
             with pytest.raises(UnsupportedTensorError, match="requires a gradient") as caught:
                 call(tensor)
             assert "detach" in caught.value.instead, name
-        with torch.no_grad(), pytest.raises(UnsupportedTensorError):
+        with torch.no_grad():
             call(leaf)
         call(leaf.detach())
         call(torch.nn.Parameter(torch.ones(4), requires_grad=False).detach())
@@ -137,7 +137,7 @@ def test_a_class_of_its_own_is_asked() -> None:
 def test_torch_is_read_natively() -> None:
     """Where the fields of this version are not found, tensors go the long way, which takes twenty times as long."""
     torch_or_skip()
-    fields = sys.modules["triptych.targets.cpu.calling.torch_tensors"].torch_fields()
+    fields = sys.modules["triptych.support.torch_fields"].torch_fields()
     assert fields is not None
     assert fields.negative.bit_count() == 1
 

@@ -245,6 +245,26 @@ def test_text_that_is_no_ptx(text: str) -> None:
         statements(text)
 
 
+@tt.kernel
+def with_constant(letter: tt.Constexpr[str], x: cute.Tensor) -> None:
+    x[0] = inline_ptx("add.s32 $0, $1, $2;", f"=r,r,{letter}", (x[0], tt.Uint32(41)), tt.Uint32)
+
+
+@tt.jit
+def with_constant_host(letter: tt.Constexpr[str], x: cute.Tensor) -> None:
+    with_constant(letter, x).launch(grid=1, block=1)
+
+
+@pytest.mark.parametrize("letter", ["n", "i"])
+def test_constants_are_written_into_the_text(letter: str) -> None:
+    x = np.ones(1, np.uint32)
+    with_constant_host(letter, x)
+    assert x[0] == 42
+    if HAS_ASSEMBLER:
+        text = tt.compile(with_constant_host, letter, x, target="nvptx:sm_80").__ptx__
+        assert re.search(r"add\.s32 %r\d+, %r\d+, 41;", text)
+
+
 @needs_assembler
 def test_nvidia_gets_the_text_as_it_is() -> None:
     text = "{ .reg .pred ps; setp.ne.b32 ps, $1, 0; selp.b32 $0, 7, 9, ps; }"

@@ -15,13 +15,13 @@ from triptych.support.dlpack import (
     ELEMENT_CODES,
     DLTensor,
     TensorView,
-    check_settled,
     describing_function,
     passing_view,
     tensor_view,
-    view_of_fake,
 )
+from triptych.support.fake_views import view_of_fake
 from triptych.support.tensor_errors import UnsupportedTensorError
+from triptych.support.torch_tensors import check_settled
 
 
 def packed(extents: tuple[int, ...], strides: tuple[int, ...]) -> TensorView:

@@ -44,7 +44,7 @@ def read_constraints(text: str, results: Sequence[Type], operands: Sequence[Type
         for part in given:
             if form.fullmatch(part) is None:
                 letters = ", ".join(f"{letter} ({kind})" for letter, kind in REGISTERS.items())
-                raise _refused(f"{part!r} in {text!r}", f"`=` and a letter, or a letter: {letters}, n (constant)")
+                raise _refused(f"{part!r} in {text!r}", f"`=` and a letter, or a letter: {letters}, n or i (constant)")
     if (len(outputs), len(inputs)) != (len(results), len(operands)) or parts != [*outputs, *inputs, *clobbers]:
         raise _refused(
             f"{len(outputs)} outputs and {len(inputs)} inputs in {text!r}",

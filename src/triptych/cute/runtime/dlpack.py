@@ -31,7 +31,8 @@ from triptych.cute.runtime.tensor_kinds import (
 from triptych.layout import Int, Layout
 from triptych.layout.tuples import flat
 from triptych.metastage.scalars import Numeric, numeric_class
-from triptych.support.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, DLTensor, TensorView, tensor_view, view_of_fake
+from triptych.support.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, DLTensor, TensorView, tensor_view
+from triptych.support.fake_views import view_of_fake
 from triptych.support.tensor_errors import ArgumentTensorError, UnsupportedTensorError
 
 _MOST_32 = (1 << 31) - 1

@@ -27,7 +27,15 @@ from triptych.metastage.argument_kinds import Received
 from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Int64
 from triptych.metastage.tracing import Trace
 from triptych.stages import Leaf, Memory, Unknown
-from triptych.support.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, TensorView, array_facts, is_array, passing_view
+from triptych.support.dlpack import (
+    ELEMENT_CODES,
+    PACKED_ELEMENTS,
+    TensorView,
+    array_facts,
+    is_array,
+    passing_view,
+)
+from triptych.support.fake_views import fake_facts
 from triptych.support.source import Span
 from triptych.support.tensor_errors import UnsupportedTensorError
 
@@ -124,6 +132,10 @@ def kind_of_tensor(value: object, path: str, caller: Span | None) -> TensorKind:
     try:
         if is_array(value):
             element, shape, stride = array_facts(value)
+        elif (facts := fake_facts(value)) is not None:
+            # A symbol of torch's stays one: comparing it would bind what torch compiles to its value.
+            element, *integers = facts
+            shape, stride = (tuple(n if type(n) is int else 2 for n in part) for part in integers)
         else:
             view = passing_view(value)
             element, shape, stride = element_of_view(view), view.extents, view.strides

@@ -13,12 +13,14 @@ from functools import cache
 from typing import Any
 
 from triptych.support.dlpack import ELEMENT_CODES, TensorView, array_type, describing_function, is_masked
-from triptych.targets.cpu.calling.torch_tensors import TorchFields, is_torch, torch_fields
+from triptych.support.foreign_arrays import foreign_array, offers_array
+from triptych.support.forking import import_late
+from triptych.support.torch_fields import TorchFields, is_torch, torch_fields
 
 MOST_TYPES = 31
 """More types than programs have kinds of tensors: classes made at run time must not make the search long."""
 
-_AS_ARRAY, _AS_VIEW = 1, 2
+_AS_ARRAY, _AS_VIEW, _CONVERTED = 1, 2, 3
 
 ARRAY_OFFSETS = {"data": 16, "rank": 24, "shape": 32, "stride": 40, "type": 56, "flags": 64}
 ELEMENT_OFFSETS = {"class": 16, "byte_order": 26}
@@ -29,9 +31,10 @@ _SYNONYMS = {"longlong": "Int64", "ulonglong": "Uint64"}
 
 
 class _Entry(ctypes.Structure):
-    """A type, what reads it (one of the numbers above or a function), and what torch is asked before."""
+    """A type, what reads it (one of the numbers above or a function), and what is asked before: torch, or the Python
+    function that makes an array of it."""
 
-    _fields_ = [("type", ctypes.c_void_p), ("reader", ctypes.c_void_p), ("torch", ctypes.c_void_p)]
+    _fields_ = [("type", ctypes.c_void_p), ("reader", ctypes.c_void_p), ("asked", ctypes.c_void_p)]
 
 
 class _Element(ctypes.Structure):
@@ -42,8 +45,8 @@ class _Element(ctypes.Structure):
 
 _TYPES = (_Entry * (MOST_TYPES + 1))()
 _ELEMENTS = (_Element * (len(ELEMENT_CODES) + len(_SYNONYMS) + 1))()
-_KEPT: list[Any] = []
-"""What the tables point to, kept alive."""
+_KEPT: dict[int, type] = {}
+"""The types that the table points to, kept alive, by identity."""
 
 
 def table_addresses() -> tuple[int, int]:
@@ -53,17 +56,22 @@ def table_addresses() -> tuple[int, int]:
 
 def is_read_natively(kind: type) -> bool:
     """Whether compiled code reads tensors of this Python type; the type is entered if it can be."""
-    if any(entry.type == id(kind) for entry in _TYPES):
+    if id(kind) in _KEPT:
         return True
-    reader = _reader(kind)
-    free = next((i for i, entry in enumerate(_TYPES[:MOST_TYPES]) if not entry.type), None)
-    if reader is None or free is None:
+    reader, free = _reader(kind), len(_KEPT)
+    if reader is None or free == MOST_TYPES:
         return False
-    _KEPT.append(kind)
-    _TYPES[free].torch = ctypes.addressof(_fields()) if is_torch(kind) else None
+    _KEPT[id(kind)] = kind
+    _TYPES[free].asked = _asked(kind, reader)
     _TYPES[free].reader = reader
     _TYPES[free].type = id(kind)
     return True
+
+
+def _asked(kind: type, reader: int) -> int | None:
+    if reader == _CONVERTED:
+        return id(foreign_array)
+    return ctypes.addressof(_fields()) if is_torch(kind) else None
 
 
 def _reader(kind: type) -> int | None:
@@ -72,6 +80,8 @@ def _reader(kind: type) -> int | None:
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(kind, numpy.ndarray):
         return _AS_ARRAY if _array_layout_is_known() and not is_masked(kind) else None
+    if offers_array(kind):
+        return _CONVERTED if _array_layout_is_known() else None
     return describing_function(kind) if not is_torch(kind) or torch_fields() is not None else None
 
 
@@ -84,7 +94,7 @@ def _fields() -> TorchFields:
 @cache
 def _array_layout_is_known() -> bool:
     """Whether arrays are as `ARRAY_OFFSETS` says; then the element types are entered too."""
-    numpy = sys.modules["numpy"]
+    numpy = import_late("numpy")
     array = numpy.zeros((2, 3), numpy.float32)[:, ::2]
     start, dtype = id(array), id(array.dtype)
     words = {name: ctypes.c_void_p.from_address(start + offset).value for name, offset in ARRAY_OFFSETS.items()}
@@ -109,6 +119,11 @@ def enter_elements() -> None:
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return
+    _enter_elements(numpy, "ml_dtypes" in sys.modules)
+
+
+@cache
+def _enter_elements(numpy: Any, _narrow: bool) -> None:
     names = {**{array_type(element): element for element in ELEMENT_CODES}, **_SYNONYMS}
     entered = 0
     for name, element in names.items():

@@ -21,6 +21,8 @@ from triptych.targets.cpu.calling.python_call_tensors import (
     TENSOR_FUNCTIONS,
     TENSOR_SPACE,
     tensor_argument,
+    tensor_change,
+    tensor_release,
     tensor_space,
 )
 from triptych.targets.cpu.calling.scalars import SCALARS
@@ -93,6 +95,9 @@ def with_python_call(llvm: str, lowered: Lowered) -> str:
         entry=lowered.entry,
         save=save if traced.loops else "",
         restore=restore if traced.loops else "",
+        changes="".join(tensor_change(i) for i, _, memory in tensors if memory.written),
+        released_after="".join(tensor_release(i, "after") for i, _, _ in tensors),
+        released_before="".join(tensor_release(i, "before") for i, _, _ in tensors),
         result=_RESULTS[kind],
     )
     return llvm + (READ_TENSORS if tensors else "") + entry
@@ -231,7 +236,11 @@ argument{{count}}:
   %quiet = load ptr, ptr %quiet_place
   %status = call i32 @"{{entry}}"(ptr %quiet, ptr %packed, i32 {{count}}, ptr %result) noinline
   {{restore}}
-  switch i32 %status, label %failed [ i32 0, label %done i32 {UNFIT}, label %elsewhere ]
+  %is_unfit = icmp eq i32 %status, {UNFIT}
+  br i1 %is_unfit, label %elsewhere, label %ran
+ran:
+{{changes}}{{released_after}}  %is_done = icmp eq i32 %status, 0
+  br i1 %is_done, label %done, label %failed
 done:
   %payload_place = getelementptr %triptych.any, ptr %result, i64 0, i32 2
   %payload = load i64, ptr %payload_place
@@ -240,7 +249,7 @@ done:
 failed:
   ret ptr null
 elsewhere:
-  %elsewhere_place = getelementptr ptr, ptr %site, i64 5
+{{released_before}}  %elsewhere_place = getelementptr ptr, ptr %site, i64 5
   %callable = load ptr, ptr %elsewhere_place
   %returned = call ptr @PyObject_Vectorcall(ptr %callable, ptr %arguments, i64 %given, ptr null)
   ret ptr %returned

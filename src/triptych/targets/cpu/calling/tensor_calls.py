@@ -5,14 +5,14 @@ The type of every tensor is entered in the table of `tensor_types` on the way, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from triptych.boundary import for_user
 from triptych.stages import Leaf
-from triptych.support.dlpack import PACKED_ELEMENTS, TensorView, check_settled, is_array, is_masked, passing_view
+from triptych.support.dlpack import PACKED_ELEMENTS, TensorView, is_array, is_masked, passing_view
 from triptych.support.errors import TriptychError
+from triptych.support.foreign_arrays import foreign_array, is_foreign_array
 from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.tensor_errors import (
     ArgumentTensorError,
@@ -20,10 +20,13 @@ from triptych.support.tensor_errors import (
     UnsupportedTensorError,
     read_only_argument,
 )
+from triptych.support.torch_fields import is_torch, torch_fields
+from triptych.support.torch_tensors import check_settled, count_change, exporting
 from triptych.support.torch_tracers import check_untraced
 from triptych.support.tracebacks import caller
 from triptych.targets.cpu.calling.native_types import enter_elements, is_read_natively
-from triptych.targets.cpu.calling.torch_tensors import is_torch
+
+T = TypeVar("T")
 
 _ENTERED: set[type] = set()
 """Types of views that have been looked at on the way."""
@@ -57,8 +60,13 @@ def calling_with_tensors(leaves: Sequence[Leaf], call: Callable[..., Any]) -> Ca
 
     def checked(*args: Any) -> Any:
         try:
-            _check_all(args, leaves, _check)
-            return call(*args)
+            _each_tensor(args, leaves, _check)
+            if len(args) != len(leaves):
+                return call(*args)
+            try:
+                return call(*map(_exported, args, leaves))
+            finally:
+                _each_tensor(args, leaves, _count)
         except TriptychError as error:
             for_user(error)
             raise
@@ -87,16 +95,30 @@ def refused(*_: Any) -> Any:
     return NotImplemented
 
 
-def _check_all(args: Sequence[Any], leaves: Sequence[Leaf], check: Callable[[Any, Leaf], Any]) -> None:
+def _each_tensor(args: Sequence[Any], leaves: Sequence[Leaf], check: Callable[[Any, Leaf], Any]) -> None:
     for arg, leaf in zip(args, leaves, strict=False):
         if leaf.memory is not None:
             check(arg, leaf)
 
 
+def _exported(value: object, leaf: Leaf) -> object:
+    """The tensor as the call path takes it."""
+    if leaf.memory is None:
+        return value
+    return foreign_array(value) if is_foreign_array(value) else exporting(value)
+
+
+def _count(value: object, leaf: Leaf) -> None:
+    """Let autograd know that a tensor may have been written to."""
+    tensor = value.counted if isinstance(value, TensorView) else value
+    if leaf.memory is not None and leaf.memory.written and is_torch(type(tensor)):
+        count_change(tensor)
+
+
 def _refusal(args: Sequence[Any], leaves: Sequence[Leaf], error: Exception) -> Exception:
     """What to say of tensors that could not be passed: of one of them, or of all that the call path takes."""
     try:
-        _check_all(args, leaves, _readable)
+        _each_tensor(args, leaves, _readable)
     except TriptychError as refusal:
         return refusal
     if not isinstance(error, BufferError):
@@ -120,17 +142,15 @@ def _check(value: object, leaf: Leaf) -> None:
     if leaf.dtype in PACKED_ELEMENTS:
         raise _with_several_results(f"argument {leaf.path!r}, a tensor of {leaf.dtype}")
     if is_torch(kind):
-        with _naming(leaf):
-            check_settled(value)
+        _naming(leaf, check_settled, value)
     elif not isinstance(value, TensorView) and (not is_array(value) or is_masked(kind)):
         _readable(value, leaf)
 
 
-@contextmanager
-def _naming(leaf: Leaf) -> Iterator[None]:
-    """Errors about a tensor name the argument that it is."""
+def _naming(leaf: Leaf, ask: Callable[[Any], T], value: object) -> T:
+    """Ask something of a tensor; errors name the argument that it is."""
     try:
-        yield
+        return ask(value)
     except UnsupportedTensorError as error:
         error.title = f"argument {leaf.path!r}: {error.title}"
         error.span = caller()
@@ -146,20 +166,22 @@ def _readable(value: object, leaf: Leaf) -> object:
     is_read_natively(type(view))
     if view.read_only and leaf.memory.written:
         raise read_only_argument(leaf.path, value, caller())
+    if view.counted is not None and torch_fields() is None:  # compiled code cannot find where versions are counted
+        _count(view, leaf)
+        return view.uncounted()
     return view
 
 
 def _view(value: object, leaf: Leaf) -> TensorView:
     check_untraced(value)
-    if not isinstance(value, TensorView) and not hasattr(type(value), "__dlpack__"):
+    if not isinstance(value, TensorView) and not hasattr(type(value), "__dlpack__") and not is_foreign_array(value):
         raise ArgumentTypeError(
             f"argument {leaf.path!r} must be a tensor, not {_kind(value)}",
             span=caller(),
             found=_kind(value),
             expected=f"a tensor of {leaf.dtype}: a NumPy array, a torch tensor, or another object with `__dlpack__`",
         )
-    with _naming(leaf):
-        return passing_view(value)
+    return _naming(leaf, passing_view, value)
 
 
 def _kind(value: object) -> str:

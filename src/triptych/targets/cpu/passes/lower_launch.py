@@ -148,7 +148,7 @@ def _lower(module: Module, given: Launch) -> None:
     if given.cluster:
         _check_whole_clusters(code, given)
         total = code.value("arith.divui", (total, code.constant(together, "i64")), "i64")
-    identity = _identity(module, kernel, launch, code)
+    identity = _identity(module, kernel, launch, code, together)
     own = int(blocks.attributes[MEMORY_ATTRIBUTE].value) if MEMORY_ATTRIBUTE in blocks.attributes else 0
     facts = _memory_facts(launch, own)
     memory = _memory(code, own, numbers[-1], facts, together)
@@ -165,10 +165,11 @@ def _lower(module: Module, given: Launch) -> None:
     launch.erase()
 
 
-def _identity(module: Module, kernel: str, launch: Operation, code: _Code) -> Value:
+def _identity(module: Module, kernel: str, launch: Operation, code: _Code, together: int) -> Value:
     """The address of a text that a fault of the machine prints."""
     span = place_of(launch)
     where = "" if span is None else f", launched at {span.file}:{span.line}"
+    where += f" in clusters of {together}" if together > 1 else ""
     name = f"triptych.identity{sum(found.startswith('triptych.identity') for found in symbols(module))}"
     graft(module, text_constant(name, f"the kernel {kernel}{where}"))
     return code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.builder.attribute(f"@{name}")})

@@ -39,6 +39,7 @@ from triptych.targets.cpu.runtime.outside_writers import as_worker, nobody_else_
 from triptych.targets.cpu.runtime.pool_code import (
     ASK_OTHERS,
     CONFIGURE,
+    LATEST,
     POOL_PYTHON_FUNCTIONS,
     START_WORKERS,
     STOPPED,
@@ -79,7 +80,7 @@ class BlockPool:
             PYTHON_REMEMBERER: id(failed),
             **_python_functions(),
         }
-        exports = (WORK, *FAULT_FUNCTIONS, *_EXPORTS, *([KEEP_RECORDS] if records else []))
+        exports = (WORK, LATEST, *FAULT_FUNCTIONS, *_EXPORTS, *([KEEP_RECORDS] if records else []))
         self._code = load_object(_pool_object(bool(records)), CONFIGURE, imports, *exports)
         if records:
             ctypes.CFUNCTYPE(None, ctypes.c_int64)(self._code.library[KEEP_RECORDS])(records)
@@ -90,6 +91,12 @@ class BlockPool:
     def symbols(self) -> Mapping[str, int]:
         """What compiled code imports."""
         return {name: self._code.library[name] for name in _EXPORTS}
+
+    def latest(self) -> tuple[str, int, int]:
+        """The kernel that runs, if one does, the blocks (or clusters) of its launch, and how many there were."""
+        words = (ctypes.c_int64 * 3)()
+        ctypes.CFUNCTYPE(None, ctypes.c_void_p)(self._code.library[LATEST])(ctypes.addressof(words))
+        return ctypes.string_at(words[0]).decode(errors="replace") if words[0] else "", words[1], words[2]
 
     def _share_key(self) -> None:
         """The first pool of a process watches for faults; threads of all keep their launches under its key."""
@@ -118,6 +125,11 @@ class BlockPool:
         except RuntimeError:  # the system has no more threads, or the interpreter is ending
             self._started -= 1
         return self._started
+
+
+def latest_launches() -> list[tuple[str, int, int]]:
+    """What the pools of this process are at, or did last."""
+    return [pool.latest() for pool in _POOLS]
 
 
 def pool_symbols(alone: bool = False) -> Mapping[str, int]:

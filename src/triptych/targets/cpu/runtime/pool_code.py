@@ -23,6 +23,7 @@ from triptych.targets.cpu.runtime.system import CLOCK, system
 
 CONFIGURE = "triptych_pool_configure"
 WORK = "triptych_pool_work"
+LATEST = "triptych_pool_latest"
 START_WORKERS = "triptych_pool_start"
 STOPPED = "triptych_launch_stopped"
 ASK_OTHERS = "triptych_ask_others"
@@ -102,6 +103,14 @@ declare void @llvm.aarch64.hint(i32)
 @generation = internal global i64 0                 ; counts published launches
 @active = internal global i32 0, align 64           ; workers that may touch the published launch
 @ending = internal global i32 0                     ; 1 when workers are to end
+@latest = internal global [3 x i64] zeroinitializer ; for who asks: kernel and blocks of the latest launch (0 when it is
+                                                    ; over), and how many there were
+
+define void @triptych_pool_latest(ptr %words) {
+  %now = load [3 x i64], ptr @latest
+  store [3 x i64] %now, ptr %words
+  ret void
+}
 
 ; At the start and after a fork: no worker exists, no launch runs.
 define void @triptych_pool_configure(i64 %threads, i64 %multiplier, i64 %offset) {

@@ -50,6 +50,11 @@ no_room:
   call void @take_memory_back(ptr %outer, ptr %aside)
   ret i32 1
 begin:
+  %latest_blocks = getelementptr i64, ptr @latest, i64 1
+  store i64 %total, ptr %latest_blocks
+  store ptr %identity, ptr @latest
+  %latest_count = getelementptr i64, ptr @latest, i64 2
+  %one_more = atomicrmw add ptr %latest_count, i64 1 monotonic
   %known = call i32 @pthread_setspecific(%thread_key %key, ptr %launch)
   %single = icmp eq i64 %total, 1
   br i1 %single, label %one, label %several
@@ -85,6 +90,7 @@ inline:
   call void @run(ptr %launch)
   br label %finish
 finish:
+  store ptr null, ptr @latest
   call void @release_memory(ptr %launch)
   call void @take_memory_back(ptr %outer, ptr %aside)
   %left = call i32 @pthread_setspecific(%thread_key %key, ptr %outer)

@@ -14,9 +14,9 @@ from triptych.ir.modules import operations_named
 from triptych.ir.types import is_struct
 from triptych.targets.nvptx.analysis.kernels import kernels
 
-_REGISTERS = {"b": "1", "h": "16", "c": "16", "r": "32", "l": "64", "q": "128", "f": "f32", "d": "f64", "n": "constant"}
+_REGISTERS = {"b": "1", "h": "16", "c": "16", "r": "32", "l": "64", "q": "128", "f": "f32", "d": "f64"}
 _OUTPUT = re.compile(rf"=&?[{''.join(_REGISTERS)}]")
-_INPUT = re.compile(rf"[{''.join(_REGISTERS)}]|\d+")
+_INPUT = re.compile(rf"[{''.join(_REGISTERS)}ni]|\d+")
 _CLOBBER = re.compile(r"~\{\w+\}")
 INLINE = frozenset({"llvm.inline_asm"})
 
@@ -40,7 +40,7 @@ def _check(operation: Operation) -> None:
     for form, part in forms:
         if form.fullmatch(part) is None:
             letters = ", ".join(f"{letter} ({kind})" for letter, kind in _REGISTERS.items())
-            raise _refused(operation, f"{part!r} in {text!r}", f"`=` and a letter, or a letter: {letters}")
+            raise _refused(operation, f"{part!r} in {text!r}", f"`=` and a letter, or a letter: {letters}, n or i (constant)")
     found = f"{len(outputs)} outputs and {len(inputs)} inputs in {text!r}"
     expected = f"{_results(operation)} outputs and {len(operation.operands)} inputs"
     if found != f"{expected} in {text!r}" or constraints != outputs + inputs + clobbers:

@@ -1,17 +1,28 @@
 """Whether a program may write to memory that it receives by a pointer: read-only memory may go where it only reads.
 
-The pointer is followed through address arithmetic and kernel launches. Whatever else happens to it counts as writing.
+The pointer is followed through address arithmetic, tensor maps and kernel launches. Whatever else happens to it counts
+as writing. The answer decides twice: read-only memory may go where a program only reads, and autograd is told of the
+tensors that it writes; one that is taken for written without need stops a backward pass that was right.
 """
 
 from __future__ import annotations
 
+from triptych.atoms.operations import LOAD_BOX, PREFETCH_BOX, PREFETCH_MAP, TENSOR_MAP
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.launch import LAUNCH, Launch
 from triptych.ir.modules import kernels, operations_named
+from triptych.simt.dialect import ASYNC_COPY, PREFETCH
 from triptych.support.forking import lazy
 
-_READS = frozenset({"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"})
-_DERIVES = frozenset({"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast", "arith.select", "llvm.select"})
+_READS = frozenset(
+    {"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"}
+    | {PREFETCH, PREFETCH_BOX, PREFETCH_MAP}
+)
+_READS_OPERAND = {(ASYNC_COPY, 1), (LOAD_BOX, 0)}
+"""Copies, and which operand is the global memory that they read."""
+_DERIVES = frozenset(
+    {"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast", "arith.select", "llvm.select", TENSOR_MAP}
+)
 _TO_INTEGER = "llvm.ptrtoint"
 
 
@@ -27,7 +38,9 @@ class WrittenMemory:
         while pending:
             for use in pending.pop().uses:
                 user = use.owner.operation
-                if user.name in _READS or (user.name == _TO_INTEGER and not self._makes_pointers):
+                if user.name in _READS or (user.name, use.operand_number) in _READS_OPERAND:
+                    continue
+                if user.name == _TO_INTEGER and not self._makes_pointers:
                     continue
                 derived = self._derived(user, use.operand_number)
                 if derived is None:
