@@ -8,6 +8,7 @@ from typing import Any
 
 from triptych.tools.bench import add_bench, bench_command
 from triptych.tools.devices import add_devices, devices_command
+from triptych.tools.doctor import add_doctor, doctor_command
 from triptych.tools.help_pages import add_page
 from triptych.tools.kernel_folders import add_devlog, add_import, add_new, devlog_command, import_command, new_command
 from triptych.tools.profile import add_profile, profile_command
@@ -18,6 +19,7 @@ WORKBENCH: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "verify": verify_command,
     "bench": bench_command,
     "devices": devices_command,
+    "doctor": doctor_command,
     "tune": tune_command,
     "profile": profile_command,
     "new": new_command,
@@ -36,4 +38,5 @@ def add_workbench(commands: Any, listing: argparse.ArgumentParser) -> None:
     add_new(add_page(commands, "new", listing))
     add_import(add_page(commands, "import", listing))
     add_devlog(add_page(commands, "devlog"), listing)
+    add_doctor(add_page(commands, "doctor", listing))
     add_devices(add_page(commands, "devices", listing))

@@ -34,6 +34,7 @@ VERBS = {
     "bench": "triptych.workbench.measurement.serving",
     "tune": "triptych.workbench.tuning.serving",
     "profile": "triptych.workbench.profiling.serving",
+    "doctor": "triptych.workbench.doctor.serving",
 }
 """Modules with `serve(request, doing)`, which runs in the child."""
 
