@@ -143,5 +143,5 @@ def import_command(arguments: argparse.Namespace) -> int:
     print(f"reading sheet, by line: {', '.join(topics)}")
     if resources is not None:
         print(f"resources for {resources.target}: {resources.why_not or f'{len(resources.rows)} kernels'}")
-    print(f"next: read {folder / 'READING.md'}, write what is ... in {folder / folder.name}.py")
+    print(f"next: python {folder / folder.name}.py runs the example; read {folder / 'READING.md'}, then write the plan")
     return 0
