@@ -6,7 +6,9 @@ when the function has run. All of them are compared, those that a kernel only re
 
 from __future__ import annotations
 
+import site
 import sys
+import sysconfig
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ import numpy as np
 import triptych
 from triptych.support.forking import import_late
 from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.workbench.errors import FolderError
 
 Call = tuple[Any, tuple[Any, ...]]
 """A host function and its arguments."""
@@ -52,9 +55,18 @@ class Entry:
 
 
 def examples_folder() -> Path:
-    """Beside the modules in a wheel; in a checkout, beside the sources."""
-    package = Path(str(triptych.__file__)).resolve().parent
-    return next(at for at in (package / "examples", package.parents[1] / "examples") if at.is_dir())
+    """Where an installation has them, or beside the sources of a checkout."""
+    installed = (Path(root, "share", "triptych") for root in (sysconfig.get_path("data"), site.getuserbase()))
+    checkout = Path(str(triptych.__file__)).resolve().parents[2]
+    for folder in (checkout, *installed):
+        if (folder / "examples" / "kernels").is_dir():
+            return folder / "examples"
+    raise FolderError(
+        "the examples are not there, whose kernels would run",
+        found=f"no folder examples in {checkout}, nor share/triptych in {sysconfig.get_path('data')}",
+        expected="an installation by pip, or a checkout",
+        instead="pip install --force-reinstall triptych",
+    )
 
 
 def example(name: str) -> Any:
