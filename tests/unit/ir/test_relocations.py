@@ -10,6 +10,7 @@ import random
 import struct
 from collections.abc import Callable, Iterator
 from functools import cache
+from typing import Any
 
 import pytest
 
@@ -235,7 +236,10 @@ define i64 @count() {
 define i64 @ask(i64 %x) { %r = call i64 @given(i64 %x)  %s = add i64 %r, 1  ret i64 %s }
 define i64 @tail(i64 %x) { %r = tail call i64 @given(i64 %x)  ret i64 %r }
 """
-MODELS = {"for this process": {"jit": True}, "exported": {"reloc": "pic", "codemodel": "small"}}
+MODELS: dict[str, dict[str, Any]] = {
+    "for this process": {"jit": True},
+    "exported": {"reloc": "pic", "codemodel": "small"},
+}
 
 
 @cache
