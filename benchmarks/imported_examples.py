@@ -59,7 +59,7 @@ def main() -> int:
             if chosen.only not in ("", file.stem):
                 continue
             found = read_example(file)
-            compile(plan_text(found, file.stem), file.stem, "exec")
+            compile(plan_text(found, file.stem, file.as_posix()), file.stem, "exec")
             parts, began, taken = found.parts(), time.monotonic(), "not asked"
             if chosen.resources:
                 arguments = SMALL.get(file.stem, "").split()

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import triptych as tt
-from tests.gpu.memory import GpuArray, architecture
 from tests.unit.targets.nvptx.programs import EXAMPLES, example
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cuda, cute
@@ -22,6 +21,7 @@ from triptych.support.tensor_errors import ArgumentTensorError
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.targets.nvptx.errors import DriverError, NoGpuError
 from triptych.targets.nvptx.runtime.driver import find_driver
+from triptych.workbench.doctor.gpu_memory import GpuArray, architecture
 
 
 def _missing() -> str:

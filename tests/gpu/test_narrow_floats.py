@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import triptych as tt
-from tests.gpu.memory import GpuArray
 from tests.gpu.test_launch import MISSING, target
 from tests.laws.floats.oracles import interesting, numbers, patterns, rounded, same
 from tests.laws.test_narrow_floats import check, without_ml_dtypes_exceptions
@@ -16,6 +15,7 @@ from tests.unit.cute.memory import over
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.support.float_formats import FLOAT_FORMATS
+from triptych.workbench.doctor.gpu_memory import GpuArray
 
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=MISSING),

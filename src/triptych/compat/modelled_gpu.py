@@ -6,10 +6,11 @@ is a row of a table, chosen by the setting `gpu`, so that a program takes the sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
+from triptych.support.products import PRODUCTS
 
 _GIB = 1 << 30
 _MIB = 1 << 20
@@ -36,9 +37,9 @@ class ModelledGpu:
     """Bytes."""
     cache: int
     """Bytes of the second level."""
-    threads: int = 2048
+    threads: int
     """The most that a multiprocessor holds."""
-    shared: int = 228 << 10
+    shared: int
     """Bytes of shared memory of a multiprocessor."""
 
     @property
@@ -64,25 +65,26 @@ class ModelledGpu:
         return self.multiprocessors // blocks
 
 
-_MODELS = {
-    "a100": ModelledGpu("NVIDIA A100", 80, 108, 80 * _GIB, 40 * _MIB, shared=164 << 10),
-    "a10": ModelledGpu("NVIDIA A10", 86, 72, 24 * _GIB, 6 * _MIB, threads=1536, shared=100 << 10),
-    "l40s": ModelledGpu("NVIDIA L40S", 89, 142, 48 * _GIB, 96 * _MIB, threads=1536, shared=100 << 10),
-    "h100": ModelledGpu("NVIDIA H100", 90, 132, 80 * _GIB, 50 * _MIB),
-    "b200": ModelledGpu("NVIDIA B200", 100, 148, 180 * _GIB, 126 * _MIB),
-    "b300": ModelledGpu("NVIDIA B300", 103, 148, 270 * _GIB, 126 * _MIB),
-    "rtx5090": ModelledGpu("NVIDIA GeForce RTX 5090", 120, 170, 32 * _GIB, 96 * _MIB, threads=1536, shared=100 << 10),
-}
-"""By the words of the setting `gpu`, which `support.config` repeats."""
-
+_MULTIPROCESSORS = {80: (2048, 164), 90: (2048, 228), 100: (2048, 228), 103: (2048, 228)}
+_SMALL = (1536, 100)
+"""Threads and kilobytes of shared memory, by generation, and of all others."""
 _USUAL = "b200"
 
 
 def modelled_gpu() -> ModelledGpu:
     """The one that the setting names: "h100", or "h100:8" for one with 8 multiprocessors."""
     name, _, count = (config().gpu or _USUAL).lower().partition(":")
-    model = _MODELS[name]
-    return replace(model, multiprocessors=int(count)) if count else model
+    product = PRODUCTS[name]
+    threads, shared = _MULTIPROCESSORS.get(product.generation, _SMALL)
+    return ModelledGpu(
+        product.title,
+        product.generation,
+        int(count) if count else product.multiprocessors,
+        product.memory * _GIB,
+        product.cache * _MIB,
+        threads,
+        shared << 10,
+    )
 
 
 def check_device_number(number: int) -> int:

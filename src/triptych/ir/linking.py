@@ -1,9 +1,9 @@
 """Linking an ELF object file into this process without LLVM: what a program from the store needs to be called.
 
 Input: an object file and the addresses of what it imports. Output: an `Image`: its sections in memory of their own,
-with every address written in. Code generated for this process has a large code model, so addresses have 64 bits and two
-kinds of relocation are enough. Exported code has distances of 32 bits: what is far away gets a cell in the image, with
-its address and a jump there. Anything else is `NotLinkableError`, and LLVM's linker is asked.
+with every address written in, as the `relocations` of the machine say. Code generated for this process has a large code
+model, with addresses of 64 bits; exported code, and calls on AArch64, have short distances: what is far away gets a
+cell in the image, with its address and a jump there. Anything else is `NotLinkableError`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import platform
 import struct
 import sys
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -28,23 +28,13 @@ from triptych.ir.object_file import (
     Section,
     Symbol,
 )
+from triptych.ir.relocations import MACHINES, Kind, Machine, NotLinkableError, Reach
 
-_MACHINES = {"x86_64": 62}
-"""The machines whose relocations are known, as ELF numbers them."""
-_ABSOLUTE_64, _RELATIVE_64 = 1, 24
-_NEAR, _NEAR_CALL = 2, 4
-_NEAR_CELLS = frozenset({9, 41, 42})
-"""Distances to a place that holds the address, in 32 bits."""
-_CELL = 16
-_JUMP = bytes.fromhex("ff25f2ffffff")
-"""To the address that stands in the eight bytes before it."""
+_CELL, _ADDRESS = 16, 8
+"""Bytes of a cell, and of the address at its beginning; the rest is a jump there."""
 _READ, _WRITE, _EXECUTE = 1, 2, 4
 _UNWIND = ".eh_frame"
 _UNWIND_END = bytes(4)
-
-
-class NotLinkableError(Exception):
-    """This object file, or this machine, needs more than is done here."""
 
 
 class Image:
@@ -63,7 +53,7 @@ class Image:
 
 def can_link() -> bool:
     """Whether object files for this process can be linked here."""
-    return sys.platform == "linux" and platform.machine() in _MACHINES
+    return sys.platform == "linux" and platform.machine() in MACHINES
 
 
 def link(data: bytes, symbols: Mapping[str, int]) -> Image:
@@ -71,19 +61,20 @@ def link(data: bytes, symbols: Mapping[str, int]) -> Image:
     if not can_link():
         raise NotLinkableError(f"{sys.platform} on {platform.machine()}")
     try:
-        return _Linking(ObjectFile(data), symbols).image()
+        return Linking(ObjectFile(data), symbols, MACHINES[platform.machine()]).image()
     except (struct.error, IndexError, ValueError) as error:
         raise NotLinkableError(f"not an object file that can be read: {error}") from None
 
 
-class _Linking:
+class Linking:
     """The sections of one object file, placed by the rights that their pages get."""
 
-    def __init__(self, file: ObjectFile, symbols: Mapping[str, int]) -> None:
-        if file.machine != _MACHINES[platform.machine()]:
+    def __init__(self, file: ObjectFile, symbols: Mapping[str, int], machine: Machine) -> None:
+        if file.machine != machine.number:
             raise NotLinkableError(f"code for machine {file.machine}")
         self._file = file
         self._given = symbols
+        self._machine = machine
         self._offsets: dict[int, int] = {}
         self._unwind: list[int] = []
         self._parts: list[tuple[int, int, int]] = []
@@ -99,10 +90,20 @@ class _Linking:
             if not section.is_zeros:
                 self._bytes[offset : offset + section.size] = file.content(section)
 
+    def _kind(self, relocation: Relocation) -> Kind:
+        kind = self._machine.kinds.get(relocation.kind)
+        if kind is None:
+            name = self._file.symbols[relocation.symbol].name
+            raise NotLinkableError(f"a relocation of kind {relocation.kind}, of {name or 'a section'}")
+        return kind
+
     def _cell(self, relocation: Relocation) -> int:
         """The symbol that the place to be written reaches through a cell, or 0."""
+        reach = self._kind(relocation).reach
         is_elsewhere = not self._file.symbols[relocation.symbol].section
-        through = relocation.kind in _NEAR_CELLS or (relocation.kind in (_NEAR, _NEAR_CALL) and is_elsewhere)
+        through = reach is Reach.CELL or (reach is Reach.CODE and is_elsewhere)
+        if through and relocation.addend and not self._machine.counts_from_end:
+            raise NotLinkableError(f"a relocation of kind {relocation.kind} to a place beside a symbol")
         return relocation.symbol if through else 0
 
     def _place(self) -> None:
@@ -130,9 +131,10 @@ class _Linking:
     def image(self) -> Image:
         base = _map(len(self._bytes))
         try:
-            addresses = [self._address(symbol, base) for symbol in self._file.symbols]
-            self._relocate(addresses, base)
-            ctypes.memmove(base, bytes(self._bytes), len(self._bytes))
+            addresses = self.addresses(base)
+            ctypes.memmove(base, self.content(addresses, base), len(self._bytes))
+            if self._machine.clears_cache:
+                _clear_cache(base, len(self._bytes))
             for offset, size, rights in self._parts:
                 _protect(base + offset, size, _READ | (_EXECUTE if rights == EXECUTABLE else _WRITE if rights else 0))
         except BaseException:
@@ -148,43 +150,48 @@ class _Linking:
         }
         return Image(defined, lambda: _unmap(base, size, unwind))
 
+    def addresses(self, base: int) -> list[int]:
+        """Where each symbol is once the image is at `base`."""
+        return [self._address(symbol, base) for symbol in self._file.symbols]
+
     def _address(self, symbol: Symbol, base: int) -> int:
         if symbol.is_absolute:
             return symbol.value
         if symbol.section:
-            return base + self._offsets.get(symbol.section, 0) + symbol.value
+            return self.address_of(symbol.section, base) + symbol.value
         if symbol.name in self._given:
             return self._given[symbol.name]
         return _process_symbol(symbol.name) if symbol.name else 0
 
-    def _relocate(self, addresses: list[int], base: int) -> None:
-        for number, place in self._cells.items():
-            struct.pack_into("<Q6s", self._bytes, _CELL * place, addresses[number], _JUMP)
-        for relocation in self._relocations:
-            if relocation.section not in self._offsets:
-                continue
-            width = 8 if relocation.kind in (_ABSOLUTE_64, _RELATIVE_64) else 4
-            if relocation.offset + width > self._file.sections[relocation.section].size:
-                raise NotLinkableError("a relocation outside of its section")
-            at = self._offsets[relocation.section] + relocation.offset
-            value = self._reached(relocation, addresses, base) + relocation.addend
-            if relocation.kind != _ABSOLUTE_64:
-                value -= base + at
-            if width == 8:
-                struct.pack_into("<Q", self._bytes, at, value & 0xFFFFFFFFFFFFFFFF)
-            else:
-                struct.pack_into("<i", self._bytes, at, value)
+    def address_of(self, section: int, base: int) -> int:
+        """Where a section is; what is not in memory has no address that anything asks for."""
+        return base + self._offsets.get(section, 0)
 
-    def _reached(self, relocation: Relocation, addresses: list[int], base: int) -> int:
-        """The address of the symbol, or of its cell."""
-        cell = base + _CELL * self._cells.get(relocation.symbol, 0)
-        if relocation.kind in _NEAR_CELLS:
-            return cell
-        if relocation.kind in (_NEAR, _NEAR_CALL) and self._cell(relocation):
-            return cell + 8
-        if relocation.kind not in (_ABSOLUTE_64, _RELATIVE_64, _NEAR, _NEAR_CALL):
-            raise NotLinkableError(f"a relocation of kind {relocation.kind}")
-        return addresses[relocation.symbol]
+    def content(self, addresses: Sequence[int], base: int) -> bytes:
+        """The bytes of the image at `base`."""
+        jump = self._machine.jump
+        for number, place in self._cells.items():
+            struct.pack_into(f"<Q{len(jump)}s", self._bytes, _CELL * place, addresses[number], jump)
+        for relocation in self._relocations:
+            if relocation.section in self._offsets:
+                self._relocate(relocation, addresses, base)
+        return bytes(self._bytes)
+
+    def _relocate(self, relocation: Relocation, addresses: Sequence[int], base: int) -> None:
+        kind = self._kind(relocation)
+        if relocation.offset + kind.size > self._file.sections[relocation.section].size:
+            raise NotLinkableError("a relocation outside of its section")
+        at = self._offsets[relocation.section] + relocation.offset
+        target = self._reached(relocation, kind, addresses, base) + relocation.addend
+        word = kind.write(int.from_bytes(self._bytes[at : at + kind.size], "little"), target, base + at)
+        self._bytes[at : at + kind.size] = word.to_bytes(kind.size, "little")
+
+    def _reached(self, relocation: Relocation, kind: Kind, addresses: Sequence[int], base: int) -> int:
+        """The address of the symbol, of its cell, or of the jump in the cell."""
+        if kind.reach is Reach.SYMBOL or not self._cell(relocation):
+            return addresses[relocation.symbol]
+        cell = base + _CELL * self._cells[relocation.symbol]
+        return cell if kind.reach is Reach.CELL else cell + _ADDRESS
 
 
 @cache
@@ -217,8 +224,16 @@ def _protect(address: int, size: int, rights: int) -> None:
         raise NotLinkableError("the system does not let memory become code")
 
 
+def _clear_cache(address: int, size: int) -> None:
+    """Processors that keep instructions in a cache of their own do not see what was written there as data."""
+    library = _compiler_runtime()
+    if library is None or not hasattr(library, "__clear_cache"):
+        raise NotLinkableError("no libgcc_s with `__clear_cache`")
+    library.__clear_cache(ctypes.c_void_p(address), ctypes.c_void_p(address + size))
+
+
 def _unmap(address: int, size: int, unwind: tuple[int, ...]) -> None:
-    frames = _unwinder()
+    frames = _compiler_runtime()
     for section in unwind:
         if frames is not None:
             frames.__deregister_frame(ctypes.c_void_p(section))
@@ -227,14 +242,14 @@ def _unmap(address: int, size: int, unwind: tuple[int, ...]) -> None:
 
 def _register_frames(unwind: tuple[int, ...]) -> None:
     """Let debuggers and threads that end inside our code find their way up the stack."""
-    frames = _unwinder()
+    frames = _compiler_runtime()
     for section in unwind:
         if frames is not None:
             frames.__register_frame(ctypes.c_void_p(section))
 
 
 @cache
-def _unwinder() -> Any:
+def _compiler_runtime() -> Any:
     try:
         return ctypes.CDLL("libgcc_s.so.1")
     except OSError:

@@ -1,7 +1,8 @@
 """Object code into this process: it is mapped, its imports are bound, and the address of its entry is found.
 
 Input: the bytes a worker emitted and the symbols they may import. Output: a `LoadedObject` that keeps the code mapped.
-ELF object files are linked here (`linking`), which needs no LLVM; others by LLVM's JIT linker.
+ELF object files are linked here (`linking`), which needs no LLVM; LLVM's JIT linker is for other systems. It is never
+asked for what could not be linked here: it ends the process where an address is out of reach.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.errors import CodegenError
-from triptych.ir.linking import NotLinkableError, can_link, link
+from triptych.ir.linking import can_link, link
 from triptych.ir.object_file import undefined_symbols
+from triptych.ir.relocations import NotLinkableError
 from triptych.support.forking import Brief
 from triptych.support.uncollected import Uncollected
 
@@ -51,11 +53,13 @@ def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others
 
     `others` are further symbols to find in the library.
     """
+    if not can_link():
+        return _load_by_llvm(artifact, entry, symbols, *others)
     try:
         image = link(artifact, symbols)
-        return LoadedObject(image[entry], Uncollected((image, None)))
-    except NotLinkableError:
-        return _load_by_llvm(artifact, entry, symbols, *others)
+    except NotLinkableError as error:
+        raise _link_error(artifact, symbols, str(error)) from None
+    return LoadedObject(image[entry], Uncollected((image, None)))
 
 
 def _load_by_llvm(artifact: bytes, entry: str, symbols: Mapping[str, int], *others: str) -> LoadedObject:

@@ -19,6 +19,8 @@ _NAMES = {
 }
 _ATTRIBUTES = {97: 163 << 10, 75: 8, 76: 0}
 """Of the device: shared memory of a block, compute capability."""
+NAME = b"GPU made of NumPy"
+"""Of the device: whoever reports what ran on it says so."""
 _FAMILY = ("sm_80", "sm_86", "sm_89")
 """The architectures of which such a device runs code, if it is strict about it."""
 
@@ -87,6 +89,13 @@ class NumpyDriver:
 
     def cuCtxGetCurrent(self, context: Any) -> int:
         return _give(context, 1)
+
+    def cuDeviceGetCount(self, count: Any) -> int:
+        return _give(count, 1)
+
+    def cuDeviceGetName(self, name: Any, size: int, device: Any) -> int:
+        name.value = NAME
+        return 0
 
     def cuDevicePrimaryCtxRetain(self, context: Any, device: Any) -> int:
         return _give(context, 1)

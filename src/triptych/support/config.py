@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any, TextIO, TypeVar
 
 from triptych.support.nearest import did_you_mean, nearest
+from triptych.support.products import PRODUCTS
 from triptych.support.remote_url import check_trusted, mistake_in, shown
 from triptych.support.setting import BOOLEANS, PREFIX, Alias, Environment, Setting, SettingError, Value
 from triptych.support.warnings import TriptychWarning
@@ -24,8 +25,7 @@ from triptych.support.warnings import TriptychWarning
 T = TypeVar("T", bool, int, float, str)
 
 
-GPUS = ("a100", "a10", "l40s", "h100", "b200", "b300", "rtx5090")
-"""Those that `compat.modelled_gpu` describes."""
+GPUS = tuple(PRODUCTS)
 _CHECKERS = ("bounds", "races", "init", "global", "async", "all", "break")
 _CHECKER = rf"({'|'.join(_CHECKERS)}|meetings|order:\d+|without:\d+\.\d+)"
 """Also what `triptych check` asks for by itself: counts at barriers, another order of warps, a barrier to overlook."""

@@ -32,12 +32,12 @@ def add_bench(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--sweep", metavar="N=A:B:*2", help="a parameter of get_inputs from A to B, as 'n=1024:16384:*2'"
     )
-    command.add_argument("--seconds", type=seconds, default=2.0, help="for each case (default: %(default)s)")
-    command.add_argument("--seed", type=int, default=0, help="of the inputs (default: %(default)s)")
+    command.add_argument("--seconds", type=seconds, default=2.0, help="time for each case (default: %(default)s)")
+    command.add_argument("--seed", type=int, default=0, help="seed of the inputs (default: %(default)s)")
     command.add_argument("--no-cold", dest="cold", action="store_false", help="only hot: caches keep the arguments")
     command.add_argument("--no-roofs", dest="with_roofs", action="store_false", help="measure no roofs of the machine")
     command.add_argument("--rtol", type=bound, metavar="R", help="of the check after timing, as for `verify`")
-    command.add_argument("--atol", type=bound, metavar="A")
+    command.add_argument("--atol", type=bound, metavar="A", help="the same, as a number and not as a share")
     command.add_argument(
         "--processes", type=count, default=10, metavar="N", help="that compare two files (default: %(default)s)"
     )
@@ -50,7 +50,9 @@ def add_bench(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--plot", type=Path, metavar="FILE", help="a picture, .svg or .png: roofline, or time over a sweep"
     )
-    command.add_argument("--timeout", type=seconds, default=1800.0, metavar="S", help="seconds (default: %(default)s)")
+    command.add_argument(
+        "--timeout", type=seconds, default=1800.0, metavar="S", help="give up after S seconds (default: %(default)s)"
+    )
 
 
 def bench_command(arguments: argparse.Namespace) -> int:

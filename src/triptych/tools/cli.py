@@ -30,6 +30,7 @@ from triptych.tools.costs.request import CostRequest
 from triptych.tools.coverage import coverage
 from triptych.tools.environment import environment
 from triptych.tools.errors_page import PAGE, catalogue, write_page
+from triptych.tools.help_pages import OVERVIEW, add_page
 from triptych.tools.layouts import LayoutRequest, show_layout
 from triptych.tools.link_flags import link_flags
 from triptych.tools.run import RunRequest, run
@@ -43,7 +44,11 @@ _Request: TypeAlias = LayoutRequest | RunRequest | BuildRequest | CheckRequest |
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
-    arguments = parsed(*_parser(), argv)
+    parser, commands = parser_with_commands()
+    arguments = parsed(parser, commands, argv)
+    if arguments.command is None:
+        parser.print_help()
+        return 0
     try:
         if arguments.command == "run":
             return run(RunRequest(**_chosen(arguments, RunRequest)))
@@ -132,14 +137,20 @@ def _chosen(arguments: argparse.Namespace, request: type[_Request]) -> dict[str,
     return {field.name: getattr(arguments, field.name) for field in dataclasses.fields(request)}
 
 
-def _parser() -> tuple[CommandLine, dict[str, argparse.ArgumentParser]]:
-    parser = CommandLine(prog="triptych", description="Ordinary Python, compiled in three visible stages.")
+def parser_with_commands() -> tuple[CommandLine, dict[str, argparse.ArgumentParser]]:
+    """The parser, and those of the commands by name."""
+    parser = CommandLine(
+        prog="triptych",
+        description="Ordinary Python, compiled in three visible stages.",
+        epilog=OVERVIEW,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--version", action="version", version=f"triptych {triptych.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     listing = CommandLine(add_help=False)
     listing.add_argument("--json", action="store_true", help="print JSON instead of text")
 
-    command = commands.add_parser("show", parents=[listing], help="show the stages of a function")
+    command = add_page(commands, "show", listing)
     command.add_argument("place", metavar="FILE:FUNCTION", help="as 'kernels.py:saxpy' or 'kernels.py:Gemm.run'")
     command.add_argument(
         "--stage", choices=(*STAGES, RESOURCES, ALL), default=ALL, help="which one (default: %(default)s)"
@@ -150,32 +161,30 @@ def _parser() -> tuple[CommandLine, dict[str, argparse.ArgumentParser]]:
     )
     command.add_argument("--width", type=count, metavar="N", help="columns to use (default: those of the terminal)")
 
-    command = commands.add_parser("errors", parents=[listing], help="explain an error code, or list all of them")
+    command = add_page(commands, "errors", listing)
     command.add_argument("code", nargs="?", help="as TT0203")
     command.add_argument(
         "--page", nargs="?", const=PAGE, type=Path, metavar="FILE", help=f"write the catalogue to {PAGE}"
     )
 
-    _add_run(commands.add_parser("run", help="run a program that is written for the public CuTe DSL, unchanged"))
+    _add_run(add_page(commands, "run"))
 
-    command = commands.add_parser(
-        "coverage", parents=[listing], help="list the public names that programs use, and which of them are here"
-    )
+    command = add_page(commands, "coverage", listing)
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a Python file, a notebook or a folder")
 
-    _add_build(commands.add_parser("build", parents=[listing], help="compile all that a manifest lists"))
+    _add_build(add_page(commands, "build", listing))
 
-    _add_check(commands.add_parser("check", parents=[listing], help="run a program under the checkers"))
+    _add_check(add_page(commands, "check", listing))
     add_workbench(commands, listing)
 
-    _add_layout(commands.add_parser("layout", parents=[listing], help="show a layout, as '(8,8):(8,1)'"))
+    _add_layout(add_page(commands, "layout", listing))
 
-    _add_cache(commands.add_parser("cache", help="list, explain, check and move compiled programs"), listing)
+    _add_cache(add_page(commands, "cache"), listing)
 
-    command = commands.add_parser("link-flags", parents=[listing], help="print what exported objects are linked with")
+    command = add_page(commands, "link-flags", listing)
     command.add_argument("--tvm-ffi", action="store_true", help="for objects with an entry for TVM FFI")
 
-    commands.add_parser("env", parents=[listing], help="list every setting and its current value")
+    add_page(commands, "env", listing)
     return parser, dict(commands.choices)
 
 
@@ -222,7 +231,9 @@ def _add_check(command: argparse.ArgumentParser) -> None:
         metavar="N",
         help="run N times more, with blocks and warps in other orders",
     )
-    command.add_argument("--seed", type=int, default=1, metavar="S", help="of the first order (default: %(default)s)")
+    command.add_argument(
+        "--seed", type=int, default=1, metavar="S", help="seed of the first order (default: %(default)s)"
+    )
     command.add_argument("--hints", action="store_true", help="name barriers that nothing in this run needed")
     command.add_argument(
         "--svg", default="", metavar="DIR", help="draw each finding there, or with --costs each line's dearest request"
@@ -244,17 +255,17 @@ def _add_check(command: argparse.ArgumentParser) -> None:
 
 def _add_cache(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:
     actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
-    actions.add_parser("ls", parents=[listing], help="list what is kept, the latest used first")
-    why = actions.add_parser("why", parents=[listing], help="say whether a program is kept, or what has changed")
+    add_page(actions, "cache ls", listing)
+    why = add_page(actions, "cache why", listing)
     why.add_argument("place", metavar="FILE:FUNCTION", help="as 'kernels.py:saxpy'")
     why.add_argument("--args", default="", metavar="LITERALS", help="example arguments, as '100, limit=0.5'")
     why.add_argument("--target", default="", metavar="NAME", help="as 'nvptx:sm_80' (default: the setting `target`)")
-    actions.add_parser("verify", parents=[listing], help="read everything, and discard what is damaged")
-    prune = actions.add_parser("prune", parents=[listing], help="evict what was not used for the longest")
+    add_page(actions, "cache verify", listing)
+    prune = add_page(actions, "cache prune", listing)
     prune.add_argument("--to", default="0", metavar="SIZE", help="leave at most so much, as 200M (default: nothing)")
-    export = actions.add_parser("export", parents=[listing], help="write all of it to an archive")
+    export = add_page(actions, "cache export", listing)
     export.add_argument("file", help="as kernels.tar")
-    taken = actions.add_parser("import", parents=[listing], help="take in an archive; everything in it is checked")
+    taken = add_page(actions, "cache import", listing)
     taken.add_argument("file", help="an archive that `export` wrote")
 
 

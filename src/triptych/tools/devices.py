@@ -15,7 +15,12 @@ from triptych.workbench.measurement.machine import vector_bits
 
 def add_devices(command: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    command.add_argument("names", nargs="*", metavar="NAME", help="as sm_80 or cpu (default: all)")
+    command.add_argument(
+        "names",
+        nargs="*",
+        metavar="NAME",
+        help="a product as h100 or 'rtx 4090', an architecture as sm_80, or cpu (default: all)",
+    )
 
 
 def devices_command(arguments: argparse.Namespace) -> int:
@@ -28,9 +33,11 @@ def devices_command(arguments: argparse.Namespace) -> int:
         print(f"{one.name} ({one.architecture})")
         limits = {
             "shared memory": f"{one.shared >> 10} KB, {one.shared_of_a_block >> 10} of a block" if one.shared else "",
+            "registers": f"{one.registers}, {one.registers_of_a_thread} of a thread" if one.registers else "",
             "threads, blocks": f"{one.threads}, {one.blocks}" if one.threads else "",
             "multiprocessors": one.multiprocessors or "",
             "last cache": f"{one.l2_bytes / 2**20:.0f} MB" if one.l2_bytes else "",
+            "memory": f"{one.memory >> 30} GB, {one.bandwidth // 10**9:,} GB/s" if one.memory else "",
             **(_host_facts(one.facts) if one.facts else {}),
             "source": one.source,
         }

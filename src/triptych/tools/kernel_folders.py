@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.tools.command_line import seconds
+from triptych.tools.help_pages import add_page
 from triptych.workbench.errors import FolderError
 from triptych.workbench.folders.devlog import Static, add_entry, entry, planned
 from triptych.workbench.folders.importing import import_example, new_folder, resources_of
@@ -24,11 +25,13 @@ _PATIENCE = 300.0
 
 def add_new(command: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    command.add_argument("name", metavar="NAME", help="of the design, a Python identifier")
-    command.add_argument("--template", choices=templates(), default="elementwise", help="(default: %(default)s)")
+    command.add_argument("name", metavar="NAME", help="name of the design, a Python identifier")
+    command.add_argument(
+        "--template", choices=templates(), default="elementwise", help="what to begin with (default: %(default)s)"
+    )
     command.add_argument("--from", dest="source", metavar="VERSION", help="make the next _vN of this version")
     command.add_argument("--layer", default="", help="a folder above the design's")
-    command.add_argument("--root", type=Path, default=Path(), help="where (default: here)")
+    command.add_argument("--root", type=Path, default=Path(), help="folder to make it in (default: here)")
 
 
 def new_command(arguments: argparse.Namespace) -> int:
@@ -44,7 +47,7 @@ def new_command(arguments: argparse.Namespace) -> int:
 def add_devlog(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:
     """Its arguments."""
     actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
-    add = actions.add_parser("add", parents=[listing], help="append an entry with the figures of a record")
+    add = add_page(actions, "devlog add", listing)
     add.add_argument("folder", type=Path, metavar="FOLDER", help="of a version, as new made it")
     add.add_argument("record", type=Path, metavar="RECORD", help="that `triptych bench --record` wrote")
     add.add_argument("--before", type=Path, metavar="RECORD", help="of the version before")
@@ -94,10 +97,16 @@ def add_import(command: argparse.ArgumentParser) -> None:
     """Its arguments."""
     command.add_argument("example", type=Path, metavar="EXAMPLE.py", help="written for the public CuTe DSL")
     command.add_argument("--layer", default="", help="a folder above the design's")
-    command.add_argument("--root", type=Path, default=Path(), help="where (default: here)")
-    command.add_argument("--target", default="", metavar="NAME", help="of the resources (default: by what it uses)")
+    command.add_argument("--root", type=Path, default=Path(), help="folder to make it in (default: here)")
     command.add_argument(
-        "--seconds", type=seconds, default=120.0, metavar="S", help="for the example to compile (default: %(default)s)"
+        "--target", default="", metavar="NAME", help="target of the resource table (default: by what it uses)"
+    )
+    command.add_argument(
+        "--seconds",
+        type=seconds,
+        default=120.0,
+        metavar="S",
+        help="time for the example to compile (default: %(default)s)",
     )
     command.add_argument("--no-resources", action="store_true", help="only read it: the example does not run")
     command.add_argument(
@@ -134,5 +143,5 @@ def import_command(arguments: argparse.Namespace) -> int:
     print(f"reading sheet, by line: {', '.join(topics)}")
     if resources is not None:
         print(f"resources for {resources.target}: {resources.why_not or f'{len(resources.rows)} kernels'}")
-    print(f"next: read {folder / 'READING.md'}, write what is ... in {folder / folder.name}.py")
+    print(f"next: python {folder / folder.name}.py runs the example; read {folder / 'READING.md'}, then write the plan")
     return 0

@@ -30,7 +30,9 @@ def add_profile(command: argparse.ArgumentParser) -> None:
     command.add_argument("--calls", type=count, default=10, metavar="N", help="after the first (default: %(default)s)")
     command.add_argument("--out", type=Path, metavar="FOLDER", help="for trace and listing (default: NAME.profile)")
     command.add_argument("--tool", choices=TOOLS, help="run NVIDIA's profiler on it, or print its command")
-    command.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="seconds (default: %(default)s)")
+    command.add_argument(
+        "--timeout", type=seconds, default=600.0, metavar="S", help="give up after S seconds (default: %(default)s)"
+    )
 
 
 def profile_command(arguments: argparse.Namespace) -> int:

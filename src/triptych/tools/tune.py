@@ -35,9 +35,14 @@ def add_tune(command: argparse.ArgumentParser) -> None:
     command.add_argument("--case", default="", help="the problem, one of CASES (default: get_inputs as it is)")
     command.add_argument("--search", choices=SEARCHES, default=SEARCHES[0], help="auto: halving if few, else model")
     command.add_argument("--budget", type=count, metavar="N", help="configurations that random, coordinate, model try")
-    command.add_argument("--seed", type=int, default=0, help="of what a search draws (default: %(default)s)")
-    command.add_argument("--seconds", type=seconds, default=0.2, help="for two finalists (default: %(default)s)")
-    command.add_argument("--executor", choices=EXECUTORS, default=EXECUTORS[0], help="what compiles")
+    command.add_argument("--seed", type=int, default=0, help="seed of what a search draws (default: %(default)s)")
+    command.add_argument("--seconds", type=seconds, default=0.2, help="time for two finalists (default: %(default)s)")
+    command.add_argument(
+        "--executor",
+        choices=EXECUTORS,
+        default=EXECUTORS[0],
+        help="where configurations are compiled (default: %(default)s)",
+    )
     command.add_argument("-j", dest="workers", type=count, metavar="N", help="compilations at once")
     command.add_argument("--limit", type=seconds, default=60.0, metavar="S", help="seconds for one configuration")
     command.add_argument("--again", action="store_true", help="forget what an earlier search has found")

@@ -24,10 +24,14 @@ def add_verify(command: argparse.ArgumentParser) -> None:
         "--atol", type=bound, metavar="A", help="... plus A (default: as near to float64 as the reference)"
     )
     command.add_argument("--case", dest="cases", action="append", default=[], help="only this one of CASES")
-    command.add_argument("--seeds", type=count, default=3, metavar="N", help="how many (default: %(default)s)")
+    command.add_argument(
+        "--seeds", type=count, default=3, metavar="N", help="draw inputs N times (default: %(default)s)"
+    )
     command.add_argument("--allow-weak", action="store_true", help="pass although the bound accepts zeros and the like")
     command.add_argument("--check", action="store_true", help=f"first run each case under the checkers {DEFAULT}")
-    command.add_argument("--timeout", type=seconds, default=600.0, metavar="S", help="seconds (default: %(default)s)")
+    command.add_argument(
+        "--timeout", type=seconds, default=600.0, metavar="S", help="give up after S seconds (default: %(default)s)"
+    )
 
 
 def verify_command(arguments: argparse.Namespace) -> int:

@@ -8,6 +8,8 @@ from typing import Any
 
 from triptych.tools.bench import add_bench, bench_command
 from triptych.tools.devices import add_devices, devices_command
+from triptych.tools.doctor import add_doctor, doctor_command
+from triptych.tools.help_pages import add_page
 from triptych.tools.kernel_folders import add_devlog, add_import, add_new, devlog_command, import_command, new_command
 from triptych.tools.profile import add_profile, profile_command
 from triptych.tools.tune import add_tune, tune_command
@@ -17,6 +19,7 @@ WORKBENCH: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "verify": verify_command,
     "bench": bench_command,
     "devices": devices_command,
+    "doctor": doctor_command,
     "tune": tune_command,
     "profile": profile_command,
     "new": new_command,
@@ -28,11 +31,12 @@ WORKBENCH: Mapping[str, Callable[[argparse.Namespace], int]] = {
 
 def add_workbench(commands: Any, listing: argparse.ArgumentParser) -> None:
     """`commands` is what `argparse` adds subcommands to."""
-    add_verify(commands.add_parser("verify", parents=[listing], help="whether a kernel file computes what it should"))
-    add_bench(commands.add_parser("bench", parents=[listing], help="how fast a kernel file is, or which of two"))
-    add_tune(commands.add_parser("tune", parents=[listing], help="which parameters of a kernel file"))
-    add_profile(commands.add_parser("profile", parents=[listing], help="where the time of a kernel file goes"))
-    add_new(commands.add_parser("new", parents=[listing], help="a folder for a kernel, or for its next version"))
-    add_import(commands.add_parser("import", parents=[listing], help="a plan and a reading sheet of an example"))
-    add_devlog(commands.add_parser("devlog", help="write down what a version brought"), listing)
-    add_devices(commands.add_parser("devices", parents=[listing], help="limits of GPUs and of this host, with sources"))
+    add_verify(add_page(commands, "verify", listing))
+    add_bench(add_page(commands, "bench", listing))
+    add_tune(add_page(commands, "tune", listing))
+    add_profile(add_page(commands, "profile", listing))
+    add_new(add_page(commands, "new", listing))
+    add_import(add_page(commands, "import", listing))
+    add_devlog(add_page(commands, "devlog"), listing)
+    add_doctor(add_page(commands, "doctor", listing))
+    add_devices(add_page(commands, "devices", listing))

@@ -36,6 +36,7 @@ VERBS = {
     "draw": "triptych.workbench.measurement.draws",
     "tune": "triptych.workbench.tuning.serving",
     "profile": "triptych.workbench.profiling.serving",
+    "doctor": "triptych.workbench.doctor.serving",
 }
 """Modules with `serve(request, doing)`, which runs in the child."""
 

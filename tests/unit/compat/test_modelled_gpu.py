@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from triptych.compat.modelled_gpu import _MODELS, ModelledGpuError, modelled_gpu
+from triptych.compat.modelled_gpu import ModelledGpuError, modelled_gpu
 from triptych.support.config import GPUS, override
 from triptych.support.setting import SettingError
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.utils import HardwareInfo
-
-
-def test_every_word_of_the_setting_is_a_model() -> None:
-    assert set(GPUS) == set(_MODELS)
 
 
 @pytest.mark.parametrize("name", GPUS)

@@ -12,9 +12,11 @@ from pathlib import Path
 import pytest
 
 from triptych.ir import loader
-from triptych.ir.linking import NotLinkableError, can_link, link
+from triptych.ir.errors import CodegenError
+from triptych.ir.linking import can_link, link
 from triptych.ir.loader import load_object
 from triptych.ir.object_file import ObjectFile
+from triptych.ir.relocations import NotLinkableError
 from triptych.ir.worker import Request, shared_pool
 
 pytestmark = pytest.mark.skipif(not can_link(), reason="LLVM links on this machine")
@@ -99,16 +101,25 @@ def test_an_unknown_import_is_refused_by_name() -> None:
         link(compiled(text), {})
 
 
-def test_other_relocations_go_to_llvm(program: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_linked_has_a_code_and_llvm_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM's linker ends the process where an address is out of reach."""
+
+    def never(*_: object) -> object:
+        raise AssertionError("LLVM was asked")
+
+    monkeypatch.setattr(loader, "_load_by_llvm", never)
+    text = "@t = thread_local global i64 7\ndefine i64 @f() { %v = load i64, ptr @t ret i64 %v }"
+    for position_independent in (False, True):
+        with pytest.raises(CodegenError, match="TT0502"):
+            load_object(compiled(text, position_independent=position_independent), "f", {})
+
+
+def test_llvm_links_for_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     small = "define i64 @f() { ret i64 5 }"
     loaded = load_object(compiled(small), "f", {})
-    assert loaded.linker is None
-
-    def refuse(*_: object) -> object:
-        raise NotLinkableError("a relocation of kind 4")
-
-    monkeypatch.setattr(loader, "link", refuse)
+    monkeypatch.setattr(loader, "can_link", lambda: False)
     again = load_object(compiled(small), "f", {})
+    assert loaded.linker is None
     assert again.linker is not None
     assert integers(loaded.address, 0)() == integers(again.address, 0)() == 5
 

@@ -28,7 +28,7 @@ def test_module_is_the_command() -> None:
     assert triptych.__version__ in result.stdout
 
 
-@pytest.mark.parametrize("arguments", [[], ["shout"], ["show"], ["show", "a.py:f", "--stage", "ptx"]])
+@pytest.mark.parametrize("arguments", [["shout"], ["show"], ["show", "a.py:f", "--stage", "ptx"]])
 def test_wrong_usage_is_exit_code_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(arguments)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,6 +70,43 @@ def test_an_example_is_read_and_not_copied(tmp_path: Path, capsys: pytest.Captur
     assert '    REQUIRES = "sm_90a"' in plan
     with pytest.raises(FolderError, match="is there already"):
         import_example(tmp_path / "made", example, "")
+
+
+RUNNING = """
+import sys
+import cutlass.cute as cute
+class Tiles:
+    _TILER_WIDE, _TILER_NARROW = None, None
+    _CTA_TILER_WIDE = (128, 256, 32)
+    _CTA_TILER = (128, 128, 32)
+    def __init__(self, wide=False):
+        self.cta_tiler = self._CTA_TILER_WIDE if wide else self._CTA_TILER
+THREADS = 64
+@cute.kernel
+def body():
+    if cute.arch.thread_idx()[0] == 3:
+        cute.printf("thread {}", cute.arch.thread_idx()[0])
+@cute.jit
+def host():
+    body().launch(grid=[1, 1, 1], block=[THREADS, 1, 1])
+if __name__ == "__main__":
+    host()
+    print("PASS", *sys.argv[1:])
+"""
+
+
+def test_what_is_made_of_an_example_runs(tmp_path: Path) -> None:
+    (tmp_path / "examples").mkdir()
+    example = tmp_path / "examples" / "cut.py"
+    example.write_text(RUNNING, encoding="utf-8")
+    assert read_example(example).choices() == {"cta_tiler": (128, 128, 32), "THREADS": 64}
+    folder = import_example(tmp_path / "made", example, "")
+    made = folder / "cut.py"
+    assert "    cta_tiler: tuple[int, int, int] = (128, 128, 32)" in made.read_text(encoding="utf-8")
+    ran = subprocess.run([sys.executable, str(made), "--n", "3"], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "thread 3\nPASS --n 3\n"), ran.stderr
+    example.write_text("raise SystemExit(5)", encoding="utf-8")
+    assert subprocess.run([sys.executable, str(made)], capture_output=True, check=False).returncode == 5
 
 
 def test_what_the_kernels_of_an_example_take_is_in_its_sheet(tmp_path: Path) -> None:

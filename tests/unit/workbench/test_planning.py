@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from triptych.cute.tuning.trying import TuningWarning
+from triptych.support.products import PRODUCTS
 from triptych.targets.nvptx.architectures import ARCHITECTURES
 from triptych.workbench import CuteKernel, KernelPlan, Tiling, device, device_names
 from triptych.workbench.errors import PlanError, UnknownDeviceError
@@ -53,6 +54,23 @@ def test_limits_are_those_of_the_public_tables(
     found = device(name)
     assert (found.shared >> 10, found.shared_of_a_block >> 10) == (shared, of_a_block)
     assert (found.threads, found.blocks, found.registers) == (threads, blocks, 65536)
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_a_product_has_the_limits_of_its_architecture_and_its_own_numbers(name: str) -> None:
+    found, of_architecture = device(name), device(PRODUCTS[name].architecture)
+    assert (found.shared, found.threads, found.registers) == (
+        of_architecture.shared,
+        of_architecture.threads,
+        of_architecture.registers,
+    )
+    assert min(found.multiprocessors, found.l2_bytes, found.memory, found.bandwidth) > 0
+    assert PRODUCTS[name].source in found.source
+
+
+@pytest.mark.parametrize("name", ["rtx4090", "RTX 4090", "rtx-4090", "NVIDIA GeForce RTX 4090"])
+def test_products_are_found_as_people_write_them(name: str) -> None:
+    assert (device(name).multiprocessors, device(name).bandwidth) == (128, 1008 * 10**9)
 
 
 def test_an_unknown_device_is_no_guess() -> None:

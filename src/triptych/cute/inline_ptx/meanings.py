@@ -77,7 +77,7 @@ def meaning(instruction: Instruction) -> Meaning:
         f"`{instruction.opcode}` has a meaning on NVIDIA's GPUs only",
         span=place(),
         found=f"`{instruction}` in inline PTX, compiled for another machine",
-        expected="an instruction of the table in docs/guides/inline-ptx.md",
+        expected="an instruction of the table in the guide inline-ptx.md, in share/triptych/docs/guides of this Python",
         instead=f'`@cute.register_ptx_meaning("{instruction.opcode}")` on a function that computes the same',
     )
 

@@ -1,7 +1,7 @@
 """`device(name)`: limits that tilings are checked against. An unknown device is an error, never a guess.
 
 Architectures that Triptych compiles for are those of the target's own table; `devices.json` has what that table lacks.
-Products (clock, bandwidth, peaks) are not there: each number of theirs would need its data sheet.
+A product has the limits of its architecture, and what `support.products` says of it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.support.nearest import did_you_mean
+from triptych.support.products import PRODUCTS, product_name
 from triptych.targets.nvptx.architectures import ARCHITECTURES, REGISTERS, RESERVED_SHARED
 from triptych.workbench.errors import UnknownDeviceError
 from triptych.workbench.measurement.machine import last_cache, machine
@@ -41,22 +42,37 @@ class Device:
     registers_of_a_thread: int = _REGISTERS_OF_A_THREAD
     multiprocessors: int = 0
     l2_bytes: int = 0
+    memory: int = 0
+    """Bytes of global memory."""
+    bandwidth: int = 0
+    """Of global memory, in bytes a second."""
     source: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     """Of the host: model, cores, caches."""
 
 
 def device(name: str) -> Device:
-    """By the name of an architecture, a target as `nvptx:sm_80`, or `cpu` for this host."""
+    """By the name of an architecture, a target as `nvptx:sm_80`, a product as `h100`, or `cpu` for this host."""
     wanted = name.removeprefix(_NVPTX)
     if wanted in ("", HOST):
         return _host()
-    return Device(**_limits(wanted))
+    product = PRODUCTS.get(product_name(wanted))
+    if product is None:
+        return Device(**_limits(wanted))
+    limits = _limits(product.architecture)
+    return Device(
+        **limits
+        | {"name": product.title, "source": f"{product.source}; limits of {product.architecture}: {limits['source']}"},
+        multiprocessors=product.multiprocessors,
+        l2_bytes=product.cache << 20,
+        memory=product.memory << 30,
+        bandwidth=product.bandwidth * 10**9,
+    )
 
 
 def device_names() -> list[str]:
     """All that `device` knows."""
-    return [HOST, *sorted({*ARCHITECTURES, *_table()["architectures"]})]
+    return [HOST, *PRODUCTS, *sorted({*ARCHITECTURES, *_table()["architectures"]})]
 
 
 def _limits(architecture: str) -> dict[str, Any]:
@@ -70,7 +86,7 @@ def _limits(architecture: str) -> dict[str, Any]:
         raise UnknownDeviceError(
             f"there is no device {architecture!r}",
             expected=f"one of {', '.join(device_names())}",
-            instead=did_you_mean(architecture, device_names()),
+            instead=did_you_mean(architecture.lower(), device_names()),
         )
     return {
         "name": architecture,
@@ -80,7 +96,9 @@ def _limits(architecture: str) -> dict[str, Any]:
         "threads": threads,
         "blocks": blocks,
         "registers": REGISTERS,
-        "source": (row or {}).get("source", "the NVIDIA target's table of architectures"),
+        "source": (row or {}).get(
+            "source", "CUDA C++ Programming Guide, technical specifications per compute capability"
+        ),
     }
 
 

@@ -1,5 +1,7 @@
 """`triptych import EXAMPLE.py`, second half: a folder with a plan whose known parts are filled, and a reading sheet.
 
+The file of the plan runs from the first day: until its parts are written, it runs the example itself.
+
 What its kernels take of a GPU is found by running the example with calls that do nothing (`triptych run
 --compile-only`): no GPU is needed, but its imports are.
 """
@@ -7,6 +9,7 @@ What its kernels take of a GPU is found by running the example with calls that d
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -76,7 +79,7 @@ def import_example(root: Path, example: Path, layer: str, resources: Resources |
     folder = new_folder(root, example, layer)
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text(f'"""{name}, read from a public example."""\n', encoding="utf-8")
-    (folder / f"{name}.py").write_text(plan_text(found, name), encoding="utf-8")
+    (folder / f"{name}.py").write_text(plan_text(found, name, _path_from(folder, example)), encoding="utf-8")
     (folder / "READING.md").write_text(sheet(found, resources), encoding="utf-8")
     return folder
 
@@ -121,7 +124,15 @@ def _resource_table(found: Reading, resources: Resources | None) -> list[str]:
     return [*lines, "", command]
 
 
-def plan_text(found: Reading, name: str) -> str:
+def _path_from(folder: Path, example: Path) -> str:
+    """Where the example is, seen from the folder; of another drive by its whole path."""
+    try:
+        return Path(os.path.relpath(example.resolve(), folder.resolve())).as_posix()
+    except ValueError:
+        return example.resolve().as_posix()
+
+
+def plan_text(found: Reading, name: str, example: str) -> str:
     """A `KernelPlan` with the dimensions of the example's command line; the rest says what is to be written."""
     made = "".join(part.capitalize() for part in name.split("_"))
     problem = {**found.problem(), **found.types}
@@ -129,6 +140,7 @@ def plan_text(found: Reading, name: str) -> str:
         name=name,
         made=made,
         file=found.file,
+        example=example,
         requires=f'    REQUIRES = "{found.needs()}"\n' if found.needs() != "sm_80" else "",
         fields=_fields(problem) or "    ...  # the dimensions of the problem: none stand in the example",
         tiles=_fields(found.choices()) or "    ...  # tiles, stages, threads: the example names none",
@@ -161,14 +173,23 @@ def _lines_of(names: dict[str, list[int]]) -> str:
     return "; ".join(f"{name} {', '.join(map(str, sorted(set(lines))))}" for name, lines in sorted(names.items()))
 
 
-_PLAN = '''"""{name}: a plan after the public example {file}. What is `...` is yours to write."""
+_PLAN = '''"""{name}: a plan after the public example {file}.
+
+`python {name}.py ARGUMENTS` runs the example as it is, unchanged; `triptych check` and `triptych profile` take it too.
+Write the three parts that raise `NotImplementedError`, then let the last line benchmark the plan instead.
+"""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from triptych.workbench import CuteKernel, KernelPlan, Tiling
+
+EXAMPLE = Path(__file__).parent / "{example}"
 
 
 @dataclass(frozen=True)
@@ -187,17 +208,22 @@ class {made}(KernelPlan):
 
     def prepare_inputs(self, seed: int = 0) -> list[Any]:
         """Tensors of these dimensions. In the example: {inputs}."""
-        ...
+        raise NotImplementedError("make the inputs; in {file}: {inputs}")
 
     def reference(self, *inputs: Any) -> Any:
         """What it should compute. In the example: {references}."""
-        ...
+        raise NotImplementedError("compute what is expected; in {file}: {references}")
 
     def plan(self, *inputs: Any) -> CuteKernel:
         """Call the host function with these inputs and {made}Tiling(). In the example: {hosts}."""
-        ...
+        raise NotImplementedError("call the host function; in {file}: {hosts}")
+
+
+def run_example(*arguments: str) -> int:
+    """The example itself, on Triptych; its exit code."""
+    return subprocess.run([sys.executable, "-m", "triptych", "run", str(EXAMPLE), *arguments], check=False).returncode
 
 
 if __name__ == "__main__":
-    {made}().benchmark_kernel_argparse()
+    sys.exit(run_example(*sys.argv[1:]))  # then: {made}().benchmark_kernel_argparse()
 '''

@@ -74,6 +74,8 @@ class Reading:
     """Element types that it names elsewhere, by line."""
     tiling: dict[str, tuple[int, Any]] = field(default_factory=dict)
     """Numbers that the program itself gives to tiles, stages, warps: by name, with the line."""
+    constants: dict[str, Any] = field(default_factory=dict)
+    """Names in capitals that the program gives to numbers and tuples of them."""
     lines: dict[str, dict[str, list[int]]] = field(default_factory=dict)
     """By topic: names, each with its lines."""
     inputs: dict[str, list[int]] = field(default_factory=dict)
@@ -123,7 +125,7 @@ def read_example(path: Path) -> Reading:
     except (SyntaxError, UnicodeDecodeError) as error:
         raise FolderError(f"{path} is no Python file: {error}", expected="a Python file") from None
     found = Reading(path.name)
-    for node in ast.walk(tree):
+    for node in ast.walk(tree):  # outer statements first: constants are known where functions use them
         if isinstance(node, ast.FunctionDef):
             _function(node, found)
         elif isinstance(node, ast.Call):
@@ -164,9 +166,22 @@ def _tile(name: str, value: ast.expr, line: int, found: Reading) -> None:
     """A number, or a tuple of numbers, under a name that says how a problem is cut up."""
     if isinstance(value, ast.Call) and re.fullmatch(r"make_(ordered_)?layout", _last_name(value)) and value.args:
         value = value.args[0]
-    number = _literal(value)
-    if _TILING.search(name) and type(number) in (int, tuple) and number not in (0, ()):
+    number = _number(value, found)
+    if type(number) not in (int, tuple) or number in (0, ()):
+        return
+    if name.isupper():
+        found.constants[name] = number
+    if _TILING.search(name.lower()) and not (name.isupper() and name.startswith("_")):
         found.tiling.setdefault(name.lstrip("_"), (line, number))
+
+
+def _number(value: ast.expr, found: Reading) -> Any:
+    """A literal, a constant of the program by its name, or what an expression is where its condition does not hold."""
+    if isinstance(value, ast.IfExp):
+        return _number(value.orelse, found)
+    if isinstance(value, ast.Name | ast.Attribute):
+        return found.constants.get(_last_name(value))
+    return _literal(value)
 
 
 def _is_role(test: ast.expr) -> bool:

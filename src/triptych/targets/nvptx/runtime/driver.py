@@ -20,6 +20,9 @@ LAUNCHES_SINCE = 12000
 
 _MOST_SHARED_OF_A_BLOCK = 97
 """Attribute of a device: bytes that a kernel may have when it asks for them beforehand; otherwise it is 48 KiB."""
+_MAJOR, _MINOR = 75, 76
+"""Attributes of a device: its compute capability."""
+_LONGEST_NAME = 256
 _STATIC_SHARED, _MOST_DYNAMIC_SHARED = 1, 8
 """Attributes of a function."""
 _INVALID_VALUE, _NO_DEVICE, _NO_BINARY = 1, 100, 209
@@ -90,6 +93,40 @@ class Driver:
         self.enter(None)
         self._call("cuStreamSynchronize", ctypes.c_void_p(stream))
 
+    # devices and their memory -----------------------------------------------------------------------------------
+    def devices(self) -> int:
+        """How many GPUs there are."""
+        count = ctypes.c_int()
+        self._call("cuDeviceGetCount", ctypes.byref(count))
+        return count.value
+
+    def name_of(self, device: int) -> str:
+        """What the maker calls it."""
+        text = ctypes.create_string_buffer(_LONGEST_NAME)
+        self._call("cuDeviceGetName", text, _LONGEST_NAME, device)
+        return text.value.decode(errors="replace")
+
+    def capability_of(self, device: int) -> tuple[int, int]:
+        """(9, 0) of sm_90."""
+        return self._attribute(_MAJOR, device), self._attribute(_MINOR, device)
+
+    def allocate(self, size: int) -> int:
+        """Memory of the current device; its address."""
+        return self._handle("cuMemAlloc_v2", ctypes.c_size_t(max(size, 1)))
+
+    def free(self, address: int) -> None:
+        """Give it back. After a fault of a kernel this fails as every other call does, and the fault has been told."""
+        self._library.cuMemFree_v2(ctypes.c_uint64(address))
+
+    def write(self, address: int, source: int, size: int) -> None:
+        """Copy from an address of the host."""
+        self._call("cuMemcpyHtoD_v2", ctypes.c_uint64(address), ctypes.c_void_p(source), ctypes.c_size_t(size))
+
+    def read(self, address: int, target: int, size: int) -> None:
+        """Copy to an address of the host, when all launches have ended."""
+        self._call("cuCtxSynchronize")
+        self._call("cuMemcpyDtoH_v2", ctypes.c_void_p(target), ctypes.c_uint64(address), ctypes.c_size_t(size))
+
     # code -------------------------------------------------------------------------------------------------------
     def load(self, cubin: bytes, kernels: Sequence[str]) -> list[int]:
         """Load a cubin into the current context: its kernels, each allowed all the shared memory that a block has."""
@@ -103,10 +140,14 @@ class Driver:
         return functions
 
     def _most_shared(self) -> int:
-        device, most = ctypes.c_int(), ctypes.c_int()
+        device = ctypes.c_int()
         self._call("cuCtxGetDevice", ctypes.byref(device))
-        self._call("cuDeviceGetAttribute", ctypes.byref(most), _MOST_SHARED_OF_A_BLOCK, device)
-        return most.value
+        return self._attribute(_MOST_SHARED_OF_A_BLOCK, device)
+
+    def _attribute(self, attribute: int, device: int | ctypes.c_int) -> int:
+        value = ctypes.c_int()
+        self._call("cuDeviceGetAttribute", ctypes.byref(value), attribute, device)
+        return value.value
 
     def _allow_shared(self, function: int, most: int) -> None:
         static = ctypes.c_int()

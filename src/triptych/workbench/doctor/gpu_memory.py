@@ -1,4 +1,4 @@
-"""Memory of a GPU with NumPy on the other side: all that the tests need beside a driver."""
+"""Arrays in the memory of a GPU, from NumPy and back, by the driver alone: no other library has to be there."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from triptych.support.dlpack import ELEMENT_CODES, GPU, DLTensor, array_type
-from triptych.targets.nvptx.runtime.driver import find_driver
+from triptych.targets.nvptx.errors import NoGpuError
+from triptych.targets.nvptx.runtime import driver
 
 _NAMES = {array_type(element): element for element in ELEMENT_CODES}
-_MAJOR, _MINOR = 75, 76
-"""Attributes of a device: its compute capability."""
 
 
 class _ManagedTensor(ctypes.Structure):
@@ -26,11 +25,10 @@ class GpuArray:
 
     def __init__(self, array: Any) -> None:
         self._host = np.ascontiguousarray(array)
-        _driver().enter(0)
-        place = ctypes.c_uint64()
-        _ask("cuMemAlloc_v2", ctypes.byref(place), ctypes.c_size_t(max(self._host.nbytes, 1)))
-        self.address = place.value
-        _ask("cuMemcpyHtoD_v2", place, self._pointer(), ctypes.c_size_t(self._host.nbytes))
+        self._driver = gpu_driver()
+        self._driver.enter(0)
+        self.address = self._driver.allocate(self._host.nbytes)
+        self._driver.write(self.address, self._host.ctypes.data, self._host.nbytes)
         rank = self._host.ndim
         steps = [step // self._host.itemsize for step in self._host.strides]
         self._integers = [(ctypes.c_int64 * rank)(*part) for part in (self._host.shape, steps)]
@@ -47,15 +45,17 @@ class GpuArray:
 
     def numpy(self) -> Any:
         """What is in the memory when all launches have ended."""
-        _ask("cuCtxSynchronize")
-        _ask("cuMemcpyDtoH_v2", self._pointer(), ctypes.c_uint64(self.address), ctypes.c_size_t(self._host.nbytes))
+        self._driver.read(self.address, self._host.ctypes.data, self._host.nbytes)
         return self._host
 
-    def __del__(self) -> None:
-        _driver()._library.cuMemFree_v2(ctypes.c_uint64(self.address))
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return int(self._host.itemsize)
 
-    def _pointer(self) -> ctypes.c_void_p:
-        return ctypes.c_void_p(self._host.ctypes.data)
+    def __del__(self) -> None:
+        if hasattr(self, "address"):
+            self._driver.free(self.address)
 
 
 _capsule: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
@@ -63,22 +63,14 @@ _capsule: Any = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_ch
 )
 
 
-def architecture() -> str:
-    """The first GPU's, as in `sm_80`."""
-    _driver().enter(0)
-    numbers = []
-    for attribute in (_MAJOR, _MINOR):
-        value = ctypes.c_int()
-        _ask("cuDeviceGetAttribute", ctypes.byref(value), attribute, 0)
-        numbers.append(value.value)
-    return "sm_{}{}".format(*numbers)
-
-
-def _driver() -> Any:
-    found = find_driver()
-    assert found is not None
+def gpu_driver() -> driver.Driver:
+    """The driver of this machine, which has a GPU."""
+    found = driver.find_driver()
+    if found is None:
+        raise NoGpuError("there is no NVIDIA driver", found="none of its libraries", instead="target='cpu'")
     return found
 
 
-def _ask(function: str, *arguments: Any) -> None:
-    _driver().check(function, getattr(_driver()._library, function)(*arguments))
+def architecture(device: int = 0) -> str:
+    """A GPU's, as in `sm_80`."""
+    return "sm_{}{}".format(*gpu_driver().capability_of(device))
