@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from triptych.hooks import Get
 from triptych.metastage.scalars import Boolean
 from triptych.metastage.truth import is_dynamic
 
@@ -42,3 +43,9 @@ def is_left(flags: Sequence[Any]) -> bool:
         for flag in flags
         if isinstance(flag, ExitFlag)
     )
+
+
+def is_raised(flags: Sequence[int], get: Get) -> bool:
+    """Whether one of the flags at these positions among the variables is up, known while tracing."""
+    values = get()
+    return any(values[flag] is True for flag in flags)

@@ -32,7 +32,7 @@ from triptych.metastage.contexts import TracedContext, block_of
 from triptych.metastage.declared_types import declared_number
 from triptych.metastage.division import evaluated
 from triptych.metastage.errors import DynamicRaiseError, StaticRequiredError
-from triptych.metastage.exits import exhaustive, is_left
+from triptych.metastage.exits import exhaustive, is_left, is_raised
 from triptych.metastage.handed_attributes import Finding, HandedAttributes
 from triptych.metastage.identity import check_operands, check_shown
 from triptych.metastage.iteration import steps_of
@@ -174,7 +174,7 @@ class TracingHooks(StoppingHooks):
         flags = [names.index(flag) for flag in exits]
         for item in self.trace.progress.each(self.iterate(iterable)):
             self.guard(exits, (), lambda item=item: body(item), names, get, set)  # type: ignore[misc]
-            if _is_raised(flags, get):
+            if is_raised(flags, get):
                 break
         values = get()
         if hasattr(type(iterable), "__next__") and any(is_dynamic(values[flag]) for flag in flags):
@@ -196,7 +196,7 @@ class TracingHooks(StoppingHooks):
         most = config().unroll_limit
         for _ in self.trace.progress.each(range(most)):
             outcome = self._iteration(test, body, exits, names, get, set)
-            if outcome is not True or _is_raised(flags, get):
+            if outcome is not True or is_raised(flags, get):
                 return
         raise StaticRequiredError(
             f"the loop has not ended after {most:,} iterations run while tracing",
@@ -492,12 +492,6 @@ class TracingHooks(StoppingHooks):
             assert decided
         else:
             assert decided, message()
-
-
-def _is_raised(flags: list[int], get: Get) -> bool:
-    """Whether one of the exit flags at these positions is up, known while tracing."""
-    values = get()
-    return any(values[flag] is True for flag in flags)
 
 
 def _message(trace: Trace, message: Thunk | None) -> str:
