@@ -77,7 +77,8 @@ def _atomic(name: str, **others: Any) -> Callable[[Any, Any], Any]:
 def _swapped(which: str) -> Callable[[Any, Any], Any]:
     def give(dtype: Any, value: object) -> Any:
         pointer = cute.make_rmem_tensor((1,), dtype).iterator
-        return cute.arch.atomic_cas(pointer, **{"cmp": 0, "val": 0, which: value})
+        operands: dict[str, Any] = {"cmp": 0, "val": 0, which: value}
+        return cute.arch.atomic_cas(pointer, **operands)
 
     return give
 
@@ -119,11 +120,11 @@ def holds(dtype: str, given: Any) -> bool:
     if isinstance(given, tt.Numeric):
         return _holds_all(target, type(given))
     if isinstance(given, float):
-        return target.is_float and (math.isinf(given) or abs(given) <= LARGEST[dtype])
+        return target.is_float and bool(math.isinf(given) or abs(given) <= LARGEST[dtype])
     if target.is_float:
-        return abs(given) <= LARGEST[dtype]
+        return bool(abs(given) <= LARGEST[dtype])
     low, high = (0, 1) if target is tt.Boolean else target.info.bounds
-    return low <= given <= high
+    return bool(low <= given <= high)
 
 
 def _holds_all(target: Any, source: Any) -> bool:

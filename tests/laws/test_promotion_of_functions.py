@@ -24,12 +24,15 @@ def test_values_are_python_s() -> None:
     numbers = (-70_000, -3, 2, 2.5, -0.25)
     kinds = (tt.Int32, tt.Float32)
 
+    def own(number: Any) -> list[Any]:
+        return [number.to(kind) for kind in kinds]
+
     @tt.jit
     def chosen(x: tt.Float64, y: tt.Float64) -> Any:
-        results = []
-        for a in [x.to(kind) for kind in kinds]:
+        results: Any = []
+        for a in own(x):
             results += [min(a, 2.5), max(a, 2.5), min(a, 2.5, 7), max((a, 2.5), key=lambda v: v), max(2.5, a, 2)]
-            for b in [y.to(kind) for kind in kinds]:
+            for b in own(y):
                 results += [min(a, b), max(a, b), sum((a, b))]
         return tuple([result.to(tt.Float64) for result in results])
 

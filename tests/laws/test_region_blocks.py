@@ -34,7 +34,8 @@ def assigns(n: tt.Int32) -> Any:
 def returns(n: tt.Int32) -> Any:
     with while_generate([Int32(0)], lambda x: x < n) as (x,):
         yield_out([x + 1])
-        return n
+        if tt.const_expr(True):
+            return n
     return n + 1
 
 
@@ -44,7 +45,8 @@ def breaks(n: tt.Int32) -> Any:
     for _ in range(3):
         with while_generate([Int32(0)], lambda x: x < n) as (x,):
             yield_out([x + 1])
-            break
+            if tt.const_expr(True):
+                break
         v += 1
     return v
 

@@ -352,32 +352,35 @@ class BlockError(TriptychError, TypeError):
 
     code = "TT0211"
     failing = """
-from triptych import cute
-
-@tt.kernel(preprocessor=False)
-def k(x: cute.Tensor):
-    with cute.arch.elect_one():
-        x[0] = 1
-
-@tt.jit(preprocessor=False)
-def f(x: cute.Tensor):
-    k(x).launch(grid=1, block=32)
-
+import contextlib
 import numpy as np
-f(np.zeros(1, np.int32))
-"""
-    fixed = """
 from triptych import cute
 
 @tt.kernel
 def k(x: cute.Tensor):
-    with cute.arch.elect_one():
+    with cute.arch.elect_one(), contextlib.nullcontext():
         x[0] = 1
 
 @tt.jit
 def f(x: cute.Tensor):
     k(x).launch(grid=1, block=32)
 
+f(np.zeros(1, np.int32))
+"""
+    fixed = """
+import contextlib
 import numpy as np
+from triptych import cute
+
+@tt.kernel
+def k(x: cute.Tensor):
+    with cute.arch.elect_one():
+        with contextlib.nullcontext():
+            x[0] = 1
+
+@tt.jit
+def f(x: cute.Tensor):
+    k(x).launch(grid=1, block=32)
+
 f(np.zeros(1, np.int32))
 """

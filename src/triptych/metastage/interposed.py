@@ -66,8 +66,13 @@ def maker(frame: FrameType | None, called: CodeType | None = None) -> Maker:
 
 
 def is_interposed(frame: FrameType | None) -> bool:
-    """Whether Python runs the frame in between."""
-    return maker(frame) is Maker.NOBODY
+    """Whether Python runs the frame in between. Asked for every operation: the usual answer is found in few steps."""
+    start, own = frame, _OWN_GLOBALS
+    while frame is not None and id(frame.f_globals) in own:
+        frame = frame.f_back
+    if frame is not None and places.is_program(frame.f_code):
+        return False
+    return maker(start) is Maker.NOBODY
 
 
 _DELIVERY = interrupts._deliver.__code__
@@ -76,7 +81,8 @@ _DELIVERY = interrupts._deliver.__code__
 def _is_own(frame: FrameType) -> bool:
     name = frame.f_globals.get("__name__")
     if isinstance(name, str) and name.partition(".")[0] == _OWN and name in sys.modules:
-        _OWN_GLOBALS.add(id(frame.f_globals))
+        if name != interrupts.__name__:  # which delivers signals
+            _OWN_GLOBALS.add(id(frame.f_globals))
         return True
     return frame.f_code.co_filename.startswith("<guard")
 

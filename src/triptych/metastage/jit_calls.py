@@ -21,6 +21,9 @@ from triptych.metastage.scalars import Numeric
 from triptych.metastage.tracing import Trace, in_progress, suspended
 from triptych.support.tracebacks import is_framework
 
+_HANDED = "handed functions"
+"""Compiled functions that the program has given to code that Python runs for it, by id."""
+
 
 def trace_of_call(called: object, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Trace | None:
     """The trace that a call of a compiled function belongs to, if any; asked by what Python has called."""
@@ -31,7 +34,7 @@ def trace_of_call(called: object, args: tuple[Any, ...], kwargs: dict[str, Any])
     if made_by is Maker.PROGRAM:
         return trace
     is_handed = made_by is Maker.LIBRARY and (
-        any(called is known for known in trace.handed) or any(map(_is_of_a_run, (*args, *kwargs.values())))
+        id(called) in trace.tables[_HANDED] or any(map(_is_of_a_run, (*args, *kwargs.values())))
     )
     return trace if is_handed else None
 
@@ -55,7 +58,7 @@ _OF_THE_CALL = ("_run", "__call__")
 def hand_over(trace: Trace, given: object, depth: int = 2) -> None:
     """Remember compiled functions in what the program gives to code that Python runs for it."""
     if hasattr(type(given), "__traced_call__"):
-        trace.handed.append(given)
+        trace.tables[_HANDED][id(given)] = given
     elif isinstance(given, partial):
         hand_over(trace, given.func, depth)
     elif depth and isinstance(given, list | tuple | dict):

@@ -203,8 +203,6 @@ class Trace:
         self.repetition = Repetition()
         self.call_local: dict[tuple[int, str], tuple[Any, str, Span | None]] = {}
         """Those among them that held run-time values, with the place of the assignment."""
-        self.handed: list[Any] = []
-        """Compiled functions that the program has given to code that Python runs for it, which may call them."""
         self.stored: dict[int, Span | None] = {}
         """Objects from outside that run-time values were stored in, and where."""
         self._frame: FrameType | None = None
