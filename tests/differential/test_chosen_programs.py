@@ -80,10 +80,8 @@ def test_chosen_objects_are_as_in_python_or_refused() -> None:
     assert verdicts.count("right") > 10
 
 
-@pytest.mark.parametrize(
-    "choice", ["list", "tuple", "conditional", "if", "min", "early", "twice", "nested", "unrolled"]
-)
-@pytest.mark.parametrize("use", ["read", "is p", "is not q", "if is", "in list", "any"])
+@pytest.mark.parametrize("choice", ["list", "tuple", "conditional", "if", "min", "early", "twice", "nested", "pair"])
+@pytest.mark.parametrize("use", ["read", "is p", "is not q", "if is", "in list"])
 def test_what_is_asked_most_is_answered(choice: str, use: str) -> None:
     (chosen,) = (one for one in CHOSEN if (one.kind, one.choice, one.use) == ("unequal", choice, use))
     assert judged(chosen) == ("right", "")
