@@ -113,7 +113,7 @@ class Membership:
                 return True
             if same is None and may_hold_nan(item):
                 raise undecided(self._trace, item, "`in`")
-            if same:
+            if isinstance(same, Boolean):
                 found = _either(found, same)
             if found is False or (_is_harmless(item) and _is_harmless(candidate)):
                 found = _either(found, self._equal(candidate, item))

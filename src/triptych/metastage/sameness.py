@@ -25,15 +25,13 @@ _ASKING |= {operator.countOf, operator.indexOf, operator.getitem}
 _ASKING_METHODS = frozenset({"index", "count", "remove", "discard", "add", "get", "setdefault", "pop", "fromkeys"})
 _HOLDING = frozenset({"append", "extend", "insert", "pop", "clear", "reverse", "copy", "__setitem__", "__getitem__"})
 """Methods of a list that ask its items nothing."""
-COMPARISONS = frozenset({"is", "is not", "==", "!="})
-"""Operators that may ask for the identity of an object."""
 
 
 def compared(trace: Trace, op: str, left: object, right: object, operate: Callable[..., Any]) -> Any:
-    """`left op right` of COMPARISONS; `operate` answers what has nothing to do with identity."""
+    """`left op right`; `operate` answers what has nothing to do with identity."""
     if op in ("is", "is not"):
         return _signed(_decided(trace, left, right, f"`{op}`"), op == "is")
-    if not trace.merged:
+    if op not in ("==", "!=") or not trace.merged:
         return operate(op, left, right)
     if compares_identity(left) and compares_identity(right):
         return _signed(_decided(trace, left, right, f"`{op}`"), op == "==")

@@ -119,8 +119,9 @@ class SpecialMethods:
         return ((bound_method(method, owner), other) for method, owner, other in order if method is not NO_METHOD)
 
     def _unequal(self, left: object, right: object) -> Any:
-        """`!=` of a class that defines only `==` is its opposite."""
-        if not any(user_method(type(x), "__eq__") for x in (left, right)):
+        """`!=` of a class that defines only `==` is its opposite, unless it inherits another one, as from `tuple`."""
+        owners = [type(x) for x in (left, right) if user_method(type(x), "__eq__")]
+        if not owners or any(cls.__ne__ is not object.__ne__ for cls in owners):
             return self._native(OPERATORS["!="], left, right)
         equal = self.operate("==", left, right)
         return not equal if isinstance(equal, bool) else equal ^ True

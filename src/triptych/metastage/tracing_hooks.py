@@ -45,7 +45,7 @@ from triptych.metastage.opaque_calls import abandon, native_operation, note_made
 from triptych.metastage.plans import has_dynamic
 from triptych.metastage.repeatability import note_attribute, note_item, note_stored, note_text
 from triptych.metastage.retracing import drafted
-from triptych.metastage.sameness import COMPARISONS, check_comparable, compared
+from triptych.metastage.sameness import check_comparable, compared
 from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
 from triptych.metastage.selection import SELECTABLE, select_item
 from triptych.metastage.stopping_hooks import StoppingHooks
@@ -306,8 +306,7 @@ class TracingHooks(StoppingHooks):
         if type(left) in _NUMBERS and type(right) in _NUMBERS and op not in _IDENTITY:
             return evaluated(self.trace, OPERATORS[op], op, left, right)
         check_operands(op, left, right)
-        operate = self.inlining.special.operate
-        return compared(self.trace, op, left, right, operate) if op in COMPARISONS else operate(op, left, right)
+        return compared(self.trace, op, left, right, self.inlining.special.operate)
 
     def unary(self, op: str, operand: object) -> Any:
         return self.inlining.special.unary(op, operand)

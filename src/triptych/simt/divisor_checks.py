@@ -45,17 +45,18 @@ def _computes(operation: Operation) -> bool:
 
 
 def _is_used_for_certain(divisor: Operation) -> bool:
-    """Whether something that only a check may precede uses the quotient in the same block: no select, no branch."""
+    """Whether something in the same block uses the quotient, and nothing but the divisor itself chooses before."""
     block, pending, seen = divisor.block, [divisor.results[0]], set()
     while pending:
         for use in pending.pop().uses:
             user = use.owner.operation
             if user in seen or user.block != block:
                 continue
-            seen.add(user)
             if _computes(user):
-                chooses = user.name == "arith.select" and use.operand_number > 0
-                pending += () if chooses else user.results
+                # Dividing down has selects by the divisor: they pass on what their conditions are made of.
+                if user.name != "arith.select" or use.operand_number == 0:
+                    seen.add(user)
+                    pending += user.results
             elif user.name not in _ENDS or enclosing(user).name != "scf.if":
                 return True
     return False
@@ -164,8 +165,11 @@ class _Poison:
 
     def _selected(self, select: Operation) -> Value:
         """The poison of what is selected, and of what selects."""
-        self._code.before(select)
         condition, *sides = select.operands
+        flags = self._poison_of(select)
+        if condition in self._flags and len(flags) == 1:
+            return flags[0]
+        self._code.before(select)
         no = self._code.number(0)
         taken, other = (self._flags.get(side, no) for side in sides)
         flag = self._code.value("arith.select", condition, taken, other)

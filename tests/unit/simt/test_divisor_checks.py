@@ -1,4 +1,4 @@
-"""A quotient by zero stops a kernel where it is used, at the line of the division, and nowhere else."""
+"""Pass `place-divisor-checks`: a quotient by zero stops a kernel where it is used, and is told at the division."""
 
 from __future__ import annotations
 

@@ -50,10 +50,10 @@ def test_every_operation_of_our_dialects_has_an_entry() -> None:
 
 
 def test_the_nvidia_target_lowers_every_operation_of_our_dialects() -> None:
-    """Products have passes of their own, prefetches go with the hints for caches, and maps are made by the host."""
+    """Products and divisors have passes of their own, prefetches go with the hints for caches, the host makes maps."""
     ours = {name for name in TRAITS if name.startswith(("simt.", "tile."))}
     assert not set(ROWS) & set(RULES)
-    assert set(ROWS) | set(RULES) | PRODUCTS == ours - {"tile.mma", "simt.prefetch", "tile.tensor_map"}
+    assert set(ROWS) | set(RULES) | PRODUCTS == ours - {"tile.mma", "simt.prefetch", "simt.divisor", "tile.tensor_map"}
 
 
 def test_an_operation_without_an_entry_is_an_error() -> None:

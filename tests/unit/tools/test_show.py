@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from triptych.tools.cli import main
-from triptych.tools.show import STAGES, ShowError, example_arguments, find, layout
+from triptych.tools.show import STAGES, ShowError, example_arguments, find, layout, show
 
 PROGRAM = """
 import triptych as tt
@@ -118,3 +118,14 @@ def test_a_name_that_is_not_there(program: Path, name: str, guess: str) -> None:
         find(f"{program}:{name}")
     assert raised.value.expected == "one of 'clamp_sum', 'Box'"
     assert raised.value.instead == guess
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"), [("", "no --args"), ("1", "--args '1'"), ("1, 2, 3", "--args '1, 2, 3'")]
+)
+def test_arguments_that_do_not_fit_are_those_of_the_option(program: Path, arguments: str, found: str) -> None:
+    with pytest.raises(ShowError) as raised:
+        show(f"{program}:clamp_sum", arguments=arguments)
+    assert raised.value.found == found
+    assert raised.value.expected.endswith("clamp_sum(n, limit)")
+    assert raised.value.instead.startswith("--args ")

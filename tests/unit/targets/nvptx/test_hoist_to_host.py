@@ -22,6 +22,7 @@ from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
+from triptych.simt.divisor_checks import place_divisor_checks
 from triptych.stages import PassSpec
 from triptych.support.runtime_errors import DivisionByZeroError
 from triptych.targets.nvptx.passes import hoist_to_host as hoist_to_host
@@ -85,10 +86,11 @@ def numbered(a: cute.Tensor) -> None:
 
 
 def changed(function: Any, *arguments: Any) -> tuple[Any, Any]:
-    """A program as it is for GPUs after both passes, compiled for the CPU; and its module."""
+    """A program as it is for GPUs after the passes that divisions need, compiled for the CPU; and its module."""
     traced = tt.compile(function, *arguments, target="cpu")._loaded.compiled.lowered.traced
     module = copy_module(traced.module.read())
     attach_signature(module, Signature(traced.name, traced.parameters, traced.results))
+    place_divisor_checks(module)
     hoist_to_host.hoist_to_host(module)
     magic_division(module)
     run_passes(module, [PassSpec("canonicalize", "What nobody needs is gone.")])
