@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import sysconfig
 from functools import cache
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 _LIBRARY = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -24,6 +24,11 @@ def is_own(thing: object) -> bool:
     """Whether a function or class is the framework's."""
     module = getattr(thing, "__module__", None)
     return isinstance(module, str) and module.partition(".")[0] in _OWN
+
+
+def is_own_module(module: ModuleType) -> bool:
+    """Whether a module is the framework's."""
+    return module.__name__.partition(".")[0] in _OWN
 
 
 @cache
