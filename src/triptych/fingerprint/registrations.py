@@ -12,7 +12,6 @@ from typing import Any
 
 from triptych.fingerprint.releases import import_name, is_framework, release
 
-
 _get_dump: Callable[[type], tuple[Any, ...]] = vars(abc)["_get_dump"]
 """What Python keeps of a class: references to the registered ones, and its caches. Private, and the only way to ask."""
 
