@@ -42,4 +42,7 @@ def _with_derived(cls: type) -> Iterator[type]:
 def _directly(cls: type) -> Iterator[type]:
     if isinstance(cls, abc.ABCMeta):
         references, *_ = _get_dump(cls)
-        yield from filter(None, (reference() for reference in references))
+        for reference in references:
+            found: type | None = reference()
+            if found is not None:
+                yield found

@@ -1,6 +1,29 @@
-"""Where stale programs have what they read from: `{made}` makes it, `{ROOT}` and `{root}` read it, `REBIND` replaces it."""
+"""Where stale programs have what they read from: `{made}` makes it, `{ROOT}` reads it, `REBIND` replaces it."""
 
 from __future__ import annotations
+
+BY_MODULE = """
+elsewhere.ROOT = {made}
+@jit
+def f(x: tt.Int32):
+    root = EXPRESSION
+    return x + {root}
+def plain():
+    root = EXPRESSION
+    return {root}
+REBIND = "elsewhere.ROOT = #"
+"""
+WAYS = (
+    '__import__("elsewhere").ROOT',
+    'importlib.import_module("elsewhere").ROOT',
+    'sys.modules["elsewhere"].ROOT',
+    'sys.modules.get("elsewhere").ROOT',
+    'vars(sys.modules["elsewhere"])["ROOT"]',
+    "inspect.getmodule(elsewhere.from_here).ROOT",
+    'pkgutil.resolve_name("elsewhere:ROOT")',
+    'elsewhere.from_here.__globals__["ROOT"]',
+)
+"""How a function finds what a module has without naming it."""
 
 ROUTES: tuple[str, ...] = (
     """
@@ -253,94 +276,6 @@ def plain(): return {ROOT}
 """,
     """
 elsewhere.ROOT = {made}
-@jit
-def f(x: tt.Int32):
-    root = __import__("elsewhere").ROOT
-    return x + {root}
-def plain():
-    root = __import__("elsewhere").ROOT
-    return {root}
-REBIND = "elsewhere.ROOT = #"
-""",
-    """
-elsewhere.ROOT = {made}
-@jit
-def f(x: tt.Int32):
-    root = importlib.import_module("elsewhere").ROOT
-    return x + {root}
-def plain():
-    root = importlib.import_module("elsewhere").ROOT
-    return {root}
-REBIND = "elsewhere.ROOT = #"
-""",
-    """
-elsewhere.ROOT = {made}
-@jit
-def f(x: tt.Int32):
-    root = sys.modules["elsewhere"].ROOT
-    return x + {root}
-def plain():
-    root = sys.modules["elsewhere"].ROOT
-    return {root}
-REBIND = "elsewhere.ROOT = #"
-""",
-    """
-elsewhere.ROOT = {made}
-@jit
-def f(x: tt.Int32):
-    root = sys.modules.get("elsewhere").ROOT
-    return x + {root}
-def plain():
-    root = sys.modules.get("elsewhere").ROOT
-    return {root}
-REBIND = "elsewhere.ROOT = #"
-""",
-    """
-elsewhere.ROOT = {made}
-@jit
-def f(x: tt.Int32):
-    root = vars(sys.modules["elsewhere"])["ROOT"]
-    return x + {root}
-def plain():
-    root = vars(sys.modules["elsewhere"])["ROOT"]
-    return {root}
-REBIND = "elsewhere.ROOT = #"
-""",
-    """
-elsewhere.ROOT = {made}
-@jit
-def f(x: tt.Int32):
-    root = inspect.getmodule(elsewhere.from_here).ROOT
-    return x + {root}
-def plain():
-    root = inspect.getmodule(elsewhere.from_here).ROOT
-    return {root}
-REBIND = "elsewhere.ROOT = #"
-""",
-    """
-elsewhere.ROOT = {made}
-@jit
-def f(x: tt.Int32):
-    root = pkgutil.resolve_name("elsewhere:ROOT")
-    return x + {root}
-def plain():
-    root = pkgutil.resolve_name("elsewhere:ROOT")
-    return {root}
-REBIND = "elsewhere.ROOT = #"
-""",
-    """
-elsewhere.ROOT = {made}
-@jit
-def f(x: tt.Int32):
-    root = elsewhere.from_here.__globals__["ROOT"]
-    return x + {root}
-def plain():
-    root = elsewhere.from_here.__globals__["ROOT"]
-    return {root}
-REBIND = "elsewhere.ROOT = #"
-""",
-    """
-elsewhere.ROOT = {made}
 elsewhere.__getattr__ = lambda name: elsewhere.ROOT
 @jit
 def f(x: tt.Int32):
@@ -504,4 +439,5 @@ def plain():
     return {root}
 REBIND = "copyreg.pickle(Copied, lambda value: (types.SimpleNamespace, (), dict(root=#)))"
 """,
+    *(BY_MODULE.replace("EXPRESSION", way) for way in WAYS),
 )
