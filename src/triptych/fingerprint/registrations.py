@@ -34,9 +34,9 @@ def _with_derived(cls: type) -> Iterator[type]:
     pending, seen = [cls], {cls}
     for current in pending:
         yield current
-        new = [each for each in type.__subclasses__(current) if each not in seen]
-        seen.update(new)
-        pending += new
+        derived: list[type] = type.__subclasses__(current)
+        pending += [each for each in derived if each not in seen]
+        seen.update(derived)
 
 
 def _directly(cls: type) -> Iterator[type]:

@@ -96,6 +96,8 @@ class Walk:
     def __init__(self) -> None:
         self.changeable: list[object] = []
         self.states: list[Callable[[], object]] = []
+        self.behind_weak: list[int] = []
+        """Which definitions are behind weak references, by address: nothing keeps them."""
         self.portable = True
         self._definitions: list[tuple[str, Definition]] = []
         self._references: dict[int, Token] = {}
@@ -335,6 +337,7 @@ class Walk:
             return (type(value).__name__,)
         found = self._once(value, lambda: (type(value).__name__, walk.value(content(value)), *walk.all_definitions()))
         self.portable &= walk.portable
+        self.behind_weak += (*map(id, walk.definitions), *walk.behind_weak)
         return found
 
     # Instances.
