@@ -367,7 +367,7 @@ class Walk:
         """Triptych's own methods answer the same for as long as the object lives; a user's may not."""
         cls = type(value)
         content = self._inside(".__cache_key__()", value.__cache_key__())
-        if is_framework(value.__cache_key__.__module__) and not getattr(cls, "__changes__", False):
+        if is_framework(value.__cache_key__.__module__):
             return ("keyed", cls.__module__, cls.__qualname__, content)
         self.changeable.append(value)
         return ("keyed", self._class(cls), content)

@@ -268,6 +268,8 @@ def note_attribute(trace: Trace, owner: Any, name: str, value: Any) -> Any:
             trace.found.append(Found(f"{owner.__name__}.{name}", _reader(owner, name), vars(owner), name))
     elif name in _NAMES and isinstance(owner, FunctionType | type):
         trace.found.append(Found(f"{name} of {value}", _reader(owner, name), is_in_key=True))
+    elif hasattr(type(owner), "__traced_call__"):  # a `@jit` function, whose attributes no guard watches
+        trace.found.append(Found(f"`{name}` of {owner.__name__}", _reader(owner, name), is_in_key=True))
     elif name in _OUTSIDE_KEY and value is not None and not is_own(owner):
         shown = getattr(owner, "__name__", type(owner).__name__)
         trace.found.append(Found(f"`{name}` of {shown}", _reader(owner, name)))
