@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.laws.store.judge import judge
 
-BATCH = 250
+BATCH = 50
 
 
 def main() -> int:

@@ -401,7 +401,7 @@ def compiled_function(
     if likely is None and not anew:
         return wrapped(job, kept_program(job, key, effects))
     check_unsealed(job, key, None)
-    return wrapped(job, _told(job, key, compiled_program(job, likely and likely._loaded), effects))
+    return wrapped(job, _told(job, key, compiled_program(job, None if likely is None else likely._loaded), effects))
 
 
 def wrapped(job: Job, program: Program) -> CompiledFunction:

@@ -68,8 +68,6 @@ class JitFunction:
     arrays, and gets Python's numbers back.
     """
 
-    __changes__ = True
-    """What `__cache_key__` says can change while the object lives: people assign attributes."""
     __name__: str
     __wrapped__: Callable[..., Any]
     """The function as it was written."""

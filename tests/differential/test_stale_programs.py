@@ -8,9 +8,10 @@ from __future__ import annotations
 import pytest
 
 from tests.differential.choices import RandomChoices
-from tests.differential.stale.generator import ELSEWHERE, ROUTES, StaleProgram, generate
+from tests.differential.stale.generator import ELSEWHERE, StaleProgram, generate
 from tests.differential.stale.judge import judge
 from tests.differential.stale.kinds import LIBRARY, NESTED, NUMBERS
+from tests.differential.stale.routes import ROUTES
 from tests.unit.fingerprint.programs import modules
 
 PROGRAMS = 60

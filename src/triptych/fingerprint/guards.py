@@ -255,4 +255,4 @@ def _read_again(value: object) -> str:
     """The content now. Definitions in it are watched by themselves, so here it matters only which ones they are."""
     walk = Walk()
     root = walk.value(value)
-    return digest((root, tuple(map(id, walk.definitions))))
+    return digest((root, (*map(id, walk.definitions), *walk.behind_weak)))

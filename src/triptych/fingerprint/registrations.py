@@ -7,10 +7,13 @@ are as their release made them; which of them are there depends on what a proces
 from __future__ import annotations
 
 import abc
-from _abc import _get_dump
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from triptych.fingerprint.releases import import_name, is_framework, release
+
+_get_dump: Callable[[type], tuple[Any, ...]] = vars(abc)["_get_dump"]
+"""What Python keeps of a class: references to the registered ones, and its caches. Private, and the only way to ask."""
 
 
 def can_be_registered_with(cls: type) -> bool:
@@ -22,20 +25,24 @@ def registered(cls: type) -> tuple[str, ...]:
     """The names of the user's classes that have been registered with a class, or with one derived from it."""
     if not can_be_registered_with(cls):
         return ()
-    found = {each for known in _with_derived(cls) for each in _directly(known) if release(each.__module__) is None}
-    return tuple(sorted(f"{import_name(each.__module__)}.{each.__qualname__}" for each in found))
+    every = {each for known in _with_derived(cls) for each in _directly(known)}
+    own = [each for each in every if release(each.__module__) is None]
+    return tuple(sorted(f"{import_name(each.__module__)}.{each.__qualname__}" for each in own))
 
 
 def _with_derived(cls: type) -> Iterator[type]:
     pending, seen = [cls], {cls}
     for current in pending:
         yield current
-        new = [each for each in type.__subclasses__(current) if each not in seen]
-        seen.update(new)
-        pending += new
+        derived: list[type] = type.__subclasses__(current)
+        pending += [each for each in derived if each not in seen]
+        seen.update(derived)
 
 
 def _directly(cls: type) -> Iterator[type]:
     if isinstance(cls, abc.ABCMeta):
         references, *_ = _get_dump(cls)
-        yield from (each for reference in references if (each := reference()) is not None)
+        for reference in references:
+            found: type | None = reference()
+            if found is not None:
+                yield found

@@ -96,6 +96,8 @@ class Walk:
     def __init__(self) -> None:
         self.changeable: list[object] = []
         self.states: list[Callable[[], object]] = []
+        self.behind_weak: list[int] = []
+        """Which definitions are behind weak references, by address: nothing keeps them."""
         self.portable = True
         self._definitions: list[tuple[str, Definition]] = []
         self._references: dict[int, Token] = {}
@@ -335,6 +337,7 @@ class Walk:
             return (type(value).__name__,)
         found = self._once(value, lambda: (type(value).__name__, walk.value(content(value)), *walk.all_definitions()))
         self.portable &= walk.portable
+        self.behind_weak += (*map(id, walk.definitions), *walk.behind_weak)
         return found
 
     # Instances.
@@ -364,7 +367,7 @@ class Walk:
         """Triptych's own methods answer the same for as long as the object lives; a user's may not."""
         cls = type(value)
         content = self._inside(".__cache_key__()", value.__cache_key__())
-        if is_framework(value.__cache_key__.__module__) and not getattr(cls, "__changes__", False):
+        if is_framework(value.__cache_key__.__module__):
             return ("keyed", cls.__module__, cls.__qualname__, content)
         self.changeable.append(value)
         return ("keyed", self._class(cls), content)

@@ -124,7 +124,8 @@ def freezes(function: object) -> str:
 def _module(function: object, owner: object) -> str:
     if owner is not None and not isinstance(owner, ModuleType | type):
         return str(type(owner).__module__)
-    module = getattr(function, "__module__", None) or getattr(owner, "__name__", "")
+    home = owner.__module__ if isinstance(owner, type) else getattr(owner, "__name__", "")
+    module = getattr(function, "__module__", None) or home
     if isinstance(function, MethodDescriptorType):
         module = function.__objclass__.__module__
     return module if isinstance(module, str) else ""

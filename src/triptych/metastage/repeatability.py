@@ -15,12 +15,13 @@ import sys
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable
+from enum import Enum
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
-from triptych.metastage import effects
+from triptych.metastage import effects, places
 from triptych.metastage.tracing import Trace
-from triptych.metastage.user_code import is_own, is_user_class, is_user_function
+from triptych.metastage.user_code import HEAP_TYPE, is_own, is_own_module, is_user_class, is_user_function
 from triptych.stages import Found
 from triptych.support.set_order import has_own_order
 
@@ -134,6 +135,7 @@ def _holds_set(values: Iterable[Any]) -> bool:
     return False
 
 
+_CHANGEABLE = (list, dict, set, deque, bytearray, weakref.ref)
 _ATOMS = frozenset({bool, int, float, complex, str, bytes, type(None), type, range, FunctionType, ModuleType})
 
 
@@ -184,16 +186,15 @@ def _walks(function: Any, owner: object, args: tuple[Any, ...], kwargs: dict[str
     return True
 
 
-def _is_called_unseen(function: Any, value: object) -> bool:
+def _is_called_unseen(function: Any, value: Any) -> bool:
     """Whether a function of a library may call a value that tracing would have to see."""
     if isinstance(value, BuiltinFunctionType | MethodDescriptorType | MethodWrapperType):
         return not effects.answers_alike(value)
     calls = _is_calling(function) and function not in _NOT_CALLING
     if isinstance(value, type):
         return calls and is_user_class(value) and "__init__" in vars(value)
-    if isinstance(value, MethodType):
-        return calls and is_user_function(value.__func__)
-    return calls and is_user_function(value)
+    called = value.__func__ if isinstance(value, MethodType) else value
+    return calls and is_user_function(called) and not places.is_rewritten(called.__code__)
 
 
 def _is_calling(function: Any) -> bool:
@@ -261,10 +262,14 @@ def _note_modules(trace: Trace, method: str, args: tuple[Any, ...]) -> None:
 def note_attribute(trace: Trace, owner: Any, name: str, value: Any) -> Any:
     """`value`, an attribute that has been read: of a module that the key may not have, or one that keys leave out."""
     if type(owner) is ModuleType:
+        if is_own_module(owner):
+            return value
         if name in _OUTSIDE_KEY or not _is_settled(value):
             trace.found.append(Found(f"{owner.__name__}.{name}", _reader(owner, name), vars(owner), name))
     elif name in _NAMES and isinstance(owner, FunctionType | type):
         trace.found.append(Found(f"{name} of {value}", _reader(owner, name), is_in_key=True))
+    elif hasattr(type(owner), "__traced_call__"):  # a `@jit` function, whose attributes no guard watches
+        trace.found.append(Found(f"`{name}` of {owner.__name__}", _reader(owner, name), is_in_key=True))
     elif name in _OUTSIDE_KEY and value is not None and not is_own(owner):
         shown = getattr(owner, "__name__", type(owner).__name__)
         trace.found.append(Found(f"`{name}` of {shown}", _reader(owner, name)))
@@ -276,5 +281,8 @@ def _reader(owner: Any, name: str) -> Callable[[], Any]:
 
 
 def _is_settled(value: object) -> bool:
-    """Whether a value of a module is as its release made it: code, or a constant."""
-    return type(value) in _ATOMS or isinstance(value, type | FunctionType | BuiltinFunctionType | ModuleType)
+    """Whether a value of a module is as it was made there: code, a constant, an object of C without parts."""
+    kind = type(value)
+    if kind in _ATOMS or callable(value) or isinstance(value, Enum | ModuleType):
+        return True
+    return not kind.__flags__ & HEAP_TYPE and not isinstance(value, _CHANGEABLE) and not hasattr(kind, "__setitem__")

@@ -72,7 +72,6 @@ def trace(
     current.stops, current.tells_calls = stops, tells_calls
     current.hooks = make_hooks(current)
     function, code = _runnable(rewritten, current)
-    current.progress.name = code.co_name
     places.register(code, rewritten=isinstance(rewritten, Rewritten))
     span = Span(code.co_filename, code.co_firstlineno, function=code.co_name)
     builder, location = current.builder, current.locations.of((span,))
@@ -81,7 +80,7 @@ def trace(
     module = current.module = builder.module(location)
     name = symbol(called or code.co_name)
     definition, block = builder.function(module, name, types, location)
-    current.entry = block
+    current.entry, current.progress.name = block, code.co_name
     with activated(current), _no_collection():
         builder.insertion = builder.at_end(block)
         values = Received(leaves, list(block.arguments))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from triptych.support.libraries import is_library_function
@@ -23,6 +23,11 @@ def is_own(thing: object) -> bool:
     """Whether a function or class is the framework's."""
     module = getattr(thing, "__module__", None)
     return isinstance(module, str) and module.partition(".")[0] in _OWN
+
+
+def is_own_module(module: ModuleType) -> bool:
+    """Whether a module is the framework's."""
+    return module.__name__.partition(".")[0] in _OWN
 
 
 def is_user_class(cls: type) -> bool:

@@ -53,7 +53,6 @@ own = []; own.extend(NAMES)
 iter(NAMES)
 dict.fromkeys(NAMES)
 list(zip(NAMES, LIST))
-list(weakref.WeakSet([Thing, abc.ABC]))
 '{}'.format(NAMES)
 min(NAMES, key=lambda n: 0)
 [n for n in {Thing, int, str}]
@@ -73,6 +72,9 @@ x += isinstance(THING, Thing)
 x += len(Thing.__name__)
 x += len(f'{NUMBERS} {LIST}')
 copy.copy(LIST)
+x += sum(map(lambda n: n + 1, LIST))
+x += sorted(LIST, key=lambda n: -n)[0]
+dict.fromkeys(LIST)
 """
 
 PROCESS = {
