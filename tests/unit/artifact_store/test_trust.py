@@ -232,7 +232,9 @@ def test_remote_with_tls_or_an_owner_needs_no_key(url: str) -> None:
 
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
-def test_server_with_a_certificate_that_nobody_signed_is_not_used(tmp_path: Path) -> None:
+def test_server_with_a_certificate_that_nobody_signed_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """TLS needs no key because whoever answers has to show who they are."""
     files = [str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")]
     words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
@@ -241,7 +243,7 @@ def test_server_with_a_certificate_that_nobody_signed_is_not_used(tmp_path: Path
     context.load_cert_chain(files[1], files[0])
     evil = entry_of(2)
     with http_store() as server:
-        server.handle_error = lambda request, address: None  # type: ignore[method-assign]  # of a client that hangs up
+        monkeypatch.setattr(server, "handle_error", lambda *_: None)  # of a client that hangs up
         server.socket = context.wrap_socket(server.socket, server_side=True)
         server.content = {f"/cache/cas/{digest_of(data)}": data for data in evil.artifacts.values()}
         server.content[f"/cache/ac/{key_of(1)}"] = write_record(key_of(1), evil.facts, evil.artifacts, None)
