@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.integration.subprograms import run
 
 OBJECT = """
@@ -37,17 +35,20 @@ def fill(x: cute.Tensor):
 def launch(x: cute.Tensor):
     fill(x).launch(grid=(2, 1, 1), block=(4, 1, 1))
 """
-CALLS = {
-    "kernel": "x = np.zeros(4, np.float32)\nlaunch(x)",
-    "compile": "kept = tt.compile(double, 3)",
-}
+CALLS = """
+import beside
+
+x = np.zeros(8, np.float32)
+launch(x)
+kept = tt.compile(double, 3)
+beside.double(kept(3))
+"""
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_objects_of_the_program_are_finalized(call: str, tmp_path: Path) -> None:
+def test_objects_of_the_program_are_finalized(tmp_path: Path) -> None:
     """Of the main module, and of one that it imports: compiled now, and found in the store."""
     (tmp_path / "beside.py").write_text(f"{KERNEL}\n{OBJECT}")
-    (tmp_path / "program.py").write_text(f"{KERNEL}\nimport beside\n{CALLS[call]}\nbeside.double(2)\n{OBJECT}")
+    (tmp_path / "program.py").write_text(f"{KERNEL}{CALLS}{OBJECT}")
     for _ in range(2):
         done = run(str(tmp_path / "program.py"), TRIPTYCH_CACHE="1", TRIPTYCH_CACHE_DIR=str(tmp_path / "store"))
         assert sorted(done.stdout.splitlines()) == ["finalized __main__", "finalized beside"], done.stderr

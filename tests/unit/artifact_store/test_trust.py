@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import ssl
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
@@ -227,6 +229,28 @@ def test_refusal_is_at_the_line_that_needs_the_store(tmp_path: Path) -> None:
 def test_remote_with_tls_or_an_owner_needs_no_key(url: str) -> None:
     with override(cache_remote=url):
         assert config().cache_remote == url
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make a certificate")
+def test_server_with_a_certificate_that_nobody_signed_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TLS needs no key because whoever answers has to show who they are."""
+    files = [str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")]
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    subprocess.run([*words, "-keyout", files[0], "-out", files[1]], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files[1], files[0])
+    evil = entry_of(2)
+    with http_store() as server:
+        monkeypatch.setattr(server, "handle_error", lambda *_: None)  # of a client that hangs up
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.content = {f"/cache/cas/{digest_of(data)}": data for data in evil.artifacts.values()}
+        server.content[f"/cache/ac/{key_of(1)}"] = write_record(key_of(1), evil.facts, evil.artifacts, None)
+        url = server.url.replace("http://127.0.0.1", "https://localhost")
+        with pytest.warns(StoreWarning, match="CERTIFICATE_VERIFY_FAILED"):
+            assert store_in(tmp_path / "s", remote=Remote(url, timeout=20)).find(key_of(1)) is None
+        assert server.asked == []
 
 
 def test_forged_answers_of_a_server(tmp_path: Path) -> None:
