@@ -2,8 +2,8 @@
 
     python -m benchmarks.bench_and_loop [--seconds 1]
 
-The loop calls what a user of the file would call: `kernel_fn`, `ModelNew`, or the launch that a plan's kernel makes, with
-no plan around it. So the ratio of a plan says what the plan costs too. Each file runs in a process of its own.
+The loop calls what a user of the file would call: `kernel_fn`, `ModelNew`, or the launch that a plan's kernel makes,
+with no plan around it. So the ratio of a plan says what the plan costs too. Each file has a process of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from typing import Any
 
 FILES = Path(__file__).parents[1] / "tests" / "support" / "contract_files"
 NEED_TORCH = ("torch_scale", "mission_relu", "mission_plan", "kernelbench_scale")
-_PROGRAM = "import sys; from pathlib import Path; from benchmarks.bench_and_loop import serve; serve(Path({file!r}), {s})"
+_PROGRAM = (
+    "import sys; from pathlib import Path; from benchmarks.bench_and_loop import serve; serve(Path({file!r}), {s})"
+)
 _ROUNDS, _CALLS = 60, 20
 
 
@@ -84,7 +86,10 @@ def main() -> None:
                 file = Path(folder, f"{text.stem}.py")
                 shutil.copy(text, file)
                 told, loop = both(file, chosen.seconds)
-                print(f"{text.stem:20} bench {1e6 * told:8.2f} µs, loop {1e6 * loop:8.2f} µs, {told / loop:.3f}", flush=True)
+                print(
+                    f"{text.stem:20} bench {1e6 * told:8.2f} µs, loop {1e6 * loop:8.2f} µs, {told / loop:.3f}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

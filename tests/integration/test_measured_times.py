@@ -10,7 +10,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-
 from benchmarks.bench_and_loop import FILES, NEED_TORCH, both
 
 KINDS = ("numpy_scale", "numpy_outputs", "numpy_plan", "tuned_scale", *NEED_TORCH)

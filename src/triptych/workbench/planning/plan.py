@@ -22,6 +22,7 @@ from triptych.workbench.errors import PlanError
 from triptych.workbench.measurement.benching import BenchOptions, bench
 from triptych.workbench.planning.cute_kernel import CuteKernel
 from triptych.workbench.tuning.choosing import chosen_for, keep_choice
+from triptych.workbench.units import time_text
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
 _SECONDS = 0.2
@@ -179,8 +180,8 @@ class KernelPlan:
             print(_profile(chosen.prof_type, type(made).__name__))
             return 0
         answer = bench(contract, type(made).__name__, {}, BenchOptions(chosen.seconds, with_roofs=False))
-        hot, cold = (answer[kind]["median"] * 1e6 for kind in ("hot", "cold"))
-        print(f"{answer['case']}: {hot:.4g} µs hot, {cold:.4g} µs cold")
+        hot, cold = (time_text(answer[kind]["median"]) for kind in ("hot", "cold"))
+        print(f"{answer['case']}: {hot} hot, {cold} cold")
         return 0
 
     def _parser(self) -> argparse.ArgumentParser:
