@@ -1,6 +1,6 @@
 """How often the workbench is wrong: comparisons of equal and of slower kernels, and honest kernels that are refused.
 
-    python -m benchmarks.workbench_trials comparisons --trials 200 --microseconds 5 20 200 5000 --slower 0 0.03 [--busy]
+    python -m benchmarks.workbench_trials comparisons --microseconds 5 20 200 5000 --slower 0 0.03 [--busy]
     python -m benchmarks.workbench_trials commands --trials 5 [--busy]
     python -m benchmarks.workbench_trials honest --runs 1000
     python -m benchmarks.workbench_trials wrong

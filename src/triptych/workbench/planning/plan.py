@@ -215,8 +215,8 @@ class KernelPlan:
 
 def _changeable(tiling: Any) -> dict[str, Any]:
     """What may be assigned in a tiling, copied; nothing of one that is frozen."""
-    frozen = dataclasses.is_dataclass(tiling) and type(tiling).__dataclass_params__.frozen  # type: ignore[attr-defined]
-    if frozen or tiling is None:
+    made: Any = getattr(type(tiling), "__dataclass_params__", None)
+    if tiling is None or (made is not None and made.frozen):
         return {}
     return {row.name: getattr(tiling, row.name) for row in _fields(type(tiling))} or dict(vars(tiling))
 
