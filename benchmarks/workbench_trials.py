@@ -5,8 +5,8 @@
     python -m benchmarks.workbench_trials honest --runs 1000
     python -m benchmarks.workbench_trials wrong
 
-`comparisons` does what `triptych bench A B` does in its child, which compares in processes of their own; `commands` runs
-the whole command, and says how long that takes. The tests run short slices of the
+`comparisons` does what `triptych bench A B` does in its child, which compares in processes of their own; `commands`
+runs the whole command, and says how long that takes. The tests run short slices of the
 statistics, on samples that are made up; this needs minutes, and says how busy the machine was.
 """
 
