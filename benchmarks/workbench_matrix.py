@@ -28,13 +28,13 @@ COMMANDS: dict[str, list[str]] = {
     "verify": ["verify", "{file}"],
     "verify --check": ["verify", "--check", "--seeds", "1", "{file}"],
     "bench": ["bench", "{file}", "--seconds", "0.2", "--record", "{record}"],
-    "bench a b": ["bench", "{file}", "{copy}", "--seconds", "0.2"],
-    "tune": ["tune", "{file}", "--seconds", "10"],
+    "bench a b": ["bench", "{file}", "{copy}", "--seconds", "0.2", "--processes", "2"],
+    "tune": ["tune", "{file}"],
     "profile": ["profile", "{file}"],
     "check": ["check", "{file}"],
     "devlog": ["devlog", "add", "{folder}", "{record}"],
 }
-EXPECTED = {"verify": "PASS", "verify --check": "PASS", "bench": "µs", "devlog": "added"}
+EXPECTED = {"verify": "PASS", "verify --check": "PASS", "bench": "median", "devlog": "added"}
 
 
 class Trial:

@@ -1,12 +1,12 @@
 """How often the workbench is wrong: comparisons of equal and of slower kernels, and honest kernels that are refused.
 
-    python -m benchmarks.workbench_trials comparisons --trials 200 [--busy]
+    python -m benchmarks.workbench_trials comparisons --microseconds 5 20 200 5000 --slower 0 0.03 [--busy]
     python -m benchmarks.workbench_trials commands --trials 5 [--busy]
     python -m benchmarks.workbench_trials honest --runs 1000
     python -m benchmarks.workbench_trials wrong
 
-`comparisons` does what `triptych bench A B` does in its child, the loading of both files included, again and again in
-one process; `commands` runs the whole command, and says how long that takes. The tests run short slices of the
+`comparisons` does what `triptych bench A B` does in its child, which compares in processes of their own; `commands`
+runs the whole command, and says how long that takes. The tests run short slices of the
 statistics, on samples that are made up; this needs minutes, and says how busy the machine was.
 """
 
@@ -30,8 +30,8 @@ from tests.unit.workbench import corpus
 from triptych.workbench.measurement.serving import serve
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
-_STEPS = 36_000
-"""About 100 µs."""
+_STEPS = 360
+"""About 1 µs."""
 _SLOWER = (0.0, 0.02, 0.05)
 _BUSY = "while True: pass"
 _EVERY = 20
@@ -64,22 +64,24 @@ def get_inputs(seed=0):
 Compare = Callable[[list[str], int], dict[str, Any]]
 
 
-def comparisons(compare: Compare, trials: int, busy: bool, slower_by: list[float]) -> None:
-    """Of a kernel of about 100 µs with itself, and with one that does 2 % and 5 % more."""
+def comparisons(compare: Compare, trials: int, busy: bool, slower_by: list[float], lengths: list[int]) -> None:
+    """Of kernels of about so many microseconds with themselves, and with such that do a few percent more."""
     other = subprocess.Popen([sys.executable, "-S", "-c", _BUSY]) if busy else None
     try:
         with tempfile.TemporaryDirectory() as folder:
-            for slower in slower_by:
-                _trials(_files(Path(folder), slower), slower, compare, trials)
+            for length in lengths:
+                print(f"about {length} µs:", flush=True)
+                for slower in slower_by:
+                    _trials(_files(Path(folder), slower, length), slower, compare, trials)
     finally:
         if other is not None:
             other.kill()
             other.wait()
 
 
-def _files(folder: Path, slower: float) -> list[str]:
-    made = []
-    for name, steps in (("first.py", _STEPS), ("second.py", round(_STEPS * (1 + slower)))):
+def _files(folder: Path, slower: float, length: int) -> list[str]:
+    made, once = [], _STEPS * length
+    for name, steps in (("first.py", once), ("second.py", round(once * (1 + slower)))):
         file = folder / name
         file.write_text(_FILE.replace("STEPS", str(steps)), encoding="utf-8")
         made.append(str(file))
@@ -166,6 +168,7 @@ def main() -> None:
     parser.add_argument("what", choices=("comparisons", "commands", "honest", "wrong"))
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--microseconds", type=int, nargs="*", default=[100], help="of the kernels (default: 100)")
     parser.add_argument("--slower", type=float, nargs="*", help="parts, as 0.05 (default: 0, 0.02 and 0.05)")
     parser.add_argument("--busy", action="store_true", help="beside a process that does nothing as fast as it can")
     chosen = parser.parse_args()
@@ -176,7 +179,7 @@ def main() -> None:
             wrong()
         case what:
             compare = _in_this_process if what == "comparisons" else _by_command
-            comparisons(compare, chosen.trials, chosen.busy, chosen.slower or list(_SLOWER))
+            comparisons(compare, chosen.trials, chosen.busy, chosen.slower or list(_SLOWER), chosen.microseconds)
 
 
 if __name__ == "__main__":

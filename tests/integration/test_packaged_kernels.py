@@ -143,7 +143,7 @@ def test_frozen_with_its_source_and_without(environment: Environment, tmp_path: 
     ran = environment.run(str(program), "frozen", "kept", folder, TRIPTYCH_CACHE_DIR=str(tmp_path / "empty"))
     assert "TT0740" in ran.stderr
     assert "triptych build" in ran.stderr
-    _says_what_to_keep(environment.run(str(program), "frozen", "gone", folder))
+    _says_what_to_keep(environment.run(str(program), "not yet", "gone", folder))
 
 
 def test_compiled_files_without_source_are_refused_in_words(environment: Environment, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from triptych.workbench.measurement.records import schema
 from triptych.workbench.pictures import check_picture, roofline, sweep, write_picture
 from triptych.workbench.processes import ask
 from triptych.workbench.progress import progress
+from triptych.workbench.units import time_text
 
 HEADS = ("case", "median", "95 % interval", "minimum", "quartiles", "samples", "cold", "rate", "of roof", "noise")
 
@@ -60,7 +61,20 @@ def bench_command(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         print(json.dumps(schema(), indent=2))
         return 0
-    wanted = ("against", "replay", "cases", "seconds", "seed", "cold", "with_roofs", "rtol", "atol", "apart", "graph", "processes")
+    wanted = (
+        "against",
+        "replay",
+        "cases",
+        "seconds",
+        "seed",
+        "cold",
+        "with_roofs",
+        "rtol",
+        "atol",
+        "apart",
+        "graph",
+        "processes",
+    )
     request = {name: getattr(arguments, name) for name in wanted}
     _check_files(len(arguments.files), arguments)
     if arguments.plot:
@@ -178,11 +192,3 @@ def _beside(record: dict[str, Any]) -> str:
     load = facts["load"][0] if facts["load"] else math.nan
     cores = f"{len(facts['affinity']) or facts['cores']} of {facts['cores']} cores"
     return f"{facts['model']}, {cores}, load {load:.1f}, governor {facts['governor']}, target {record['target']}"
-
-
-def time_text(seconds: float) -> str:
-    """With a unit that leaves three or four digits."""
-    for unit, scale in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if seconds * scale >= 1:
-            return f"{seconds * scale:.4g} {unit}"
-    return f"{seconds * 1e9:.4g} ns"

@@ -36,10 +36,10 @@ class Words:
 
 @dataclass(slots=True)
 class Axes:
-    """Two logarithmic axes over whole powers of ten, and what is drawn over them."""
+    """Two logarithmic axes, by their ends as powers of ten, and what is drawn over them."""
 
-    x: tuple[int, int]
-    y: tuple[int, int]
+    x: tuple[float, float]
+    y: tuple[float, float]
     labels: tuple[str, str]
     lines: list[Line] = field(default_factory=list)
     words: list[Words] = field(default_factory=list)
@@ -80,11 +80,11 @@ class Axes:
 
     def _grid(self) -> list[str]:
         parts = []
-        for power in range(self.x[0], self.x[1] + 1):
+        for power in whole_powers(*self.x):
             x, y = self._at((10.0**power, 10.0 ** self.y[0]))
             parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{x:.1f}" y2="20" stroke="#e4e4e4"/>')
             parts.append(_words(x, y + 16, power_of_ten(power), _GREY, "middle"))
-        for power in range(self.y[0], self.y[1] + 1):
+        for power in whole_powers(*self.y):
             x, y = self._at((10.0 ** self.x[0], 10.0**power))
             parts.append(f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{WIDTH - 20}" y2="{y:.1f}" stroke="#e4e4e4"/>')
             parts.append(_words(x - 6, y + 4, power_of_ten(power), _GREY, "end"))
@@ -98,8 +98,15 @@ def power_of_ten(power: int) -> str:
     return f"{10.0**power:g}" if -4 < power < 6 else f"1e{power}"
 
 
-def _powers(numbers: Sequence[float]) -> tuple[int, int]:
-    return math.floor(math.log10(min(numbers))), math.ceil(math.log10(max(numbers)) + 1e-9)
+def whole_powers(low: float, high: float) -> range:
+    """Those between the ends of an axis."""
+    return range(math.ceil(low - 1e-9), math.floor(high + 1e-9) + 1)
+
+
+def _powers(numbers: Sequence[float]) -> tuple[float, float]:
+    """From the power of ten below the least to a little above the most, over two powers at least: both have labels."""
+    low, most = math.floor(math.log10(min(numbers))), math.log10(max(numbers))
+    return low, max(low + 1.0, most + 0.1)
 
 
 def _words(x: float, y: float, text: str, colour: str, anchor: Anchor) -> str:

@@ -60,7 +60,9 @@ def sweep(record: dict[str, Any], name: str) -> Axes:
     for (kind, curve), colour in zip(curves.items(), _COLOURS, strict=False):
         if curve:
             axes.line(curve, colour, dots=True)
-            axes.text((curve[0][0], curve[0][1] * 1.1), kind, colour)
+            # The lower curve has its name below: where both begin together the names would be one blot.
+            lower = any(other and other[0][1] > curve[0][1] for other in curves.values())
+            axes.text((curve[0][0], curve[0][1] * (0.8 if lower else 1.1)), kind, colour)
     sizes = [(float(case["parameters"][name]), float(case.get("bytes_touched", 0))) for case in cases]
     for level in record.get("machine", {}).get("caches", ()):
         total = level["bytes"] * level["count"]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.support.forking import import_late
-from triptych.workbench.axes import HEIGHT, WIDTH, Axes, power_of_ten
+from triptych.workbench.axes import HEIGHT, WIDTH, Axes, power_of_ten, whole_powers
 from triptych.workbench.errors import RecordError
 
 _DOTS_PER_INCH = 100
@@ -30,7 +30,7 @@ def write_png(file: Path, axes: Axes) -> None:
     plot = figure.add_subplot()
     plot.set(xscale="log", yscale="log", xlabel=axes.labels[0], ylabel=axes.labels[1])
     for axis, (low, high) in ((plot.xaxis, axes.x), (plot.yaxis, axes.y)):
-        powers = range(low, high + 1)
+        powers = whole_powers(low, high)
         axis.set_ticks([10.0**power for power in powers], [power_of_ten(power) for power in powers])
     plot.set_xlim(10.0 ** axes.x[0], 10.0 ** axes.x[1])
     plot.set_ylim(10.0 ** axes.y[0], 10.0 ** axes.y[1])

@@ -176,7 +176,8 @@ def drawn(random: np.random.Generator, slower: float, processes: int, spread: fl
     parts = []
     for _ in range(processes):
         own = random.normal(0, spread)
-        rounds = np.exp(random.normal(0, 0.03, (4, 40)) + [[0.0], [slower + own], [0.0], [slower + own]])
+        sides = np.array([[0.0], [slower + own], [0.0], [slower + own]])
+        rounds = np.exp(random.normal(0, 0.03, (4, 40)) + sides)
         parts.append(compared(*rounds))
     return combined(parts) if processes > 1 else parts[0]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.workbench.folders.versions import DEVLOG, UNSAID
+from triptych.workbench.units import time_text
 
 _VERDICTS = {"comparison": "verdict, in turns with the version before", "baseline": "verdict against the baseline"}
 _STATIC = {"registers": "", "shared": "bytes", "spilled": "bytes", "blocks_at_once": ""}
@@ -116,7 +117,7 @@ def _row(case: str, metric: str, was: float | None, value: float, unit: str) -> 
 
 
 def _metrics(case: dict[str, Any]) -> list[tuple[str, float, str]]:
-    found = [(f"duration, {kind}", case[kind]["median"] * 1e6, "µs") for kind in ("hot", "cold") if kind in case]
+    found = [(f"duration, {kind}", case[kind]["median"], "s") for kind in ("hot", "cold") if kind in case]
     work = case.get("work") or {}
     if "of_roof" in work:
         found.append(("share of the roof", 100 * work["of_roof"], "%"))
@@ -124,4 +125,6 @@ def _metrics(case: dict[str, Any]) -> list[tuple[str, float, str]]:
 
 
 def _number(value: float | None, unit: str) -> str:
-    return "" if value is None or not math.isfinite(value) else f"{value:.4g} {unit}".rstrip()
+    if value is None or not math.isfinite(value):
+        return ""
+    return time_text(value) if unit == "s" else f"{value:.4g} {unit}".rstrip()

@@ -123,7 +123,13 @@ def bench_pair(
 ) -> dict[str, Any]:
     """Two kernels in turns that share a process, in several processes one after the other."""
     bounds = asdict(options.tolerance) if options.tolerance is not None else {}
-    request = {"case": dict(case), "seed": options.seed, "seconds": options.seconds, "processes": options.processes, **bounds}
+    request = {
+        "case": dict(case),
+        "seed": options.seed,
+        "seconds": options.seconds,
+        "processes": options.processes,
+        **bounds,
+    }
     return _compared(name, case, *compare_in_processes(files, request, name, doing))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from triptych.workbench.errors import ImpossibleTimeError
+from triptych.workbench.units import time_text
 
 SLACK = 0.5
 """Roofs are measured on machines that do other things too, and then are too low."""
@@ -27,7 +28,7 @@ def check_time(seconds: float, floor: float, why: str) -> None:
     if seconds < SLACK * floor:
         raise ImpossibleTimeError(
             "the kernel took less time than its work needs on this machine",
-            found=f"{seconds * 1e6:.3g} µs",
-            expected=f"at least {floor * 1e6:.3g} µs: {why}",
+            found=time_text(seconds),
+            expected=f"at least {time_text(floor)}: {why}",
             instead="a kernel that does all of it, or algorithmic_flops_bytes that says what it does",
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from triptych.workbench.measurement.statistics import median_interval
+from triptych.workbench.units import time_text
 
 _LEAST = 0.01
 """Less than this is no movement, whatever the samples say."""
@@ -31,7 +32,7 @@ def moved(stored: Facts, samples: list[float], noise_now: float = 0.0) -> str:
 def held(stored: Facts, found: Facts, before: Facts, now: Facts) -> dict[str, str]:
     """The verdict on a figure that was measured again (`holds`, `faster`, `slower`, `undecided`), and why."""
     change, noise = _change(stored, found["hot"]["samples"], found.get("noise") or 0.0)
-    times = f"{_micro(stored['hot']['median'])} then, {_micro(found['hot']['median'])} now"
+    times = f"{time_text(stored['hot']['median'])} then, {time_text(found['hot']['median'])} now"
     size = f"{100 * math.expm1(change):+.1f} %, the noise of both is {100 * noise:.1f} %"
     if noise > _TOO_NOISY:
         return {"verdict": "undecided", "text": f"undecided: {times} ({size}), which hides everything"}
@@ -82,7 +83,3 @@ def _half_width(low: float | None, high: float | None, median: float) -> float:
     if low is None or high is None or not math.isfinite(high - low):
         return 0.0
     return (high - low) / 2 / median
-
-
-def _micro(seconds: float) -> str:
-    return f"{seconds * 1e6:.4g} µs"

@@ -15,6 +15,7 @@ from triptych.workbench.arrays import Array
 from triptych.workbench.errors import PlanError
 from triptych.workbench.measurement.clocks import HostClock
 from triptych.workbench.measurement.sampling import Figure, figure, warm_up
+from triptych.workbench.units import time_text
 
 
 @dataclass(slots=True)
@@ -93,4 +94,4 @@ _CLOCK = HostClock()
 
 
 def _told(row: Row) -> str:
-    return f"{row.best * 1e6:.4g} µs" if row.state == "measured" else f"{row.state}: {row.reason}"
+    return time_text(row.best) if row.state == "measured" else f"{row.state}: {row.reason}"

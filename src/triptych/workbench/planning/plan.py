@@ -22,6 +22,7 @@ from triptych.workbench.errors import PlanError
 from triptych.workbench.measurement.benching import BenchOptions, bench
 from triptych.workbench.planning.cute_kernel import CuteKernel
 from triptych.workbench.tuning.choosing import chosen_for, keep_choice
+from triptych.workbench.units import time_text
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
 _SECONDS = 0.2
@@ -179,8 +180,8 @@ class KernelPlan:
             print(_profile(chosen.prof_type, type(made).__name__))
             return 0
         answer = bench(contract, type(made).__name__, {}, BenchOptions(chosen.seconds, with_roofs=False))
-        hot, cold = (answer[kind]["median"] * 1e6 for kind in ("hot", "cold"))
-        print(f"{answer['case']}: {hot:.4g} µs hot, {cold:.4g} µs cold")
+        hot, cold = (time_text(answer[kind]["median"]) for kind in ("hot", "cold"))
+        print(f"{answer['case']}: {hot} hot, {cold} cold")
         return 0
 
     def _parser(self) -> argparse.ArgumentParser:
@@ -214,8 +215,8 @@ class KernelPlan:
 
 def _changeable(tiling: Any) -> dict[str, Any]:
     """What may be assigned in a tiling, copied; nothing of one that is frozen."""
-    frozen = dataclasses.is_dataclass(tiling) and type(tiling).__dataclass_params__.frozen  # type: ignore[attr-defined]
-    if frozen or tiling is None:
+    made: Any = getattr(type(tiling), "__dataclass_params__", None)
+    if tiling is None or (made is not None and made.frozen):
         return {}
     return {row.name: getattr(tiling, row.name) for row in _fields(type(tiling))} or dict(vars(tiling))
 

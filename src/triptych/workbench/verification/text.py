@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from triptych.workbench.units import ulps_text
+
 
 def text_of(found: dict[str, Any]) -> str:
     """What a person reads."""
@@ -16,7 +18,7 @@ def text_of(found: dict[str, Any]) -> str:
             shape = " x ".join(map(str, one["shape"])) or "scalar"
             lines.append(
                 f"  {case}: output {one['output']} {one['dtype']} {shape}: error {one['absolute']:.3g}, relative "
-                f"{one['relative']:.3g}, {one['ulps']:.3g} ulp, {one['of_bound']:.2f} of the bound"
+                f"{one['relative']:.3g}, {ulps_text(one['ulps'])}, {one['of_bound']:.2f} of the bound"
             )
     for finding in found["findings"]:
         seed = f", seed {finding['seed']}" if finding["seed"] is not None else ""
