@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from triptych import compat
-from triptych.compat.public_names import TIERS, public_names
+from triptych.compat.public_names import TIERS, public_names, tier_of
 from triptych.tools.cli import main
 from triptych.tools.coverage import CoverageError, coverage
 from triptych.tools.used_names import canonical, programs, uses
@@ -52,6 +52,12 @@ def test_names_are_followed_through_aliases(tmp_path: Path) -> None:
         "cutlass.cute.nvgpu.tcgen05.CtaGroup": 16,
         "cutlass.cute.make_layuot": 16,
     }
+
+
+def test_a_module_of_one_tier_has_no_names_of_others() -> None:
+    assert tier_of("cutlass.cute.nvgpu.tcgen05.copy") == "T5"
+    assert tier_of("cutlass.cute.copy") == "T1"
+    assert tier_of("cutlass.cutlass_dsl.Int64") == "T1"
 
 
 def test_modules_near_a_program_are_followed(tmp_path: Path) -> None:
