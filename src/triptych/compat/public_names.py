@@ -18,16 +18,15 @@ class Tier:
     when: str
 
 
-_NEXT = "it comes next: tiers T0 to T2 are being completed"
-_HOPPER = "it comes with the instructions of Hopper, after tiers T0 to T2"
-_BLACKWELL = "it comes with the instructions of Blackwell, after those of Hopper"
+_HERE = "its tier is here, this name is not yet"
+_BLACKWELL = "it comes with the instructions of Blackwell"
 
 TIERS = {
-    "T0": Tier("programs of the host", _NEXT),
-    "T1": Tier("kernels of plain threads", _NEXT),
-    "T2": Tier("SM80: cp.async, ldmatrix, mma.sync", _NEXT),
-    "T3a": Tier("SM90: TMA, transaction barriers, clusters", _HOPPER),
-    "T3b": Tier("SM90: WGMMA", _HOPPER),
+    "T0": Tier("programs of the host", _HERE),
+    "T1": Tier("kernels of plain threads", _HERE),
+    "T2": Tier("SM80: cp.async, ldmatrix, mma.sync", _HERE),
+    "T3a": Tier("SM90: TMA, transaction barriers, clusters", _HERE),
+    "T3b": Tier("SM90: WGMMA", _HERE),
     "T4": Tier("SM120: mma.sync fed by TMA", _BLACKWELL),
     "T5": Tier("SM100: tcgen05, tensor memory", _BLACKWELL),
     "experimental": Tier("experimental API", "not before its public names settle"),
@@ -330,7 +329,11 @@ def tier_of_module(module: str) -> str | None:
 def tier_of(name: str) -> str | None:
     """The tier of a public name, also of a module, and of a name under another module than the one that has it."""
     exact = public_names().get(name) or tier_of_module(name)
-    return exact or _by_last_word().get(name.rpartition(".")[2])
+    module, _, word = name.rpartition(".")
+    around = {tier for other, tier in public_names().items() if other.startswith(f"{module}.")}
+    if exact is None and len(around) == 1:  # as everything of `tcgen05`, whatever it is called
+        return around.pop()
+    return exact or _by_last_word().get(word)
 
 
 @cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import json
+import re
 import shutil
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import triptych
+from triptych.compat import activate
 from triptych.cute.runtime.examples import argument
 from triptych.fingerprint.releases import LOOKED_AT
 from triptych.metastage.call_errors import ArgumentBindingError
@@ -86,6 +88,9 @@ def layout(texts: dict[str, str], stage: str, width: int) -> str:
     return "\n".join(beside((left, texts[left]), (right, texts[right]), width) for left, right in pairs)
 
 
+_IMPORTS_CUTLASS = re.compile(rb"^\s*(import|from) cutlass\b", re.MULTILINE)
+
+
 def find(place: str) -> Callable[..., Any]:
     """The object at `FILE:FUNCTION`."""
     file, colon, name = place.rpartition(":")
@@ -120,8 +125,13 @@ def check_file(path: Path, expected: str) -> None:
 
 
 def load(path: Path) -> ModuleType:
-    """Run a file as a module under its own name: not as `__main__`, so its main block does not run."""
+    """Run a file as a module under its own name: not as `__main__`, so its main block does not run.
+
+    A file that imports `cutlass` gets Triptych for it, as under `triptych run`.
+    """
     check_file(path, "FILE:FUNCTION, with FILE as seen from here")
+    if _IMPORTS_CUTLASS.search(path.read_bytes()):
+        activate()
     name = f"{LOOKED_AT}{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

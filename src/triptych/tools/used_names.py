@@ -7,6 +7,8 @@ Nothing is run or imported, so a program for any machine can be asked. A name is
 from __future__ import annotations
 
 import ast
+import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,9 @@ from pathlib import Path
 from triptych.compat.module_aliases import BESIDE, HOMES, NOT_HERE_YET, ROOT
 from triptych.compat.public_names import public_names
 from triptych.tools.notebooks import SUFFIX, cells
+
+_FOLDERS = 5
+"""How far up modules of a program are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +31,55 @@ class Use:
 
 
 def programs(path: Path) -> list[Path]:
-    """A file itself, or every Python file and notebook in a folder."""
+    """A file itself with the modules beside it that it imports, or every Python file and notebook in a folder."""
     if path.is_file():
-        return [path]
+        return list(_with_helpers(path))
     return sorted(file for file in path.rglob("*") if file.suffix in (".py", SUFFIX) and file.is_file())
+
+
+def _with_helpers(path: Path) -> dict[Path, None]:
+    """A program and what it imports of files near it, directly or by what it imports: it needs those names, too."""
+    found, pending = {path: None}, [path]
+    while pending:
+        for module in _imported(pending.pop()):
+            helper = _near(path.resolve(), module)
+            if helper is not None and helper != path.resolve() and helper not in found:
+                found[helper] = None
+                pending.append(helper)
+    return found
+
+
+def _near(program: Path, module: str) -> Path | None:
+    """The file of a module in the program's folder or one around it, which programs put on the path themselves."""
+    if not module or module.partition(".")[0] in sys.stdlib_module_names:
+        return None
+    places = (folder.joinpath(*module.split(".")) for folder in list(program.parents)[:_FOLDERS])
+    files = (file for place in places for file in (place.with_suffix(".py"), place / "__init__.py"))
+    return next((file for file in files if file.is_file()), None)
+
+
+def _imported(file: Path) -> Iterator[str]:
+    """The modules that a file may import, by name; from where it is, a relative one is meant the same way."""
+    try:
+        trees = [ast.parse(text) for text in _texts(file)]
+    except (SyntaxError, UnicodeDecodeError, json.JSONDecodeError):
+        return  # told when its names are read
+    for node in (node for tree in trees for node in ast.walk(tree)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+            yield from (".".join(filter(None, (node.module, alias.name))) for alias in node.names)
+
+
+def _texts(file: Path) -> list[str]:
+    return [cell.text for cell in cells(file)] if file.suffix == SUFFIX else [file.read_text(encoding="utf-8")]
 
 
 def uses(file: Path) -> list[Use]:
     """The public names that a file uses, each once; a SyntaxError where it is not Python."""
-    texts = [cell.text for cell in cells(file)] if file.suffix == SUFFIX else [file.read_text(encoding="utf-8")]
     reader = _Reader()
-    for text in texts:
+    for text in _texts(file):
         reader.visit(ast.parse(text))
     return [Use(name, file, line) for name, line in reader.found.items()]
 

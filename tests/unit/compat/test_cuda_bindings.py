@@ -6,10 +6,12 @@ import ctypes
 import importlib
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import triptych as tt
+from tests.integration.subprograms import run
 from triptych.compat import cuda_bindings
 from triptych.compat.cuda_bindings import driver, nvrtc, runtime
 from triptych.compat.cuda_checks import DSLCudaRuntimeError, checkCudaErrors
@@ -92,3 +94,22 @@ def test_result_codes_become_exceptions() -> None:
     with pytest.raises(DSLCudaRuntimeError, match="failed") as raised:
         checkCudaErrors(runtime.cudaSetDevice(5))
     assert raised.value.error_code == 101
+
+
+def test_what_is_built_on_an_installed_package_is_found(tmp_path: Path) -> None:
+    """`cuda.core` takes types of the real `cuda.bindings`, which need no driver; calls are the stand-ins'."""
+    package = tmp_path / "cuda" / "bindings"
+    package.mkdir(parents=True)
+    for name in ("__init__", "runtime", "nvrtc"):
+        (package / f"{name}.py").write_text("")
+    (package / "driver.py").write_text("class CUoption:\n    ONE = 1\n\n\ndef cuNothing():\n    return 'real'\n")
+    (tmp_path / "cuda" / "core.py").write_text(
+        "from cuda.bindings.driver import CUoption, cuInit\nONE = CUoption.ONE\n"
+    )
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import cuda.core, cuda.bindings.driver as driver\nprint(cuda.core.ONE, cuda.core.cuInit(0)[0].name)\n"
+        "try:\n    driver.cuNothing()\nexcept Exception as error:\n    print(error.code)\n"
+    )
+    done = run("-m", "triptych", "run", str(program), PYTHONPATH=str(tmp_path))
+    assert done.stdout.split() == ["1", "CUDA_SUCCESS", "TT0712"], done.stderr

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from triptych.compat.activation import deactivate
 from triptych.support.config import override
 from triptych.tools.cli import main
 
@@ -73,6 +74,17 @@ def test_why(run: Run, tmp_path: Path) -> None:
     assert "3 -> " in text
     status, text = run("why", f"{tmp_path / 'kernels.py'}:plain")
     assert (status, "TT0714" in text) == (2, True)
+
+
+def test_why_of_a_public_program(run: Run, tmp_path: Path) -> None:
+    """`cutlass` is Triptych there, as where the program ran."""
+    public = KERNELS.replace("import triptych as tt", "import cutlass as tt\nimport cutlass.cute as cute")
+    (tmp_path / "kernels.py").write_text(public.replace("@tt.jit", "@cute.jit"))
+    try:
+        status, text = run("why", f"{tmp_path / 'kernels.py'}:scaled", "--args", "2")
+    finally:
+        deactivate()
+    assert (status, "the store has no program of this function" in text) == (0, True)
 
 
 def test_checking_evicting_and_moving(run: Run, tmp_path: Path) -> None:

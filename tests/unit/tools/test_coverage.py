@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from triptych import compat
-from triptych.compat.public_names import TIERS, public_names
+from triptych.compat.public_names import TIERS, public_names, tier_of
 from triptych.tools.cli import main
 from triptych.tools.coverage import CoverageError, coverage
-from triptych.tools.used_names import canonical, uses
+from triptych.tools.used_names import canonical, programs, uses
 
 PROGRAM = """
 import cutlass
@@ -52,6 +52,25 @@ def test_names_are_followed_through_aliases(tmp_path: Path) -> None:
         "cutlass.cute.nvgpu.tcgen05.CtaGroup": 16,
         "cutlass.cute.make_layuot": 16,
     }
+
+
+def test_a_module_of_one_tier_has_no_names_of_others() -> None:
+    assert tier_of("cutlass.cute.nvgpu.tcgen05.copy") == "T5"
+    assert tier_of("cutlass.cute.copy") == "T1"
+    assert tier_of("cutlass.cutlass_dsl.Int64") == "T1"
+
+
+def test_modules_near_a_program_are_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    written(folder, "from cutlass import Int64\nimport beside\n", "deeper.py")
+    written(folder, "import deeper\nimport json\nfrom cutlass.cute import Layout\n", "beside.py")
+    (tmp_path / "helpers").mkdir()
+    around = written(tmp_path / "helpers", "import cutlass.cute as cute\nf = cute.size\n", "around.py")
+    program = written(folder, "import beside, cutlass\nfrom helpers import around\n", "program.py")
+    assert programs(program) == [program, folder / "beside.py", around, folder / "deeper.py"]
+    names = {name["name"] for name in json.loads(coverage([program], as_json=True))["names"]}
+    assert names == {"cutlass.Int64", "cutlass.cute.Layout", "cutlass.cute.size"}
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from types import ModuleType
 
 from triptych.compat.cuda_bindings import driver, nvrtc, runtime
+from triptych.compat.cuda_bindings.handles import REAL
+from triptych.support.forking import import_late
 from triptych.targets.nvptx.errors import NoGpuError
 from triptych.targets.nvptx.runtime.driver import find_driver
 
@@ -24,11 +26,15 @@ def install() -> Callable[[], None]:
 
     Where the package and a driver are there, nothing changes.
     """
-    if _has_package() and _has_driver():
+    before = _loaded()
+    is_installed = _has_package()
+    if is_installed and _has_driver():
         return lambda: None
-    before = {name: module for name, module in sys.modules.items() if name == "cuda" or name.startswith("cuda.")}
-    package = before.get("cuda.bindings") or _package("cuda.bindings")
-    root = before.get("cuda") or _package("cuda")
+    if is_installed:  # what else is in the package stays: `cuda.core` is built on it
+        REAL.update({name: import_late(name) for name in map("cuda.bindings.{}".format, _MODULES)})
+    there = _loaded()
+    package = there.get("cuda.bindings") or _package("cuda.bindings")
+    root = there.get("cuda") or _package("cuda")
     root.bindings = package  # type: ignore[attr-defined]
     sys.modules |= {"cuda": root, "cuda.bindings": package}
     replaced = {name: vars(package).get(name) for name in _MODULES}
@@ -37,14 +43,20 @@ def install() -> Callable[[], None]:
         sys.modules[f"cuda.bindings.{name}"] = module
 
     def undo() -> None:
-        for name in ("cuda", "cuda.bindings", *(f"cuda.bindings.{name}" for name in _MODULES)):
-            sys.modules.pop(name, None)
+        REAL.clear()
+        for name in _loaded():
+            del sys.modules[name]
         sys.modules.update(before)
         for name, module in replaced.items():
             if module is not None:
                 setattr(package, name, module)
 
     return undo
+
+
+def _loaded() -> dict[str, ModuleType]:
+    """The modules of CUDA's packages for Python that have been imported."""
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "cuda"}
 
 
 def _package(name: str) -> ModuleType:

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any, NoReturn
 
 from triptych.compat.cuda_errors import CudaCallError
@@ -95,8 +96,15 @@ def attribute(name: str) -> int:
     return _ATTRIBUTES[name](modelled_gpu())
 
 
+REAL: dict[str, ModuleType] = {}
+"""The modules that the stand-ins stand for, where the package is installed: its types need no driver."""
+
+
 def refusing(module: str, name: str) -> Any:
     """The stand-in for a function of CUDA's that has none here: it refuses its call, not its import."""
+    real = getattr(REAL.get(module), name, None)
+    if isinstance(real, type):
+        return real
     if not re.match(r"(cu|cuda|nvrtc)[A-Z]", name):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 

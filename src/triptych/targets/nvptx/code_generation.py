@@ -13,7 +13,7 @@ from triptych.targets.nvptx.passes.uniform_branches import make_uniform
 from triptych.targets.nvptx.report.occupancy import described, usages
 from triptych.targets.nvptx.report.resources import read_report
 from triptych.targets.nvptx.toolchain.assembler import AssemblerOptions, check_strides, ptx_version
-from triptych.targets.nvptx.toolchain.assembling import find_assembler
+from triptych.targets.nvptx.toolchain.assembling import assembler_for, find_assembler
 from triptych.targets.nvptx.toolchain.locate import libdevice
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -36,6 +36,7 @@ def codegen(lowered: Lowered, options: CompileOptions, architecture: Architectur
     pending = shared_pool().submit(request, lowered.llvm)
     kernels = described(lowered.traced.module.read())  # while the worker is busy
     ptx = make_uniform(pending.result().assembly)
+    assembler = assembler_for(ptx, architecture)
     check_strides(ptx, assembler)
     assembled = assembler.assemble(ptx, architecture, AssemblerOptions(options.opt_level, options.line_info))
     resources = read_report(assembled.report)

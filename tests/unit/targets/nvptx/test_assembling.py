@@ -16,7 +16,7 @@ from triptych.support.setting import SettingError
 from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
 from triptych.targets.nvptx.errors import AssemblerError, MissingToolError, NoGpuError
 from triptych.targets.nvptx.report.instruction_counts import instruction_counts
-from triptych.targets.nvptx.toolchain import assembling, locate
+from triptych.targets.nvptx.toolchain import assembling, locate, ptxas
 from triptych.targets.nvptx.toolchain.assembler import (
     Assembled,
     Assembler,
@@ -26,6 +26,7 @@ from triptych.targets.nvptx.toolchain.assembler import (
 )
 from triptych.targets.nvptx.toolchain.assembling import toolchain
 from triptych.targets.nvptx.toolchain.disassembling import disassemble
+from triptych.targets.nvptx.toolchain.ptxas import Ptxas
 
 SM_80 = ARCHITECTURES["sm_80"]
 NOTHING = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry nothing() { ret; }\n"
@@ -171,3 +172,14 @@ def test_a_call_without_a_gpu_says_so() -> None:
 @needs_assembler
 def test_the_toolchain_is_part_of_what_decides_the_code() -> None:
     assert set(toolchain()) > {"llvmlite", "torch-mlir"}
+
+
+def test_code_that_counts_registers_goes_to_the_assembler_that_honours_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """nvJitLink ignores `setmaxnreg` for the sake of units that it might be linked with."""
+    plain, counting = NOTHING, NOTHING.replace("ret;", "setmaxnreg.inc.sync.aligned.u32 232; ret;")
+    usual, program = Old((13, 0)), Ptxas()
+    monkeypatch.setattr(assembling, "ASSEMBLERS", (usual, program))
+    for version, chosen in (((13, 0), program), (None, usual), ((12, 0), usual)):
+        monkeypatch.setattr(ptxas, "_version", lambda version=version: version)
+        assert assembling.assembler_for(plain, ARCHITECTURES["sm_90a"]) is usual
+        assert assembling.assembler_for(counting, ARCHITECTURES["sm_90a"]) is chosen

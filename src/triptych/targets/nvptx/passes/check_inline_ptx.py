@@ -40,7 +40,8 @@ def _check(operation: Operation) -> None:
     for form, part in forms:
         if form.fullmatch(part) is None:
             letters = ", ".join(f"{letter} ({kind})" for letter, kind in _REGISTERS.items())
-            raise _refused(operation, f"{part!r} in {text!r}", f"`=` and a letter, or a letter: {letters}, n or i (constant)")
+            expected = f"`=` and a letter, or a letter: {letters}, n or i (constant)"
+            raise _refused(operation, f"{part!r} in {text!r}", expected)
     found = f"{len(outputs)} outputs and {len(inputs)} inputs in {text!r}"
     expected = f"{_results(operation)} outputs and {len(operation.operands)} inputs"
     if found != f"{expected} in {text!r}" or constraints != outputs + inputs + clobbers:

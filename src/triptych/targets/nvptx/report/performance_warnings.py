@@ -20,6 +20,9 @@ from triptych.targets.nvptx.report.usage import Usage
 _shown: dict[str, dict[Any, Any]] = defaultdict(dict)
 """By file, what Python keeps for each module: one text is shown once for a line."""
 
+_REMEDIES = {"C7504": " (nvJitLink does; `pip install 'triptych[cuda-tools]'` brings ptxas, which honours it)"}
+"""By the number of a remark, what to do."""
+
 Remark: TypeAlias = tuple[Span | None, str, str]
 """Where, what, and why."""
 
@@ -40,7 +43,8 @@ def warn_of_slow_code(usages: Mapping[str, Usage]) -> None:
 
 def _remarks(usage: Usage) -> Iterator[Remark]:
     for remark in usage.resources.remarks:
-        yield usage.span, f"NVIDIA's assembler says of {usage.resources.kernel}", remark
+        remedy = _REMEDIES.get(remark.partition(" ")[0], "")
+        yield usage.span, f"NVIDIA's assembler says of {usage.resources.kernel}", remark + remedy
 
 
 def _narrow(usage: Usage) -> Iterator[Remark]:

@@ -57,8 +57,7 @@ class Assembler(Protocol):
 
 def ptx_version(assembler: Assembler, architecture: Architecture) -> int:
     """The newest PTX that LLVM writes and the assembler reads."""
-    version = assembler.version() or (0, 0)
-    known = max((ptx for cuda, ptx in _PTX_OF_CUDA.items() if cuda <= version), default=0)
+    version, known = assembler.version() or (0, 0), newest_ptx(assembler)
     if known < architecture.oldest_ptx:
         raise AssemblerError(
             f"{assembler.name} is too old for {architecture.name}",
@@ -67,6 +66,12 @@ def ptx_version(assembler: Assembler, architecture: Architecture) -> int:
             instead="pip install -U 'triptych[cuda]'",
         )
     return min(known, NEWEST_PTX)
+
+
+def newest_ptx(assembler: Assembler) -> int:
+    """The newest PTX, times ten, that an assembler reads."""
+    version = assembler.version() or (0, 0)
+    return max((ptx for cuda, ptx in _PTX_OF_CUDA.items() if cuda <= version), default=0)
 
 
 def check_strides(ptx: str, assembler: Assembler) -> None:
