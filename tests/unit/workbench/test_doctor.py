@@ -111,7 +111,7 @@ def test_a_kernel_that_differs_from_the_cpu_fails(numpy_driver: None, told: Prog
 
     with (
         mock.patch.object(report, "ask", here),
-        mock.patch.dict(serving.SUITE, {"relu": Entry("relu", unlike)}),
+        mock.patch.dict("triptych.workbench.doctor.suite.SUITE", {"relu": Entry("relu", unlike)}),
         mock.patch.object(report, "SUITE", FEW),
     ):
         run = next(iter(report._on_gpu(report.Gpu("a GPU", "sm_80", ""), told)))
