@@ -15,7 +15,12 @@ SPANS = [Span("kernel.py", line, 5, line, 30) for line in (10, 20)]
 
 def told(*warps: WaitingWarp, total: int = 4) -> DeadlockError:
     sites = [{name: getattr(span, name) for name in span.__dataclass_fields__} for span in SPANS]
-    facts = {"sites": sites, "partings": ["", "; threads diverge at line 7"], "barriers": {"16": "Storage.full[2]"}}
+    facts = {
+        "sites": sites,
+        "partings": ["", "; threads diverge at line 7"],
+        "looks": [False, False],
+        "barriers": {"16": "Storage.full[2]"},
+    }
     text = pack("nobody comes", tables=facts)
     words = [len(warps), 0, 0, 0, total, 0, 0]
     for warp in warps:
