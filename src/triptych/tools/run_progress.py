@@ -34,6 +34,7 @@ class RunProgress:
         """When each thing was first seen."""
         self._told: dict[str, float] = {}
         """After how many seconds each was told last."""
+        self.is_over = False
         self.compiled = 0
         self.compile_seconds = 0.0
 
@@ -66,20 +67,18 @@ class RunProgress:
 def telling() -> Iterator[None]:
     """Inside, what takes long is told; at the end, the totals."""
     told = RunProgress(sys.stderr)
-    over = threading.Event()
 
     def watch() -> None:
-        while not over.wait(_LOOK):
+        while not told.is_over:
             told.look(time.monotonic())
+            time.sleep(_LOOK)
 
     timeline.LISTENERS.append(told.listen)
-    watcher = threading.Thread(target=watch, name="triptych run", daemon=True)
-    watcher.start()
+    threading.Thread(target=watch, name="triptych run", daemon=True).start()
     try:
         yield
     finally:
-        over.set()
-        watcher.join()
+        told.is_over = True
         timeline.LISTENERS.remove(told.listen)
         print(told.totals(), file=sys.stderr, flush=True)
 
