@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from triptych.support.config import process_environment
-from triptych.tools.bench import time_text
 from triptych.tools.command_line import count, seconds
 from triptych.tools.verify import report_failure
 from triptych.workbench.kernel_files import kernel_file
@@ -18,6 +17,7 @@ from triptych.workbench.processes import ask
 from triptych.workbench.profiling.gpu_tools import TOOLS, command, is_here, shown
 from triptych.workbench.profiling.line_report import counts_table
 from triptych.workbench.progress import progress
+from triptych.workbench.units import time_text
 
 _GPU = "nvptx"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from triptych.tools.bench import time_text
 from triptych.workbench.tuning.static_facts import facts_text
+from triptych.workbench.units import time_text
 
 _SHOWN = 3
 """Configurations that are named of each reason to fail."""
