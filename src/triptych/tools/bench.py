@@ -24,6 +24,10 @@ from triptych.workbench.units import time_text
 HEADS = ("case", "median", "95 % interval", "minimum", "quartiles", "samples", "cold", "rate", "of roof", "noise")
 
 
+_WANTED = "against replay cases seconds seed cold with_roofs rtol atol apart graph processes"
+"""What the child is told of the command line, by name."""
+
+
 def add_bench(command: argparse.ArgumentParser) -> None:
     """Its arguments."""
     command.add_argument("files", nargs="*", metavar="FILE", help="one kernel file, or two that are measured in turns")
@@ -61,21 +65,7 @@ def bench_command(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         print(json.dumps(schema(), indent=2))
         return 0
-    wanted = (
-        "against",
-        "replay",
-        "cases",
-        "seconds",
-        "seed",
-        "cold",
-        "with_roofs",
-        "rtol",
-        "atol",
-        "apart",
-        "graph",
-        "processes",
-    )
-    request = {name: getattr(arguments, name) for name in wanted}
+    request = {name: getattr(arguments, name) for name in _WANTED.split()}
     _check_files(len(arguments.files), arguments)
     if arguments.plot:
         check_picture(arguments.plot)
