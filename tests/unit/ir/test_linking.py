@@ -109,9 +109,9 @@ def test_what_cannot_be_linked_has_a_code_and_llvm_is_not_asked(monkeypatch: pyt
 
     monkeypatch.setattr(loader, "_load_by_llvm", never)
     text = "@t = thread_local global i64 7\ndefine i64 @f() { %v = load i64, ptr @t ret i64 %v }"
-    for position_independent in (False, True):
-        with pytest.raises(CodegenError, match="TT0502"):
-            load_object(compiled(text, position_independent=position_independent), "f", {})
+    artifact = compiled(text, position_independent=True)  # LLVM has no large code model of it for AArch64
+    with pytest.raises(CodegenError, match="TT0502"):
+        load_object(artifact, "f", {})
 
 
 def test_llvm_links_for_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
