@@ -161,8 +161,7 @@ class Trace:
         self.rewrite = rewrite
         """The pre-stage, for plain Python functions that the program calls."""
         self.hooks: Hooks
-        self.decorated: set[FunctionType] = set()
-        """Functions that a decorator says are to be compiled: rewritten, whoever wrote them."""
+        self.decorated: set[FunctionType] = set()  # by @jit or @kernel: rewritten, whoever wrote them
         self.device_model, self.async_order = device_model, async_order
         """The machine that kernels are for, and when what goes on by itself is done in them."""
         self.builder = Builder()
