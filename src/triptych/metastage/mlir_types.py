@@ -32,11 +32,15 @@ class MlirTypeOf:
 
     def __get__(self, instance: object, owner: Any) -> Type:
         trace = active()
-        if trace is None:
+        if trace is not None:
+            return trace.builder.type(owner.info.mlir)
+        try:
             raise MlirTypeError(
                 "MLIR types exist only while a function is traced",
                 span=place() or caller(),
                 found=f"`{owner.__name__}.mlir_type` where nothing is traced",
                 expected="a `@jit` or `@kernel` function, or one that it calls",
             )
-        return trace.builder.type(owner.info.mlir)
+        except MlirTypeError as error:
+            error.__traceback__ = None  # the frame of this method is none of the program's
+            raise

@@ -244,11 +244,10 @@ def _is_registered(codec: str) -> bool:
 
 
 # what names do not show ---------------------------------------------------------------------------------------------
-def note_item(trace: Trace, container: Any, key: object) -> Any:
-    """An item of a dictionary, which may be that of all modules."""
+def note_item(trace: Trace, container: object, key: object) -> None:
+    """An item of a dictionary is read, which may be that of all modules."""
     if container is sys.modules:
         _note_modules(trace, "get", (key,))
-    return container[key]
 
 
 def _note_modules(trace: Trace, method: str, args: tuple[Any, ...]) -> None:

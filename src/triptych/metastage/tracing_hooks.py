@@ -345,7 +345,8 @@ class TracingHooks(StoppingHooks):
         if isinstance(method, C_METHODS) and method in SELECTABLE:
             return self._select(method, container, key)
         if type(container) is dict or is_own(type(container)):
-            return note_item(self.trace, container, self.hashed(key) if type(container) is dict else key)
+            note_item(self.trace, container, key)
+            return container[self.hashed(key) if type(container) is dict else key]
         return native_operation(self.trace, operator.getitem, container, key)
 
     def _select(self, method: Callable[[Any, Any], Any], container: object, key: object) -> Any:

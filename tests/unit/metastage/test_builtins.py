@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from tests.unit.metastage.compiled import bits, compiled, integers
-from triptych.metastage.errors import OperandTypeError, StaticRequiredError
+from triptych.metastage.errors import StaticRequiredError
 
 EXPRESSIONS: list[Callable[[Any, Any, Any], Any]] = [
     lambda a, b, c: min(a, b, c),
@@ -102,9 +102,11 @@ def test_truth_of_nan_is_true() -> None:
     assert compiled(lambda x: bool(x), "Float64")(math.nan) is True
 
 
-def test_extremes_need_one_type() -> None:
-    with pytest.raises(OperandTypeError, match="one type"):
-        compiled(lambda a, b: min(a, b), "Int32", "Float32")
+def test_extremes_have_the_type_of_the_sum() -> None:
+    smaller, total = (compiled(f, "Int32", "Float32") for f in (lambda a, b: min(a, b), lambda a, b: a + b))
+    assert smaller(3, 2.5) == 2.5
+    assert smaller(2, 2.5) == 2
+    assert type(smaller(2, 2.5)) is type(total(2, 2.5))
 
 
 @pytest.mark.parametrize(

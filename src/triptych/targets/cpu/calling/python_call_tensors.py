@@ -17,7 +17,7 @@ from triptych.support.torch_fields import TorchFields
 from triptych.targets.cpu.calling.abi import VIEW_TAG
 from triptych.targets.cpu.calling.native_types import ARRAY_OFFSETS, ELEMENT_OFFSETS, WRITEABLE
 
-TENSOR_FUNCTIONS = ("PyObject_GetAttr", "PyObject_CallOneArg", "PyLong_AsVoidPtr", "PyErr_Clear")
+TENSOR_FUNCTIONS = ("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyErr_Clear")
 
 TORCH_OFFSETS = {field[0]: getattr(TorchFields, field[0]).offset for field in TorchFields._fields_}
 
@@ -89,7 +89,6 @@ READ_TENSORS = f"""
 %triptych.tensor = type {{ ptr, i32, i32, i32, i32, ptr, ptr, i64 }}
 
 declare ptr @PyObject_GetAttr(ptr, ptr)
-declare ptr @PyObject_CallOneArg(ptr, ptr)
 declare ptr @PyLong_AsVoidPtr(ptr)
 declare void @PyErr_Clear()
 
@@ -147,7 +146,9 @@ reader:
 
 other:
   {_load("converter", "ptr", "%entry", 16)}
-  %made = call ptr @PyObject_CallOneArg(ptr %converter, ptr %object)
+  %given = alloca ptr
+  store ptr %object, ptr %given
+  %made = call ptr @PyObject_Vectorcall(ptr %converter, ptr %given, i64 1, ptr null)
   store ptr %made, ptr %held
   %unmade = icmp eq ptr %made, null
   br i1 %unmade, label %failed, label %array
