@@ -145,6 +145,8 @@ class Trace:
 
     stops: bool | None = False
     """Whether statements of kernels can stop for a debugger; None where that is asked for and cannot be."""
+    unrepeatable: str = ""
+    """What Python did while tracing that another process might do otherwise, as a clause."""
     found: list[Found]
     """What it has read by ways that names in the source do not show."""
     tells_calls: bool = False
@@ -170,8 +172,7 @@ class Trace:
         self.progress = Progress()
         self.region: Region = Region(self, None, "function", None, HandedAttributes())
         self.prints = self.loops = False
-        self.unrepeatable, self.found = "", []
-        """What Python did while tracing that another process might do otherwise, as a clause."""
+        self.found = []
         self.module: Any = None
         self.device: DeviceModule | None = None
         """Where kernels go, once there is one."""

@@ -53,7 +53,7 @@ def test_every_view_is_read_and_written_where_its_elements_are(source: Any, orde
     assert np.array_equal(target, source)
 
 
-@pytest.mark.parametrize("element", [each for each in ELEMENT_CODES if each not in PACKED_ELEMENTS])
+@pytest.mark.parametrize("element", [each for each in ELEMENT_CODES if each not in {*PACKED_ELEMENTS, "TFloat32"}])
 def test_every_element_type_crosses(element: str) -> None:
     kind = np.dtype(getattr(np, array_type(element), None) or getattr(ml_dtypes, array_type(element)))
     raw = np.arange(1, 9, dtype=np.uint8) if element != "Boolean" else np.array([0, 1] * 4, np.uint8)

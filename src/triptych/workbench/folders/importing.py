@@ -67,7 +67,8 @@ def _resources(target: str, out: str, err: str, code: int) -> Resources:
         rows = tuple(json.loads(out)["kernels"])
     except (ValueError, KeyError):
         rows = ()
-    last = next((line for line in reversed(err.splitlines()) if line.strip()), "nothing said")
+    said = (line for line in reversed(err.splitlines()) if line.strip() and not line.startswith("triptych: "))
+    last = next(said, "nothing said")
     why_not = f"the example ended with: {last.strip()[:200]}" if code else "it compiles no kernel as it is started"
     return Resources(target, rows, "" if rows else why_not)
 

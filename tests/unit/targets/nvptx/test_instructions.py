@@ -18,6 +18,7 @@ NO_INSTRUCTIONS = {
     "gpu.container_module",  # an attribute
     "gpu.launch_func",  # the host's
     "gpu.module",  # the file
+    "simt.divisor",  # becomes a check where its quotient is used, before any instruction is chosen
     "tile.tensor_map",  # the host's
 }
 
