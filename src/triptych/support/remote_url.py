@@ -90,7 +90,7 @@ def shown(url: str) -> str:
 
 def without_secrets(text: str, url: str) -> str:
     """A text of a library, which may quote what it was given."""
-    accounts = re.findall(r"//(.*)@", url)
+    accounts = re.findall(r"//(.*)@", url) + re.findall(r"//([^/@]*)@", url)  # a path may have an `@` too
     pairs = url.partition("?")[2].partition("#")[0].split("&")
     words = {word for account in accounts for word in (account, *account.split(":"))}
     words |= {pair.partition("=")[2] or pair for pair in pairs}

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from triptych.support.config import config, override, read
-from triptych.support.remote_url import UntrustedRemoteError, mistake_in, shown
+from triptych.support.remote_url import (
+    UntrustedRemoteError,
+    authenticates,
+    check_trusted,
+    mistake_in,
+    shown,
+    without_secrets,
+)
 from triptych.support.setting import SettingError
 from triptych.tools.environment import environment
 
@@ -84,3 +93,35 @@ def test_refusal_says_no_secret(url: str) -> None:
     with pytest.raises(UntrustedRemoteError, match="host") as caught, override(cache_remote=url):
         pass
     assert SECRET not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "is_known"),
+    [
+        ("https://host/folder", True),
+        ("rediss://host/0", True),
+        ("rediss://host/0?ssl_cert_reqs=required&ssl_check_hostname=true", True),
+        ("rediss://host/0?ssl_cert_reqs=none", False),
+        ("rediss://host/0?ssl_check_hostname=false", False),
+        ("file:///folder", True),
+        ("unix:///run/redis.sock", True),
+        ("http://host/folder", False),
+        ("redis://host/0", False),
+        ("s3://bucket/folder", False),
+        ("simplecache::https://host/folder", False),
+    ],
+)
+def test_who_answers_is_known_by_tls_or_by_the_owner_of_a_file(url: str, is_known: bool) -> None:
+    assert authenticates(url) == is_known
+    check_trusted(url, is_signed=True, dares=False)
+    check_trusted(url, is_signed=False, dares=True)
+    with nullcontext() if is_known else pytest.raises(UntrustedRemoteError):
+        check_trusted(url, is_signed=False, dares=False)
+
+
+@pytest.mark.parametrize("url", SECRETS)
+def test_words_of_a_library_lose_what_is_secret(url: str) -> None:
+    password = unquote(urlsplit(url).password or "")
+    said = without_secrets(f"connecting to {url} failed: {unquote(url)} has the wrong password {password}", url)
+    assert SECRET not in said
+    assert said.startswith("connecting to ")
