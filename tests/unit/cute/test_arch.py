@@ -90,6 +90,17 @@ def test_impossible_operand_is_refused(body: Any, says: str) -> None:
     assert says in str(raised.value)
 
 
+def test_a_float_of_python_that_is_an_integer_is_that_integer() -> None:
+    """A number of warps that a program has found by `/`, as public programs do."""
+
+    def shuffled(lane: Any) -> str:
+        return kernel_text(lambda n: arch.shuffle_sync(n, lane))
+
+    assert shuffled(128 / 32) == shuffled(4)
+    with pytest.raises(OperandTypeError, match="works on integers"):
+        shuffled(128 / 48)
+
+
 def pointer(dtype: Any) -> Any:
     return cute.arch.alloc_smem(dtype, 1)
 

@@ -108,6 +108,8 @@ def lane_mask(mask: object) -> Any:
 
 
 def _bits(value: object, kind: type[Numeric]) -> Any:
+    if isinstance(value, float) and value.is_integer():  # a number of warps that a program has found by `/`
+        value = int(value)
     if isinstance(value, int):
         half = 1 << kind.info.width - 1
         return lift((value + half) % (2 * half) - half, kind.info, device_trace())
