@@ -104,6 +104,8 @@ PLACES: dict[str, Callable[[Any, Any], Any]] = {
     "atomic_cas, val": _swapped("val"),
 }
 
+CALLS = ("argument of a jit function", "default of a jit function")
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
@@ -164,7 +166,13 @@ def _row(place: str, give: Callable[[Any, Any], Any], name: str, own: object, gi
         return
     counted = "Int32" if give is _first and name == "Boolean" else name  # a fold of truth values counts
     for text, value in given.items():
-        yield Cell(place, name, text, holds(counted, value), _is_taken(give, dtype, value))
+        is_held = holds(counted, value) or (place in CALLS and _goes_on(dtype, value))
+        yield Cell(place, name, text, is_held, _is_taken(give, dtype, value))
+
+
+def _goes_on(dtype: Any, value: object) -> bool:
+    """Whether a call inside of a program passes a run-time number as it is: an integer keeps its value and its type."""
+    return isinstance(value, tt.Numeric) and value.info.is_integer and dtype.info.is_integer
 
 
 def _is_taken(give: Callable[[Any, Any], Any], dtype: Any, value: object) -> bool:

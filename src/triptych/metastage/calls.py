@@ -229,5 +229,8 @@ def declared_arguments(
         elif isinstance(parameter.declared, type) and isinstance(value, bool | int | float):
             bound[parameter.name] = declared_number(value, numeric_class(parameter.declared), f"`{parameter.name}`")
         elif isinstance(value, Numeric) and isinstance(parameter.declared, type):
-            require_kept(type(value), numeric_class(parameter.declared), f"`{parameter.name}`")
+            declared = numeric_class(parameter.declared)
+            # An integer goes on as it is: `cute.size` of a layout may be wider than the parameter that takes it.
+            if not (value.info.is_integer and declared.info.is_integer):
+                require_kept(type(value), declared, f"`{parameter.name}`")
     return bound
