@@ -448,7 +448,7 @@ def _place(specialization: Specialization, options: CompileOptions, target: Targ
 def _past(guard: Guard, found: tuple[Found, ...]) -> list[Found]:
     """What tracing has found that a guard does not watch, each once."""
     past = [f for f in found if f.namespace is None or not watches(guard, f.namespace, f.name)]
-    return list({each.what: each for each in past}.values())
+    return list({each.question(): each for each in past}.values())
 
 
 def cannot_decorate(decorator: str, found: object) -> DecorationError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -120,12 +121,19 @@ class Found:
     what: str
     """How a person knows it: `sys.modules['settings']`."""
     read: Callable[[], Any]
-    """Reads it again."""
+    """Reads it again; a `partial`, so that equal questions can be told from others of the same name."""
     namespace: Mapping[str, Any] | None = None
     """Where it is, if that is a module: the key may know it all the same."""
     name: str = ""
     is_in_key: bool = False
     """Whether the key knows what it is, and only a change in this process would go unseen."""
+
+    def question(self) -> tuple[object, ...]:
+        """What is read, by identity: two questions are one if they ask the same function for the same objects."""
+        if not isinstance(self.read, partial):
+            return (id(self.read),)
+        given = (self.read.func, *self.read.args, *self.read.keywords.values())
+        return (*self.read.keywords, *map(id, given))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,15 @@ address, an answer of the system) is not for the store, and says why. What is re
 from __future__ import annotations
 
 import codecs
-import functools
 import gc
 import operator
 import re
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import Enum
+from functools import partial, update_wrapper, wraps
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, MethodType, MethodWrapperType, ModuleType
 from typing import Any
 
@@ -48,7 +48,7 @@ _WALKING: dict[type, frozenset[str]] = {
 """Methods of containers that walk a set which they are given, or are a method of; the others keep it as it is."""
 _CALLING = frozenset({"functools", "heapq", "bisect", "numpy", "re", "statistics", "itertools", "collections"})
 """Packages whose functions call what they are given."""
-_NOT_CALLING: frozenset[Any] = frozenset({functools.partial, functools.wraps, functools.update_wrapper})
+_NOT_CALLING: frozenset[Any] = frozenset({partial, wraps, update_wrapper})
 
 _AGAIN = frozenset({"__import__", "import_module", "getenv", "getenvb", "getcwd", "getcwdb", "getpid", "getppid"}) | {
     *("get_ident", "get_native_id", "current_thread", "main_thread", "gettempdir", "getrecursionlimit", "getlocale"),
@@ -213,19 +213,23 @@ def note_answer(
     if isinstance(result, str):
         note_text(trace, result)
     if type(result) is ModuleType and not is_own(function):
-        trace.found.append(Found(f"what `{name}` gives", lambda: result))
+        trace.found.append(Found(f"what `{name}` gives", partial(_itself, result)))
     asked = getattr(function, "__name__", "")
     if asked in _AGAIN and not is_user_function(function) and not any(is_own(type(value)) for value in args):
-        trace.found.append(Found(f"what `{name}` gives", lambda: function(*args, **kwargs)))
+        trace.found.append(Found(f"what `{name}` gives", partial(function, *args, **kwargs)))
     elif asked in ("encode", "decode", "str", "bytes") and (codec := _own_codec(function, args, kwargs)):
         unrepeatable(trace, f"the codec {codec} is none of Python's")
-        trace.found.append(Found(f"the codec {codec}", lambda: codecs.lookup(codec)))
+        trace.found.append(Found(f"the codec {codec}", partial(codecs.lookup, codec)))
 
 
 def note_met(trace: Trace, function: Any, result: Any, name: str) -> None:
     """A call has given an object that was there before, perhaps one that names do not lead to."""
     if not effects.answers_alike(function) and not is_own(function) and not is_user_function(function):
-        trace.found.append(Found(f"what `{name}` gives", lambda: result))
+        trace.found.append(Found(f"what `{name}` gives", partial(_itself, result)))
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _own_codec(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
@@ -253,9 +257,13 @@ def note_item(trace: Trace, container: object, key: object) -> None:
 def _note_modules(trace: Trace, method: str, args: tuple[Any, ...]) -> None:
     """Modules of the process are looked for: by name, or all of them."""
     if method in ("get", "__getitem__", "__contains__") and args and isinstance(args[0], str):
-        trace.found.append(Found(f"sys.modules[{args[0]!r}]", lambda: sys.modules.get(args[0])))
+        trace.found.append(Found(f"sys.modules[{args[0]!r}]", partial(sys.modules.get, args[0])))
     else:
-        trace.found.append(Found("sys.modules", lambda: tuple(sys.modules.items())))
+        trace.found.append(Found("sys.modules", _all_modules))
+
+
+def _all_modules() -> tuple[Any, ...]:
+    return tuple(sys.modules.items())
 
 
 def note_attribute(trace: Trace, owner: Any, name: str, value: Any) -> Any:
@@ -264,19 +272,15 @@ def note_attribute(trace: Trace, owner: Any, name: str, value: Any) -> Any:
         if is_own_module(owner):
             return value
         if name in _OUTSIDE_KEY or not _is_settled(value):
-            trace.found.append(Found(f"{owner.__name__}.{name}", _reader(owner, name), vars(owner), name))
+            trace.found.append(Found(f"{owner.__name__}.{name}", partial(getattr, owner, name), vars(owner), name))
     elif name in _NAMES and isinstance(owner, FunctionType | type):
-        trace.found.append(Found(f"{name} of {value}", _reader(owner, name), is_in_key=True))
+        trace.found.append(Found(f"{name} of {value}", partial(getattr, owner, name), is_in_key=True))
     elif hasattr(type(owner), "__traced_call__"):  # a `@jit` function, whose attributes no guard watches
-        trace.found.append(Found(f"`{name}` of {owner.__name__}", _reader(owner, name), is_in_key=True))
+        trace.found.append(Found(f"`{name}` of {owner.__name__}", partial(getattr, owner, name), is_in_key=True))
     elif name in _OUTSIDE_KEY and value is not None and not is_own(owner):
         shown = getattr(owner, "__name__", type(owner).__name__)
-        trace.found.append(Found(f"`{name}` of {shown}", _reader(owner, name)))
+        trace.found.append(Found(f"`{name}` of {shown}", partial(getattr, owner, name)))
     return value
-
-
-def _reader(owner: Any, name: str) -> Callable[[], Any]:
-    return lambda: getattr(owner, name)
 
 
 def _is_settled(value: object) -> bool:

@@ -19,7 +19,8 @@ CALLS = 3
 def judge(program: StaleProgram) -> Failure | None:
     """A failure: another result than Python's, or an error where Python has none.
 
-    Some nests mean nothing in Python (a function that became a method); those say nothing here either.
+    Some nests mean nothing in Python (a function that became a method), and some cannot be changed (its docstring);
+    those say nothing here either.
     """
     with modules(kinds=LIBRARY, elsewhere=ELSEWHERE, stale=program.source) as made:
         stale = vars(made["stale"])
@@ -29,8 +30,8 @@ def judge(program: StaleProgram) -> Failure | None:
             failure = _compare(stale["compiled"], stale["plain"], phase, program)
             if failure is not None:
                 return failure
-            if phase == "before":
-                stale["change"]()
+            if phase == "before" and isinstance(_outcome(stale["change"]), str):
+                return None
     return None
 
 

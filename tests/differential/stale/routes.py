@@ -24,6 +24,13 @@ WAYS = (
     'elsewhere.from_here.__globals__["ROOT"]',
 )
 """How a function finds what a module has without naming it."""
+ASKED_AGAIN = BY_MODULE.replace("    root = EXPRESSION\n", "    root = EXPRESSION\n    other = ANOTHER\n", 1)
+"""The same question about something else comes behind it."""
+
+
+def _of_another_module(way: str) -> str:
+    return way.replace("from_here", "wraps").replace("elsewhere", "functools").replace("ROOT", "wraps")
+
 
 ROUTES: tuple[str, ...] = (
     """
@@ -440,4 +447,5 @@ def plain():
 REBIND = "copyreg.pickle(Copied, lambda value: (types.SimpleNamespace, (), dict(root=#)))"
 """,
     *(BY_MODULE.replace("EXPRESSION", way) for way in WAYS),
+    *(ASKED_AGAIN.replace("EXPRESSION", way).replace("ANOTHER", _of_another_module(way)) for way in WAYS),
 )

@@ -163,3 +163,24 @@ def test_the_log_and_explain_miss_say_why(tmp_path: Path, caplog: pytest.LogCapt
     assert not miss.is_kept
     assert miss.reason == "tracing changes what it reads: global LIST"
     assert "every process compiles it" in str(miss)
+
+
+@pytest.mark.parametrize(
+    "first", ["FIRST.__doc__", "inspect.getdoc(FIRST)", 'pkgutil.resolve_name("asked:FIRST").__doc__']
+)
+def test_each_of_two_questions_with_one_name_is_asked_again(first: str) -> None:
+    """Both classes are called `Held`, so that both questions read alike."""
+    lines = f"""
+import inspect, pkgutil
+import triptych as tt
+FIRST, SECOND = (type("Held", (), {{"__doc__": text}}) for text in "12")
+@tt.jit(opt_level=0)
+def f(x: tt.Int32): return x + int({first}) + 10 * int({first.replace("FIRST", "SECOND")})
+"""
+    with modules(asked=lines) as made:
+        asked = made["asked"]
+        assert asked.f(0) == 21
+        asked.FIRST.__doc__ = "3"
+        assert asked.f(0) == 23
+        asked.SECOND.__doc__ = "4"
+        assert asked.f(0) == 43
