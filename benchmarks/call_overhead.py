@@ -17,8 +17,8 @@ from typing import Any
 import triptych as tt
 from benchmarks.report import Row, run
 from triptych.ir import bindings
-from triptych.ir.loader import load_object
-from triptych.targets.cpu.calling.loader import python_symbols
+from triptych.ir.llvm.loader import load_object
+from triptych.targets.cpu.loader import python_symbols
 
 TURNS = 60
 CALLS = 2000

@@ -23,7 +23,7 @@ import triptych as tt
 from benchmarks.kernel_programs import growing
 from benchmarks.matrix_rounds import example
 from benchmarks.report import Row, run
-from triptych.ir.worker import shared_pool
+from triptych.ir.llvm.worker import shared_pool
 
 EXAMPLE_SECONDS = 2.5
 SIZES = (500, 1_000, 2_000)

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from benchmarks.every_kernel import ROWS, Compilation
 from triptych.support.warnings import TriptychWarning
-from triptych.targets.nvptx.errors import ArchitectureError
+from triptych.targets.nvptx.description.errors import ArchitectureError
 
 TARGETS = ("cpu", "nvptx:sm_80", "nvptx:sm_90a", "nvptx:sm_120a")
 _LABEL_OR_DIRECTIVE = re.compile(r"^\s*([.@{}()/#]|$)|:\s*$|^\S+:")

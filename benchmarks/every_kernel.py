@@ -26,8 +26,8 @@ from tests.unit.targets.nvptx.programs import EXAMPLES, MATRICES
 from tests.unit.targets.nvptx.test_narrow_floats import FORMATS, scalars, vectors
 from triptych.support.errors import TriptychError
 from triptych.support.warnings import TriptychWarning
-from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.errors import ArchitectureError
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.errors import ArchitectureError
 
 LACKING, REFUSED = "-", "refused"
 Compilation = Callable[[str], Any]

@@ -23,10 +23,10 @@ from tests.differential.kernels.generator import generate
 from tests.differential.kernels.oracle import NAMES
 from tests.differential.kernels.program import KernelProgram
 from tests.differential.program import Program, loaded
-from triptych.support.checkers import BOUNDS, DEFAULT
+from triptych.sanitizer.checkers import BOUNDS, DEFAULT
+from triptych.sanitizer.finding_errors import error_of
+from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
-from triptych.support.finding_errors import error_of
-from triptych.support.findings import collecting
 
 KERNELS = 10
 """Of a module."""

@@ -28,8 +28,8 @@ import numpy as np
 
 import triptych as tt
 from triptych import cute
-from triptych.ir.worker import shared_pool
-from triptych.metastage.tracing import TRACING
+from triptych.ir.llvm.worker import shared_pool
+from triptych.metastage.trace.trace import TRACING
 
 TIMES = 1000
 ROUNDS = 25

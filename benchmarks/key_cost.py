@@ -18,7 +18,7 @@ import numpy as np
 
 import triptych as tt
 from triptych import cute
-from triptych.function_keys import FunctionKeys
+from triptych.driver.function_keys import FunctionKeys
 from triptych.support.config import override
 
 SCALE = 3

@@ -15,7 +15,7 @@ from random import Random
 
 from tests.checkers.checked_programs import Run, checked
 from tests.checkers.oracle import program, races, without_an_order
-from triptych.support.finding_errors import error_of
+from triptych.sanitizer.finding_errors import error_of
 
 TOGETHER = 500
 """Programs of one launch."""

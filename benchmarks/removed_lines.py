@@ -31,10 +31,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from tests.checkers.harmless import HARMLESS, NOT_SEEN
 from tests.checkers.removals import Removal, reaching, removals
 from tests.differential.kernel_suite import cases
+from triptych.sanitizer.finding_errors import error_of
+from triptych.sanitizer.findings import Collection, collecting
 from triptych.support.config import override
 from triptych.support.errors import TriptychError
-from triptych.support.finding_errors import error_of
-from triptych.support.findings import Collection, collecting
 from triptych.workbench.contracts.loading import load_contract, load_module
 
 EXAMPLES, SUITE = Path("examples/kernels"), Path("tests/differential/kernel_suite")

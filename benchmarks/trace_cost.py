@@ -20,8 +20,8 @@ from triptych.dsl import BASE
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.modules import KeptModule
-from triptych.metastage.arguments import shape_of
-from triptych.metastage.trace import Specialization, trace
+from triptych.metastage.arguments.specs import shape_of
+from triptych.metastage.tracer import Specialization, trace
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
 from triptych.prestage.rewrite import rewrite

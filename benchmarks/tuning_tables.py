@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from triptych.cute.tuning.search import Search, search_named
-from triptych.many_compilations import compile_many
+from triptych.driver.compile_many import compile_many
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.devices.device import HOST, device
 from triptych.workbench.measurement.calls import Hot

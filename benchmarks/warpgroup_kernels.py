@@ -27,12 +27,12 @@ from pathlib import Path
 from typing import Any
 
 from triptych.compat import activate
-from triptych.observing import LOGGER
+from triptych.driver.listeners import LOGGER
 from triptych.stages import Compiled
 from triptych.support.config import override
 from triptych.targets.nvptx.report.machine_code import machine_instructions
 from triptych.targets.nvptx.report.sass_loops import loops
-from triptych.tools.compile_only import compiling_only
+from triptych.workbench.commands.compile_only import compiling_only
 
 TARGET = "nvptx:sm_90a"
 _TUTORIALS = "cute/blackwell/tutorial/tutorial_tma"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from tests.golden import Golden
-from triptych.metastage.instruction_meanings import MEANINGS
+from triptych.metastage.trace.ptx_lowerings import MEANINGS
 
 # Tests see compilations; those of the store switch it on, each with a directory of its own.
 os.environ["TRIPTYCH_CACHE"] = "0"

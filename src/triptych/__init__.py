@@ -18,22 +18,22 @@ _NAMES = LazyNames(
         "triptych.cute.memory.address_spaces": "AddressSpace",
         "triptych.cute.mathematics.arithmetic": "max=max_of min=min_of",
         "triptych.cute.runtime.examples": "example",
-        "triptych.many_compilations": "Compilation compile_many",
+        "triptych.driver.compile_many": "Compilation compile_many",
         "triptych.cutlass_dsl": "dsl_user_op for_generate yield_out",
         "triptych.dsl": "DSL",
-        "triptych.compile_calls": "compile",
-        "triptych.jitting": "JitFunction jit kernel",
-        "triptych.metastage.arguments": "register_jit_arg_adapter",
-        "triptych.metastage.binding_time": "Constexpr const_expr dynamic_expr range=Range range_constexpr",
-        "triptych.metastage.printing": "printf",
-        "triptych.metastage.scalars": """
+        "triptych.driver.compile_calls": "compile",
+        "triptych.driver.jitting": "JitFunction jit kernel",
+        "triptych.metastage.arguments.specs": "register_jit_arg_adapter",
+        "triptych.metastage.values.binding_time": "Constexpr const_expr dynamic_expr range=Range range_constexpr",
+        "triptych.metastage.calls.printing": "printf",
+        "triptych.metastage.values.scalars": """
             BFloat16 Boolean Float Float16 Float32 Float64 Float4E2M1FN Float6E2M3FN Float6E3M2FN Float8E4M3
             Float8E4M3B11FNUZ Float8E4M3FN Float8E5M2 Float8E8M0FNU Int128 Int16 Int32 Int4 Int64 Int8 Integer Numeric
             TFloat32 Uint128 Uint16 Uint32 Uint64 Uint8 dtype=dtype_named
         """,
-        "triptych.metastage.trace_time": "at_trace_time trace_time",
+        "triptych.metastage.trace.trace_time": "at_trace_time trace_time",
         "triptych.support.errors": "TriptychError",
-        "triptych.support.kernel_errors": "DSLCudaRuntimeError",
+        "triptych.diagnostics.kernel_errors": "DSLCudaRuntimeError",
     },
     modules=("cuda", "cute", "cutlass_dsl", "layout", "pipeline", "testing", "torch", "utils"),
 )

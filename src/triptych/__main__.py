@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 
 if __name__ == "__main__":
     sys.exit(main())

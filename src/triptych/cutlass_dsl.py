@@ -8,13 +8,15 @@ from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
 from triptych.compat.mlir_builders.control_flow import if_generate, while_generate, yield_out
-from triptych.cute.current_trace import tracing
 from triptych.cute.mathematics.arithmetic import max_of as max
 from triptych.cute.mathematics.arithmetic import min_of as min
-from triptych.cute.tensor_ssa.vectors import vector_type
-from triptych.metastage.binding_time import const_expr
-from triptych.metastage.kernel_arguments import flatten
-from triptych.metastage.scalars import (
+from triptych.cute.memory.vectors import vector_type
+from triptych.cute.tracing.current_trace import tracing
+from triptych.diagnostics.kernel_errors import DSLCudaRuntimeError
+from triptych.metastage.kernels.kernel_arguments import flatten
+from triptych.metastage.trace.trace import Region, place
+from triptych.metastage.values.binding_time import const_expr
+from triptych.metastage.values.scalars import (
     BFloat16,
     Boolean,
     Float16,
@@ -31,9 +33,7 @@ from triptych.metastage.scalars import (
     Uint32,
     Uint64,
 )
-from triptych.metastage.tracing import Region, place
 from triptych.prestage.errors import UnsupportedSyntaxError
-from triptych.support.kernel_errors import DSLCudaRuntimeError
 
 __all__ = [
     "BFloat16",

@@ -14,11 +14,11 @@ from triptych.ir.context import context
 from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
 from triptych.ir.location import place_of
 from triptych.ir.rewriting import Replacement, Rule, replacing
-from triptych.metastage.branches import BranchForm
-from triptych.metastage.emission import emit
-from triptych.metastage.tracing import Region, Trace, place
+from triptych.metastage.control_flow.branches import BranchForm
+from triptych.metastage.trace.trace import Region, Trace, place
 from triptych.metastage.tracing_hooks import TracingHooks
-from triptych.metastage.truth import is_dynamic
+from triptych.metastage.values.emission import emit
+from triptych.metastage.values.truth import is_dynamic
 from triptych.stages import PassSpec
 
 __all__ = [

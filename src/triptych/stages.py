@@ -13,7 +13,7 @@ from functools import partial
 from types import CodeType, FunctionType
 from typing import Any
 
-from triptych.support.dlpack import CPU_DEVICES
+from triptych.interop.dlpack import CPU_DEVICES
 from triptych.support.kept_text import KeptText
 from triptych.support.source import Span
 

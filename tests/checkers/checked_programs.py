@@ -9,8 +9,8 @@ import numpy as np
 import triptych as tt
 from tests.checkers.interpreted import STEPS, THREADS, interpret
 from tests.checkers.oracle import Step
+from triptych.sanitizer.findings import Finding, collecting
 from triptych.support.config import override
-from triptych.support.findings import Finding, collecting
 
 Run = Callable[[list[list[Step]]], list[Finding]]
 

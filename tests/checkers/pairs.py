@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from triptych.sanitizer.finding_errors import error_of
+from triptych.sanitizer.findings import NOTES, collecting
+from triptych.sanitizer.pipeline_protocol import Explanation
 from triptych.support.config import override
 from triptych.support.errors import TriptychError
-from triptych.support.finding_errors import error_of
-from triptych.support.findings import NOTES, collecting
-from triptych.support.pipeline_calls import Explanation
 
 _PROGRAM = """
 import triptych as tt

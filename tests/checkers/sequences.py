@@ -22,9 +22,9 @@ import numpy as np
 import triptych
 from tests.checkers.pairs import Pair
 from tests.unit.targets.nvptx.programs import FOLDER, example
+from triptych.sanitizer.findings import NOTES, collecting
 from triptych.support.config import override
 from triptych.support.errors import TriptychError
-from triptych.support.findings import NOTES, collecting
 
 Said = frozenset[tuple[str, frozenset[int]]]
 """Codes with the lines that they name."""

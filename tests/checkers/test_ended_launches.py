@@ -10,10 +10,10 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.nvgpu import cpasync
+from triptych.diagnostics.kernel_errors import MbarrierError
+from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
 from triptych.support.errors import TriptychError
-from triptych.support.findings import collecting
-from triptych.support.kernel_errors import MbarrierError
 
 THREADS = 64
 

@@ -11,8 +11,8 @@ import numpy as np
 
 import triptych as tt
 from triptych import cute
+from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
-from triptych.support.findings import collecting
 
 THREADS, CELLS, READS, WRITES = 64, 4096, 0, 1
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from tests.checkers.removals import Removal, removals
+from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
-from triptych.support.findings import collecting
-from triptych.tools.check import report_text
+from triptych.workbench.commands.check import report_text
 
 ROOT = Path(__file__).parents[2]
 KERNELS = ROOT / "examples" / "kernels"

@@ -9,10 +9,10 @@ import pytest
 
 import triptych as tt
 from triptych import cute
+from triptych.sanitizer.finding_errors import CheckerLimitError, RaceError
 from triptych.support.config import override
-from triptych.support.finding_errors import CheckerLimitError, RaceError
 from triptych.support.warnings import TriptychWarning
-from triptych.targets.cpu.checking import shadow_layout as at
+from triptych.targets.cpu.sanitizer import shadow_layout as at
 
 
 @tt.kernel

@@ -14,8 +14,8 @@ import pytest
 
 import triptych as tt
 from triptych import cute
+from triptych.diagnostics.runtime_errors import OutOfBoundsError
 from triptych.support.config import override
-from triptych.support.runtime_errors import OutOfBoundsError
 
 ADD = cute.ReductionOp.ADD
 

@@ -1,5 +1,5 @@
-"""Registers that a thread has not set: what does not matter is not told; `triptych.simt.unset_registers`, and the pass
-`triptych.targets.cpu.passes.register_shadows` with `triptych.targets.cpu.passes.unset_origins`."""
+"""Registers that a thread has not set: what does not matter is not told; `uninitialized_registers`, and the pass
+`triptych.targets.cpu.sanitizer.register_shadows` with `triptych.targets.cpu.sanitizer.uninitialized_origins`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.checkers.pairs import Pair, judged
 from tests.checkers.register_pairs import ACCUMULATORS, QUIET, REGISTERS
-from triptych.support.checkers import DEFAULT
+from triptych.sanitizer.checkers import DEFAULT
 
 
 @pytest.mark.parametrize("words", ["", DEFAULT])

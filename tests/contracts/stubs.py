@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.numeric import operator_type
-from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.values.numeric import operator_type
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric
 
 HEAD = '"""Written by `pytest tests/contracts --update-golden`, from the tables of the module beside it."""\n'
 
@@ -48,11 +48,11 @@ def numbers_stub() -> str:
         HEAD,
         "from typing import Any, Never, TypeVar, overload",
         "",
-        "from triptych.metastage.numeric import NUMERIC_CLASSES as NUMERIC_CLASSES",
-        "from triptych.metastage.numeric import Numeric as Numeric",
-        "from triptych.metastage.numeric import lift as lift",
-        "from triptych.metastage.numeric import as_number as as_number",
-        "from triptych.metastage.numeric import numeric_class as numeric_class",
+        "from triptych.metastage.values.numeric import NUMERIC_CLASSES as NUMERIC_CLASSES",
+        "from triptych.metastage.values.numeric import Numeric as Numeric",
+        "from triptych.metastage.values.numeric import lift as lift",
+        "from triptych.metastage.values.numeric import as_number as as_number",
+        "from triptych.metastage.values.numeric import numeric_class as numeric_class",
         "",
         "class Integer(Numeric): ...",
         "class Float(Numeric): ...",

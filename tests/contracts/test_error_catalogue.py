@@ -11,7 +11,7 @@ import pytest
 
 from tests.contracts.tree import ROOT
 from triptych.support.errors import TriptychError, all_errors
-from triptych.tools.errors_page import PAGE, errors, page
+from triptych.workbench.commands.errors_page import PAGE, errors, page
 
 ERRORS = errors()
 each_error = pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)

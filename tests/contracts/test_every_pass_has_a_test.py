@@ -11,11 +11,11 @@ import pytest
 from tests.contracts.tree import PACKAGE, ROOT
 from triptych.stages import PassSpec
 from triptych.targets.cpu.pipeline import PIPELINE
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.pipeline import before_split, pipeline
 
 TESTS = (ROOT / "tests" / "passes", ROOT / "tests" / "unit")
-ROOMS = ("simt", "targets/*/passes", "targets/*/analysis")
+ROOMS = ("kernel_ir/analysis", "kernel_ir/transforms", "targets/*/passes", "targets/*/analysis")
 """Where passes and analyses are."""
 
 
@@ -57,5 +57,5 @@ def test_a_module_is_named(module: str) -> None:
 def test_the_lists_are_read() -> None:
     """Names of a few passes and files: an empty list would pass everything above."""
     assert {"merge-traps", "lower-assert", "hint-loops", "expand-narrow-floats"} <= set(passes())
-    assert {"triptych.simt.lanes", "triptych.targets.nvptx.analysis.extents"} <= set(modules())
+    assert {"triptych.kernel_ir.analysis.lanes", "triptych.targets.nvptx.analysis.extents"} <= set(modules())
     assert not any("(" in name for name in passes())

@@ -56,7 +56,7 @@ def test_modules_that_windows_lacks_are_not_imported_everywhere() -> None:
         found |= {str(node.module) for node in ast.walk(syntax(path)) if isinstance(node, ast.ImportFrom)}
         return found & {"fcntl", "grp", "posix", "pty", "pwd", "resource", "syslog", "termios", "tty"}
 
-    assert not broken(package_files(), lacking), "ask for `os.name` first, as `artifact_store/claims.py` does"
+    assert not broken(package_files(), lacking), "ask for `os.name` first, as `store/claims.py` does"
 
 
 def test_only_the_config_table_reads_the_environment() -> None:

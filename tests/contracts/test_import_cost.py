@@ -44,5 +44,5 @@ def test_public_names_load_nothing_heavy() -> None:
 
 
 def test_importing_the_command_line_loads_nothing_heavy() -> None:
-    _, modules = probe("import triptych.tools.cli")
+    _, modules = probe("import triptych.workbench.commands.cli")
     assert not modules & HEAVY

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.contracts.tree import PACKAGE, package_files, syntax
 
-STUBS = {("triptych.metastage.numeric", "triptych.metastage.scalars")}
+STUBS = {("triptych.metastage.values.numeric", "triptych.metastage.values.scalars")}
 """What `to(int)` is for type checkers stands in a stub beside the numeric classes, which a test writes."""
 
 

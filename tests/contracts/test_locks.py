@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.contracts.tree import PACKAGE, package_files, syntax
 
-RENEWED = {"support/forking.py", "support/interrupts.py", "ir/worker.py"}
+RENEWED = {"support/forking.py", "support/interrupts.py", "ir/llvm/worker.py"}
 """Files that care for their locks themselves; all of them register what they do at a fork."""
 LOCKS = {"Lock", "RLock", "Condition", "Semaphore", "Event", "Barrier", "cached_property", "Queue"}
 

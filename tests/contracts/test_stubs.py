@@ -11,7 +11,7 @@ from tests.contracts.tree import PACKAGE
 from tests.golden import Golden
 
 LAZY = {"triptych": PACKAGE / "__init__.pyi", "triptych.cute": PACKAGE / "cute" / "__init__.pyi"}
-NUMBERS = PACKAGE / "metastage" / "scalars.pyi"
+NUMBERS = PACKAGE / "metastage" / "values" / "scalars.pyi"
 
 
 @pytest.mark.parametrize("name", LAZY)

@@ -17,10 +17,10 @@ import triptych as tt
 from tests.support.error_bounds import product_bound, within
 from tests.support.example_kernels import example
 from triptych import cute
-from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
 from triptych.cute.nvgpu import warp
 from triptych.cute.runtime import from_dlpack
-from triptych.ptx_machine.matrices import FACTORS, SUMS
+from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma
+from triptych.ptxsim.matrices import FACTORS, SUMS
 
 sgemm: Any = example("sgemm")
 tensor_core_gemm: Any = example("tensor_core_gemm")

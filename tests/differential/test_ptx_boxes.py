@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from tests.support.ptx.handwritten import ORDERS, OUT, Handwritten, first, wait
-from triptych.ptx_machine.arithmetic import UnknownInstructionError
-from triptych.ptx_machine.clusters import Order, StuckError
-from triptych.ptx_machine.memory import AccessError
-from triptych.ptx_machine.proxies import UnfencedError
-from triptych.ptx_machine.tensor_maps import MapError
+from triptych.ptxsim.arithmetic import UnknownInstructionError
+from triptych.ptxsim.clusters import Order, StuckError
+from triptych.ptxsim.memory import AccessError
+from triptych.ptxsim.proxies import UnfencedError
+from triptych.ptxsim.tensor_maps import MapError
 
 
 def boxes(dims: int, body: str) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.support.ptx.handwritten import ORDERS, OUT, Handwritten, first, wait
-from triptych.ptx_machine.clusters import Order, StuckError
-from triptych.ptx_machine.memory import AccessError
+from triptych.ptxsim.clusters import Order, StuckError
+from triptych.ptxsim.memory import AccessError
 
 MEET = "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;"
 

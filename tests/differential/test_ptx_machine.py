@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from triptych.ptx_machine.clusters import StuckError
-from triptych.ptx_machine.machine import Gpu
-from triptych.ptx_machine.memory import AccessError
+from triptych.ptxsim.clusters import StuckError
+from triptych.ptxsim.machine import Gpu
+from triptych.ptxsim.memory import AccessError
 
 TEXT = """
 .version 8.0

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tests.support.ptx.handwritten import OUT, Handwritten, first, wait
-from triptych.ptx_machine.arithmetic import UnknownInstructionError
-from triptych.ptx_machine.clusters import StuckError
-from triptych.ptx_machine.mbarriers import BarrierError
+from triptych.ptxsim.arithmetic import UnknownInstructionError
+from triptych.ptxsim.clusters import StuckError
+from triptych.ptxsim.mbarriers import BarrierError
 
 
 def test_mbarrier_counts_as_ten_lines_do() -> None:

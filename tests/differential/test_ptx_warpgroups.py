@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from tests.support.ptx.handwritten import ORDERS, Handwritten, first, wait
-from triptych.ptx_machine.arithmetic import UnknownInstructionError
-from triptych.ptx_machine.clusters import Order, StuckError
-from triptych.ptx_machine.matrices import FACTORS
-from triptych.ptx_machine.proxies import UnfencedError
-from triptych.ptx_machine.warpgroups import ProductError
+from triptych.ptxsim.arithmetic import UnknownInstructionError
+from triptych.ptxsim.clusters import Order, StuckError
+from triptych.ptxsim.matrices import FACTORS
+from triptych.ptxsim.proxies import UnfencedError
+from triptych.ptxsim.warpgroups import ProductError
 
 SUMS: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "s32": np.int32}
 A_AT, B_AT = 1024, 1024 + 16384

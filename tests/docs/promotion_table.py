@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.metastage import promotion
+from triptych.metastage.values import promotion
 
 SHOWN = (
     *("Boolean", "Int8", "Int32", "Int64", "Uint8", "Uint32", "Uint64"),

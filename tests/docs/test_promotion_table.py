@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.promotion_table import SHOWN, promotion_table
-from triptych.metastage import promotion
+from triptych.metastage.values import promotion
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "number-types.md"
 PLACE = re.compile(r"(?<=test_promotion_table.py -->\n)(.*?)(?=<!-- end of the promotion table -->)", re.DOTALL)

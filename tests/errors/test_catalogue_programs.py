@@ -8,7 +8,7 @@ import pytest
 
 from tests.errors.test_mistakes import NOT_BY_A_PROGRAM
 from triptych.support.errors import TriptychError
-from triptych.tools.errors_page import errors
+from triptych.workbench.commands.errors_page import errors
 
 SHOWN = [error for error in errors() if error.code not in NOT_BY_A_PROGRAM]
 each_error = pytest.mark.parametrize("error", SHOWN, ids=lambda error: error.__name__)

@@ -19,7 +19,7 @@ import triptych
 from tests.errors.mistake import Mistake, mistakes
 from tests.golden import Golden
 from triptych.support.errors import TriptychError
-from triptych.tools.errors_page import errors
+from triptych.workbench.commands.errors_page import errors
 
 MISTAKES = mistakes()
 NOT_BY_A_PROGRAM = {

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 
 FOLDER = Path(__file__).resolve().parents[2] / "examples" / "kernels"
 EXAMPLES = sorted(file.stem for file in FOLDER.glob("*.py"))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych import dsl
-from triptych.metastage.errors import StaticRequiredError
+from triptych.metastage.trace.errors import StaticRequiredError
 
 SOURCE = Path(__file__).resolve().parents[2] / "examples" / "tiny_dsl.py"
 tiny: Any = importlib.import_module("examples.tiny_dsl")

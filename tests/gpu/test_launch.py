@@ -17,9 +17,9 @@ import triptych as tt
 from tests.unit.targets.nvptx.programs import EXAMPLES, example
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cuda, cute
-from triptych.support.tensor_errors import ArgumentTensorError
-from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.errors import DriverError, NoGpuError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.errors import DriverError, NoGpuError
 from triptych.targets.nvptx.runtime.driver import find_driver
 from triptych.workbench.doctor.gpu_memory import GpuArray, architecture
 

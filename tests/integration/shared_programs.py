@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import triptych as tt
-from triptych.metastage.tracing import active
+from triptych.metastage.trace.trace import active
 
 
 def weighted_sum(n: tt.Int32, weight: tt.Int32) -> Any:

@@ -13,7 +13,7 @@ import pytest
 
 import triptych as tt
 from triptych.support.config import override
-from triptych.support.recent import Recent
+from triptych.support.lru import Recent
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="counts the mappings of the process")
 

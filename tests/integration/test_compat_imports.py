@@ -17,8 +17,8 @@ from triptych import compat
 from triptych.compat.errors import NotHereYetError, OtherPackageError
 from triptych.compat.module_aliases import HOMES, LATE, NOT_HERE_YET
 from triptych.compat.public_names import TIERS, public_names
+from triptych.diagnostics.likely_mistakes import MissingAttributeError
 from triptych.support.errors import TriptychError
-from triptych.support.likely_mistakes import MissingAttributeError
 
 EARLY = [name for name in HOMES if name not in LATE]
 

@@ -17,13 +17,13 @@ from tests.integration.subprograms import ROOT, run
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import compat
 from triptych.support import timeline
-from triptych.tools.run import RunError, RunRequest
-from triptych.tools.run import run as run_program
-from triptych.tools.run_progress import RunProgress
+from triptych.workbench.commands.run import RunError, RunRequest
+from triptych.workbench.commands.run import run as run_program
+from triptych.workbench.commands.run_progress import RunProgress
 
 START_FILE = ROOT / "src" / "triptych_compat.pth"
 IS_STARTED_BY_SITE = any(Path(folder, START_FILE.name).exists() for folder in site.getsitepackages())
-PLUGIN = "triptych.tools.pytest_plugin"
+PLUGIN = "triptych.workbench.commands.pytest_plugin"
 LOADS_PLUGIN = () if PLUGIN in {entry.value for entry in entry_points(group="pytest11")} else ("-p", PLUGIN)
 """A tree that is not installed as it is now announces no plug-in to pytest."""
 
@@ -94,7 +94,8 @@ def test_module_is_run_as_python_does(tmp_path: Path) -> None:
     package = tmp_path / "package"
     package.mkdir()
     (package / "__main__.py").write_text("import sys, cutlass\nprint(__name__, sys.argv[1:], cutlass.__name__)\n")
-    start = f"import os, sys; os.chdir({str(tmp_path)!r}); from triptych.tools.cli import main; sys.exit(main())"
+    main = "from triptych.workbench.commands.cli import main"
+    start = f"import os, sys; os.chdir({str(tmp_path)!r}); {main}; sys.exit(main())"
     done = run("-c", start, "run", "-m", "package", "-x")
     assert done.stdout == "__main__ ['-x'] triptych\n"
 

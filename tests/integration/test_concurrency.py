@@ -14,8 +14,8 @@ import pytest
 
 import triptych as tt
 from tests.integration.shared_programs import Case, fatal, fresh_cases, wrong_results
+from triptych.driver.listeners import WATCHERS
 from triptych.ir.errors import WorkerDiedError
-from triptych.observing import WATCHERS
 from triptych.stages import Loaded
 
 WORKERS = 4

@@ -12,9 +12,9 @@ import pytest
 
 import triptych as tt
 from triptych import cute
+from triptych.diagnostics.kernel_errors import LaunchShapeError
 from triptych.objectstage.target import TARGETS, find_target
 from triptych.support.device_model import COMMON, DeviceModel
-from triptych.support.kernel_errors import LaunchShapeError
 
 Register = Callable[..., str]
 _NUMBERS = count()

@@ -24,7 +24,7 @@ def test_children_compile_what_threads_of_the_parent_are_compiling() -> None:
 HALF_TRACED = """
 import gc, os, signal, threading, warnings
 import triptych as tt
-from triptych.metastage.tracing import TRACING
+from triptych.metastage.trace.trace import TRACING
 
 warnings.simplefilter("ignore")
 inside, go_on = threading.Event(), threading.Event()

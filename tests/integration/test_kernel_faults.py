@@ -19,8 +19,8 @@ import triptych as tt
 from tests.integration.faults import computing, launching, memory, waiting
 from tests.integration.faults.fault import Fault, note, pointed_line
 from triptych import cute
+from triptych.diagnostics.runtime_errors import AssertionFailedError, OutOfBoundsError
 from triptych.support.config import override
-from triptych.support.runtime_errors import AssertionFailedError, OutOfBoundsError
 
 FAULTS = [*memory.FAULTS, *waiting.FAULTS, *computing.FAULTS, *launching.FAULTS]
 DEBUG, PLAIN = "bounds", ""

@@ -21,13 +21,13 @@ import pytest
 import triptych as tt
 from tests.integration.subprograms import ROOT
 from triptych import cute
-from triptych.compile_workers import CompileWorkers
 from triptych.cute.runtime import from_dlpack
+from triptych.driver.cache_misses import NoStoreError
+from triptych.driver.compile_many import CompileJobError
+from triptych.driver.compile_workers import CompileWorkers
+from triptych.interop.dlpack import tensor_view
 from triptych.ir.errors import WorkerDiedError
-from triptych.many_compilations import CompileJobError
-from triptych.misses import NoStoreError
 from triptych.support.config import override
-from triptych.support.dlpack import tensor_view
 
 SCALE = 3
 

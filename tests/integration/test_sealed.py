@@ -16,11 +16,11 @@ import pytest
 import triptych as tt
 from tests.integration.subprograms import run
 from triptych import cute
-from triptych.many_compilations import key_of
-from triptych.sealing import SealedError
+from triptych.driver.compile_many import key_of
+from triptych.driver.sealing import SealedError
 from triptych.support.config import override
-from triptych.tools.build import ManifestError, jobs_of
-from triptych.tools.cli import main
+from triptych.workbench.commands.build import ManifestError, jobs_of
+from triptych.workbench.commands.cli import main
 
 
 @tt.jit

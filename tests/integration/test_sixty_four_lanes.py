@@ -15,13 +15,13 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.compiling import CompiledFunction
+from triptych.diagnostics.kernel_errors import DeadlockError, DivergentBarrierError
+from triptych.diagnostics.runtime_errors import AssertionFailedError
+from triptych.driver.compiling import CompiledFunction
 from triptych.ir.errors import LoweringError
-from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.trace.errors import OperandTypeError
 from triptych.objectstage.target import TARGETS, find_target
 from triptych.support.device_model import DeviceModel
-from triptych.support.kernel_errors import DeadlockError, DivergentBarrierError
-from triptych.support.runtime_errors import AssertionFailedError
 
 Array = np.ndarray[Any, Any]
 OfWarp = Callable[[Array], Any]

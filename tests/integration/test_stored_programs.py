@@ -13,10 +13,10 @@ import triptych as tt
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
-from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.entry import Entry
+from triptych.driver.stored_programs import program_of
 from triptych.objectstage.target import Target, find_target
-from triptych.stored_programs import program_of
+from triptych.store.configured import default_store
+from triptych.store.entry import Entry
 from triptych.support.config import override
 
 

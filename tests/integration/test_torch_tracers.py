@@ -16,7 +16,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.support.tensor_errors import ArgumentTensorError, TracedByTorchError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError, TracedByTorchError
 
 torch: Any = pytest.importorskip("torch")
 dynamo: Any = pytest.importorskip("torch._dynamo")

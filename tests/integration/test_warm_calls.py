@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych.jitting import MOST_WARM
-from triptych.support.runtime_errors import DivisionByZeroError
-from triptych.warm import warm_code
+from triptych.diagnostics.runtime_errors import DivisionByZeroError
+from triptych.driver.jitting import MOST_WARM
+from triptych.driver.warm_calls import warm_code
 
 OFFSET = 1
 

@@ -17,9 +17,9 @@ from tests.support.wrong_clusters import shared_of
 from tests.support.wrong_pipelines import result_of
 from tests.support.wrong_products import cluster_of, product_of
 from triptych.cute.copies.errors import BoxCopyError
+from triptych.diagnostics.kernel_errors import AsyncAccessError, ClusterError, DeadlockError, MbarrierError
 from triptych.support.config import override
 from triptych.support.errors import TriptychError
-from triptych.support.kernel_errors import AsyncAccessError, ClusterError, DeadlockError, MbarrierError
 
 Program = Callable[[str], bool]
 TEXTS = Path(__file__).parent / "wrong_asynchronous_programs"

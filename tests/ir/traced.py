@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.jitting import JitFunction
-from triptych.metastage.arguments import bind
-from triptych.metastage.trace import trace
+from triptych.driver.jitting import JitFunction
+from triptych.metastage.arguments.specs import bind
+from triptych.metastage.tracer import trace
 from triptych.prestage.rewrite import rewrite
 from triptych.stages import Traced
 

@@ -15,8 +15,8 @@ import triptych as tt
 from tests.ir.traced import traced
 from triptych import cute
 from triptych.compat.mlir_builders.control_flow import if_generate
-from triptych.metastage.scalars import NUMERIC_CLASSES
-from triptych.metastage.tracing import in_progress
+from triptych.metastage.trace.trace import in_progress
+from triptych.metastage.values.scalars import NUMERIC_CLASSES
 from triptych.support.errors import TriptychError
 
 LITERALS: tuple[Any, ...] = (True, False, 0, 1, -1, 7, 200, 70_000, 2**31, -(2**40), 2**70, 0.0, 2.75, 1e6, 1e39, 1e300)

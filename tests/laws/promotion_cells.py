@@ -14,8 +14,8 @@ from typing import Any, cast
 import triptych as tt
 from tests.ir.traced import traced
 from triptych import cute
-from triptych.metastage.scalars import NUMERIC_CLASSES
-from triptych.metastage.tracing import in_progress
+from triptych.metastage.trace.trace import in_progress
+from triptych.metastage.values.scalars import NUMERIC_CLASSES
 from triptych.support.errors import TriptychError
 
 LITERALS: tuple[Any, ...] = (True, 3, 2.5)

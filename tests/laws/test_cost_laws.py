@@ -13,8 +13,8 @@ import pytest
 
 from triptych.layout import E, Layout, bank_conflicts, cosize, global_sectors, parse, size
 from triptych.layout.errors import AccessError, LayoutError
-from triptych.ptx_machine.counting import Counting, Counts
-from triptych.ptx_machine.machine import Gpu, LoadedModule
+from triptych.ptxsim.counting import Counting, Counts
+from triptych.ptxsim.machine import Gpu, LoadedModule
 
 GUIDES = Path(__file__).resolve().parents[2] / "docs" / "guides"
 NOTATION = re.compile(r"(?:S<\d+,\d+,\d+> o \d+ o )?[\d(),]*\d\)*:\(*\d[\d(),]*")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triptych.simt import lanes
-from triptych.simt.lanes import Lanes, Level, known, uniform
+from triptych.kernel_ir.analysis import lanes
+from triptych.kernel_ir.analysis.lanes import Lanes, Level, known, uniform
 
 WIDTH = 8
 MODULUS = 2**32

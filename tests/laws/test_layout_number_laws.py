@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import triptych as tt
 from tests.unit.metastage.compiled import integers, outcome, wrap
 from triptych import cute
-from triptych.metastage.scalars import NUMERIC_CLASSES, as_number
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, as_number
 from triptych.support.errors import TriptychError
 
 EXAMPLES = 15

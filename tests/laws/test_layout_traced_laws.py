@@ -19,9 +19,9 @@ import triptych as tt
 from tests.support.layouts import compact_layouts, divisor_of, fitting, gaps_filled, layouts, values
 from triptych import layout
 from triptych.cute import checked_layouts, realize, traced_int
+from triptych.diagnostics.runtime_errors import LayoutRequirementError
 from triptych.layout import Layout
 from triptych.layout.tuples import flat
-from triptych.support.runtime_errors import LayoutRequirementError
 
 tl: Any = layout  # typed for dynamic integers too; the tests know which ones are static
 

@@ -16,8 +16,8 @@ import pytest
 
 import triptych as tt
 import triptych.cute as cute
-from triptych.metastage.errors import LiteralRangeError
-from triptych.metastage.scalars import NUMERIC_CLASSES
+from triptych.metastage.trace.errors import LiteralRangeError
+from triptych.metastage.values.scalars import NUMERIC_CLASSES
 
 WIDTHS = (8, 16, 32, 64)
 UNSIGNED, SIGNED = [f"Uint{width}" for width in WIDTHS], [f"Int{width}" for width in WIDTHS]

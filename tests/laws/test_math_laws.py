@@ -13,8 +13,8 @@ import triptych as tt
 from tests.support.mathematics import PROMISES, Promise, ulps
 from tests.support.tensor_values import evaluated
 from triptych.cute import math as cute_math
-from triptych.cute.tensor_ssa.value import TensorSSA
-from triptych.metastage.scalars import Numeric
+from triptych.cute.tensors.value import TensorSSA
+from triptych.metastage.values.scalars import Numeric
 
 each = pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.name)
 SPECIAL = [0.0, -0.0, math.inf, -math.inf, math.nan, 1.0, -1.0, 2.0**-149, -(2.0**-149), 2.0**-126]

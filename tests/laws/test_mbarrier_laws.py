@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych import cute
-from triptych.cute.arch.device import bits32, device_trace
 from triptych.cute.arch.mbarriers import barrier_address
-from triptych.simt import dialect
+from triptych.cute.tracing.device import bits32, device_trace
+from triptych.kernel_ir.dialects import simt
 
 LANES, BARRIERS = 32, 2
 INIT, ARRIVE, EXPECT, ARRIVE_EXPECT, COMPLETE = range(5)
@@ -38,7 +38,7 @@ class Model:
 
 
 def complete(pointer: Any, amount: Any) -> None:
-    device_trace().operation(dialect.MBARRIER_COMPLETE, (barrier_address(pointer), bits32(amount)))
+    device_trace().operation(simt.MBARRIER_COMPLETE, (barrier_address(pointer), bits32(amount)))
 
 
 @tt.kernel

@@ -17,7 +17,7 @@ from tests.laws.floats.oracles import interesting, numbers, patterns, rounded, s
 from tests.laws.test_narrow_floats import check, convert, without_ml_dtypes_exceptions
 from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.targets.cpu.passes import expand_narrow_floats
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 
 SATURATE = "{triptych.saturate}"
 each_format = pytest.mark.parametrize("name", FORMATS.values())

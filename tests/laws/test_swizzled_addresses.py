@@ -14,9 +14,9 @@ import pytest
 import triptych as tt
 from tests.unit.cute.launched import run
 from triptych import cute
-from triptych.cute.current_trace import tracing
 from triptych.cute.memory.access import accessed
-from triptych.metastage.scalars import Int64
+from triptych.cute.tracing.current_trace import tracing
+from triptych.metastage.values.scalars import Int64
 
 THREADS = 256
 STAGES = 3

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.boxes import laid_down, layout_atom
-from triptych.atoms.tensor_maps import BoxError, boxes, coordinate_strides, partition
+from triptych.kernel_ir.dialects.tensor_maps import BoxError, boxes, coordinate_strides, partition
 from triptych.layout import (
     AnyLayout,
     ComposedLayout,

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from tests.support.tensor_values import evaluated
-from triptych.cute.errors import TensorShapeError
-from triptych.cute.tensor_ssa.broadcasting import broadcast_positions, broadcast_shape
-from triptych.cute.tensor_ssa.reduction import ReductionOp, plan_reduction
-from triptych.cute.tensor_ssa.value import TensorSSA
-from triptych.metastage.scalars import Numeric
+from triptych.cute.tensors.broadcasting import broadcast_positions, broadcast_shape
+from triptych.cute.tensors.reduction import ReductionOp, plan_reduction
+from triptych.cute.tensors.value import TensorSSA
+from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.metastage.values.scalars import Numeric
 
 ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod]
 COMPARISONS = [operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne]

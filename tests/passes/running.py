@@ -9,7 +9,7 @@ from tests.ir.filecheck import check, directives
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.passes import verify
-from triptych.simt.dialect import KERNEL_DIALECTS
+from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 
 
 def parsed(text: str) -> Any:

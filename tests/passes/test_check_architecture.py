@@ -6,8 +6,8 @@ import pytest
 
 from tests.passes.running import kernel, parsed
 from triptych.ir.errors import LoweringError
-from triptych.targets.nvptx.architectures import ARCHITECTURES
-from triptych.targets.nvptx.errors import ArchitectureError
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.errors import ArchitectureError
 from triptych.targets.nvptx.passes.check_architecture import CLUSTERS_SINCE, checking, checking_launches
 
 HOST = """

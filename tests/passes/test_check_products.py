@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from triptych.diagnostics.kernel_errors import AsyncAccessError
 from triptych.ir import bindings
-from triptych.simt.async_order import CHECKS_ATTRIBUTE
-from triptych.support.kernel_errors import AsyncAccessError
-from triptych.targets.cpu.passes.check_products import check_products
+from triptych.kernel_ir.dialects.async_order import CHECKS_ATTRIBUTE
+from triptych.targets.cpu.sanitizer.check_wgmma_registers import check_products
 
 
 @pytest.mark.parametrize("checked", [False, True])

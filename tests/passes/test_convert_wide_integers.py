@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked
-from triptych.simt.wide_conversions import convert_wide_integers
+from triptych.kernel_ir.transforms.wide_conversions import convert_wide_integers
 
 
 @pytest.mark.parametrize("name", ["sitofp", "uitofp"])

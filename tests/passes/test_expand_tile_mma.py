@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.passes.running import checked, lowered_kernel, parsed
-from triptych.atoms.warp_mma import WARP_MMAS
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
 from triptych.ir.passes import verify
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma
 from triptych.targets.nvptx.passes.fp8_via_f16 import halves_of_registers, written_as
 

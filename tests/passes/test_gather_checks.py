@@ -11,11 +11,11 @@ from triptych import cute
 from triptych.ir.context import context
 from triptych.ir.handles import Module
 from triptych.ir.modules import kernels
-from triptych.simt.check_dialect import CHECK, CHECKS_ATTRIBUTE
+from triptych.kernel_ir.dialects.check import CHECK, CHECKS_ATTRIBUTE
+from triptych.sanitizer.finding_errors import RaceError, UninitialisedReadError
+from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
-from triptych.support.finding_errors import RaceError, UninitialisedReadError
-from triptych.support.findings import collecting
-from triptych.targets.cpu.passes.gather_checks import gather_checks
+from triptych.targets.cpu.sanitizer.hoist_loop_checks import gather_checks
 
 ARGUMENTS = "%s: !llvm.ptr<3>, %n: i32, %p: i1, %v: f32"
 FACTS = "size = 4 : i32, site = 0 : i32, lanes = 0 : i32"

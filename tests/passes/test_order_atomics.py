@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.passes.order_atomics import ordering
 
 run = ordering(ARCHITECTURES["sm_80"])

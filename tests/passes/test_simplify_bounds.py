@@ -12,10 +12,10 @@ import triptych as tt
 from tests.passes.running import checked, kernel
 from triptych import cute
 from triptych.cute.nvgpu import warp
+from triptych.diagnostics.runtime_errors import OutOfBoundsError
 from triptych.ir.handles import Module
 from triptych.support.config import override
-from triptych.support.runtime_errors import OutOfBoundsError
-from triptych.targets.cpu.passes.simplify_bounds import drop_repeated_checks, simplify_bounds
+from triptych.targets.cpu.sanitizer.simplify_bounds import drop_repeated_checks, simplify_bounds
 
 ARGUMENTS = "%s: !llvm.ptr<3>, %g: !llvm.ptr<1>, %i: i64, %p: i1, %q: i1"
 ADDRESSES = """

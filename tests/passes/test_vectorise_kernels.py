@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.targets.cpu.simt.convert import vectorise_kernels
+from triptych.targets.cpu.blocks.vectorise_kernels import vectorise_kernels
 
 ARGUMENTS = "%p: !llvm.ptr<1>, %n: i32"
 BLOCK = "attributes {known_block_size = array<i32: 128, 1, 1>}"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from triptych.atoms.tensor_maps import Boxes
+from triptych.kernel_ir.dialects.tensor_maps import Boxes
 from triptych.layout import ComposedLayout, Layout, Swizzle
 
 

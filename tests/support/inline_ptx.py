@@ -11,10 +11,10 @@ import numpy as np
 import triptych as tt
 from triptych import cute
 from triptych.cute.arch import inline_ptx
-from triptych.cute.inline_ptx.code import ADDRESS
-from triptych.cute.inline_ptx.kinds import FLOATS, WIDTHS
-from triptych.cute.inline_ptx.meanings import meaning
-from triptych.cute.inline_ptx.statements import Instruction
+from triptych.frontends.ptx.code import ADDRESS
+from triptych.frontends.ptx.kinds import FLOATS, WIDTHS
+from triptych.frontends.ptx.meanings import meaning
+from triptych.frontends.ptx.statements import Instruction
 
 THREADS = 64
 NARROW: dict[str, Any] = {"e4m3x2": ml_dtypes.float8_e4m3fn, "e5m2x2": ml_dtypes.float8_e5m2}

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import triptych as tt
-from triptych.cute.tensor_ssa.value import TensorSSA
-from triptych.metastage.scalars import Numeric
+from triptych.cute.tensors.value import TensorSSA
+from triptych.metastage.values.scalars import Numeric
 
 
 def evaluated(

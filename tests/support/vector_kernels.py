@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from triptych.ir import bindings
 from triptych.ir.context import context
-from triptych.ir.llvm_bridge import to_llvm_ir
-from triptych.ir.loader import LoadedObject, load_object
+from triptych.ir.llvm.bridge import to_llvm_ir
+from triptych.ir.llvm.loader import LoadedObject, load_object
+from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.passes import run_passes
-from triptych.ir.worker import Request, shared_pool
 from triptych.stages import PassSpec
 from triptych.targets.cpu.passes.vectorise_math import vectorise_math
 from triptych.targets.cpu.runtime.float16 import with_float_helpers

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError
-from triptych.metastage.errors import StaticRequiredError
+from triptych.metastage.trace.call_errors import ArgumentBindingError, KernelCallError
+from triptych.metastage.trace.errors import StaticRequiredError
 from triptych.prestage.errors import NoSourceError
 
 

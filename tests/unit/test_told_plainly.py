@@ -10,12 +10,12 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.cute.errors import IncompleteOperationError
+from triptych.cute.tracing.cute_errors import IncompleteOperationError
+from triptych.diagnostics.likely_mistakes import MissingAttributeError
 from triptych.ir.errors import MissingPackageError
 from triptych.layout import LayoutError
 from triptych.objectstage.errors import MissingViewError
 from triptych.support.config import override
-from triptych.support.likely_mistakes import MissingAttributeError
 
 
 def test_compiled_function_without_an_attribute_names_the_nearest() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.trace.errors import OperandTypeError
 
 torch: Any = pytest.importorskip("torch")
 names: Any = pytest.importorskip("triptych.torch")

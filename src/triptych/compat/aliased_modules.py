@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from triptych.compat.errors import NotHereYetError, NotImportableYetError
 from triptych.compat.module_aliases import BESIDE, HOMES, NOT_HERE_YET
 from triptych.compat.public_names import TIERS, public_names, tier_of, tier_of_module, when
-from triptych.support.likely_mistakes import missing_name
+from triptych.diagnostics.likely_mistakes import missing_name
 from triptych.support.tracebacks import caller
 
 Absence = TypeVar("Absence", NotHereYetError, NotImportableYetError)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
-from triptych.cute.eager import eager
-from triptych.support.streams import DEFAULT, stream_handle
-from triptych.targets.nvptx.errors import NoGpuError
+from triptych.cute.tracing.eager import eager
+from triptych.interop.streams import DEFAULT, stream_handle
+from triptych.targets.nvptx.description.errors import NoGpuError
 from triptych.targets.nvptx.runtime.driver import Driver, find_driver
 
 __all__ = ["CUstream", "CUstream_flags", "default_stream", "initialize_cuda_context", "stream_sync"]

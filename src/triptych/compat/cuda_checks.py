@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.compat.cuda_errors import CudaStatusError
-from triptych.cute.eager import eager
-from triptych.support.kernel_errors import DSLCudaRuntimeError
+from triptych.cute.tracing.eager import eager
+from triptych.diagnostics.kernel_errors import DSLCudaRuntimeError
 
 __all__ = ["DSLCudaRuntimeError", "checkCudaErrors"]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from triptych.diagnostics.kernel_errors import DSLCudaRuntimeError
 from triptych.support.errors import TriptychError
-from triptych.support.kernel_errors import DSLCudaRuntimeError
 
 
 class CudaCallError(TriptychError, RuntimeError):

@@ -18,7 +18,7 @@ from triptych.compat.torch_cpu.placement import is_placed
 from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
 from triptych.cute.runtime.element_conversion import convert
 from triptych.cute.runtime.torch_types import torch_dtype
-from triptych.metastage.scalars import Float32, Numeric
+from triptych.metastage.values.scalars import Float32, Numeric
 
 
 class TensorInitType(enum.Enum):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from triptych.metastage.launch_shape import static_dimensions
-from triptych.metastage.tracing import active
-from triptych.metastage.truth import is_dynamic
-from triptych.metastage.user_warnings import warn_here
+from triptych.metastage.kernels.launch_shape import static_dimensions
+from triptych.metastage.trace.trace import active
+from triptych.metastage.trace.user_warnings import warn_here
+from triptych.metastage.values.truth import is_dynamic
 
 
 def warn_of_missing_threads(what: str, wanted: object, thread: object) -> None:

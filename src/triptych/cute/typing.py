@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from triptych.cute.dynamic.program_integers import Coord, Int, IntTuple, Shape, Stride, Tile
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
+from triptych.cute.tensors.program_integers import Coord, Int, IntTuple, Shape, Stride, Tile
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import ComposedLayout, Layout, SymInt
-from triptych.metastage.scalars import (
+from triptych.metastage.values.scalars import (
     BFloat16,
     Boolean,
     Float,

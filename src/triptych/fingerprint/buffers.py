@@ -11,7 +11,7 @@ import weakref
 from array import array
 from typing import Any, NamedTuple, TypeGuard
 
-from triptych.support.dlpack import Array
+from triptych.interop.dlpack import Array
 
 MOST_BYTES = 1 << 20
 """What may be compared at each call: 1 MiB takes a tenth of a millisecond. Hashing 80 MB took 0.2 to 2 seconds."""

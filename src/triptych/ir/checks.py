@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from triptych.diagnostics.check_facts import pack
+from triptych.diagnostics.runtime_errors import CompiledCodeError
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute
-from triptych.support.check_facts import pack
 from triptych.support.render import render
-from triptych.support.runtime_errors import CompiledCodeError
 
 ERROR_ATTRIBUTE = "triptych.error"
 """The class of the error, by name."""

@@ -22,37 +22,37 @@ from triptych.hooks import (
     ignore_values,
     no_values,
 )
-from triptych.metastage import mutation
-from triptych.metastage.binding_time import Constexpr, Range
-from triptych.metastage.branches import BranchForm, ScfIf, two_sided
-from triptych.metastage.call_local import holds_run_time_values, note_assignment, note_read
-from triptych.metastage.calls import Inlining
-from triptych.metastage.checks import check
-from triptych.metastage.contexts import TracedContext, block_of
-from triptych.metastage.declared_types import declared_number
-from triptych.metastage.division import evaluated
-from triptych.metastage.errors import DynamicRaiseError, StaticRequiredError
-from triptych.metastage.exits import exhaustive, is_left, is_raised
-from triptych.metastage.handed_attributes import Finding, HandedAttributes
-from triptych.metastage.identity import check_operands, check_shown
-from triptych.metastage.iteration import steps_of
-from triptych.metastage.iterators import items_of
-from triptych.metastage.join_errors import undefined
-from triptych.metastage.loops import for_loop, while_loop
-from triptych.metastage.membership import CONTAINS, Membership
-from triptych.metastage.method_lookup import C_CALLABLES, C_METHODS, inherited_method, special_method
-from triptych.metastage.opaque_calls import abandon, native_operation, note_made, opaque_call
-from triptych.metastage.plans import has_dynamic
-from triptych.metastage.repeatability import note_attribute, note_item, note_stored, note_text
-from triptych.metastage.retracing import drafted
-from triptych.metastage.sameness import check_comparable, compared
-from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
-from triptych.metastage.selection import SELECTABLE, select_item
-from triptych.metastage.stopping_hooks import StoppingHooks
-from triptych.metastage.tracing import Trace, place
-from triptych.metastage.truth import condition, is_dynamic, require_static
-from triptych.metastage.user_code import HEAP_TYPE, is_own, user_method
-from triptych.metastage.variables import Partial, Pending, bare
+from triptych.metastage.calls.call_local import holds_run_time_values, note_assignment, note_read
+from triptych.metastage.calls.identity import check_operands, check_shown
+from triptych.metastage.calls.inlining import Inlining
+from triptych.metastage.calls.iterators import items_of
+from triptych.metastage.calls.membership import CONTAINS, Membership
+from triptych.metastage.calls.opaque_calls import abandon, native_operation, note_made, opaque_call
+from triptych.metastage.calls.repeatability import note_attribute, note_item, note_stored, note_text
+from triptych.metastage.control_flow import mutation
+from triptych.metastage.control_flow.branches import BranchForm, ScfIf, two_sided
+from triptych.metastage.control_flow.exits import exhaustive, is_left, is_raised
+from triptych.metastage.control_flow.iteration import steps_of
+from triptych.metastage.control_flow.join_errors import undefined
+from triptych.metastage.control_flow.join_plans import has_dynamic
+from triptych.metastage.control_flow.loops import for_loop, while_loop
+from triptych.metastage.control_flow.retracing import drafted
+from triptych.metastage.control_flow.sameness import check_comparable, compared
+from triptych.metastage.control_flow.selection import SELECTABLE, select_item
+from triptych.metastage.control_flow.variables import Partial, Pending, bare
+from triptych.metastage.debugger.debugger_hooks import StoppingHooks
+from triptych.metastage.trace.checks import check
+from triptych.metastage.trace.contexts import TracedContext, block_of
+from triptych.metastage.trace.errors import DynamicRaiseError, StaticRequiredError
+from triptych.metastage.trace.loop_carried_attributes import Finding, HandedAttributes
+from triptych.metastage.trace.method_lookup import C_CALLABLES, C_METHODS, inherited_method, special_method
+from triptych.metastage.trace.trace import Trace, place
+from triptych.metastage.trace.user_code import HEAP_TYPE, is_own, user_method
+from triptych.metastage.values.binding_time import Constexpr, Range
+from triptych.metastage.values.declared_types import declared_number
+from triptych.metastage.values.division import evaluated
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, as_number
+from triptych.metastage.values.truth import condition, is_dynamic, require_static
 from triptych.support.articles import with_article
 from triptych.support.config import config
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triptych.atoms.operations import TENSOR_MAP, TENSOR_MAP_BYTES
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
@@ -18,7 +17,8 @@ from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import function, graft, operations_named
 from triptych.ir.types import GLOBAL_SPACE, memory_space
-from triptych.narrow_floats.storage import stored_type
+from triptych.kernel_ir.dialects.tile import TENSOR_MAP, TENSOR_MAP_BYTES
+from triptych.kernel_ir.transforms.narrow_floats.storage import stored_type
 from triptych.objectstage.launch_code import LaunchCode, launch_function
 from triptych.objectstage.tensor_map_code import MAP_ALIGNMENT, TensorMapCode, tensor_map_function
 from triptych.stages import Leaf, PassSpec

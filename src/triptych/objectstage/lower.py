@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from triptych.ir.handles import Module
-from triptych.ir.llvm_bridge import to_llvm_ir
+from triptych.ir.llvm.bridge import to_llvm_ir
 from triptych.ir.modules import KeptModule, copy_module
 from triptych.ir.passes import PassRecord, run_passes, verify
 from triptych.ir.signature import Signature, attach_signature

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from triptych.interop.dlpack import GPU_DEVICES
 from triptych.ir import bindings
 from triptych.ir.handles import Module
 from triptych.ir.modules import KeptModule, copy_module
@@ -16,7 +17,6 @@ from triptych.ir.passes import PassRecord, run_passes
 from triptych.ir.signature import Signature, attach_signature, detach_signature
 from triptych.objectstage.host_program import call_driver
 from triptych.stages import PassSpec, Split, Traced
-from triptych.support.dlpack import GPU_DEVICES
 
 _DEVICE = "gpu.module"
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from triptych.kernel_ir.dialects.async_order import is_order
 from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
 from triptych.objectstage.exports import Export
-from triptych.simt.async_order import is_order
 from triptych.stages import Compiled, Loaded, Lowered, PassSpec
 from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.nearest import did_you_mean

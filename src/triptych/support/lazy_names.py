@@ -11,7 +11,7 @@ from typing import Any
 
 from triptych.support.forking import import_late
 
-_MISTAKES = "triptych.support.likely_mistakes"
+_MISTAKES = "triptych.diagnostics.likely_mistakes"
 """Loaded only when a name is missing."""
 
 

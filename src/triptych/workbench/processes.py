@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from triptych.ir.errors import how_it_ended
-from triptych.ir.worker_process import end_with
-from triptych.metastage import places
+from triptych.ir.llvm.worker_process import end_with
+from triptych.metastage.trace import locations
 from triptych.support.config import process_environment
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
@@ -101,7 +101,7 @@ def main(pipe: int, parent: int, request: str) -> None:
         except TriptychError as error:
             say(error=error.text(), is_request=error.span is None)
         except Exception as error:  # of the user's file, shown as Python would show it
-            frames = user_traceback(error.__traceback__, places.root_of)
+            frames = user_traceback(error.__traceback__, locations.root_of)
             if isinstance(error, OSError) and not has_own_frames(frames):
                 say(error=str(error), is_request=True)
             else:

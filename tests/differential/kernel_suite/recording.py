@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from triptych import jitting
-from triptych.compile_jobs import Job
-from triptych.compiling import CompiledFunction, compiled_function, compiled_program, wrapped
+from triptych.driver import jitting
+from triptych.driver.compile_jobs import Job
+from triptych.driver.compiling import CompiledFunction, compiled_function, compiled_program, wrapped
 from triptych.fingerprint.cache_key import Key
 from triptych.objectstage.target import find_target
 

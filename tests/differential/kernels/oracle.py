@@ -22,8 +22,8 @@ from tests.differential.program import Program, loaded
 from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
 from triptych import cute
-from triptych.cute.memory.shared_memory import SmemAllocator
 from triptych.cute.nvgpu import cpasync
+from triptych.cute.tensors.shared_memory import SmemAllocator
 from triptych.support.config import override
 
 Arrays = Mapping[str, NDArray[np.generic]]

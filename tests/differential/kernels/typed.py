@@ -14,8 +14,8 @@ import numpy as np
 
 from tests.differential.kernels.program import NUMPY_TYPES
 from triptych.hooks import COMPARISONS
-from triptych.metastage import promotion
-from triptych.metastage.promotion import TYPES, TypeInfo
+from triptych.metastage.values import promotion
+from triptych.metastage.values.promotion import TYPES, TypeInfo
 
 OPERATORS: Mapping[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

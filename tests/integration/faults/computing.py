@@ -9,7 +9,7 @@ import numpy as np
 import triptych as tt
 from tests.integration.faults.fault import Fault
 from triptych import cute
-from triptych.support.runtime_errors import (
+from triptych.diagnostics.runtime_errors import (
     AssertionFailedError,
     DivisionByZeroError,
     IndexOutOfRangeError,

@@ -11,15 +11,15 @@ from tests.integration.faults.fault import Fault
 from tests.unit.cute.memory import aligned
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.metastage.call_errors import KernelCallError
-from triptych.support.kernel_errors import LaunchShapeError
-from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError
-from triptych.support.tensor_errors import (
+from triptych.diagnostics.kernel_errors import LaunchShapeError
+from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentTypeError
+from triptych.diagnostics.tensor_errors import (
     ArgumentTensorError,
     ArgumentTensorTypeError,
     ReadOnlyTensorError,
     UnsupportedTensorError,
 )
+from triptych.metastage.trace.call_errors import KernelCallError
 
 
 @tt.kernel

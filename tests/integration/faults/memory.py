@@ -10,9 +10,9 @@ import triptych as tt
 from tests.integration.faults.fault import Fault
 from tests.unit.cute.memory import address, aligned
 from triptych import cute
-from triptych.cute.errors import TensorIndexError
 from triptych.cute.runtime import from_dlpack
-from triptych.support.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
+from triptych.cute.tracing.cute_errors import TensorIndexError
+from triptych.diagnostics.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
 
 GUARD = -7.0
 MARGIN = 64

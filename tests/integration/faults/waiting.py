@@ -9,7 +9,7 @@ import numpy as np
 import triptych as tt
 from tests.integration.faults.fault import Fault
 from triptych import cute
-from triptych.support.kernel_errors import DeadlockError, DivergentBarrierError
+from triptych.diagnostics.kernel_errors import DeadlockError, DivergentBarrierError
 
 
 @tt.kernel

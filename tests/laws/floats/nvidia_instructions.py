@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from triptych.ir.expressions import Expression, Place
-from triptych.narrow_floats.rounding import narrow, widen
+from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow, widen
 from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.targets.cpu.passes.expand_narrow_floats import CpuFloats
 from triptych.targets.nvptx.passes.narrow_floats import NvidiaFloats

@@ -1,1 +1,1 @@
-"""The GPU made of NumPy, `triptych.ptx_machine`, in front of which tests stand: installed as the driver, or by hand."""
+"""The GPU made of NumPy, `triptych.ptxsim`, in front of which tests stand: installed as the driver, or by hand."""

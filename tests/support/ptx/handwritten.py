@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from triptych.ptx_machine.block_state import Dims
-from triptych.ptx_machine.clusters import Order
-from triptych.ptx_machine.driver import NumpyDriver
-from triptych.ptx_machine.memory import Room
-from triptych.ptx_machine.tensor_maps import BYTES, ELEMENTS
+from triptych.ptxsim.block_state import Dims
+from triptych.ptxsim.clusters import Order
+from triptych.ptxsim.driver import NumpyDriver
+from triptych.ptxsim.memory import Room
+from triptych.ptxsim.tensor_maps import BYTES, ELEMENTS
 
 _TEXT = """
 .version 8.6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest import mock
 
 from tests.support.ptx.installed import installed
-from triptych.ptx_machine.driver import NumpyDriver
+from triptych.ptxsim.driver import NumpyDriver
 from triptych.targets.nvptx.runtime import driver
 
 _gpu = installed(NumpyDriver(is_strict=True))

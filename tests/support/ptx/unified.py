@@ -12,11 +12,11 @@ from unittest import mock
 import numpy as np
 
 from tests.support.ptx.installed import installed
+from triptych.interop.dlpack import CPU, ELEMENT_CODES, GPU_DEVICES, passing_view
 from triptych.objectstage import split
-from triptych.ptx_machine.driver import NumpyDriver
-from triptych.ptx_machine.memory import Room
+from triptych.ptxsim.driver import NumpyDriver
+from triptych.ptxsim.memory import Room
 from triptych.support.config import override
-from triptych.support.dlpack import CPU, ELEMENT_CODES, GPU_DEVICES, passing_view
 from triptych.support.warnings import PerformanceWarning
 from triptych.targets.nvptx.runtime import loader
 

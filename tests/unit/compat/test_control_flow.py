@@ -11,7 +11,7 @@ import triptych as tt
 from triptych import cute
 from triptych.compat.mlir_builders.dialects import nvvm
 from triptych.cutlass_dsl import Boolean, Int32, if_generate, not_, while_generate, yield_out
-from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.trace.errors import OperandTypeError
 
 
 def test_values_of_branches_and_rounds_of_loops() -> None:

@@ -7,7 +7,7 @@ import pytest
 from triptych.compat.modelled_gpu import ModelledGpuError, modelled_gpu
 from triptych.support.config import GPUS, override
 from triptych.support.setting import SettingError
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.utils import HardwareInfo
 
 

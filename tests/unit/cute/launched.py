@@ -9,7 +9,7 @@ import numpy as np
 
 import triptych as tt
 from triptych import cute
-from triptych.metastage.scalars import NUMERIC_CLASSES
+from triptych.metastage.values.scalars import NUMERIC_CLASSES
 
 DTYPES = {
     np.dtype(text): NUMERIC_CLASSES[name]

@@ -11,8 +11,8 @@ import triptych as tt
 from tests.ir.traced import traced_ir
 from triptych import cute
 from triptych.cute import arch
-from triptych.cute.arch.errors import DeviceOnlyError
-from triptych.metastage.errors import OperandTypeError
+from triptych.cute.tracing.arch_errors import DeviceOnlyError
+from triptych.metastage.trace.errors import OperandTypeError
 
 CONSTANTS = ("WARP_SIZE", "FULL_MASK")
 

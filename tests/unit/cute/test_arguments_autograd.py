@@ -15,7 +15,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.support import dlpack, torch_fields
+from triptych.interop import dlpack, torch_fields
 from triptych.support.errors import TriptychError
 
 torch = pytest.importorskip("torch")

@@ -13,8 +13,8 @@ import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import make_fake_compact_tensor, make_fake_tensor, make_ptr, nullptr
 from triptych.cute.runtime.errors import FakeTensorError, PointerArgumentError, UndeterminedSymbolError
-from triptych.support.runtime_errors import ArgumentTypeError
-from triptych.support.tensor_errors import ArgumentTensorError
+from triptych.diagnostics.runtime_errors import ArgumentTypeError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError
 
 
 @tt.jit

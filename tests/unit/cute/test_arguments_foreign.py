@@ -13,7 +13,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.support.tensor_errors import ReadOnlyTensorError, TracedByJaxError, UnsupportedTensorError
+from triptych.diagnostics.tensor_errors import ReadOnlyTensorError, TracedByJaxError, UnsupportedTensorError
 
 
 class OwnInterface:

@@ -14,8 +14,8 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack, make_ptr
-from triptych.support.dlpack import tensor_view
-from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError
+from triptych.interop.dlpack import tensor_view
 
 
 class Foreign:

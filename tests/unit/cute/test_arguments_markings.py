@@ -14,8 +14,8 @@ import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import RuntimeTensor, from_dlpack
 from triptych.cute.runtime.errors import TensorMarkingError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError
 from triptych.layout import substitute
-from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError
 
 A = np.empty((16, 4, 8, 2), np.float32).transpose(2, 1, 0, 3)
 """(8,4,16,2):(2,16,64,1)"""

@@ -10,7 +10,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack, make_fake_compact_tensor
-from triptych.support.tensor_errors import ArgumentTensorError, UnsupportedTensorError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError, UnsupportedTensorError
 
 torch = pytest.importorskip("torch")
 if not hasattr(torch, "float4_e2m1fn_x2"):

@@ -13,8 +13,8 @@ import triptych as tt
 from tests.support.exporters import Exporter
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
+from triptych.diagnostics.tensor_errors import ArgumentTensorTypeError, ReadOnlyTensorError, UnsupportedTensorError
 from triptych.support.errors import TriptychError
-from triptych.support.tensor_errors import ArgumentTensorTypeError, ReadOnlyTensorError, UnsupportedTensorError
 
 
 @tt.jit
@@ -137,7 +137,7 @@ def test_a_class_of_its_own_is_asked() -> None:
 def test_torch_is_read_natively() -> None:
     """Where the fields of this version are not found, tensors go the long way, which takes twenty times as long."""
     torch_or_skip()
-    fields = sys.modules["triptych.support.torch_fields"].torch_fields()
+    fields = sys.modules["triptych.interop.torch_fields"].torch_fields()
     assert fields is not None
     assert fields.negative.bit_count() == 1
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych import cute
-from triptych.support.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, array_type
-from triptych.support.tensor_errors import ReadOnlyTensorError, UnsupportedTensorError
+from triptych.diagnostics.tensor_errors import ReadOnlyTensorError, UnsupportedTensorError
+from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, array_type
 
 
 @tt.jit

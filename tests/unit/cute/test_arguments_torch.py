@@ -10,7 +10,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError
 
 torch = pytest.importorskip("torch")
 

@@ -9,7 +9,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.support.tensor_errors import ArgumentTensorError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError
 
 torch = pytest.importorskip("torch")
 fake_tensor = pytest.importorskip("torch._subclasses.fake_tensor")

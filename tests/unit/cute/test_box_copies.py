@@ -11,10 +11,11 @@ import pytest
 import triptych as tt
 from tests.support.boxes import laid_down, layout_atom
 from triptych import cute
-from triptych.atoms.tensor_maps import boxes
 from triptych.cute.copies.errors import BoxCopyError, CopyInstructionError, TensorMapError
 from triptych.cute.nvgpu import cpasync
 from triptych.cute.runtime import from_dlpack
+from triptych.diagnostics.runtime_errors import LayoutRequirementError
+from triptych.kernel_ir.dialects.tensor_maps import boxes
 from triptych.layout import (
     AnyLayout,
     ComposedLayout,
@@ -25,7 +26,6 @@ from triptych.layout import (
     size,
     tile_to_shape,
 )
-from triptych.support.runtime_errors import LayoutRequirementError
 
 THREADS = 64
 

@@ -12,8 +12,8 @@ from triptych import cute
 from triptych.compat.mlir_builders.dialects import nvvm
 from triptych.cute.nvgpu import cpasync
 from triptych.cute.runtime import from_dlpack
+from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
-from triptych.support.findings import collecting
 from triptych.utils import TensorMapManager, TensorMapUpdateMode
 
 TILE = (8, 32)

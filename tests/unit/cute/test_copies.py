@@ -11,10 +11,10 @@ import pytest
 import triptych as tt
 from tests.ir.traced import traced_ir
 from triptych import cute
-from triptych.cute.errors import TensorShapeError
 from triptych.cute.nvgpu import CopyG2ROp, CopyR2GOp, CopyUniversalOp, MemoryOrder, MemoryScope
 from triptych.cute.runtime import from_dlpack
-from triptych.metastage.errors import OperandTypeError
+from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.metastage.trace.errors import OperandTypeError
 
 
 # matrices of any size, by tiles of threads and values -------------------------------------------------------------

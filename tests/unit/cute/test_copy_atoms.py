@@ -8,9 +8,9 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, Form, MatrixCopy
 from triptych.cute.copies.errors import CopyInstructionError
 from triptych.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync, warp
+from triptych.kernel_ir.dialects.matrix_copies import MATRIX_LOADS, MATRIX_STORES, Form, MatrixCopy
 from triptych.layout import Layout, parse
 
 # the sides of the instructions, (thread, bit) -> number of a bit ---------------------------------------------------

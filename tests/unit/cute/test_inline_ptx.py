@@ -14,8 +14,8 @@ from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER, needs_assembler
 from triptych import cute
 from triptych.cute.arch import inline_ptx
-from triptych.cute.inline_ptx.meanings import known_instructions
-from triptych.cute.inline_ptx.statements import MalformedPtxError, statements
+from triptych.frontends.ptx.meanings import known_instructions
+from triptych.frontends.ptx.statements import MalformedPtxError, statements
 
 THREADS = 64
 Array = np.ndarray[Any, Any]

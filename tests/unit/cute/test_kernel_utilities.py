@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych import cute, testing, utils
-from triptych.cute.errors import TensorShapeError
 from triptych.cute.runtime import from_dlpack
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 
 ROW, COLUMN = utils.LayoutEnum.ROW_MAJOR, utils.LayoutEnum.COL_MAJOR
 seen: list[Any] = []

@@ -12,16 +12,16 @@ import pytest
 import triptych as tt
 from tests.ir.traced import traced, traced_ir
 from triptych import cuda, cute
-from triptych.cute.errors import StaticTensorError
 from triptych.cute.runtime import make_fake_stream
+from triptych.cute.tracing.cute_errors import StaticTensorError
+from triptych.diagnostics.kernel_errors import LaunchShapeError
+from triptych.diagnostics.runtime_errors import ArgumentTypeError
+from triptych.interop.streams import StreamError
 from triptych.ir.errors import LoweringError
-from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
-from triptych.metastage.errors import LeakedValueError
-from triptych.metastage.tracing import active
+from triptych.metastage.trace.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
+from triptych.metastage.trace.errors import LeakedValueError
+from triptych.metastage.trace.trace import active
 from triptych.support.errors import TriptychError
-from triptych.support.kernel_errors import LaunchShapeError
-from triptych.support.runtime_errors import ArgumentTypeError
-from triptych.support.streams import StreamError
 from triptych.support.warnings import TriptychWarning
 
 

@@ -12,8 +12,8 @@ from tests.support.mathematics import OTHERS, PROMISES
 from tests.support.tensor_values import evaluated
 from triptych import cute
 from triptych.cute import math as cute_math
-from triptych.cute.tensor_ssa.errors import RoundingModeError
-from triptych.metastage.errors import OperandTypeError
+from triptych.cute.tensors.tensor_ssa_errors import RoundingModeError
+from triptych.metastage.trace.errors import OperandTypeError
 
 NAN = math.nan
 DOCUMENTED = """

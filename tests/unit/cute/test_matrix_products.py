@@ -14,11 +14,11 @@ from tests.ir.traced import traced_ir
 from tests.unit.cute.matrix_operations import WARP_OPERATIONS
 from tests.unit.cute.memory import over
 from triptych import cute
-from triptych.cute.arch.errors import DeviceOnlyError
-from triptych.cute.errors import StaticTensorError
-from triptych.cute.mma.errors import MatrixOperandError, MatrixTilingError, RegisterPlaceError
 from triptych.cute.nvgpu import MmaUniversalOp, warp
-from triptych.metastage.errors import OperandTypeError
+from triptych.cute.tensors.mma_errors import MatrixOperandError, MatrixTilingError, RegisterPlaceError
+from triptych.cute.tracing.arch_errors import DeviceOnlyError
+from triptych.cute.tracing.cute_errors import StaticTensorError
+from triptych.metastage.trace.errors import OperandTypeError
 
 HALF = warp.MmaF16BF16Op(tt.Float16, tt.Float32, (16, 8, 16))
 ARRAYS: dict[Any, Any] = {

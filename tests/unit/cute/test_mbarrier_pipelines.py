@@ -9,11 +9,11 @@ import pytest
 
 import triptych as tt
 from triptych import cute, pipeline
-from triptych.cute.arch.device import bits32, device_trace
 from triptych.cute.arch.mbarriers import barrier_address
 from triptych.cute.pipeline.errors import PipelineError
-from triptych.metastage.errors import OperandTypeError
-from triptych.simt import dialect
+from triptych.cute.tracing.device import bits32, device_trace
+from triptych.kernel_ir.dialects import simt
+from triptych.metastage.trace.errors import OperandTypeError
 
 WARP = 32
 COUNT = 11
@@ -125,7 +125,7 @@ def test_consumers_read_what_producers_wrote(kernel: Any, stages: int) -> None:
 
 
 def complete(pointer: Any, amount: Any) -> None:
-    device_trace().operation(dialect.MBARRIER_COMPLETE, (barrier_address(pointer), bits32(amount)))
+    device_trace().operation(simt.MBARRIER_COMPLETE, (barrier_address(pointer), bits32(amount)))
 
 
 @tt.kernel

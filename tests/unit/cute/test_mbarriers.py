@@ -9,8 +9,8 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.metastage.errors import OperandTypeError
-from triptych.support.kernel_errors import MbarrierError
+from triptych.diagnostics.kernel_errors import MbarrierError
+from triptych.metastage.trace.errors import OperandTypeError
 
 WARP = 32
 TURNS = 6

@@ -15,7 +15,7 @@ from triptych import cute, pipeline
 from triptych.cute import nvgpu
 from triptych.cute.pipeline import async_copy_pipeline as async_copy_pipelines
 from triptych.cute.pipeline.errors import PipelineError
-from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.trace.errors import OperandTypeError
 
 EVERYBODY = pipeline.CooperativeGroup(pipeline.Agent.ThreadBlock)
 

@@ -10,8 +10,8 @@ import pytest
 import triptych as tt
 from tests.unit.cute.memory import GMEM, address
 from triptych import cute
-from triptych.cute.errors import PointerError
-from triptych.metastage.errors import LeakedValueError
+from triptych.cute.tracing.cute_errors import PointerError
+from triptych.metastage.trace.errors import LeakedValueError
 
 NUMBERS = np.arange(16, dtype=np.float32)
 

@@ -15,9 +15,9 @@ from tests.unit.cute.memory import aligned
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
 from triptych import cute
 from triptych.cute.copies.prefetch import LINE, one_of_each_line
-from triptych.cute.errors import StaticTensorError
 from triptych.cute.nvgpu import CopyUniversalOp
 from triptych.cute.runtime import from_dlpack, make_fake_tensor
+from triptych.cute.tracing.cute_errors import StaticTensorError
 
 
 # which elements -----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from triptych import cute, cutlass_dsl, utils
 from triptych.compat.cuda_bindings import runtime
 from triptych.compat.cuda_checks import checkCudaErrors
 from triptych.cute.nvgpu import OperandMajorMode
-from triptych.metastage.scalars import NUMERIC_CLASSES
+from triptych.metastage.values.scalars import NUMERIC_CLASSES
 
 K, MN = OperandMajorMode.K, OperandMajorMode.MN
 

@@ -9,7 +9,7 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.trace.errors import OperandTypeError
 
 
 @cute.kernel

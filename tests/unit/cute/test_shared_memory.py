@@ -13,10 +13,10 @@ import triptych as tt
 from tests.ir.traced import traced_ir
 from tests.unit.cute.launched import run
 from triptych import cute
-from triptych.cute.arch.errors import DeviceOnlyError
-from triptych.cute.errors import PointerError, StaticTensorError
-from triptych.metastage.tracing import KernelBody
-from triptych.support.kernel_errors import LaunchShapeError
+from triptych.cute.tracing.arch_errors import DeviceOnlyError
+from triptych.cute.tracing.cute_errors import PointerError, StaticTensorError
+from triptych.diagnostics.kernel_errors import LaunchShapeError
+from triptych.metastage.trace.trace import KernelBody
 
 
 @given(st.lists(st.tuples(st.integers(0, 5000), st.sampled_from([1, 2, 4, 16, 128, 1024])), max_size=12))

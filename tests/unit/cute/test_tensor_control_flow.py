@@ -10,7 +10,7 @@ import pytest
 import triptych as tt
 from tests.unit.cute.memory import GMEM, address, over
 from triptych import cute
-from triptych.metastage.errors import CarriedTypeError, JoinTypeError
+from triptych.metastage.trace.errors import CarriedTypeError, JoinTypeError
 
 NUMBERS = np.arange(64, dtype=np.float32)
 

@@ -11,8 +11,8 @@ import pytest
 import triptych as tt
 from tests.unit.cute.memory import GMEM, address, aligned, over
 from triptych import cute
+from triptych.diagnostics.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
 from triptych.support.config import override
-from triptych.support.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
 
 NUMBERS = aligned(32, np.float32)
 

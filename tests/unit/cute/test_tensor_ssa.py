@@ -9,15 +9,15 @@ import pytest
 
 import triptych as tt
 from tests.support.tensor_values import evaluated
-from triptych.cute.errors import StaticTensorError, TensorIndexError, TensorShapeError
-from triptych.cute.tensor_ssa.constructors import empty_like, full, full_like, ones_like, zeros_like
-from triptych.cute.tensor_ssa.errors import TensorTruthError
-from triptych.cute.tensor_ssa.selection import all_, any_, where
-from triptych.cute.tensor_ssa.value import TensorSSA
+from triptych.cute.tensors.constructors import empty_like, full, full_like, ones_like, zeros_like
+from triptych.cute.tensors.selection import all_, any_, where
+from triptych.cute.tensors.tensor_ssa_errors import TensorTruthError
+from triptych.cute.tensors.value import TensorSSA
+from triptych.cute.tracing.cute_errors import StaticTensorError, TensorIndexError, TensorShapeError
+from triptych.diagnostics.runtime_errors import DivisionByZeroError, OutOfBoundsError
 from triptych.layout import LayoutError
-from triptych.metastage.errors import CarriedTypeError, JoinTypeError, LeakedValueError, OperandTypeError
+from triptych.metastage.trace.errors import CarriedTypeError, JoinTypeError, LeakedValueError, OperandTypeError
 from triptych.support.config import override
-from triptych.support.runtime_errors import DivisionByZeroError, OutOfBoundsError
 
 SIX = (range(6), (2, 3), tt.Int32)
 """[[0, 2, 4], [1, 3, 5]]: the first mode is the fastest."""

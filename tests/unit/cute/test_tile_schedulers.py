@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych import cute
-from triptych.cute.errors import TensorShapeError
+from triptych.cute.tracing.cute_errors import TensorShapeError
 from triptych.utils import (
     PersistentTileSchedulerParams,
     StaticPersistentGroupTileScheduler,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import triptych as tt
 from tests.ir.traced import traced_ir
 from triptych import cute
-from triptych.cute.errors import TensorShapeError
 from triptych.cute.nvgpu import CopyUniversalOp, cpasync, warp
+from triptych.cute.tracing.cute_errors import TensorShapeError
 from triptych.layout import Layout, crd2idx, make_identity_layout, parse, size
 from triptych.layout.thread_values import thread_part
 

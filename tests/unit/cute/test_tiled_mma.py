@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 import triptych as tt
 from tests.unit.cute.matrix_operations import WARP_OPERATIONS
 from triptych import cute
-from triptych.atoms.warp_mma import WARP_MMAS
-from triptych.cute.mma.errors import MatrixTilingError, UnknownMatrixInstructionError
 from triptych.cute.nvgpu import MmaUniversalOp, warp
+from triptych.cute.tensors.mma_errors import MatrixTilingError, UnknownMatrixInstructionError
+from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
 from triptych.layout import Layout, size
-from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.trace.errors import OperandTypeError
 
 HALF = warp.MmaF16BF16Op(tt.Float16, tt.Float32, (16, 8, 16))
 FLOAT = MmaUniversalOp(tt.Float32)

@@ -11,9 +11,9 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute import testing
-from triptych.cute.errors import TensorError
+from triptych.cute.tracing.cute_errors import TensorError
 from triptych.cute.tuning.trying import TuningWarning
-from triptych.metastage.call_errors import ArgumentBindingError
+from triptych.metastage.trace.call_errors import ArgumentBindingError
 
 
 def test_mean_is_in_microseconds() -> None:

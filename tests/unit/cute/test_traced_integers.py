@@ -10,9 +10,9 @@ import pytest
 import triptych as tt
 from triptych import cute, layout
 from triptych.cute import checked_layouts, realize, traced_int
+from triptych.diagnostics.runtime_errors import DivisionByZeroError, LayoutRequirementError
 from triptych.layout import DeclarationError, Layout, SymInt, UndecidableError
-from triptych.metastage.errors import LeakedValueError, OperandTypeError
-from triptych.support.runtime_errors import DivisionByZeroError, LayoutRequirementError
+from triptych.metastage.trace.errors import LeakedValueError, OperandTypeError
 
 tl: Any = layout  # typed for dynamic integers too; the tests know which ones are static
 

@@ -184,7 +184,7 @@ def test_the_state_of_decorated_functions_is_no_content() -> None:
             self.__wrapped__ = function
             self.table: dict[str, object] = {}
 
-    Decorated.__module__ = "triptych.jitting"
+    Decorated.__module__ = "triptych.driver.jitting"
     with modules(program="W = 1\ndef g(x): return x + W\ndef f(x): return h(x)\n") as made:
         program = made["program"]
         vars(program)["h"] = Decorated(program.g)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych.fingerprint.cache_key import key_base
-from triptych.metastage.instruction_meanings import MEANINGS
+from triptych.metastage.trace.ptx_lowerings import MEANINGS
 
 SHARED = [1, 2]
 ALSO = {"the same": SHARED}

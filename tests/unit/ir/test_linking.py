@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from triptych.ir import loader
 from triptych.ir.errors import CodegenError
-from triptych.ir.linking import can_link, link
-from triptych.ir.loader import load_object
-from triptych.ir.object_file import ObjectFile
-from triptych.ir.relocations import NotLinkableError
-from triptych.ir.worker import Request, shared_pool
+from triptych.ir.llvm import loader
+from triptych.ir.llvm.linking import can_link, link
+from triptych.ir.llvm.loader import load_object
+from triptych.ir.llvm.object_file import ObjectFile
+from triptych.ir.llvm.relocations import NotLinkableError
+from triptych.ir.llvm.worker import Request, shared_pool
 
 pytestmark = pytest.mark.skipif(not can_link(), reason="LLVM links on this machine")
 
@@ -162,7 +162,7 @@ def test_no_llvm_is_imported_to_load(tmp_path: Path, program: bytes) -> None:
     path = tmp_path / "program.o"
     path.write_bytes(program)
     text = (
-        "import sys; from pathlib import Path; from triptych.ir.loader import load_object;"
+        "import sys; from pathlib import Path; from triptych.ir.llvm.loader import load_object;"
         f"load_object(Path({str(path)!r}).read_bytes(), 'read', {{'given': 0}});"
         "print([name for name in sys.modules if name.partition('.')[0] in ('llvmlite', 'torch_mlir')])"
     )

@@ -9,11 +9,11 @@ import llvmlite.binding as llvm
 import pytest
 
 from tests.contracts.tree import ROOT
-from triptych.ir import bindings, llvm_bridge
+from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.errors import LoweringError, PackageVersionError
-from triptych.ir.float_literals import FORMATS, FloatFormat, downgrade_float_literals, literal_bits
-from triptych.ir.llvm_bridge import (
+from triptych.ir.llvm import bridge as llvm_bridge
+from triptych.ir.llvm.bridge import (
     RELEASES,
     WRITTEN_BY,
     check_version,
@@ -22,6 +22,7 @@ from triptych.ir.llvm_bridge import (
     with_convergent_assembly,
     without_unused_debug_flag,
 )
+from triptych.ir.llvm.float_literals import FORMATS, FloatFormat, downgrade_float_literals, literal_bits
 
 
 def test_the_installed_release_is_one_that_is_asked_for() -> None:

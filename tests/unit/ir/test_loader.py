@@ -6,9 +6,9 @@ import gc
 import pytest
 
 from triptych.ir.errors import CodegenError
-from triptych.ir.loader import load_object
-from triptych.ir.object_file import undefined_symbols
-from triptych.ir.worker import Request, shared_pool
+from triptych.ir.llvm.loader import load_object
+from triptych.ir.llvm.object_file import undefined_symbols
+from triptych.ir.llvm.worker import Request, shared_pool
 
 
 def compiled(text: str, request: Request | None = None) -> bytes:

@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from triptych.ir import bindings
-from triptych.ir.linking import Linking
-from triptych.ir.object_file import ObjectFile
-from triptych.ir.relocations import MACHINES, NotLinkableError, Reach
+from triptych.ir.llvm.linking import Linking
+from triptych.ir.llvm.object_file import ObjectFile
+from triptych.ir.llvm.relocations import MACHINES, NotLinkableError, Reach
 
 ARM = MACHINES["aarch64"]
 PAGE = 4096

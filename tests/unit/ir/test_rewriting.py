@@ -10,7 +10,7 @@ from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.ir.passes import verify
 from triptych.ir.rewriting import Replacement, replace_each, replacing
-from triptych.simt.operations import enclosing
+from triptych.kernel_ir.dialects.kernel_operations import enclosing
 
 PROGRAM = """
 func.func @f(%a: i32, %c: i1) -> i32 {

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from triptych.ir import worker_process
 from triptych.ir.errors import CodegenError, WorkerDiedError
-from triptych.ir.worker import Request, WorkerPool
+from triptych.ir.llvm import worker_process
+from triptych.ir.llvm.worker import Request, WorkerPool
 
 DOUBLE = "define i32 @f(i32 %a) { %b = add i32 %a, %a ret i32 %b }"
 SLOW = "\n".join(
@@ -175,7 +175,7 @@ def test_a_closed_pool_says_so(pool: WorkerPool) -> None:
 
 FORK = f"""
 import os
-from triptych.ir.worker import Request, WorkerPool
+from triptych.ir.llvm.worker import Request, WorkerPool
 pool = WorkerPool(1)
 text = {DOUBLE!r}
 pool.compile(Request(), text)
@@ -202,7 +202,7 @@ def test_a_forked_child_starts_its_own_workers_and_leaves_the_parents_alone() ->
 
 ORPHAN = f"""
 import os
-from triptych.ir.worker import Request, WorkerPool
+from triptych.ir.llvm.worker import Request, WorkerPool
 pool = WorkerPool(2)
 pool.start(2)
 pool.compile(Request(), {DOUBLE!r})
@@ -231,7 +231,7 @@ def test_workers_end_with_their_parent_however_it_ends(ending: str) -> None:
 
 BUSY_ORPHAN = f"""
 import os, time
-from triptych.ir.worker import Request, WorkerPool
+from triptych.ir.llvm.worker import Request, WorkerPool
 pool = WorkerPool(1)
 pool.compile(Request(), {DOUBLE!r})
 if os.fork() == 0:

@@ -8,7 +8,7 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.errors import CodegenError
-from triptych.ir.worker import Request, shared_pool
+from triptych.ir.llvm.worker import Request, shared_pool
 
 LIBRARY = """
 @table = internal constant [2 x i32] [i32 3, i32 5]

@@ -131,7 +131,7 @@ def test_the_command_without_site_packages() -> None:
     program = (
         "import sys; sys.modules.update(dict.fromkeys(['torch_mlir', 'llvmlite', 'numpy', 'tvm_ffi', 'torch']));"
         f"sys.path.insert(0, {str(PACKAGE.parent.parent)!r});"
-        "from triptych.tools.cli import main;"
+        "from triptych.workbench.commands.cli import main;"
         "sys.exit(main(['layout', '4:2']))"
     )
     found = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, check=True)

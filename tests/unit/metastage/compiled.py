@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import strategies as st
 
 import triptych as tt
-from triptych.metastage.promotion import TYPES
-from triptych.metastage.scalars import NUMERIC_CLASSES
+from triptych.metastage.values.promotion import TYPES
+from triptych.metastage.values.scalars import NUMERIC_CLASSES
 
 INTEGERS = ("Int4", "Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64")
 FLOATS = ("Float16", "BFloat16", "Float32", "Float64")

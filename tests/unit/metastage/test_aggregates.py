@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import triptych as tt
-from triptych.metastage.errors import JoinTypeError
+from triptych.metastage.trace.errors import JoinTypeError
 
 
 class Pair(NamedTuple):

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych.metastage.errors import (
+from triptych.metastage.control_flow.loops import Carried
+from triptych.metastage.trace.errors import (
     CarriedTypeError,
     DynamicMutationError,
     JoinTypeError,
     LeakedValueError,
     StaticRequiredError,
 )
-from triptych.metastage.loops import Carried
-from triptych.metastage.tracing import Region
+from triptych.metastage.trace.trace import Region
 
 
 @dataclass

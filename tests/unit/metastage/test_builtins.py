@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from tests.unit.metastage.compiled import bits, compiled, integers
-from triptych.metastage.errors import StaticRequiredError
+from triptych.metastage.trace.errors import StaticRequiredError
 
 EXPRESSIONS: list[Callable[[Any, Any, Any], Any]] = [
     lambda a, b, c: min(a, b, c),

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych import jitting
-from triptych.compiling import compiled_function
-from triptych.metastage.errors import LeakedValueError
+from triptych.driver import jitting
+from triptych.driver.compiling import compiled_function
+from triptych.metastage.trace.errors import LeakedValueError
 
 
 @pytest.fixture

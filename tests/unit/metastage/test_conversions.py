@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from tests.unit.metastage.compiled import CALLABLE, FLOATS, INTEGERS, any_float, bits, bounds, compiled, integers, wrap
-from triptych.metastage.errors import LiteralRangeError, OperandTypeError
-from triptych.metastage.scalars import NUMERIC_CLASSES
+from triptych.metastage.trace.errors import LiteralRangeError, OperandTypeError
+from triptych.metastage.values.scalars import NUMERIC_CLASSES
 
 PRECISION = {"Float16": 11, "BFloat16": 8, "Float32": 24, "Float64": 53}
 LARGEST = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from tests.unit.metastage.compiled import INTEGERS, bounds, compiled, integers, outcome, pairs, wrap
-from triptych.metastage.promotion import TYPES, arithmetic, join
+from triptych.metastage.values.promotion import TYPES, arithmetic, join
 
 EXAMPLES = 40
 """For each type or pair of types; a corner is drawn every other time."""

@@ -15,11 +15,8 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.metastage.errors import StaticRequiredError
-from triptych.metastage.mistake_errors import ForeignFunctionError
-from triptych.support import likely_mistakes
-from triptych.support.errors import TriptychError
-from triptych.support.likely_mistakes import (
+from triptych.diagnostics import likely_mistakes
+from triptych.diagnostics.likely_mistakes import (
     MATHEMATICS,
     MODULES,
     NUMBERS,
@@ -27,6 +24,9 @@ from triptych.support.likely_mistakes import (
     TENSORS,
     MissingAttributeError,
 )
+from triptych.metastage.trace.errors import StaticRequiredError
+from triptych.metastage.trace.mistake_errors import ForeignFunctionError
+from triptych.support.errors import TriptychError
 
 ALL_TABLES = {"TENSORS", "TENSOR_VALUES", "NUMBERS", "MATHEMATICS", "NAMES", "MODULES"}
 ADVICE = sorted({text for name in ALL_TABLES for text in getattr(likely_mistakes, name).values()})

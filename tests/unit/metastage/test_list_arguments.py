@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych import cute
-from triptych.metastage.call_errors import ArgumentKindError
-from triptych.metastage.errors import DynamicMutationError
-from triptych.support.runtime_errors import ArgumentTypeError
+from triptych.diagnostics.runtime_errors import ArgumentTypeError
+from triptych.metastage.trace.call_errors import ArgumentKindError
+from triptych.metastage.trace.errors import DynamicMutationError
 
 
 @tt.jit

@@ -14,8 +14,8 @@ import pytest
 
 import triptych as tt
 from tests.unit.metastage.compiled import outcome
-from triptych.metastage.errors import OperandTypeError, StaticRequiredError
-from triptych.support.runtime_errors import NanMembershipError
+from triptych.diagnostics.runtime_errors import NanMembershipError
+from triptych.metastage.trace.errors import OperandTypeError, StaticRequiredError
 
 
 class Interval:

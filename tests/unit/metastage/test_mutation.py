@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych.metastage.errors import CarriedTypeError, DynamicMutationError
+from triptych.metastage.trace.errors import CarriedTypeError, DynamicMutationError
 
 
 class Box:

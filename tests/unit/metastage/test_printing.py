@@ -9,7 +9,7 @@ import pytest
 
 import triptych as tt
 from tests.unit.metastage.compiled import compiled
-from triptych.metastage.errors import PrintFormatError
+from triptych.metastage.trace.errors import PrintFormatError
 
 Captured = pytest.CaptureFixture[str]
 

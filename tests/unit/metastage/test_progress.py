@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 import triptych as tt
-from triptych.metastage import progress
-from triptych.metastage.errors import LongTraceError, StaticRequiredError
+from triptych.metastage.trace import progress
+from triptych.metastage.trace.errors import LongTraceError, StaticRequiredError
 from triptych.support.config import override
 from triptych.support.warnings import SlowTraceWarning, TriptychWarning
 

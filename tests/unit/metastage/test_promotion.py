@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from triptych.metastage.promotion import TYPES, arithmetic, float_for, join, quotient, wider
-from triptych.metastage.scalars import NUMERIC_CLASSES
+from triptych.metastage.values.promotion import TYPES, arithmetic, float_for, join, quotient, wider
+from triptych.metastage.values.scalars import NUMERIC_CLASSES
 
 NAMES = tuple(TYPES)
 NARROW_FLOATS = {

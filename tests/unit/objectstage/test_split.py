@@ -8,6 +8,7 @@ import triptych as tt
 from tests.unit.targets.nvptx.programs import EXAMPLES, vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
+from triptych.interop.dlpack import GPU_DEVICES
 from triptych.ir.errors import LoweringError
 from triptych.ir.modules import operation_names
 from triptych.ir.passes import run_passes, verify
@@ -16,7 +17,6 @@ from triptych.objectstage.lower import lower
 from triptych.objectstage.split import split
 from triptych.objectstage.target import host_target
 from triptych.stages import PassSpec, Traced
-from triptych.support.dlpack import GPU_DEVICES
 
 
 def traced(name: str) -> Traced:

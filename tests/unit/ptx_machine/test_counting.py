@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import pytest
 
-from triptych.ptx_machine.counting import BlockCounts, Counting, Counts
-from triptych.ptx_machine.machine import Gpu
-from triptych.ptx_machine.reading import Line
+from triptych.ptxsim.counting import BlockCounts, Counting, Counts
+from triptych.ptxsim.machine import Gpu
+from triptych.ptxsim.reading import Line
 
 TEXT = """
 .version 8.0

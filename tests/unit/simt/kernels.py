@@ -7,8 +7,8 @@ from typing import Any
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.modules import operations_named
-from triptych.simt.dialect import KERNEL_DIALECTS
-from triptych.simt.uniformity import Shape, UniformityAnalysis
+from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
+from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 
 PROLOGUE = """
     %tx = gpu.thread_id x

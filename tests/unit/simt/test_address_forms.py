@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.simt.kernels import kernel
-from triptych.simt.addresses import Address, AddressForms
-from triptych.simt.operations import walk
+from triptych.kernel_ir.analysis.addresses import Address, AddressForms
+from triptych.kernel_ir.dialects.kernel_operations import walk
 
 TYPES = "(!llvm.ptr<1>, i64) -> !llvm.ptr<1>"
 

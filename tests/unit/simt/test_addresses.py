@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.unit.simt.kernels import kernel
-from triptych.simt.addresses import Address, AddressForms, base, step, steps
-from triptych.simt.operations import defining_op, producer, walk
+from triptych.kernel_ir.analysis.addresses import Address, AddressForms, base, step, steps
+from triptych.kernel_ir.dialects.kernel_operations import defining_op, producer, walk
 
 
 def at(name: str, start: str, index: str, kind: str = "f32", of: str = "i64") -> str:

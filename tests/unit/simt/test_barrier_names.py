@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from triptych.ir import bindings
 from triptych.ir.modules import kernels
-from triptych.simt.barrier_names import barrier_names
-from triptych.simt.dialect import KERNEL_DIALECTS
+from triptych.kernel_ir.dialects.barrier_names import barrier_names
+from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 
 PROGRAM = """
 gpu.module @m {

@@ -6,7 +6,7 @@ from tests.unit.simt.kernels import kernel
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.modules import operations_named
-from triptych.simt.device_attribute import device_attributes, device_of
+from triptych.kernel_ir.dialects.device_attribute import device_attributes, device_of
 from triptych.support.device_model import COMMON, DeviceModel
 
 

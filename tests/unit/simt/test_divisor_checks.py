@@ -11,9 +11,9 @@ import pytest
 from tests.support.ptx.unified import numpy_gpu
 from tests.unit.simt.kernels import kernel
 from triptych import cute
-from triptych.simt.divisor_checks import place_divisor_checks
-from triptych.simt.operations import walk
-from triptych.support.runtime_errors import DivisionByZeroError
+from triptych.diagnostics.runtime_errors import DivisionByZeroError
+from triptych.kernel_ir.dialects.kernel_operations import walk
+from triptych.kernel_ir.transforms.divisor_checks import place_divisor_checks
 
 HEAD = """
 import triptych as tt

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from triptych.simt import lanes as lattice
-from triptych.simt.lanes import VARYING, Lanes, Level, known, uniform
+from triptych.kernel_ir.analysis import lanes as lattice
+from triptych.kernel_ir.analysis.lanes import VARYING, Lanes, Level, known, uniform
 
 WIDTH = 4
 BLOCK, WARP, LANE = Level

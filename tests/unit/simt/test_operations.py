@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.unit.simt.kernels import kernel
-from triptych.simt import operations as tested
-from triptych.simt.traits import Traits
+from triptych.kernel_ir.dialects import kernel_operations as tested
+from triptych.kernel_ir.dialects.traits import Traits
 
 
 def named(text: str, name: str) -> tuple[Any, Any]:

@@ -1,4 +1,4 @@
-"""`triptych.simt.product_registers`: which products meet registers that others touch, over all control flow."""
+"""`wgmma_registers`: which products meet registers that others touch, over all control flow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
-from triptych.simt.product_registers import Missing, misused_registers
+from triptych.kernel_ir.analysis.wgmma_registers import Missing, misused_registers
 
 COMMIT = '"tile.group_commit"() : () -> ()'
 FENCE, WAIT = '"tile.group_fence"() : () -> ()', '"tile.group_wait"() {groups = 0 : i32} : () -> ()'

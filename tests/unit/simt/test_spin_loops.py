@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.unit.simt.kernels import kernel
-from triptych.simt.operations import walk
-from triptych.simt.spin_loops import counts, spins, waits
+from triptych.kernel_ir.analysis.spin_loops import counts, spins, waits
+from triptych.kernel_ir.dialects.kernel_operations import walk
 
 
 def loop(test: str, body: str = "", following: str = "%j", forwarded: str = "%i") -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.simt.kernels import kernel
-from triptych.simt.operations import walk
-from triptych.simt.spin_loops import counts, spins, waits
+from triptych.kernel_ir.analysis.spin_loops import counts, spins, waits
+from triptych.kernel_ir.dialects.kernel_operations import walk
 
 DEEP = 2000
 """Operations in a row: deeper than Python's stack, and with two uses of each more paths than can be walked."""

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.unit.simt.kernels import kernel
-from triptych.simt.operations import producer, walk
-from triptych.simt.stack_slots import is_private, private_place
+from triptych.kernel_ir.analysis.stack_slots import is_private, private_place
+from triptych.kernel_ir.dialects.kernel_operations import producer, walk
 
 ARRAY = """
 %eight = arith.constant 8 : i32

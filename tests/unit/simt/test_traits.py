@@ -15,15 +15,15 @@ from tests.ir.traced import traced
 from triptych.ir import bindings
 from triptych.ir.errors import LoweringError
 from triptych.ir.modules import operations_named
-from triptych.simt.dialect import KERNEL_DIALECTS
-from triptych.simt.operations import has, is_pure, walk, writes
-from triptych.simt.traits import TRAITS, Result, Scope, Traits, is_described, traits
+from triptych.kernel_ir.dialects.kernel_operations import has, is_pure, walk, writes
+from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
+from triptych.kernel_ir.dialects.traits import TRAITS, Result, Scope, Traits, is_described, traits
 from triptych.targets.nvptx.passes.expand_warpgroup_products import PRODUCTS
 from triptych.targets.nvptx.passes.lower_asynchronous import RULES
 from triptych.targets.nvptx.passes.lower_simt import ROWS
 
 PACKAGE = Path(__file__).resolve().parents[3] / "src" / "triptych"
-EMITTING = ("cute/**/*.py", "metastage/**/*.py", "atoms/operations.py", "simt/dialect.py")
+EMITTING = ("cute/**/*.py", "metastage/**/*.py", "kernel_ir/dialects/tile.py", "kernel_ir/dialects/simt.py")
 NAME = re.compile(r'"((?:simt|tile|gpu|llvm|scf|cf|ub)\.[a-z][\w.]*)"')
 NOT_IN_KERNELS = {
     "scf.execute_region",  # while tracing, until it is known what a loop or branch carries

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.simt.kernels import kernel, said_last
-from triptych.simt.lanes import Lanes
-from triptych.simt.operations import walk
-from triptych.simt.uniformity import Shape, UniformityAnalysis
+from triptych.kernel_ir.analysis.lanes import Lanes
+from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
+from triptych.kernel_ir.dialects.kernel_operations import walk
 
 WARP_UNIFORM, BLOCK_UNIFORM, VARYING = "warp uniform", "block uniform", "varying"
 STEPS = "warp base + lane*1"

@@ -1,4 +1,4 @@
-"""`triptych.simt.unset_registers`, `known_numbers` and `unset_values`: what is proven to be set, where the rest goes.
+"""`uninitialized_registers`, `constant_folding` and `uninitialized_values`: what is proven to be set, and the rest.
 
 What the pass `register_shadows` makes of it, with `unset_origins`, `tests/checkers` runs.
 """
@@ -9,9 +9,9 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
-from triptych.simt.known_numbers import number_of
-from triptych.simt.unset_registers import registers_of, unproven_reads
-from triptych.simt.unset_values import BRANCH, STORE, unset_values
+from triptych.kernel_ir.analysis.constant_folding import number_of
+from triptych.kernel_ir.analysis.uninitialized_registers import registers_of, unproven_reads
+from triptych.kernel_ir.analysis.uninitialized_values import BRANCH, STORE, unset_values
 
 SET = "llvm.store %f, %e : f32, !llvm.ptr"
 READ = "%x = llvm.load %e : !llvm.ptr -> f32"

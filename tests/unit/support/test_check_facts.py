@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triptych.support.check_facts import pack, unpack
-from triptych.support.runtime_errors import AssertionFailedError
+from triptych.diagnostics.check_facts import pack, unpack
+from triptych.diagnostics.runtime_errors import AssertionFailedError
 from triptych.support.source import Span
 
 TEXTS = st.text(st.characters(codec="utf-8"))

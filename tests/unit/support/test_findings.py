@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from triptych.support.checkers import checkers
+from triptych.sanitizer.checkers import checkers
+from triptych.sanitizer.finding_errors import CheckerLimitError, RaceError, SameValueWarning, error_of, report
+from triptych.sanitizer.findings import Collection, Example, Finding, Kind, Site, collecting
 from triptych.support.config import override
-from triptych.support.finding_errors import CheckerLimitError, RaceError, SameValueWarning, error_of, report
-from triptych.support.findings import Collection, Example, Finding, Kind, Site, collecting
 from triptych.support.setting import SettingError
 from triptych.support.source import Span
 

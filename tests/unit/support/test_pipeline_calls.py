@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from triptych.support.pipeline_calls import CALLS, LOOSE, STORES, TAIL, Misuse, Misused, Place, explanation
+from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL, Misuse, Misused, Place, explanation
+from triptych.sanitizer.tma_store_protocol import store_explanation
 from triptych.support.source import Span
-from triptych.support.store_calls import store_explanation
 
 
 def place(name: str, line: int, kind: str = "PipelineAsync", pipeline: int = 0) -> Place:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from triptych.support.streams import StreamError, is_stream_class, stream_handle
+from triptych.interop.streams import StreamError, is_stream_class, stream_handle
 
 
 class OfTheProtocol:

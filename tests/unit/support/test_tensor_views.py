@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from triptych.support.dlpack import (
+from triptych.diagnostics.tensor_errors import UnsupportedTensorError
+from triptych.interop.dlpack import (
     CPU,
     ELEMENT_CODES,
     DLTensor,
@@ -19,9 +20,8 @@ from triptych.support.dlpack import (
     passing_view,
     tensor_view,
 )
-from triptych.support.fake_views import view_of_fake
-from triptych.support.tensor_errors import UnsupportedTensorError
-from triptych.support.torch_tensors import check_settled
+from triptych.interop.fake_views import view_of_fake
+from triptych.interop.torch_tensors import check_settled
 
 
 def packed(extents: tuple[int, ...], strides: tuple[int, ...]) -> TensorView:

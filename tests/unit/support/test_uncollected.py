@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
-from triptych.support.uncollected import Uncollected
+from triptych.support.gc_pinned import Uncollected
 
 
 class Value:

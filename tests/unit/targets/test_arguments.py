@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.targets.build import function, identity
+from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentRangeError, ArgumentTypeError
 from triptych.ir.errors import LoweringError
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.support.runtime_errors import ArgumentCountError, ArgumentRangeError, ArgumentTypeError
 from triptych.targets.cpu.calling.scalars import SCALARS
 
 INTEGERS = [name for name, scalar in SCALARS.items() if scalar.kind in ("signed", "unsigned")]

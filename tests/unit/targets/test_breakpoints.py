@@ -15,10 +15,10 @@ import pytest
 import triptych as tt
 from tests.support.dialogues import PROMPT, Dialogue, dialogue
 from triptych import cute
+from triptych.diagnostics.runtime_errors import OutOfBoundsError
 from triptych.support.config import override
-from triptych.support.runtime_errors import OutOfBoundsError
 from triptych.support.warnings import TriptychWarning
-from triptych.targets.cpu.passes.lower_stops import STOPS
+from triptych.targets.cpu.debugger.lower_stops import STOPS
 
 __all__ = ["dialogue"]
 

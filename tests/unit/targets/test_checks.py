@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.targets.build import function, lowered
+from triptych.diagnostics.check_errors import CHECK_ERRORS
+from triptych.diagnostics.check_facts import pack
+from triptych.diagnostics.runtime_errors import AssertionFailedError, DivisionByZeroError
 from triptych.ir.errors import LoweringError
-from triptych.support.check_errors import CHECK_ERRORS
-from triptych.support.check_facts import pack
-from triptych.support.runtime_errors import AssertionFailedError, DivisionByZeroError
 from triptych.support.source import Span
 
 levels = pytest.mark.parametrize("opt_level", [0, 3])

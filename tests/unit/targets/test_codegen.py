@@ -11,8 +11,8 @@ import pytest
 
 from tests.unit.targets.build import CPU, function, lowered, traced
 from triptych.ir.errors import LoweringError, WorkerDiedError
-from triptych.ir.loader import load_object
-from triptych.ir.worker import Request, shared_pool
+from triptych.ir.llvm.loader import load_object
+from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions

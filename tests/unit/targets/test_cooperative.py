@@ -9,9 +9,9 @@ import pytest
 
 import triptych as tt
 from triptych import cute
+from triptych.diagnostics.kernel_errors import CooperativeLaunchError, DSLCudaRuntimeError
+from triptych.diagnostics.runtime_errors import OutOfBoundsError
 from triptych.support.config import override
-from triptych.support.kernel_errors import CooperativeLaunchError, DSLCudaRuntimeError
-from triptych.support.runtime_errors import OutOfBoundsError
 from triptych.targets.cpu.passes.lower_launch import MOST_TOGETHER
 
 

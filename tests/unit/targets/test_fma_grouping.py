@@ -10,7 +10,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute import nvgpu
-from triptych.targets.cpu.simt import fma_grouping, packed_sums
+from triptych.targets.cpu.emit import fma_grouping, packed_sums
 
 ROWS, COLUMNS, DEPTH = 8, 6, 5
 

@@ -24,8 +24,8 @@ from tests.unit.targets.launches import (
     launcher,
     module,
 )
-from triptych.support.kernel_errors import LaunchShapeError
-from triptych.support.runtime_errors import IndexOutOfRangeError
+from triptych.diagnostics.kernel_errors import LaunchShapeError
+from triptych.diagnostics.runtime_errors import IndexOutOfRangeError
 
 
 @cache

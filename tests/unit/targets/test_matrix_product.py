@@ -11,17 +11,17 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from triptych.atoms.operations import WARP_THREADS as WARP
-from triptych.atoms.warp_mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.ir import bindings
 from triptych.ir.context import context
-from triptych.ir.llvm_bridge import to_llvm_ir
-from triptych.ir.loader import LoadedObject, load_object
+from triptych.ir.llvm.bridge import to_llvm_ir
+from triptych.ir.llvm.loader import LoadedObject, load_object
+from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.passes import run_passes
-from triptych.ir.worker import Request, shared_pool
+from triptych.kernel_ir.dialects.tile import WARP_THREADS as WARP
+from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.layout import Layout
 from triptych.stages import PassSpec
-from triptych.targets.cpu.matrix_product import function_name, product_functions, values
+from triptych.targets.cpu.emit.mma_tiles import function_name, product_functions, values
 
 TYPES: dict[str, Any] = {
     "f16": np.float16,

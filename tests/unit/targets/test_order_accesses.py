@@ -13,7 +13,7 @@ from triptych import cute
 from triptych.cute.nvgpu import CopyG2ROp, CopyR2GOp, CopyUniversalOp, MemoryOrder, MemoryScope
 from triptych.cute.nvgpu.cpasync import CopyG2SOp
 from triptych.cute.runtime import make_ptr
-from triptych.metastage.errors import OperandTypeError
+from triptych.metastage.trace.errors import OperandTypeError
 
 WARP = 32
 ORDERS = {

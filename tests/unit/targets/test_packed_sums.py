@@ -10,7 +10,8 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute import nvgpu
-from triptych.targets.cpu.simt import blocks, packed_sums
+from triptych.targets.cpu.blocks import blocks
+from triptych.targets.cpu.emit import packed_sums
 
 THREADS, ROWS, DEPTH, TILES = 64, 8, 3, 2
 

@@ -18,7 +18,7 @@ import pytest
 from tests.unit.targets.launches import COUNT, launcher
 from triptych.support.config import override
 from triptych.support.setting import SettingError
-from triptych.targets.cpu.calling.abi import LAUNCH
+from triptych.targets.cpu.abi.abi import LAUNCH
 from triptych.targets.cpu.runtime.pool import pool_symbols
 
 Range = tuple[int, int]

@@ -19,10 +19,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.unit.targets.build import function, identity, loaded
+from triptych.diagnostics.runtime_errors import ArgumentCountError, DivisionByZeroError
 from triptych.ir import bindings
-from triptych.ir.loader import load_object
-from triptych.support.runtime_errors import ArgumentCountError, DivisionByZeroError
-from triptych.targets.cpu.calling.loader import python_symbols
+from triptych.ir.llvm.loader import load_object
+from triptych.targets.cpu.loader import python_symbols
 
 PLAIN = (
     *("Boolean", "Int4", "Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32"),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 import triptych as tt
 from triptych import cute
-from triptych.support.runtime_errors import AssertionFailedError
+from triptych.diagnostics.runtime_errors import AssertionFailedError
 from triptych.targets.cpu.passes.outline_warps import MANY
 
 THREADS = 96

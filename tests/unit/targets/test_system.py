@@ -13,8 +13,8 @@ import triptych as tt
 from tests.contracts.tree import ROOT
 from triptych import cute
 from triptych.support.config import override
+from triptych.targets.cpu.abi.system import ALLOCATE, CLOCK, SYSTEMS, System, UnsupportedSystemError, system
 from triptych.targets.cpu.runtime.pool_code import pool_code
-from triptych.targets.cpu.runtime.system import ALLOCATE, CLOCK, SYSTEMS, System, UnsupportedSystemError, system
 
 
 @pytest.fixture

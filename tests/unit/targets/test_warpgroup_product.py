@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 
 from tests.unit.targets.test_matrix_product import PASSES, TYPES, numbers
-from triptych.atoms.smem_operands import K_MAJOR, MN_MAJOR, byte_swizzle, smem_atom, smem_operand
-from triptych.atoms.warp_mma import elements_per_register
-from triptych.atoms.warpgroup_mma import WARPGROUP_MMAS, WarpgroupMma
 from triptych.ir import bindings
 from triptych.ir.context import context
-from triptych.ir.llvm_bridge import to_llvm_ir
-from triptych.ir.loader import LoadedObject, load_object
+from triptych.ir.llvm.bridge import to_llvm_ir
+from triptych.ir.llvm.loader import LoadedObject, load_object
+from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.passes import run_passes
-from triptych.ir.worker import Request, shared_pool
+from triptych.kernel_ir.dialects.smem_operands import K_MAJOR, MN_MAJOR, byte_swizzle, smem_atom, smem_operand
+from triptych.kernel_ir.dialects.warp_mma import elements_per_register
+from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WarpgroupMma
 from triptych.layout import Layout, slice_and_offset, tile_to_shape, zipped_divide
 from triptych.stages import PassSpec
-from triptych.targets.cpu.matrix_product import values
-from triptych.targets.cpu.warpgroup_product import Factor, function_name, product_function
+from triptych.targets.cpu.emit.mma_tiles import values
+from triptych.targets.cpu.emit.wgmma_tiles import Factor, function_name, product_function
 
 SLICES = 2
 CONTEXT = 128 * 1024

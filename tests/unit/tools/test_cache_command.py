@@ -11,7 +11,7 @@ import pytest
 
 from triptych.compat.activation import deactivate
 from triptych.support.config import override
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 
 KERNELS = """
 import triptych as tt

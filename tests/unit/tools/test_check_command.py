@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 
 _HEAD = """
 import numpy as np

@@ -1,4 +1,4 @@
-"""`triptych.tools.check_outputs`: outputs that a kernel file names and its kernel leaves as they were."""
+"""`triptych.workbench.commands.check_outputs`: outputs that a kernel file names and its kernel leaves as they were."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 
+from triptych.sanitizer.finding_errors import error_of
+from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
-from triptych.support.finding_errors import error_of
-from triptych.support.findings import collecting
-from triptych.tools.check_outputs import run_and_watch
+from triptych.workbench.commands.check_outputs import run_and_watch
 
 
 def _texts(count: int, words: str = "init") -> list[str]:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import triptych
-from triptych.tools.cli import main
-from triptych.tools.errors_page import errors, page
+from triptych.workbench.commands.cli import main
+from triptych.workbench.commands.errors_page import errors, page
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

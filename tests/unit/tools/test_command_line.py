@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from triptych.tools.cli import main
-from triptych.tools.workbench import WORKBENCH
+from triptych.workbench.commands.cli import main
+from triptych.workbench.commands.workbench import WORKBENCH
 
 
 @pytest.mark.parametrize(

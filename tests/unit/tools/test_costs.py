@@ -11,14 +11,14 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.ptx_machine.machine import Gpu
+from triptych.ptxsim.machine import Gpu
 from triptych.support.config import override
 from triptych.targets.nvptx.toolchain import assembling
-from triptych.tools.cli import main
-from triptych.tools.costs.lines import by_line, grid_total
-from triptych.tools.costs.machine_memory import on_machine
-from triptych.tools.costs.running import counted
-from triptych.tools.costs.table import occupancy_table
+from triptych.workbench.commands.cli import main
+from triptych.workbench.costs.lines import by_line, grid_total
+from triptych.workbench.costs.machine_memory import on_machine
+from triptych.workbench.costs.running import counted
+from triptych.workbench.costs.table import occupancy_table
 
 PROGRAM = """
 import numpy as np

@@ -9,9 +9,9 @@ import pytest
 
 from triptych import compat
 from triptych.compat.public_names import TIERS, public_names, tier_of
-from triptych.tools.cli import main
-from triptych.tools.coverage import CoverageError, coverage
-from triptych.tools.used_names import canonical, programs, uses
+from triptych.workbench.commands.cli import main
+from triptych.workbench.commands.coverage import CoverageError, coverage
+from triptych.workbench.commands.used_names import canonical, programs, uses
 
 PROGRAM = """
 import cutlass

@@ -7,9 +7,9 @@ import shlex
 
 import pytest
 
-from triptych.tools.cli import main, parser_with_commands
-from triptych.tools.command_line import parsed
-from triptych.tools.help_pages import PAGES
+from triptych.workbench.commands.cli import main, parser_with_commands
+from triptych.workbench.commands.command_line import parsed
+from triptych.workbench.commands.help_pages import PAGES
 
 
 def actions(parser: argparse.ArgumentParser, name: str = "") -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from triptych.layout import Layout, layout_svg
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 
 
 def printed(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:

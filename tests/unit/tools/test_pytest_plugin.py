@@ -54,7 +54,7 @@ import pytest
 from kernels import numbers, run, run_allowed
 
 from triptych.support.config import override
-from triptych.support.finding_errors import RaceError
+from triptych.sanitizer.finding_errors import RaceError
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_that_fails_by_itself():
     run(numbers(), False)
     assert 1 == 2
 """
-PLUGIN = () if entry_points(group="pytest11", name="triptych") else ("-p", "triptych.tools.pytest_plugin")
+PLUGIN = () if entry_points(group="pytest11", name="triptych") else ("-p", "triptych.workbench.commands.pytest_plugin")
 """For a source tree that is not installed."""
 LINE = KERNELS.splitlines().index("    x[t] = shared[63 - t]") + 1
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from triptych.tools.cli import main
-from triptych.tools.show import STAGES, ShowError, example_arguments, find, layout, show
+from triptych.workbench.commands.cli import main
+from triptych.workbench.commands.show import STAGES, ShowError, example_arguments, find, layout, show
 
 PROGRAM = """
 import triptych as tt

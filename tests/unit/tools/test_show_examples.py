@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from triptych.tools.cli import main
-from triptych.tools.columns import SEPARATOR
-from triptych.tools.show import STAGES
+from triptych.workbench.commands.cli import main
+from triptych.workbench.commands.columns import SEPARATOR
+from triptych.workbench.commands.show import STAGES
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 LOOP = f"{EXAMPLES / 'loops.py'}:powers_in_a_loop"

@@ -27,8 +27,8 @@ from triptych.cute.tuning.choices import (
 )
 from triptych.cute.tuning.trying import TuningWarning
 from triptych.support.config import override
-from triptych.tools.cli import main
 from triptych.workbench import tuned
+from triptych.workbench.commands.cli import main
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.devices.device import device
 from triptych.workbench.tuning.choosing import bucket_of, problem_of

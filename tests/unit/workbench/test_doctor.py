@@ -13,9 +13,9 @@ import pytest
 
 from tests.support.ptx.installed import installed
 from tests.unit.targets.nvptx.tools import needs_assembler
-from triptych.ptx_machine.driver import NAME, NumpyDriver
+from triptych.ptxsim.driver import NAME, NumpyDriver
 from triptych.targets.nvptx.runtime import driver
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 from triptych.workbench.doctor import report, serving
 from triptych.workbench.doctor.suite import SUITE, Entry, example, examples_folder
 from triptych.workbench.processes import Answer

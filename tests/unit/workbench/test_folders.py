@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.errors import FolderError
 from triptych.workbench.folders.devlog import Static, add_entry, entry, planned

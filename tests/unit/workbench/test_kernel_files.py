@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from triptych.tools import profile, tune
-from triptych.tools.cli import main
+from triptych.workbench.commands import profile, tune
+from triptych.workbench.commands.cli import main
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.errors import ContractError
 from triptych.workbench.kernel_files import kernel_file

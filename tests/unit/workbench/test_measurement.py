@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from tests.unit.workbench import corpus
-from triptych.tools.bench import sweep_of
+from triptych.workbench.commands.bench import sweep_of
 from triptych.workbench.errors import ContractError, ImpossibleTimeError, RecordError
 from triptych.workbench.measurement.benching import chosen_cases
 from triptych.workbench.measurement.calls import cold_sets

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 from triptych.workbench.contracts.beside import clash, files_beside
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.measurement.apart import SideFailed

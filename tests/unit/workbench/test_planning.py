@@ -12,7 +12,7 @@ import pytest
 
 from triptych.cute.tuning.trying import TuningWarning
 from triptych.support.products import PRODUCTS
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.workbench import CuteKernel, KernelPlan, Tiling, device, device_names
 from triptych.workbench.errors import PlanError, UnknownDeviceError
 from triptych.workbench.planning.tiling import (

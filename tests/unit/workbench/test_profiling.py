@@ -16,7 +16,7 @@ from triptych.support.timeline import LISTENERS, Moment, during, past
 from triptych.targets.cpu.runtime.pool_code import pool_code
 from triptych.targets.cpu.runtime.pool_record_code import with_records
 from triptych.targets.nvptx.toolchain.locate import find_program
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 from triptych.workbench.contracts.contract import Contract
 from triptych.workbench.folders.versions import new_kernel
 from triptych.workbench.processes import Answer, ask

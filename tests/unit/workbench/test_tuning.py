@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from triptych.cute.tuning.rows import Row, counts
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 from triptych.workbench.devices.device import device
 from triptych.workbench.tuning.static_facts import static_problems
 from triptych.workbench.tuning.table import Table, append_crash

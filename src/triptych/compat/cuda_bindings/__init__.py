@@ -13,7 +13,7 @@ from types import ModuleType
 from triptych.compat.cuda_bindings import driver, nvrtc, runtime
 from triptych.compat.cuda_bindings.handles import REAL
 from triptych.support.forking import import_late
-from triptych.targets.nvptx.errors import NoGpuError
+from triptych.targets.nvptx.description.errors import NoGpuError
 from triptych.targets.nvptx.runtime.driver import find_driver
 
 __all__ = ["install"]

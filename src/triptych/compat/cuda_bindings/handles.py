@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from triptych.compat.cuda_errors import CudaCallError
 from triptych.compat.modelled_gpu import ModelledGpu, modelled_gpu
-from triptych.cute.eager import eager
+from triptych.cute.tracing.eager import eager
 
 _NUMBERS = itertools.count(0x2000, 16)
 _MOMENTS: dict[int, float] = {}

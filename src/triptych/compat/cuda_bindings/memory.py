@@ -6,7 +6,7 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from triptych.support.recorded_calls import RECORDERS
+from triptych.interop.recorded_calls import RECORDERS
 
 _ALLOCATED: dict[int, Any] = {}
 _ALIGNMENT = 256

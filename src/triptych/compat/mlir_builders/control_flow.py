@@ -12,13 +12,13 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from triptych.compat.mlir_builders.values import raw, wrapped
-from triptych.cute.current_trace import tracing
+from triptych.cute.tracing.current_trace import tracing
 from triptych.hooks import DEAD, UNDEFINED, Get, Hooks, Names, Set, Thunk
-from triptych.metastage.contexts import require_seen
-from triptych.metastage.declared_types import declared_number
-from triptych.metastage.errors import BlockError, OperandTypeError
-from triptych.metastage.scalars import Boolean, Numeric, numeric_class
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.contexts import require_seen
+from triptych.metastage.trace.errors import BlockError, OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.declared_types import declared_number
+from triptych.metastage.values.scalars import Boolean, Numeric, numeric_class
 
 __all__ = ["if_generate", "while_generate", "yield_out"]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from triptych.compat.mlir_builders.values import Value
-from triptych.cute.current_trace import tracing
-from triptych.cute.tensor_ssa.vectors import vector_type
+from triptych.cute.memory.vectors import vector_type
+from triptych.cute.tracing.current_trace import tracing
 from triptych.ir.handles import Type as MlirType
 from triptych.ir.types import type_text
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.current_trace import tracing
+from triptych.cute.tracing.current_trace import tracing
 from triptych.ir import bindings
 from triptych.ir.handles import Type
 from triptych.ir.handles import Value as Raw
 from triptych.ir.types import is_float, is_integer, type_text
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.numeric import leaked
-from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric
-from triptych.metastage.tracing import in_progress, place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import in_progress, place
+from triptych.metastage.values.numeric import leaked
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric
 
 _NUMBERS = {cls.info.mlir: cls for cls in NUMERIC_CLASSES.values() if cls.info.kind != "uint"}
 """The class of each MLIR type; its integers have no sign, and count as signed ones here."""

@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from triptych.compat.torch_cpu.placement import CPU, GPU, is_placed, means_gpu, place, tensors_in
 from triptych.compat.torch_cpu.products import PRODUCTS, PRODUCTS_IN_PLACE, product
-from triptych.support.recorded_calls import RECORDERS
+from triptych.interop.recorded_calls import RECORDERS
 
 Handler = Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]
 

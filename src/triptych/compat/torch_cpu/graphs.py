@@ -16,9 +16,9 @@ import torch
 from triptych.compat.cuda_errors import CudaCallError
 from triptych.compat.torch_cpu.placement import tensors_in
 from triptych.compat.torch_cpu.streams import Stream, StreamContext
-from triptych.compiling import CompiledFunction
+from triptych.driver.compiling import CompiledFunction
+from triptych.interop.recorded_calls import RECORDERS
 from triptych.support.config import override
-from triptych.support.recorded_calls import RECORDERS
 
 
 @dataclass(frozen=True, slots=True)

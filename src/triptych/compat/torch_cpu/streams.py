@@ -7,7 +7,7 @@ import time
 from typing import Any, Self
 
 from triptych.compat.torch_cpu.placement import GPU
-from triptych.support.streams import DEFAULT
+from triptych.interop.streams import DEFAULT
 
 _HANDLES = itertools.count(0x1000, 16)
 """Different from each other and from the default stream's, as programs use them as keys."""

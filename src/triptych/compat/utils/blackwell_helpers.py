@@ -5,7 +5,7 @@ from __future__ import annotations
 from triptych.compat.utils.hopper_helpers import make_smem_layout_a
 from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
 from triptych.layout import ComposedLayout
-from triptych.metastage.scalars import Numeric
+from triptych.metastage.values.scalars import Numeric
 
 __all__ = ["make_smem_layout"]
 

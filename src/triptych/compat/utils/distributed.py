@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.cute.arch.atomics import atomic_add, atomic_cas
-from triptych.cute.arch.device import Integer, device_function
-from triptych.cute.current_trace import tracing
-from triptych.cute.inline_ptx.inline import inline_ptx
 from triptych.cute.memory.pointers import Pointer
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Float32, Numeric
-from triptych.metastage.tracing import place
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import Integer, device_function
+from triptych.frontends.ptx.inline import inline_ptx
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Float32, Numeric
 
 __all__ = [
     "multimem_ld_reduce_4xf32",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triptych.compat.modelled_gpu import MOST_BLOCKS_OF_A_CLUSTER, check_device_number, modelled_gpu
-from triptych.cute.eager import eager
+from triptych.cute.tracing.eager import eager
 from triptych.support.config import config
 from triptych.support.processors import processors
 

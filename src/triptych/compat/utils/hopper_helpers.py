@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from triptych.atoms.smem_operands import CHUNK_BYTES
-from triptych.atoms.warpgroup_mma import DEPTH_BYTES, ROWS
 from triptych.cute.copies.atoms import CopyAtom, make_copy_atom
 from triptych.cute.mma.tiled import TiledMma, make_tiled_mma
 from triptych.cute.nvgpu.copy_operations import CopyUniversalOp
@@ -19,10 +17,12 @@ from triptych.cute.nvgpu.warpgroup import (
     make_smem_layout_atom,
 )
 from triptych.cute.tensors.layout_orders import LayoutEnum, OperandMajorMode
+from triptych.kernel_ir.dialects.smem_operands import CHUNK_BYTES
+from triptych.kernel_ir.dialects.warpgroup_mma import DEPTH_BYTES, ROWS
 from triptych.layout import ComposedLayout, IntTuple, product, tile_to_shape
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Float32, Numeric, TFloat32
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Float32, Numeric, TFloat32
 
 Shape3 = tuple[int, int, int]
 _OPERATIONS: tuple[type[MmaF8Op | MmaI8Op], ...] = (MmaF8Op, MmaI8Op)

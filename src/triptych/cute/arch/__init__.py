@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from triptych.cute.arch.async_copies import cp_async_commit_group, cp_async_wait_group
 from triptych.cute.arch.atomics import (
@@ -21,10 +21,8 @@ from triptych.cute.arch.atomics import (
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads, sync_warp
 from triptych.cute.arch.bits import brev, clz, ffs, popc
 from triptych.cute.arch.bulk_copies import cp_async_bulk_commit_group, cp_async_bulk_wait_group, fence_proxy
-from triptych.cute.arch.byte_permutation import prmt
 from triptych.cute.arch.clocks import clock, clock64, globaltimer, nanosleep
 from triptych.cute.arch.clusters import cluster_arrive, cluster_arrive_relaxed, cluster_wait, map_dsmem_ptr
-from triptych.cute.arch.device import device_model
 from triptych.cute.arch.fences import fence_acq_rel_cluster, fence_acq_rel_cta, fence_acq_rel_gpu, fence_acq_rel_sys
 from triptych.cute.arch.grids import griddepcontrol_launch_dependents, griddepcontrol_wait
 from triptych.cute.arch.indices import (
@@ -95,8 +93,13 @@ from triptych.cute.arch.votes import (
     vote_ballot_sync,
     vote_uni_sync,
 )
-from triptych.cute.inline_ptx.inline import inline_ptx
-from triptych.support.likely_mistakes import missing_name
+from triptych.cute.tracing.device import device_model
+from triptych.diagnostics.likely_mistakes import missing_name
+from triptych.support.forking import import_late
+
+if TYPE_CHECKING:
+    from triptych.frontends.ptx.byte_permutation import prmt
+    from triptych.frontends.ptx.inline import inline_ptx
 
 WARP_SIZE: int
 """Threads of a warp: of the target, in code that is being traced for one; 32 otherwise."""
@@ -205,6 +208,8 @@ __all__ = [
 ]
 
 
+_OF_PTX = {"prmt": "triptych.frontends.ptx.byte_permutation", "inline_ptx": "triptych.frontends.ptx.inline"}
+"""Names that a front end on top of this package has."""
 _OF_THE_TARGET: dict[str, Callable[[], int]] = {
     "WARP_SIZE": lambda: device_model().lanes,
     "FULL_MASK": lambda: device_model().all_lanes,
@@ -213,7 +218,9 @@ _OF_THE_TARGET: dict[str, Callable[[], int]] = {
 
 if not TYPE_CHECKING:  # which would take every name for one of the module's
 
-    def __getattr__(name: str) -> int:
+    def __getattr__(name: str) -> Any:
+        if name in _OF_PTX:
+            return globals().setdefault(name, getattr(import_late(_OF_PTX[name]), name))
         if name in _OF_THE_TARGET:
             return _OF_THE_TARGET[name]()
         raise missing_name(__name__, name, __all__)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any, TypeGuard
 
-from triptych.cute.arch.device import Integer, device_function, device_trace, number
 from triptych.cute.arch.memory_order import ACQUIRE, ACQUIRE_RELEASE, RELAXED, ordering, scope_attributes
 from triptych.cute.memory.addresses import reached
 from triptych.cute.memory.bounds_checks import check_access
 from triptych.cute.memory.pointers import Pointer
+from triptych.cute.tracing.device import Integer, device_function, device_trace, number
 from triptych.ir.handles import Attribute, Value
 from triptych.ir.types import is_pointer
-from triptych.metastage.declared_types import declared_number
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Numeric
-from triptych.metastage.tracing import Trace, place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import Trace, place
+from triptych.metastage.values.declared_types import declared_number
+from triptych.metastage.values.scalars import Numeric
 from triptych.support.articles import with_article
 
 _INTEGERS = ("Int32", "Uint32", "Int64", "Uint64")

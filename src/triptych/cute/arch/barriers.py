@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import Integer, bits32, device_function, device_model, device_trace, lane_mask
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import place
-from triptych.simt.dialect import BARRIER, BARRIER_ARRIVE, SYNC_WARP
+from triptych.cute.tracing.device import Integer, bits32, device_function, device_model, device_trace, lane_mask
+from triptych.kernel_ir.dialects.simt import BARRIER, BARRIER_ARRIVE, SYNC_WARP
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 
 _BARRIERS = 16
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.arch.device import Integer, device_function, device_trace, emit_as, number, require_integer
-from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Numeric
+from triptych.cute.tracing.device import Integer, device_function, device_trace, emit_as, number, require_integer
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Numeric
 
 
 @device_function

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import Integer, device_function, device_trace
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import place
-from triptych.simt.dialect import ASYNC_FENCE, BULK_COMMIT, BULK_WAIT
+from triptych.cute.tracing.device import Integer, device_function, device_trace
+from triptych.kernel_ir.dialects.simt import ASYNC_FENCE, BULK_COMMIT, BULK_WAIT
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 
 _SPACES = {"async": "all", "async.global": "global", "async.shared": "shared"}
 _SHARED_SPACES = (None, "cta", "cluster")

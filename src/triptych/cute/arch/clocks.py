@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import Integer, bits32, device_function, device_trace, emit_as
-from triptych.metastage.scalars import Uint32, Uint64
-from triptych.simt.dialect import CLOCK, GLOBAL_TIMER, SLEEP
+from triptych.cute.tracing.device import Integer, bits32, device_function, device_trace, emit_as
+from triptych.kernel_ir.dialects.simt import CLOCK, GLOBAL_TIMER, SLEEP
+from triptych.metastage.values.scalars import Uint32, Uint64
 
 
 @device_function

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import Integer, bits32, device_function, device_trace
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import place
-from triptych.simt.dialect import CLUSTER_ADDRESS, CLUSTER_ARRIVE, CLUSTER_WAIT
+from triptych.cute.tracing.device import Integer, bits32, device_function, device_trace
+from triptych.kernel_ir.dialects.simt import CLUSTER_ADDRESS, CLUSTER_ARRIVE, CLUSTER_WAIT
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 
 
 @device_function

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import device_function, device_trace
 from triptych.cute.arch.memory_order import ACQUIRE_RELEASE, scope_attributes
+from triptych.cute.tracing.device import device_function, device_trace
 
 
 @device_function

@@ -6,8 +6,8 @@ nothing to do.
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import device_function, device_trace
-from triptych.simt.dialect import AWAIT_PREVIOUS_GRID, LAUNCH_DEPENDENTS
+from triptych.cute.tracing.device import device_function, device_trace
+from triptych.kernel_ir.dialects.simt import AWAIT_PREVIOUS_GRID, LAUNCH_DEPENDENTS
 
 
 @device_function

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.arch.device import Integer, device_function, device_model, device_trace, kernel_body, number
 from triptych.cute.arch.shuffles import shuffle_sync
 from triptych.cute.dynamic.traced_integers import trusted_int
+from triptych.cute.tracing.device import Integer, device_function, device_model, device_trace, kernel_body, number
 from triptych.ir.handles import Value
-from triptych.metastage.scalars import Int32, Uint32
+from triptych.metastage.values.scalars import Int32, Uint32
 
 Three = tuple[Int32, Int32, Int32]
 

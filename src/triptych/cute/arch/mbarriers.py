@@ -10,17 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.cute.arch.atomics import is_address
-from triptych.cute.arch.device import Integer, bits32, device_function, device_trace, emit_as, kernel_body
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
+from triptych.cute.tracing.device import Integer, bits32, device_function, device_trace, emit_as, kernel_body
 from triptych.ir.handles import Attribute, Value
 from triptych.ir.types import SHARED_SPACE, memory_space
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Boolean
-from triptych.metastage.tracing import place
-from triptych.metastage.truth import truth
-from triptych.simt import dialect
-from triptych.simt.barrier_names import OFFSET, STORAGE
+from triptych.kernel_ir.dialects import simt
+from triptych.kernel_ir.dialects.barrier_names import OFFSET, STORAGE
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Boolean
+from triptych.metastage.values.truth import truth
 from triptych.support.articles import with_article
 
 MOST_ARRIVALS = MOST_BYTES = (1 << 20) - 1
@@ -36,13 +36,13 @@ def mbarrier_init(mbar_ptr: Pointer | Value, cnt: Integer) -> None:
     """
     _check("an mbarrier counts 1 to 1048575 arrivals", cnt, 1, MOST_ARRIVALS)
     operands = (barrier_address(mbar_ptr), bits32(cnt))
-    device_trace().operation(dialect.MBARRIER_INIT, operands, attributes=_place_in_memory(mbar_ptr))
+    device_trace().operation(simt.MBARRIER_INIT, operands, attributes=_place_in_memory(mbar_ptr))
 
 
 @device_function
 def mbarrier_init_fence() -> None:
     """What this thread has initialised is initialised for the others after their next barrier."""
-    device_trace().operation(dialect.MBARRIER_FENCE)
+    device_trace().operation(simt.MBARRIER_FENCE)
 
 
 @device_function
@@ -51,7 +51,7 @@ def mbarrier_arrive(
 ) -> None:
     """Arrive; with a rank at the same barrier of that block of the cluster."""
     _check("arrivals are 1 to 1048575", arrive_count, 1, MOST_ARRIVALS)
-    _emit(dialect.MBARRIER_ARRIVE, mbar_ptr, arrive_count, peer_cta_rank_in_cluster)
+    _emit(simt.MBARRIER_ARRIVE, mbar_ptr, arrive_count, peer_cta_rank_in_cluster)
 
 
 @device_function
@@ -60,7 +60,7 @@ def mbarrier_expect_tx(
 ) -> None:
     """The phase is not over before that many further bytes have come."""
     _check_bytes(bytes)
-    _emit(dialect.MBARRIER_EXPECT, mbar_ptr, bytes, peer_cta_rank_in_cluster)
+    _emit(simt.MBARRIER_EXPECT, mbar_ptr, bytes, peer_cta_rank_in_cluster)
 
 
 @device_function
@@ -69,19 +69,19 @@ def mbarrier_arrive_and_expect_tx(
 ) -> None:
     """Expect bytes, then arrive, as one operation."""
     _check_bytes(bytes)
-    _emit(dialect.MBARRIER_ARRIVE_EXPECT, mbar_ptr, bytes, peer_cta_rank_in_cluster)
+    _emit(simt.MBARRIER_ARRIVE_EXPECT, mbar_ptr, bytes, peer_cta_rank_in_cluster)
 
 
 @device_function
 def mbarrier_wait(mbar_ptr: Pointer | Value, phase: Integer) -> None:
     """Wait until the phase of that parity is over; what others wrote before they arrived is visible then."""
-    device_trace().operation(dialect.MBARRIER_WAIT, _awaited(mbar_ptr, phase))
+    device_trace().operation(simt.MBARRIER_WAIT, _awaited(mbar_ptr, phase))
 
 
 @device_function
 def mbarrier_try_wait(mbar_ptr: Pointer | Value, phase: Integer) -> Boolean:
     """Whether the phase of that parity is over; if so, as after `mbarrier_wait`."""
-    return emit_as(Boolean, dialect.MBARRIER_TEST, _awaited(mbar_ptr, phase))
+    return emit_as(Boolean, simt.MBARRIER_TEST, _awaited(mbar_ptr, phase))
 
 
 @device_function
@@ -92,7 +92,7 @@ def mbarrier_conditional_try_wait(cond: Integer, mbar_ptr: Pointer | Value, phas
     kind = trace.builder.type(Boolean.info.mlir)
     branch = trace.operation("scf.if", (truth(cond).ir_value(),), (kind,), regions=2)
     with trace.inside(trace.builder.append_block(branch, 0, (), trace.location()), "branch"):
-        asked = trace.value(dialect.MBARRIER_TEST, (address, parity), Boolean.info.mlir)
+        asked = trace.value(simt.MBARRIER_TEST, (address, parity), Boolean.info.mlir)
         trace.operation("scf.yield", (asked,))
     with trace.inside(trace.builder.append_block(branch, 1, (), trace.location()), "branch"):
         trace.operation("scf.yield", (Boolean(True).ir_value(),))
@@ -102,7 +102,7 @@ def mbarrier_conditional_try_wait(cond: Integer, mbar_ptr: Pointer | Value, phas
 @device_function
 def cp_async_mbarrier_arrive_noinc(mbar_ptr: Pointer | Value) -> None:
     """Arrive when all asynchronous copies that this thread has started have landed; the barrier counts this arrival."""
-    device_trace().operation(dialect.ASYNC_ARRIVE, (barrier_address(mbar_ptr),))
+    device_trace().operation(simt.ASYNC_ARRIVE, (barrier_address(mbar_ptr),))
 
 
 def barrier_address(mbar_ptr: object) -> Any:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from triptych.ir.handles import Attribute
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import Trace, place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import Trace, place
 
 RELAXED, ACQUIRE, RELEASE, ACQUIRE_RELEASE = 2, 4, 5, 6
 """LLVM's numbers of the orderings."""

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from triptych.cute.arch.device import (
+from triptych.cute.tracing.device import (
     Integer,
     device_function,
     device_trace,
@@ -15,11 +15,11 @@ from triptych.cute.arch.device import (
     plain_number,
     require_float,
 )
-from triptych.metastage.common_types import common_type
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.promotion import float_for
-from triptych.metastage.scalars import NUMERIC_CLASSES, Float32, Int32, Numeric, lift
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.common_types import common_type
+from triptych.metastage.values.promotion import float_for
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Float32, Int32, Numeric, lift
 
 Pair = tuple[Any, Any]
 _APPROXIMATE = {"fastmath": "#arith.fastmath<arcp,afn>"}

@@ -6,7 +6,9 @@ import operator
 from collections.abc import Callable
 from typing import Any, cast
 
-from triptych.cute.arch.device import (
+from triptych.cute.arch.numbers import fmax, fmin
+from triptych.cute.arch.shuffles import shuffle_sync_bfly
+from triptych.cute.tracing.device import (
     Integer,
     L,
     device_function,
@@ -16,13 +18,11 @@ from triptych.cute.arch.device import (
     lane_mask,
     number,
 )
-from triptych.cute.arch.numbers import fmax, fmin
-from triptych.cute.arch.shuffles import shuffle_sync_bfly
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.plans import describe
-from triptych.metastage.scalars import Float32, Int32, Uint32
-from triptych.metastage.tracing import place
-from triptych.simt.dialect import REDUCE
+from triptych.kernel_ir.dialects.simt import REDUCE
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.describing import describe
+from triptych.metastage.values.scalars import Float32, Int32, Uint32
 
 _KINDS = {
     Int32: ("add", "max", "min", "and", "or", "xor"),

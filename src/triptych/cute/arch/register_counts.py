@@ -5,10 +5,10 @@ Where threads do not share registers, as on the CPU, both have nothing to do.
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import device_function, device_trace
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import place
-from triptych.simt.dialect import SET_REGISTERS
+from triptych.cute.tracing.device import device_function, device_trace
+from triptych.kernel_ir.dialects.simt import SET_REGISTERS
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 
 _LEAST, _MOST, _STEP = 24, 256, 8
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, cast
 
-from triptych.cute.arch.device import (
+from triptych.cute.tracing.device import (
     Integer,
     L,
     bits32,
@@ -22,8 +22,8 @@ from triptych.cute.arch.device import (
 )
 from triptych.ir.handles import Value
 from triptych.ir.types import is_float
-from triptych.metastage.scalars import Float32, Int32, Numeric, TFloat32
-from triptych.simt.dialect import SHUFFLE
+from triptych.kernel_ir.dialects.simt import SHUFFLE
+from triptych.metastage.values.scalars import Float32, Int32, Numeric, TFloat32
 
 Kind = Literal["idx", "up", "down", "bfly"]
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from triptych.cute.arch.device import (
+from triptych.cute.tracing.device import (
     Integer,
     N,
     device_function,
@@ -23,10 +23,10 @@ from triptych.cute.arch.device import (
     require_integer,
 )
 from triptych.hooks import Get, Hooks, Names, Set, Thunk
-from triptych.metastage.contexts import require_seen
-from triptych.metastage.scalars import Boolean, Int32, Int64
-from triptych.metastage.truth import truth
-from triptych.simt.dialect import ELECT, MATCH, VOTE
+from triptych.kernel_ir.dialects.simt import ELECT, MATCH, VOTE
+from triptych.metastage.trace.contexts import require_seen
+from triptych.metastage.values.scalars import Boolean, Int32, Int64
+from triptych.metastage.values.truth import truth
 
 
 @device_function

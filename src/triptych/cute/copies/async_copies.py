@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from triptych.cute.arch.device import device_function
 from triptych.cute.copies.atoms import CopyAtom
 from triptych.cute.copies.operands import require_memory, row_address
-from triptych.cute.current_trace import tracing
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.tensors.tensor import Tensor
-from triptych.simt.dialect import ASYNC_COPY
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import device_function
+from triptych.kernel_ir.dialects.simt import ASYNC_COPY
 
 
 @device_function

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from triptych.cute.dynamic.static_expressions import StaticExpression
-from triptych.cute.eager import eager
-from triptych.cute.errors import TensorShapeError
 from triptych.cute.memory.orders import LoadCacheMode, MemoryOrder, MemoryScope
-from triptych.cute.operation_protocol import Operation
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.cute.tracing.eager import eager
+from triptych.cute.tracing.operation_protocol import Operation
 from triptych.layout import Layout, size
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Numeric, numeric_class
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Numeric, numeric_class
 
 
 @dataclass(frozen=True, slots=True)

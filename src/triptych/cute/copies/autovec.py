@@ -8,18 +8,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from triptych.cute.current_trace import tracing
 from triptych.cute.dynamic.integers import numbers
-from triptych.cute.errors import TensorShapeError
 from triptych.cute.memory.cache_hints import Hints, hinted
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.orders import CacheEvictionPriority
 from triptych.cute.tensors.tensor import Tensor, static_size
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.cute_errors import TensorShapeError
 from triptych.hooks import ignore_values, no_values
 from triptych.layout import size, text
-from triptych.metastage.binding_time import Range
-from triptych.metastage.scalars import Int8, Uint8
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.binding_time import Range
+from triptych.metastage.values.scalars import Int8, Uint8
 
 MOST_UNROLLED = 64
 """Elements that are copied one by one in straight code; more are copied in a loop."""

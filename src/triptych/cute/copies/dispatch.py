@@ -13,14 +13,14 @@ from triptych.cute.copies.atoms import CopyAtom, CopyOperands
 from triptych.cute.copies.autovec import autovec_copy, only_if, require_same_size
 from triptych.cute.copies.errors import BoxCopyError
 from triptych.cute.copies.tiled import TiledCopy
-from triptych.cute.errors import TensorShapeError
 from triptych.cute.memory.cache_hints import Hints, hinted
 from triptych.cute.memory.orders import CacheEvictionPriority
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor, static_size
+from triptych.cute.tracing.cute_errors import TensorShapeError
 from triptych.layout import AnyLayout, Layout, composition, size, text
-from triptych.metastage.scalars import Numeric
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Numeric
 
 
 def copy(

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.atoms.matrix_copies import REGISTER_BITS, ROW_BITS, MatrixCopy
-from triptych.atoms.operations import LOAD_MATRIX, STORE_MATRIX
-from triptych.cute.arch.device import device_function
 from triptych.cute.copies.atoms import CopyAtom
 from triptych.cute.copies.operands import require_memory, row_address, word_offsets
-from triptych.cute.current_trace import tracing
 from triptych.cute.memory.access import accessed
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import device_function
 from triptych.ir.handles import Value
+from triptych.kernel_ir.dialects.matrix_copies import REGISTER_BITS, ROW_BITS, MatrixCopy
+from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX
 from triptych.layout import Int
-from triptych.metastage.tracing import Trace
+from triptych.metastage.trace.trace import Trace
 
 _WORD, _ROW = REGISTER_BITS // 8, ROW_BITS // 8
 

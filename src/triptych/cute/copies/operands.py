@@ -15,7 +15,7 @@ from triptych.cute.memory.access import accessed
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.tensors.tensor import Tensor, static_size
 from triptych.layout import ComposedLayout, Int, Swizzle, coalesce, divisibility
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
 
 
 def require_memory(atom: CopyAtom, role: str, tensor: Tensor, space: AddressSpace) -> None:

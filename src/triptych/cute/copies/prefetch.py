@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 
 from triptych.cute.copies.atoms import CopyAtom
 from triptych.cute.copies.tiled import TiledCopy
-from triptych.cute.current_trace import tracing
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.addresses import parted_offset, reached
 from triptych.cute.tensors.tensor import Tensor, static_size
+from triptych.cute.tracing.current_trace import tracing
+from triptych.kernel_ir.dialects.simt import PREFETCH
 from triptych.layout import Int, divisibility
-from triptych.simt.dialect import PREFETCH
 
 LINE = 128
 """Bytes of a cache line."""

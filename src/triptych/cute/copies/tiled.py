@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from triptych.cute.copies.atoms import CopyAtom
 from triptych.cute.dynamic.integers import ints
 from triptych.cute.dynamic.static_expressions import StaticExpression
-from triptych.cute.errors import TensorShapeError
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.thread_slices import warn_of_missing_threads
+from triptych.cute.tracing.cute_errors import TensorShapeError
 from triptych.layout import Layout, Tile, composition, make_layout, make_layout_tv, size, text
 from triptych.layout.thread_values import (
     coordinates_of,
@@ -20,8 +20,8 @@ from triptych.layout.thread_values import (
     thread_part,
     tile_shape,
 )
-from triptych.metastage.scalars import Numeric
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Numeric
 
 if TYPE_CHECKING:
     from triptych.cute.mma.tiled import TiledMma

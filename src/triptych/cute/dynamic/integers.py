@@ -6,8 +6,8 @@ from typing import Any
 
 from triptych.cute.dynamic.traced_integers import realize, traced_int
 from triptych.layout import IntTuple, Layout
-from triptych.metastage.scalars import Numeric
-from triptych.metastage.tracing import active
+from triptych.metastage.trace.trace import active
+from triptych.metastage.values.scalars import Numeric
 
 
 def ints(value: object) -> Any:

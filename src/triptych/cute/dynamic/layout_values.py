@@ -15,8 +15,8 @@ from triptych.cute.dynamic.symbol_emission import TracedSymbol
 from triptych.cute.dynamic.traced_integers import trusted_int
 from triptych.layout import ComposedLayout, Int, Layout, ScaledBasis, Swizzle, SymInt, substitute, sym_int
 from triptych.layout.tuples import leaves
-from triptych.metastage.aggregates import register_view
-from triptych.metastage.scalars import Numeric
+from triptych.metastage.values.aggregates import register_view
+from triptych.metastage.values.scalars import Numeric
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import cast
 
-from triptych.cute.errors import StaticTensorError
+from triptych.cute.tracing.cute_errors import StaticTensorError
 from triptych.layout import Layout, Shape, product
 from triptych.layout.tuples import leaves
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
 
 
 def require_static(shape: object) -> Shape:

@@ -16,10 +16,10 @@ from triptych.layout.errors import UndecidableError
 from triptych.layout.integers import Int
 from triptych.layout.ranges import Range, Ranges
 from triptych.layout.symbolic import Atom, Monomial, Operation, Symbol, SymInt
-from triptych.metastage.division import checked_divisor
-from triptych.metastage.emission import emit
-from triptych.metastage.scalars import Int32, Int64, Int128, Numeric, Uint32, Uint64
-from triptych.metastage.tracing import active
+from triptych.metastage.trace.trace import active
+from triptych.metastage.values.division import checked_divisor
+from triptych.metastage.values.emission import emit
+from triptych.metastage.values.scalars import Int32, Int64, Int128, Numeric, Uint32, Uint64
 
 Factor: TypeAlias = tuple[Atom, bool]
 """A factor of a product; True stands for the caller's whole number instead of the symbol, its `divisor`-th part."""

@@ -11,15 +11,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from triptych.cute.dynamic.symbol_emission import Emitter, TracedSymbol, kind_for
+from triptych.diagnostics.runtime_errors import LayoutRequirementError
 from triptych.layout import DeclarationError, Int, IntTuple, Layout, Requirement, SymInt, assuming, is_static
 from triptych.layout.digits import balanced
 from triptych.layout.program_numbers import register_numbers
 from triptych.layout.symbolic import terms_of
-from triptych.metastage.checks import check
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Int32, Int64, Int128, Numeric
-from triptych.metastage.tracing import Region, Trace, active, place
-from triptych.support.runtime_errors import LayoutRequirementError
+from triptych.metastage.trace.checks import check
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import Region, Trace, active, place
+from triptych.metastage.values.scalars import Int32, Int64, Int128, Numeric
 
 _NOT_AS_DECLARED = "an integer of a layout is not what was declared of it"
 _NAMES = "names of numbers"

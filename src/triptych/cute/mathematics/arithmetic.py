@@ -12,15 +12,15 @@ from typing import Any
 
 from triptych.cute.mathematics.emission import MathOperand, RoundingMode, apply, check_rounding, flushed, is_traced
 from triptych.cute.mathematics.rounding import absf, copysign
-from triptych.cute.tensor_ssa.minmax import Extreme, extreme
-from triptych.cute.tensor_ssa.selection import where
-from triptych.cute.tensor_ssa.value import Elementwise, repeated_product, typed
-from triptych.metastage.common_types import common_type
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.numeric import operator_type
-from triptych.metastage.operators import Operators
-from triptych.metastage.scalars import Int32
-from triptych.metastage.tracing import place
+from triptych.cute.tensors.minmax import Extreme, extreme
+from triptych.cute.tensors.selection import where
+from triptych.cute.tensors.value import Elementwise, repeated_product, typed
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.common_types import common_type
+from triptych.metastage.values.numeric import operator_type
+from triptych.metastage.values.operators import Operators
+from triptych.metastage.values.scalars import Int32
 
 
 # arithmetic with options ------------------------------------------------------------------------------------------

@@ -11,17 +11,17 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
-from triptych.cute.tensor_ssa.errors import RoundingModeError
-from triptych.cute.tensor_ssa.value import Elementwise, TensorSSA, typed
+from triptych.cute.tensors.tensor_ssa_errors import RoundingModeError
+from triptych.cute.tensors.value import Elementwise, TensorSSA, typed
 from triptych.ir.handles import Value
-from triptych.metastage.arithmetic import comparison
-from triptych.metastage.common_types import common_type
-from triptych.metastage.conversion import constant
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.numeric import operator_type
-from triptych.metastage.promotion import TYPES, TypeInfo
-from triptych.metastage.scalars import NUMERIC_CLASSES, BFloat16, Float16, Float32, Float64, Numeric
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.arithmetic import comparison
+from triptych.metastage.values.common_types import common_type
+from triptych.metastage.values.conversion import constant
+from triptych.metastage.values.numeric import operator_type
+from triptych.metastage.values.promotion import TYPES, TypeInfo
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, BFloat16, Float16, Float32, Float64, Numeric
 
 MathOperand: TypeAlias = "Numeric | TensorSSA | float | int | bool"
 X = TypeVar("X", TensorSSA, Float16, BFloat16, Float32, Float64, float, Numeric)

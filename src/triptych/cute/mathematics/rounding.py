@@ -18,13 +18,13 @@ from triptych.cute.mathematics.emission import (
     float_type,
     is_traced,
 )
-from triptych.cute.tensor_ssa.value import Elementwise, typed
+from triptych.cute.tensors.value import Elementwise, typed
 from triptych.ir.handles import Value
-from triptych.metastage.arithmetic import comparison
-from triptych.metastage.conversion import constant
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.promotion import TypeInfo
-from triptych.metastage.tracing import Trace, place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import Trace, place
+from triptych.metastage.values.arithmetic import comparison
+from triptych.metastage.values.conversion import constant
+from triptych.metastage.values.promotion import TypeInfo
 
 
 # whole numbers ----------------------------------------------------------------------------------------------------

@@ -12,17 +12,17 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from triptych.cute.current_trace import tracing
-from triptych.cute.errors import PartialByteError, PointerError
 from triptych.cute.memory.addresses import Addressed, parted_offset, reached
 from triptych.cute.memory.bounds_checks import check_access
 from triptych.cute.memory.cache_hints import load_attributes, store_attributes
 from triptych.cute.memory.element_storage import Storage, storage_of
 from triptych.cute.memory.packed_elements import read_packed, write_packed
-from triptych.cute.tensor_ssa.vectors import extract, join, pick, vector_type
+from triptych.cute.memory.vectors import extract, join, pick, vector_type
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.cute_errors import PartialByteError, PointerError
 from triptych.ir.handles import Value
 from triptych.layout import Int, divisibility
-from triptych.metastage.tracing import Trace, place
+from triptych.metastage.trace.trace import Trace, place
 from triptych.support.runs import runs
 
 WIDEST_ACCESS = 16

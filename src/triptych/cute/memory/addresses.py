@@ -11,16 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from triptych.atoms.smem_operands import SmemOperand
 from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.allocations import Allocation
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.swizzled_offsets import permuted
 from triptych.ir.handles import Value
+from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.layout import Int, Swizzle, SymInt
-from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8
-from triptych.metastage.tracing import Trace
+from triptych.metastage.trace.trace import Trace
+from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8
 
 _DYNAMIC = -(1 << 31)
 

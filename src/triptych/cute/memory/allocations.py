@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.metastage.scalars import Int64
+from triptych.metastage.values.scalars import Int64
 
 
 @dataclass(frozen=True, slots=True, eq=False)

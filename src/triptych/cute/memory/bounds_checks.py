@@ -6,13 +6,13 @@ from typing import Any
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.addresses import Addressed
+from triptych.diagnostics.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
 from triptych.ir.handles import Value
-from triptych.metastage.checks import check
-from triptych.metastage.scalars import Int64
-from triptych.metastage.tracing import Trace
-from triptych.simt.stack_slots import private_place
-from triptych.support.checkers import BOUNDS, checkers
-from triptych.support.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
+from triptych.kernel_ir.analysis.stack_slots import private_place
+from triptych.metastage.trace.checks import check
+from triptych.metastage.trace.trace import Trace
+from triptych.metastage.values.scalars import Int64
+from triptych.sanitizer.checkers import BOUNDS, checkers
 
 _FROM_OUTSIDE = (AddressSpace.generic, AddressSpace.gmem)
 _FIRST_ADDRESS = 4096

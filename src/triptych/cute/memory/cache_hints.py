@@ -17,8 +17,8 @@ from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.addresses import Addressed
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.orders import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import Trace, place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import Trace, place
 
 _MODES = {
     LoadCacheMode.GLOBAL: "cg",

@@ -10,11 +10,11 @@ import math
 from dataclasses import dataclass
 from functools import cache
 
-from triptych.cute.tensor_ssa.vectors import vector_type
+from triptych.cute.memory.vectors import vector_type
 from triptych.ir.handles import Value
-from triptych.metastage.promotion import TYPES, TypeInfo
-from triptych.metastage.scalars import NUMERIC_CLASSES, Boolean, Numeric, TFloat32
-from triptych.metastage.tracing import Trace
+from triptych.metastage.trace.trace import Trace
+from triptych.metastage.values.promotion import TYPES, TypeInfo
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, TFloat32
 
 _NOT_EQUAL = 1
 _TF32_BITS = -(1 << 13)

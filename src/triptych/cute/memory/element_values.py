@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from triptych.cute.errors import ElementTypeError
+from triptych.cute.tracing.cute_errors import ElementTypeError
 from triptych.ir.handles import Value
-from triptych.metastage.declared_types import declared_number
-from triptych.metastage.scalars import Numeric
+from triptych.metastage.values.declared_types import declared_number
+from triptych.metastage.values.scalars import Numeric
 
 
 def element_value(value: object, dtype: type[Numeric], what: object) -> Value:

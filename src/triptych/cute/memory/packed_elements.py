@@ -11,8 +11,8 @@ from triptych.cute.memory.cache_hints import load_attributes
 from triptych.cute.memory.element_storage import Storage, constant
 from triptych.ir.handles import Value
 from triptych.layout import Int
-from triptych.metastage.scalars import Numeric, Uint8, Uint16
-from triptych.metastage.tracing import Trace
+from triptych.metastage.trace.trace import Trace
+from triptych.metastage.values.scalars import Numeric, Uint8, Uint16
 
 _WORD = "i16"
 """Two bytes: an element of six bits may begin in one and end in the next."""

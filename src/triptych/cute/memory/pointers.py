@@ -9,11 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from triptych.atoms.smem_operands import SmemOperand
-from triptych.cute.current_trace import tracing
 from triptych.cute.dynamic.integers import ints
 from triptych.cute.dynamic.traced_integers import realize, trusted_int
-from triptych.cute.errors import PointerError
 from triptych.cute.memory.access import read, write
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.addresses import Origin, advance, in_bytes, stretch
@@ -21,13 +18,16 @@ from triptych.cute.memory.allocations import Allocation
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.element_values import element_value
 from triptych.cute.memory.shared_window import cluster_pointer, shared_address, shared_pointer
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.cute_errors import PointerError
 from triptych.ir.handles import Value
 from triptych.ir.types import is_pointer, type_text
+from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.layout import Int, Swizzle, divisibility
 from triptych.layout.term_parts import multiples_in
-from triptych.metastage.numeric import leaked
-from triptych.metastage.scalars import Int32, Int64, Numeric, Uint8, lift, numeric_class
-from triptych.metastage.tracing import Region, in_progress, place
+from triptych.metastage.trace.trace import Region, in_progress, place
+from triptych.metastage.values.numeric import leaked
+from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8, lift, numeric_class
 
 
 class Pointer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 
 
 def get_smem_capacity_in_bytes(compute_capability: str | None = None) -> int:

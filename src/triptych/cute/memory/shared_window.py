@@ -10,8 +10,8 @@ from __future__ import annotations
 from triptych.ir.device_module import SHARED
 from triptych.ir.handles import Value
 from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, pointer_to
-from triptych.metastage.tracing import Trace
-from triptych.simt.dialect import CLUSTER_ADDRESS
+from triptych.kernel_ir.dialects.simt import CLUSTER_ADDRESS
+from triptych.metastage.trace.trace import Trace
 
 _POINTER, _IN_CLUSTER = pointer_to(SHARED_SPACE), pointer_to(CLUSTER_SPACE)
 _DYNAMIC = -(1 << 31)

@@ -5,7 +5,7 @@ A kernel permutes the same part of an offset hundreds of times, beside different
 
 from __future__ import annotations
 
-from triptych.cute.current_trace import tracing
+from triptych.cute.tracing.current_trace import tracing
 from triptych.layout import Int, Swizzle, SymInt
 from triptych.layout.stretches import Parts
 from triptych.layout.term_parts import constant_and_rest

@@ -14,13 +14,13 @@ from triptych.cute.dynamic.static_expressions import StaticExpression
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.operands import Product
 from triptych.cute.mma.run_time_fields import get_field, set_field
-from triptych.cute.operation_protocol import Operation
 from triptych.cute.tensors.factories import make_fragment_like, make_rmem_tensor
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.operation_protocol import Operation
 from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Boolean, Float32, Numeric, TFloat32
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Boolean, Float32, Numeric, TFloat32
 
 
 class MmaOperation(StaticExpression, Operation, ABC):

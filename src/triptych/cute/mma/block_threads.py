@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from triptych.cute.arch.errors import DeviceOnlyError
-from triptych.cute.current_trace import tracing
 from triptych.cute.mma.atoms import MmaOperation
-from triptych.metastage.tracing import place
+from triptych.cute.tracing.arch_errors import DeviceOnlyError
+from triptych.cute.tracing.current_trace import tracing
+from triptych.metastage.trace.trace import place
 
 
 def threads_of_block(op: MmaOperation) -> int | None:

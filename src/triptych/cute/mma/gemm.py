@@ -14,8 +14,8 @@ from triptych.cute.mma.run_time_fields import get_field
 from triptych.cute.mma.tiled import ThrMma, TiledMma
 from triptych.cute.tensors.tensor import Tensor, static_size
 from triptych.layout import rank, text
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 
 
 def gemm(atom: MmaAtom | TiledMma | ThrMma, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -> None:

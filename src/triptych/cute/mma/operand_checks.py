@@ -9,7 +9,7 @@ from triptych.cute.mma.atoms import MmaAtom
 from triptych.cute.mma.operands import Operand, Product, misfit
 from triptych.cute.tensors.tensor import Tensor, static_size
 from triptych.layout import Layout, rank, size, text
-from triptych.metastage.scalars import Float32, Numeric, TFloat32
+from triptych.metastage.values.scalars import Float32, Numeric, TFloat32
 
 
 def checked_product(atom: MmaAtom, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -> Product:

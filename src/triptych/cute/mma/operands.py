@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.cute.mma.errors import MatrixOperandError
+from triptych.cute.tensors.mma_errors import MatrixOperandError
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import rank
-from triptych.metastage.scalars import Numeric
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Numeric
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from triptych.cute.current_trace import tracing
-from triptych.cute.mma.errors import UnsetFieldError
 from triptych.cute.tensors.factories import make_rmem_tensor
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Boolean, Int32
-from triptych.metastage.tracing import KernelBody, Trace, place
+from triptych.cute.tensors.mma_errors import UnsetFieldError
+from triptych.cute.tracing.current_trace import tracing
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import KernelBody, Trace, place
+from triptych.metastage.values.scalars import Boolean, Int32
 
 _TABLE = "fields of products"
 

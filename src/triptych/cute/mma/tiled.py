@@ -11,17 +11,17 @@ from typing import Any
 
 from triptych.cute.dynamic.integers import ints
 from triptych.cute.dynamic.static_expressions import StaticExpression
-from triptych.cute.eager import eager
 from triptych.cute.mma.atoms import MmaAtom, MmaOperation, make_mma_atom
-from triptych.cute.mma.errors import MatrixTilingError
 from triptych.cute.mma.run_time_fields import get_field, set_field
+from triptych.cute.tensors.mma_errors import MatrixTilingError
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.thread_slices import warn_of_missing_threads
+from triptych.cute.tracing.eager import eager
 from triptych.layout import AnyLayout, IntTuple, Layout, make_layout, right_inverse, size, text, tiled_product
 from triptych.layout.layout import from_modes
 from triptych.layout.thread_values import dealt_to_atoms, part_of_atom, tiled_thread_values
-from triptych.metastage.scalars import Boolean, Numeric
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Boolean, Numeric
 
 _M, _N, _K = range(3)
 _A, _B, _C = (_M, _K), (_N, _K), (_M, _N)

@@ -1,8 +1,8 @@
-"""Element types in the words of the instruction set, which entries of `triptych.atoms` are named with."""
+"""Element types in the words of the instruction set, which entries of `triptych.kernel_ir.dialects` are named with."""
 
 from __future__ import annotations
 
-from triptych.metastage.scalars import (
+from triptych.metastage.values.scalars import (
     BFloat16,
     Float8E4M3FN,
     Float8E5M2,

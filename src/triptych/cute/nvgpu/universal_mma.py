@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.cute.current_trace import tracing
 from triptych.cute.memory.access import read, write
 from triptych.cute.mma.atoms import MmaOperation
 from triptych.cute.mma.operands import Operand, Product
+from triptych.cute.tracing.current_trace import tracing
 from triptych.layout import Layout
-from triptych.metastage.scalars import Float32, Float64, Numeric
+from triptych.metastage.values.scalars import Float32, Float64, Numeric
 
 _ONE_THREAD = Layout(1, 0)
 _ONE_VALUE = Layout((1, 1), (0, 0))

@@ -11,14 +11,14 @@ from typing import Any, Protocol
 
 from triptych.cute.arch.async_copies import cp_async_commit_group, cp_async_wait_group
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads
-from triptych.cute.arch.device import device_function, kernel_body
 from triptych.cute.pipeline.errors import PipelineError
 from triptych.cute.pipeline.groups import Agent, CooperativeGroup
 from triptych.cute.pipeline.mbarrier_ring import when
 from triptych.cute.pipeline.states import PipelineState, RunTimeInt
 from triptych.cute.pipeline.told_calls import ToldCalls
-from triptych.metastage.scalars import Boolean, Numeric
-from triptych.metastage.tracing import place
+from triptych.cute.tracing.device import device_function, kernel_body
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Boolean, Numeric
 
 _LAST_BARRIER = 15
 

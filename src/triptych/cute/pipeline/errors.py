@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.cute.errors import TensorError
+from triptych.cute.tracing.cute_errors import TensorError
 
 
 class PipelineError(TensorError, ValueError):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from triptych.cute.arch.device import device_model
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import place
+from triptych.cute.tracing.device import device_model
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 
 
 class Agent(enum.Enum):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from triptych.cute.arch.device import Integer, device_function, device_model
 from triptych.cute.arch.indices import block_idx_in_cluster, lane_idx
 from triptych.cute.arch.mbarriers import MOST_BYTES
 from triptych.cute.arch.votes import elect_one
@@ -20,9 +19,10 @@ from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, ini
 from triptych.cute.pipeline.participants import PipelineConsumer, PipelineProducer
 from triptych.cute.pipeline.states import PipelineUserType, Place, make_pipeline_state
 from triptych.cute.pipeline.told_calls import ToldCalls
+from triptych.cute.tracing.device import Integer, device_function, device_model
 from triptych.layout import Layout, size
-from triptych.metastage.scalars import Boolean
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Boolean
 
 
 class PipelineAsync:

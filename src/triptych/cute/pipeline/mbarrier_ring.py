@@ -7,7 +7,6 @@ from typing import Any
 
 from triptych.cute.arch.barriers import sync_threads
 from triptych.cute.arch.clusters import cluster_arrive, cluster_arrive_relaxed, cluster_wait
-from triptych.cute.arch.device import Integer, device_function
 from triptych.cute.arch.indices import warp_idx
 from triptych.cute.arch.mbarriers import (
     mbarrier_arrive,
@@ -18,12 +17,13 @@ from triptych.cute.arch.mbarriers import (
     mbarrier_wait,
 )
 from triptych.cute.arch.votes import elect_one
-from triptych.cute.current_trace import tracing
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.pipeline.errors import PipelineError
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import Integer, device_function
 from triptych.layout import size
-from triptych.metastage.scalars import Boolean, Int64
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Boolean, Int64
 
 
 class MbarrierArray:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from triptych.cute.arch.device import Integer, device_function
 from triptych.cute.pipeline.groups import CooperativeGroup
 from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, initialise, meet
 from triptych.cute.pipeline.states import PipelineState
 from triptych.cute.pipeline.told_calls import ToldCalls
-from triptych.cute.tensor_ssa.selection import where
-from triptych.metastage.scalars import Int32
+from triptych.cute.tensors.selection import where
+from triptych.cute.tracing.device import Integer, device_function
+from triptych.metastage.values.scalars import Int32
 
 
 class PipelineOrder:

@@ -10,7 +10,7 @@ from typing import Any, Protocol, Self
 
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.pipeline.states import PipelineState, Place, RunTimeInt
-from triptych.metastage.scalars import Boolean, Int32
+from triptych.metastage.values.scalars import Boolean, Int32
 
 
 class Pipeline(Protocol):

@@ -10,11 +10,11 @@ import enum
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from triptych.cute.tensor_ssa.selection import where
 from triptych.cute.tensors.factories import make_rmem_tensor
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Boolean, Int32
-from triptych.metastage.tracing import place
+from triptych.cute.tensors.selection import where
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Boolean, Int32
 
 
 class RunTimeInt:

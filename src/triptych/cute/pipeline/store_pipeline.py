@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from triptych.cute.arch.bulk_copies import cp_async_bulk_commit_group, cp_async_bulk_wait_group
-from triptych.cute.arch.device import device_function
 from triptych.cute.pipeline.groups import CooperativeGroup
 from triptych.cute.pipeline.told_calls import ToldCalls
+from triptych.cute.tracing.device import device_function
 
 
 class PipelineTmaStore:

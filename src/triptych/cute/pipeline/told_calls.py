@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.arch.device import bits32, device_trace, kernel_body
 from triptych.cute.pipeline.states import Place
-from triptych.metastage.scalars import Int32
-from triptych.simt.check_dialect import CHECK, CHECK_CALL
+from triptych.cute.tracing.device import bits32, device_trace, kernel_body
+from triptych.kernel_ir.dialects.check import CHECK, CHECK_CALL
+from triptych.metastage.values.scalars import Int32
 
 
 class ToldCalls:

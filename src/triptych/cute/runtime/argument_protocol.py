@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from triptych.metastage.argument_kinds import ArgumentKind
+from triptych.metastage.arguments.argument_kinds import ArgumentKind
 
 
 class PublicArgument:

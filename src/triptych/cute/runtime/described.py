@@ -6,7 +6,7 @@ from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.runtime.argument_protocol import PublicArgument
 from triptych.cute.runtime.tensor_kinds import TensorKind
 from triptych.layout import Layout, leading_dim
-from triptych.metastage.scalars import NUMERIC_CLASSES, Numeric
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric
 
 
 class DescribedTensor(PublicArgument):

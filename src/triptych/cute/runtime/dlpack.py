@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from triptych.cute.eager import eager
 from triptych.cute.runtime.described import DescribedTensor
 from triptych.cute.runtime.errors import TensorMarkingError
 from triptych.cute.runtime.fake_tensors import FakeTensor
@@ -28,12 +27,13 @@ from triptych.cute.runtime.tensor_kinds import (
     natural_alignment,
     tensor_kind,
 )
+from triptych.cute.tracing.eager import eager
+from triptych.diagnostics.tensor_errors import ArgumentTensorError, UnsupportedTensorError
+from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, DLTensor, TensorView, tensor_view
+from triptych.interop.fake_views import view_of_fake
 from triptych.layout import Int, Layout
 from triptych.layout.tuples import flat
-from triptych.metastage.scalars import Numeric, numeric_class
-from triptych.support.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, DLTensor, TensorView, tensor_view
-from triptych.support.fake_views import view_of_fake
-from triptych.support.tensor_errors import ArgumentTensorError, UnsupportedTensorError
+from triptych.metastage.values.scalars import Numeric, numeric_class
 
 _MOST_32 = (1 << 31) - 1
 

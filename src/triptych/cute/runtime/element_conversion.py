@@ -7,12 +7,12 @@ from functools import partial
 from typing import Any
 
 from triptych.cute.arch.indices import block_idx, thread_idx
-from triptych.cute.current_trace import tracing
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tensors.views import local_tile
-from triptych.jitting import jit, kernel
+from triptych.cute.tracing.current_trace import tracing
+from triptych.driver.jitting import jit, kernel
 from triptych.layout import leading_dim
-from triptych.metastage.binding_time import Constexpr
+from triptych.metastage.values.binding_time import Constexpr
 
 _THREADS = 128
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from triptych.cute.eager import eager
 from triptych.cute.runtime.errors import FakeTensorError
 from triptych.cute.runtime.fake_tensors import FakeTensor, make_fake_compact_tensor, sym_int
 from triptych.cute.runtime.tensor_kinds import implicit_kind
-from triptych.metastage.scalars import NUMERIC_CLASSES
-from triptych.support.dlpack import ELEMENT_CODES
+from triptych.cute.tracing.eager import eager
+from triptych.interop.dlpack import ELEMENT_CODES
+from triptych.metastage.values.scalars import NUMERIC_CLASSES
 from triptych.support.parsing import parse_expression
 
 _ALIGNMENT = 16

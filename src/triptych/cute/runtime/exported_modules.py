@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from triptych.boundary import for_user
+from triptych.driver.boundary import for_user
 from triptych.ir import bindings
 from triptych.support.forking import import_late
 
-_LOADER = "triptych.targets.cpu.exporting.loaded_modules"
+_LOADER = "triptych.targets.cpu.export.loaded_modules"
 """Imported by the programs that load something, which most do not."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.metastage.streams import STREAM, StreamKind
+from triptych.metastage.arguments.streams import STREAM, StreamKind
 
 
 class FakeStream:

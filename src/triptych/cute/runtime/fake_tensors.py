@@ -8,16 +8,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NoReturn
 
-from triptych.cute.eager import eager
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.runtime import markings
 from triptych.cute.runtime.described import DescribedTensor
 from triptych.cute.runtime.errors import FakeTensorError
 from triptych.cute.runtime.tensor_kinds import TensorKind, natural_alignment, tensor_kind
+from triptych.cute.tracing.eager import eager
+from triptych.interop.dlpack import ELEMENT_CODES
 from triptych.layout import Int, Layout, SymInt, unknowns
 from triptych.layout.tuples import Modes
-from triptych.metastage.scalars import Numeric, numeric_class
-from triptych.support.dlpack import ELEMENT_CODES
+from triptych.metastage.values.scalars import Numeric, numeric_class
 
 
 def sym_int(width: int = 32, divisibility: int = 1, *, symbol: str | None = None) -> SymInt:

@@ -20,24 +20,17 @@ from triptych.cute.runtime.markings import all_dynamic, implicit_leading_mode
 from triptych.cute.runtime.postfix import postfix
 from triptych.cute.tensors.factories import make_tensor
 from triptych.cute.tensors.tensor import Tensor
+from triptych.diagnostics.tensor_errors import UnsupportedTensorError
+from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, TensorView, array_facts, is_array, passing_view
+from triptych.interop.fake_views import fake_facts
 from triptych.layout import Int, Layout, SymInt, substitute
 from triptych.layout.symbolic import Symbol
 from triptych.layout.tuples import leaves
-from triptych.metastage.argument_kinds import Received
-from triptych.metastage.scalars import NUMERIC_CLASSES, Int32, Int64
-from triptych.metastage.tracing import Trace
+from triptych.metastage.arguments.argument_kinds import Received
+from triptych.metastage.trace.trace import Trace
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64
 from triptych.stages import Leaf, Memory, Unknown
-from triptych.support.dlpack import (
-    ELEMENT_CODES,
-    PACKED_ELEMENTS,
-    TensorView,
-    array_facts,
-    is_array,
-    passing_view,
-)
-from triptych.support.fake_views import fake_facts
 from triptych.support.source import Span
-from triptych.support.tensor_errors import UnsupportedTensorError
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

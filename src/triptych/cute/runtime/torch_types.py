@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.scalars import Float8E4M3FN, Float8E5M2, Numeric, numeric_class
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.values.scalars import Float8E4M3FN, Float8E5M2, Numeric, numeric_class
 from triptych.support.forking import import_late
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from triptych.cute.current_trace import tracing
 from triptych.cute.pipeline.states import RunTimeInt
 from triptych.cute.scheduling.persistent import StaticPersistentTileScheduler
 from triptych.cute.scheduling.tile_order import Number, PersistentTileSchedulerParams, Three
-from triptych.cute.tensor_ssa.selection import where
+from triptych.cute.tensors.selection import where
 from triptych.cute.tensors.tensor import Tensor
-from triptych.metastage.scalars import Boolean, Int32
+from triptych.cute.tracing.current_trace import tracing
+from triptych.metastage.values.scalars import Boolean, Int32
 
 
 @dataclass(frozen=True)

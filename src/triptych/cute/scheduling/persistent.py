@@ -8,7 +8,7 @@ from typing import Any, Self
 from triptych.cute.pipeline.states import RunTimeInt
 from triptych.cute.scheduling.tile_order import Number, PersistentTileSchedulerParams, Three
 from triptych.layout.tuples import leaves, transform_leaf
-from triptych.metastage.scalars import Boolean, Int32
+from triptych.metastage.values.scalars import Boolean, Int32
 
 
 class WorkTileInfo:

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from triptych.cute.errors import TensorShapeError
-from triptych.cute.tensor_ssa.selection import where
+from triptych.cute.tensors.selection import where
+from triptych.cute.tracing.cute_errors import TensorShapeError
 from triptych.layout import Layout, make_layout
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
 
 # Any: an int, or a number of the program; so in all of this room.
 Number = Any

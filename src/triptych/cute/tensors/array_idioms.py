@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.tensor_ssa.errors import TensorTruthError
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.foreign_functions import ForeignOperand
-from triptych.metastage.operators import Operators
-from triptych.metastage.tracing import place
-from triptych.support.likely_mistakes import TENSORS, missing_attribute
+from triptych.cute.tensors.tensor_ssa_errors import TensorTruthError
+from triptych.diagnostics.likely_mistakes import TENSORS, missing_attribute
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.foreign_functions import ForeignOperand
+from triptych.metastage.values.operators import Operators
 
 
 class ArrayHabits(ForeignOperand, Operators):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.cute.dynamic.integers import ints
-from triptych.cute.dynamic.program_integers import Coord
 from triptych.cute.dynamic.traced_integers import realize
+from triptych.cute.tensors.program_integers import Coord
 from triptych.layout import Layout
 from triptych.layout import make_layout_image_mask as mask_at
-from triptych.metastage.scalars import Int32
+from triptych.metastage.values.scalars import Int32
 
 
 def make_layout_image_mask(lay: Layout, coord: Coord, mode: int) -> Any:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.current_trace import tracing
 from triptych.cute.dynamic.integers import ints
-from triptych.cute.dynamic.program_integers import IntTuple
 from triptych.cute.dynamic.traced_integers import realize
-from triptych.cute.errors import PointerError, StaticTensorError
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.allocations import Allocation
 from triptych.cute.memory.bounds_checks import checks_bounds
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer
+from triptych.cute.tensors.program_integers import IntTuple
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.cute_errors import PointerError, StaticTensorError
+from triptych.kernel_ir.analysis.uninitialized_registers import REGISTERS_ATTRIBUTE
 from triptych.layout import (
     AnyLayout,
     ComposedLayout,
@@ -31,10 +32,9 @@ from triptych.layout import (
 )
 from triptych.layout.coordinates import has_basis
 from triptych.layout.tuples import leaves
-from triptych.metastage.scalars import Int64, Numeric, numeric_class
-from triptych.metastage.tracing import place
-from triptych.simt.unset_registers import REGISTERS_ATTRIBUTE
-from triptych.support.checkers import INIT, checkers
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Int64, Numeric, numeric_class
+from triptych.sanitizer.checkers import INIT, checkers
 
 _REGISTER_ALIGNMENT = 16
 

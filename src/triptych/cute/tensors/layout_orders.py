@@ -5,9 +5,9 @@ from __future__ import annotations
 import enum
 from typing import Any, Protocol
 
-from triptych.cute.errors import TensorShapeError
+from triptych.cute.tracing.cute_errors import TensorShapeError
 from triptych.layout import leading_dim
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
 
 
 class HasLayout(Protocol):

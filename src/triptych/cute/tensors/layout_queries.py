@@ -7,11 +7,11 @@ from typing import Any
 
 from triptych import layout as algebra
 from triptych.cute.dynamic.integers import ints, numbers
-from triptych.cute.dynamic.program_integers import Coord, Int, IntTuple, Mode, Number, Numbers, Shape, Stride, View
 from triptych.cute.dynamic.traced_integers import within_int32
+from triptych.cute.tensors.program_integers import Coord, Int, IntTuple, Mode, Number, Numbers, Shape, Stride, View
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Layout, Tile
-from triptych.metastage.scalars import Boolean, Int32, Int64, Numeric
+from triptych.metastage.values.scalars import Boolean, Int32, Int64, Numeric
 
 
 def layout_of(value: object) -> Any:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.cute.dynamic.integers import numbers
-from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensors.printing import print_tensor
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tensors.value import TensorSSA
 from triptych.layout import ComposedLayout, Layout
-from triptych.metastage import printing
-from triptych.metastage.printing import BRACES, register_printed
+from triptych.metastage.calls import printing
+from triptych.metastage.calls.printing import BRACES, register_printed
 
 
 def printf(template: object, *args: object) -> None:

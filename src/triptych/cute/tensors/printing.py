@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from triptych.cute.current_trace import tracing
 from triptych.cute.dynamic.integers import ints, numbers
-from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensors.factories import make_rmem_tensor
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tensors.value import TensorSSA
+from triptych.cute.tracing.current_trace import tracing
 from triptych.hooks import ignore_values, no_values
 from triptych.layout import IntTuple, group_modes, idx2crd, rank, size
-from triptych.metastage.binding_time import Range
-from triptych.metastage.printing import printf
-from triptych.metastage.scalars import Float32, Float64, Numeric
+from triptych.metastage.calls.printing import printf
+from triptych.metastage.values.binding_time import Range
+from triptych.metastage.values.scalars import Float32, Float64, Numeric
 
 
 def print_tensor(tensor: Tensor | TensorSSA, *, verbose: bool = False) -> None:

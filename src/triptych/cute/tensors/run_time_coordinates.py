@@ -10,17 +10,17 @@ from collections.abc import Iterator
 from functools import reduce
 from typing import Any
 
-from triptych.cute.current_trace import tracing
 from triptych.cute.dynamic.symbol_emission import range_of
 from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.allocations import Allocation
 from triptych.cute.memory.bounds_checks import checks_bounds
 from triptych.cute.memory.pointers import Pointer
+from triptych.cute.tracing.current_trace import tracing
+from triptych.diagnostics.runtime_errors import OutOfBoundsError
 from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Shape, SymInt, product, text
 from triptych.layout.tuples import Coord, leaves
-from triptych.metastage.checks import check
-from triptych.metastage.scalars import Int64
-from triptych.support.runtime_errors import OutOfBoundsError
+from triptych.metastage.trace.checks import check
+from triptych.metastage.values.scalars import Int64
 
 _NOWHERE = -(1 << 62)
 """As the start of memory it is too far from every address."""

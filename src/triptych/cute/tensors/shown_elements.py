@@ -23,7 +23,7 @@ from triptych.layout import (
     text,
     tuple_add,
 )
-from triptych.metastage.stopped_values import Lanes, decoded
+from triptych.metastage.debugger.frame_values import Lanes, decoded
 
 _MOST_KEPT = 4096
 _MOST_ROWS, _MOST_COLUMNS, _MOST_MATRICES = 32, 32, 8

@@ -13,9 +13,9 @@ from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.element_storage import Storage, storage_of
 from triptych.cute.tensors.shown_elements import MemoryView, TensorView, VectorView
 from triptych.layout import Swizzle, substitute
-from triptych.metastage.scalars import Numeric
-from triptych.metastage.snapshots import Snapshot
-from triptych.metastage.stopped_values import Kept, Lane, Lanes, Missing, Number, Shown
+from triptych.metastage.debugger.frame_values import Kept, Lane, Lanes, Missing, Number, Shown
+from triptych.metastage.debugger.snapshots import Snapshot
+from triptych.metastage.values.scalars import Numeric
 
 _MOST_ELEMENTS = 1024
 """Of a value in registers: each takes a word of every thread."""

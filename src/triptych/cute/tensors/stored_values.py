@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from triptych.cute.current_trace import tracing
-from triptych.cute.errors import ElementTypeError, TensorShapeError
 from triptych.cute.memory.element_values import element_value
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.tensor_ssa.value import TensorSSA
-from triptych.cute.tensor_ssa.vectors import splat
+from triptych.cute.memory.vectors import splat
+from triptych.cute.tensors.value import TensorSSA
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.cute_errors import ElementTypeError, TensorShapeError
 from triptych.layout import ComposedLayout, Layout, product, text
 from triptych.layout.tuples import IntTuple, leaves
-from triptych.metastage.declared_types import require_kept
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.declared_types import require_kept
 from triptych.support.articles import with_article
 
 

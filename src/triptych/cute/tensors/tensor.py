@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from triptych.cute.current_trace import tracing
+from triptych.cute.dynamic.coordinates import check_inside
 from triptych.cute.dynamic.integers import ints, numbers
 from triptych.cute.dynamic.layout_values import anonymous, rebuilt, unknowns
-from triptych.cute.errors import StaticTensorError
 from triptych.cute.memory.access import read, read_vector, write, write_vector
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.element_values import element_value
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.memory.swizzled_offsets import permuted
-from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensors.array_idioms import ArrayHabits
-from triptych.cute.tensors.coordinates import check_inside
 from triptych.cute.tensors.run_time_coordinates import check_coordinate, is_checked, reaching
 from triptych.cute.tensors.stopped_tensors import shown_integers, shown_pointer, shown_tensor, shown_vector
 from triptych.cute.tensors.stored_values import splat_value, vector_value
+from triptych.cute.tensors.value import TensorSSA
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.cute_errors import StaticTensorError
 from triptych.ir.handles import Value
 from triptych.layout import (
     AnyLayout,
@@ -42,10 +42,10 @@ from triptych.layout import (
 )
 from triptych.layout.coordinates import all_indices, has_underscore
 from triptych.layout.tuples import Coord, Modes, leaves
-from triptych.metastage.argument_kinds import WantedArgument
-from triptych.metastage.scalars import Numeric
-from triptych.metastage.stopped_frames import register_shown
-from triptych.metastage.tracing import place
+from triptych.metastage.arguments.argument_kinds import WantedArgument
+from triptych.metastage.debugger.frames import register_shown
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Numeric
 
 
 class Tensor(ArrayHabits):

@@ -12,8 +12,8 @@ from typing import Any, TypeVar, cast, overload
 
 from triptych import layout as algebra
 from triptych.cute.dynamic.integers import ints, numbers
-from triptych.cute.dynamic.program_integers import Coord, Int, IntTuple, Mode, Numbers, Shape, Stride, V
 from triptych.cute.tensors.layout_queries import layout_of
+from triptych.cute.tensors.program_integers import Coord, Int, IntTuple, Mode, Numbers, Shape, Stride, V
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import AnyLayout, ComposedLayout, Layout, Tile
 from triptych.layout.composed import Inner

@@ -10,9 +10,9 @@ from triptych.cute.tuning.rows import Row, configs_of
 from triptych.cute.tuning.search import Exhaustive
 from triptych.cute.tuning.timing import JitArguments, benchmark
 from triptych.cute.tuning.trying import try_all
-from triptych.jitting import JitFunction
-from triptych.metastage.arguments import bind
-from triptych.metastage.call_errors import ArgumentBindingError
+from triptych.driver.jitting import JitFunction
+from triptych.metastage.arguments.specs import bind
+from triptych.metastage.trace.call_errors import ArgumentBindingError
 from triptych.support.tracebacks import caller
 
 

@@ -9,10 +9,10 @@ from dataclasses import replace
 from triptych.objectstage.exports import Export
 from triptych.objectstage.target import Target
 from triptych.stages import Compiled, PassSpec
-from triptych.targets.cpu.calling.abi import entry_symbol
-from triptych.targets.cpu.calling.loader import load
+from triptych.targets.cpu.abi.abi import entry_symbol
+from triptych.targets.cpu.abi.host import host_info, kind_of_machine
 from triptych.targets.cpu.code_generation import ANY_MACHINE, codegen, freeze, start, thaw
-from triptych.targets.cpu.host import host_info, kind_of_machine
+from triptych.targets.cpu.loader import load
 
 
 def _pipeline() -> tuple[PassSpec, ...]:
@@ -21,9 +21,7 @@ def _pipeline() -> tuple[PassSpec, ...]:
 
 
 def _export(compiled: Compiled, wanted: Export) -> Mapping[str, bytes]:
-    files: Mapping[str, bytes] = importlib.import_module("triptych.targets.cpu.exporting.export").export(
-        compiled, wanted
-    )
+    files: Mapping[str, bytes] = importlib.import_module("triptych.targets.cpu.export.export").export(compiled, wanted)
     return files
 
 

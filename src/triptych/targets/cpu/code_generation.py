@@ -7,11 +7,11 @@ from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
 
-from triptych.ir.worker import Request, shared_pool
+from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.target import CompileOptions, Frozen
 from triptych.stages import Compiled, Lowered
-from triptych.targets.cpu.calling.loader import prepare
 from triptych.targets.cpu.calling.python_call import with_python_call
+from triptych.targets.cpu.loader import prepare
 from triptych.targets.cpu.runtime.float16 import with_float_helpers
 from triptych.targets.cpu.runtime.int128 import with_division_helpers
 

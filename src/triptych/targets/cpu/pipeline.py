@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
-from triptych.atoms.operations import GROUP_MMA
-from triptych.simt.check_dialect import CHECK_ACCESS
-from triptych.simt.divisor_checks import DIVISORS, place_divisor_checks
-from triptych.simt.loop_hints import annotate_loops, hint_loops
-from triptych.simt.preserve_spin_loops import LOOPS, preserve_spin_loops
-from triptych.simt.signed_extensions import SIGNED_EXTENSIONS, mark_signed_extensions
-from triptych.simt.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
+from triptych.kernel_ir.analysis.signed_extensions import SIGNED_EXTENSIONS, mark_signed_extensions
+from triptych.kernel_ir.dialects.check import CHECK_ACCESS
+from triptych.kernel_ir.dialects.tile import GROUP_MMA
+from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
+from triptych.kernel_ir.transforms.loop_hints import annotate_loops, hint_loops
+from triptych.kernel_ir.transforms.preserve_spin_loops import LOOPS, preserve_spin_loops
+from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
+from triptych.targets.cpu.blocks.vectorise_kernels import vectorise_kernels
 from triptych.targets.cpu.calling.entry import check_signature, write_entry
+from triptych.targets.cpu.debugger.lower_stops import STOPS, lower_stops
 from triptych.targets.cpu.passes.call_libm import INEXACT, call_libm
 from triptych.targets.cpu.passes.check_launch import check_launch
-from triptych.targets.cpu.passes.check_products import check_products
 from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
-from triptych.targets.cpu.passes.gather_checks import gather_checks
+from triptych.targets.cpu.passes.fuse_wgmma_k_loop import join_warpgroup_products
 from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
 from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
-from triptych.targets.cpu.passes.instrument_checks import instrument_checks
-from triptych.targets.cpu.passes.join_warpgroup_products import join_warpgroup_products
 from triptych.targets.cpu.passes.lower_assert import lower_assert
 from triptych.targets.cpu.passes.lower_coroutines import lower_coroutines, mark_presplit
 from triptych.targets.cpu.passes.lower_launch import lower_launch
 from triptych.targets.cpu.passes.lower_memory_order import ACCESSES, lower_memory_order
 from triptych.targets.cpu.passes.lower_print import PRINTS, lower_print
-from triptych.targets.cpu.passes.lower_stops import STOPS, lower_stops
 from triptych.targets.cpu.passes.lower_tensor_maps import MAPS, lower_tensor_maps
 from triptych.targets.cpu.passes.move_bfloat16_as_bits import move_bfloat16_as_bits
 from triptych.targets.cpu.passes.outline_warps import outline_warps
 from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
 from triptych.targets.cpu.passes.poll_loops import poll_loops
 from triptych.targets.cpu.passes.prefetch_tiles import prefetch_tiles
-from triptych.targets.cpu.passes.simplify_bounds import drop_repeated_checks, simplify_bounds
 from triptych.targets.cpu.passes.vectorise_math import vectorise_math
-from triptych.targets.cpu.simt.convert import vectorise_kernels
+from triptych.targets.cpu.sanitizer.check_wgmma_registers import check_products
+from triptych.targets.cpu.sanitizer.hoist_loop_checks import gather_checks
+from triptych.targets.cpu.sanitizer.instrument_checks import instrument_checks
+from triptych.targets.cpu.sanitizer.simplify_bounds import drop_repeated_checks, simplify_bounds
 
 PIPELINE = (
     PassSpec("check-signature", "Refuse a type that cannot cross to Python before any work is done.", check_signature),

@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
-from triptych.ir.worker import shared_pool
+from triptych.ir.llvm.worker import shared_pool
 from triptych.objectstage.exports import DeviceCode, Export
 from triptych.objectstage.line_tables import LINE_TABLES
 from triptych.objectstage.target import Target, TargetFamily, host_target
 from triptych.stages import Compiled
 from triptych.support.device_model import DeviceModel
 from triptych.support.forking import import_late
-from triptych.targets.nvptx.architectures import ARCHITECTURES, WARP
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES, WARP
 from triptych.targets.nvptx.kept_code import freeze, thaw
 from triptych.targets.nvptx.runtime.loader import load
 from triptych.targets.nvptx.toolchain.assembling import toolchain

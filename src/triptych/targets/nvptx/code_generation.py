@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from triptych.ir.worker import Request, shared_pool
+from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.target import CompileOptions
 from triptych.stages import Compiled, Lowered
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.kept_code import Code, with_views
 from triptych.targets.nvptx.passes.uniform_branches import make_uniform
 from triptych.targets.nvptx.report.occupancy import described, usages

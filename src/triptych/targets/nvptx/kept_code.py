@@ -14,7 +14,7 @@ from typing import Any
 from triptych.objectstage.target import Frozen
 from triptych.stages import Compiled, Lowered
 from triptych.support.config import config
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.report.performance_warnings import warn_of_slow_code
 from triptych.targets.nvptx.report.usage import Usage, usage_facts, usage_from
 from triptych.targets.nvptx.toolchain.disassembling import disassemble

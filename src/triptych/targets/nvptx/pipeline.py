@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from triptych.atoms.operations import MMA, TENSOR_MAP
 from triptych.ir.launch import LAUNCH
-from triptych.simt.divisor_checks import DIVISORS, place_divisor_checks
-from triptych.simt.loop_hints import COUNTED, annotate_loops, hint_loops
-from triptych.simt.preserve_spin_loops import LOOPS, preserve_spin_loops
-from triptych.simt.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
+from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP
+from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
+from triptych.kernel_ir.transforms.loop_hints import COUNTED, annotate_loops, hint_loops
+from triptych.kernel_ir.transforms.preserve_spin_loops import LOOPS, preserve_spin_loops
+from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
 from triptych.stages import PassSpec
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.passes.assume_nonnegative import assume_nonnegative, mark_extents
 from triptych.targets.nvptx.passes.bound_launches import bound_launches
 from triptych.targets.nvptx.passes.check_architecture import checking, checking_launches, lacking

@@ -14,7 +14,7 @@ from typing import Any
 
 from triptych.support.nearest import did_you_mean
 from triptych.support.products import PRODUCTS, product_name
-from triptych.targets.nvptx.architectures import ARCHITECTURES, REGISTERS, RESERVED_SHARED
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES, REGISTERS, RESERVED_SHARED
 from triptych.workbench.errors import UnknownDeviceError
 from triptych.workbench.measurement.machine import last_cache, machine
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from triptych.support.dlpack import ELEMENT_CODES, GPU, DLTensor, array_type
-from triptych.targets.nvptx.errors import NoGpuError
+from triptych.interop.dlpack import ELEMENT_CODES, GPU, DLTensor, array_type
+from triptych.targets.nvptx.description.errors import NoGpuError
 from triptych.targets.nvptx.runtime import driver
 
 _NAMES = {array_type(element): element for element in ELEMENT_CODES}

@@ -17,7 +17,7 @@ import triptych
 from triptych.objectstage.target import TARGETS
 from triptych.support.errors import TriptychError
 from triptych.support.processors import processor_model
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.runtime import driver
 from triptych.targets.nvptx.toolchain.assembling import ASSEMBLERS
 from triptych.workbench.doctor.suite import SUITE

@@ -18,7 +18,7 @@ import numpy as np
 
 import triptych
 from triptych.support.forking import import_late
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.workbench.errors import FolderError
 
 Call = tuple[Any, tuple[Any, ...]]

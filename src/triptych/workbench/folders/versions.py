@@ -100,7 +100,7 @@ _BENCH = '''"""How fast @NAME@ is: `python bench_@NAME@.py`, or `triptych bench 
 import sys
 from pathlib import Path
 
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 
 sys.exit(main(["bench", str(Path(__file__).with_name("@NAME@.py")), *sys.argv[1:]]))
 '''

@@ -19,8 +19,8 @@ from types import TracebackType
 from typing import Any
 
 from triptych.ir.errors import how_it_ended
-from triptych.ir.worker_process import end_with
-from triptych.metastage import places
+from triptych.ir.llvm.worker_process import end_with
+from triptych.metastage.trace import locations
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import user_traceback
 from triptych.workbench.contracts.beside import files_beside
@@ -139,7 +139,7 @@ def main(asked: int, answering: int, parent: int, file: str) -> None:
         except TriptychError as error:
             say(error=error.text())
         except Exception as error:  # of the user's file, shown as Python would show it
-            traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__, places.root_of)))
+            traceback.print_exception(error.with_traceback(user_traceback(error.__traceback__, locations.root_of)))
             say(error=f"{type(error).__name__}: {error}")
     os._exit(0)
 

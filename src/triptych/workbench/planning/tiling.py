@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, is_dataclass
 from typing import Any
 
-from triptych.targets.nvptx.architectures import WARP
+from triptych.targets.nvptx.description.architectures import WARP
 from triptych.workbench.devices.device import Device
 
 _MOST_IN_A_CLUSTER = 8

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from triptych.observing import WATCHERS
+from triptych.driver.listeners import WATCHERS
 from triptych.stages import Compiled, Loaded
 from triptych.support.timeline import LISTENERS, STAGE, Moment, during, now
 from triptych.targets.cpu.runtime.records import are_many, keep_records, take_records

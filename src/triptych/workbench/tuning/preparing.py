@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from triptych.cute.tuning.rows import Row, failure
-from triptych.many_compilations import Compilation, compile_many
+from triptych.driver.compile_many import Compilation, compile_many
 from triptych.support.errors import TriptychError
 from triptych.workbench.contracts.contract import Contract
 from triptych.workbench.devices.device import Device

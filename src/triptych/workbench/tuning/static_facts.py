@@ -9,8 +9,8 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any
 
-from triptych.compiling import CompiledFunction
-from triptych.targets.nvptx.architectures import WARP
+from triptych.driver.compiling import CompiledFunction
+from triptych.targets.nvptx.description.architectures import WARP
 from triptych.workbench.devices.device import Device
 
 SCHEDULERS = 4

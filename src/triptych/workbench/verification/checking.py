@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from triptych.sanitizer.finding_errors import error_of
+from triptych.sanitizer.findings import collecting
 from triptych.support.errors import TriptychError
-from triptych.support.finding_errors import error_of
-from triptych.support.findings import collecting
 from triptych.support.tracebacks import in_one_line
 from triptych.workbench.arrays import clone, mapped
 from triptych.workbench.contracts.contract import Contract, Tolerance, refuse_unknown_cases

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.simt.kernels import kernel
-from triptych.simt.uniformity import Shape, UniformityAnalysis
-from triptych.targets.cpu.simt.barrier_regions import (
+from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
+from triptych.targets.cpu.blocks.barrier_regions import (
     Item,
     NeedsCoroutines,
     Once,

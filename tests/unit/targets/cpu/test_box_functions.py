@@ -9,7 +9,7 @@ from itertools import product
 
 from triptych.ir import bindings
 from triptych.ir.context import context
-from triptych.targets.cpu.simt.box_functions import LOAD, STORE, BoxCopy, box_function
+from triptych.targets.cpu.emit.tma_functions import LOAD, STORE, BoxCopy, box_function
 
 _JOINED = ("add", "min", "max")
 

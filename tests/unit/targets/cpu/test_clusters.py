@@ -9,8 +9,8 @@ import pytest
 
 import triptych as tt
 from triptych import cute
+from triptych.diagnostics.kernel_errors import ClusterError, DeadlockError, LaunchShapeError
 from triptych.ir.errors import LoweringError
-from triptych.support.kernel_errors import ClusterError, DeadlockError, LaunchShapeError
 
 THREADS = 64
 

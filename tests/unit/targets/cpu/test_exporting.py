@@ -12,7 +12,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import make_fake_compact_tensor, make_fake_stream
-from triptych.ir.object_file import undefined_symbols
+from triptych.ir.llvm.object_file import undefined_symbols
 from triptych.objectstage.exports import ExportError
 
 PROGRAM = Path(__file__).parent / "exported_program.c"

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 import triptych as tt
 from tests.passes.running import parsed
 from triptych import cute
-from triptych.simt.check_dialect import CHECK_ACCESS, CHECK_PLACE, CHECK_SYNC, CHECKS_ATTRIBUTE
-from triptych.simt.shared_parts import PARTS_ATTRIBUTE
+from triptych.kernel_ir.dialects.check import CHECK_ACCESS, CHECK_PLACE, CHECK_SYNC, CHECKS_ATTRIBUTE
+from triptych.kernel_ir.dialects.smem_symbols import PARTS_ATTRIBUTE
+from triptych.sanitizer.finding_errors import RaceError, SameValueWarning, UninitialisedReadError
+from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
-from triptych.support.finding_errors import RaceError, SameValueWarning, UninitialisedReadError
-from triptych.support.findings import collecting
-from triptych.targets.cpu.passes.instrument_checks import instrument_checks
+from triptych.targets.cpu.sanitizer.instrument_checks import instrument_checks
 
 THREADS = 64
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.unit.simt.kernels import kernel
-from triptych.simt.operations import producer, walk
-from triptych.simt.uniformity import Shape, UniformityAnalysis
-from triptych.targets.cpu.simt.barrier_regions import Item, Segment, partition_at_barriers, segments
-from triptych.targets.cpu.simt.live_across import LiveAcross
+from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
+from triptych.kernel_ir.dialects.kernel_operations import producer, walk
+from triptych.targets.cpu.blocks.barrier_regions import Item, Segment, partition_at_barriers, segments
+from triptych.targets.cpu.blocks.live_across import LiveAcross
 
 BARRIER = "gpu.barrier\n"
 

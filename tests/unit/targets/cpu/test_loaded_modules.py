@@ -15,13 +15,13 @@ import triptych as tt
 from triptych import cute
 from triptych.compat import exported_layouts
 from triptych.cute.runtime import find_runtime_libraries, load_module, make_fake_compact_tensor, make_fake_stream
+from triptych.diagnostics.exported_errors import ExportedCallError, ExportedModuleError, MissingFunctionError
+from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentTypeError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, ReadOnlyTensorError
 from triptych.ir import bindings
-from triptych.support.exported_errors import ExportedCallError, ExportedModuleError, MissingFunctionError
-from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError
-from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, ReadOnlyTensorError
 from triptych.targets.cpu.calling.scalars import SCALARS
-from triptych.targets.cpu.exporting.c_numbers import fits, number_cell, number_in
-from triptych.tools.cli import main
+from triptych.targets.cpu.export.c_numbers import fits, number_cell, number_in
+from triptych.workbench.commands.cli import main
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc links the exported objects")
 

@@ -6,9 +6,9 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
-from triptych.simt.check_dialect import CHECK
-from triptych.simt.operations import walk
-from triptych.targets.cpu.passes.pipeline_memory import PipelineMemory
+from triptych.kernel_ir.dialects.check import CHECK
+from triptych.kernel_ir.dialects.kernel_operations import walk
+from triptych.targets.cpu.sanitizer.pipeline_memory import PipelineMemory
 
 STAGE = "%{0} = llvm.load %{1} : !llvm.ptr -> i32"
 ADDRESS = "%{0} = llvm.getelementptr %s[%{1}] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, f32"

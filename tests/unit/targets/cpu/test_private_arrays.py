@@ -6,8 +6,8 @@ import pytest
 
 from tests.unit.simt.kernels import kernel
 from triptych.ir.types import type_text
-from triptych.simt.operations import producer
-from triptych.targets.cpu.simt.private_arrays import private_arrays, users
+from triptych.kernel_ir.dialects.kernel_operations import producer
+from triptych.targets.cpu.emit.private_arrays import private_arrays, users
 
 ARRAY = "%eight = arith.constant 8 : i32\n%a = llvm.alloca %eight x f32 {alignment = 16 : i64} : (i32) -> !llvm.ptr\n"
 V4, V2 = "vector<4xf32>", "vector<2xf16>"

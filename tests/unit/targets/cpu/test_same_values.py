@@ -6,8 +6,8 @@ import numpy as np
 
 import triptych as tt
 from triptych import cute
+from triptych.sanitizer.findings import Collection, Kind, collecting
 from triptych.support.config import override
-from triptych.support.findings import Collection, Kind, collecting
 
 THREADS = 64
 VECTORS, SCALARS = (tt.Float32, tt.BFloat16, tt.Float8E4M3FN), (tt.Float16, tt.Int16)

@@ -13,7 +13,7 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.support.kernel_errors import DeadlockError
+from triptych.diagnostics.kernel_errors import DeadlockError
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.runtime import outside_writers
 

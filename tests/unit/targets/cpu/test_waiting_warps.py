@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from triptych.support.check_facts import pack
-from triptych.support.kernel_errors import DeadlockError
+from triptych.diagnostics.check_facts import pack
+from triptych.diagnostics.kernel_errors import DeadlockError
 from triptych.support.source import Span
-from triptych.targets.cpu.calling.abi import WAITING_WORDS
+from triptych.targets.cpu.abi.abi import WAITING_WORDS
 from triptych.targets.cpu.runtime.waiting_warps import WaitingWarp, deadlock
 
 SPANS = [Span("kernel.py", line, 5, line, 30) for line in (10, 20)]

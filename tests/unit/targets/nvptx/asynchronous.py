@@ -5,9 +5,9 @@ from __future__ import annotations
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.modules import KeptModule
+from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
-from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.stages import Compiled, Traced
 
 SHARED = "llvm.mlir.global external @s() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>"

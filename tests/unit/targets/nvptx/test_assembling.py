@@ -13,8 +13,8 @@ from tests.unit.targets.nvptx.tools import INSTALLED, needs_assembler, needs_dis
 from triptych import cute
 from triptych.support.config import TABLE, override
 from triptych.support.setting import SettingError
-from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
-from triptych.targets.nvptx.errors import AssemblerError, MissingToolError, NoGpuError
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES, Architecture
+from triptych.targets.nvptx.description.errors import AssemblerError, MissingToolError, NoGpuError
 from triptych.targets.nvptx.report.instruction_counts import instruction_counts
 from triptych.targets.nvptx.toolchain import assembling, locate, ptxas
 from triptych.targets.nvptx.toolchain.assembler import (

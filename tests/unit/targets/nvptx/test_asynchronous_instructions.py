@@ -12,7 +12,7 @@ import pytest
 from tests.unit.targets.nvptx.asynchronous import compiled
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
 from triptych.targets.nvptx.passes.lower_asynchronous import RULES
-from triptych.targets.nvptx.passes.lower_boxes import BOX_RULES
+from triptych.targets.nvptx.passes.lower_tma import BOX_RULES
 
 pytestmark = needs_assembler
 

@@ -14,7 +14,7 @@ import triptych as tt
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.cute.runtime import make_fake_compact_tensor, make_fake_stream
-from triptych.ir.object_file import undefined_symbols
+from triptych.ir.llvm.object_file import undefined_symbols
 from triptych.objectstage.exports import ExportError
 
 pytestmark = needs_assembler

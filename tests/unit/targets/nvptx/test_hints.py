@@ -21,8 +21,8 @@ from triptych.cute.nvgpu import (
 )
 from triptych.cute.runtime import make_fake_tensor
 from triptych.ir.errors import LoweringError
-from triptych.metastage.errors import OperandTypeError
-from triptych.targets.nvptx.errors import ArchitectureError
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.targets.nvptx.description.errors import ArchitectureError
 
 pytestmark = needs_assembler
 LAST = CacheEvictionPriority.EVICT_LAST

@@ -15,16 +15,16 @@ from tests.unit.targets.nvptx.fake_driver import FakeDriver, GpuArray, needs_com
 from tests.unit.targets.nvptx.programs import matrix, vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
+from triptych.diagnostics.runtime_errors import DivisionByZeroError
 from triptych.ir.modules import KeptModule, copy_module, operations_named
 from triptych.ir.passes import run_passes
 from triptych.ir.signature import Signature, attach_signature
+from triptych.kernel_ir.transforms.divisor_checks import place_divisor_checks
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
-from triptych.simt.divisor_checks import place_divisor_checks
 from triptych.stages import PassSpec
-from triptych.support.runtime_errors import DivisionByZeroError
 from triptych.targets.nvptx.passes import hoist_to_host as hoist_to_host
 from triptych.targets.nvptx.passes.magic_division import magic_division
 

@@ -12,7 +12,7 @@ from triptych.ir.launch import launches
 from triptych.ir.modules import operations_named
 from triptych.ir.passes import verify
 from triptych.ir.signature import Signature
-from triptych.simt.operations import walk
+from triptych.kernel_ir.dialects.kernel_operations import walk
 from triptych.stages import Leaf, Memory, Unknown
 from triptych.targets.nvptx.analysis.extents import extents_given
 from triptych.targets.nvptx.analysis.host_expressions import Expression, HostSide

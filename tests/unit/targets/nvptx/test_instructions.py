@@ -9,10 +9,16 @@ import pytest
 
 from tests.unit.targets.nvptx.test_refusals import compiled
 from tests.unit.targets.nvptx.tools import needs_assembler
-from triptych.targets.nvptx.instructions import INSTRUCTIONS, Emission
+from triptych.targets.nvptx.description.instructions import INSTRUCTIONS, Emission
 
 PACKAGE = Path(__file__).resolve().parents[4] / "src" / "triptych"
-EMITTING = ("cute/**/*.py", "metastage/**/*.py", "ir/device_module.py", "atoms/operations.py", "simt/dialect.py")
+EMITTING = (
+    "cute/**/*.py",
+    "metastage/**/*.py",
+    "ir/device_module.py",
+    "kernel_ir/dialects/tile.py",
+    "kernel_ir/dialects/simt.py",
+)
 NAME = re.compile(r'"((?:simt|tile|gpu|llvm)\.[a-z][\w.]*)"')
 NO_INSTRUCTIONS = {
     "gpu.container_module",  # an attribute

@@ -13,14 +13,14 @@ from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cuda, cute
 from triptych.cute.runtime import make_fake_stream
+from triptych.diagnostics.kernel_errors import LaunchShapeError
+from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentTypeError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError
+from triptych.interop.dlpack import tensor_view
+from triptych.interop.streams import StreamError
 from triptych.ir.errors import LoweringError
 from triptych.support.config import override
-from triptych.support.dlpack import tensor_view
-from triptych.support.kernel_errors import LaunchShapeError
-from triptych.support.runtime_errors import ArgumentCountError, ArgumentTypeError
-from triptych.support.streams import StreamError
-from triptych.support.tensor_errors import ArgumentTensorError
-from triptych.targets.nvptx.errors import ArchitectureError, DriverError, NoGpuError
+from triptych.targets.nvptx.description.errors import ArchitectureError, DriverError, NoGpuError
 from triptych.targets.nvptx.runtime.loader import load
 
 pytestmark = [needs_compiler, needs_assembler]

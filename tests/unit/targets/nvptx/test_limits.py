@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import pytest
 
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.report.limits import Need, limits, next_step
 
 KIB = 1024

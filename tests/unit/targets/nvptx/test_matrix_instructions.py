@@ -10,18 +10,18 @@ from collections.abc import Iterable
 import pytest
 
 from tests.unit.targets.nvptx.tools import needs_assembler
-from triptych.atoms.warp_mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.modules import KeptModule
+from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
+from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.layout import Layout, size
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
-from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.stages import Compiled, Traced
-from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
-from triptych.targets.nvptx.errors import ArchitectureError
-from triptych.targets.nvptx.instructions import mma_in_ptx
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES, Architecture
+from triptych.targets.nvptx.description.errors import ArchitectureError
+from triptych.targets.nvptx.description.instructions import mma_in_ptx
 from triptych.targets.nvptx.passes.fp8_via_f16 import halves_of_registers, written_as
 
 pytestmark = needs_assembler

@@ -9,7 +9,7 @@ import pytest
 from tests.passes.running import kernel as program
 from tests.passes.running import lowered_kernel, parsed
 from tests.unit.simt.kernels import kernel
-from triptych.simt.operations import walk
+from triptych.kernel_ir.dialects.kernel_operations import walk
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.patterns import Term, match
 

@@ -10,11 +10,11 @@ from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.errors import LoweringError
 from triptych.ir.modules import KeptModule
+from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
-from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.stages import Compiled, Traced
-from triptych.targets.nvptx.errors import AssemblerError
+from triptych.targets.nvptx.description.errors import AssemblerError
 
 SM_80 = find_target("nvptx:sm_80")
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.report.resources import Resources, occupancy, read_report
 
 REPORT = """\

@@ -11,12 +11,12 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.modules import KeptModule
+from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
-from triptych.simt.dialect import KERNEL_DIALECTS
 from triptych.stages import Compiled, Leaf, Traced
-from triptych.targets.nvptx.errors import DriverError
+from triptych.targets.nvptx.description.errors import DriverError
 from triptych.targets.nvptx.runtime.loader import load
 
 pytestmark = needs_assembler

@@ -17,7 +17,7 @@ from triptych.support.config import override
 from triptych.targets.nvptx.report.occupancy import usage_table
 from triptych.targets.nvptx.report.resources import Resources
 from triptych.targets.nvptx.report.usage import Usage
-from triptych.tools.cli import main
+from triptych.workbench.commands.cli import main
 from triptych.workbench.profiling.programs import resources
 
 pytestmark = needs_assembler

@@ -10,14 +10,14 @@ from enum import IntEnum
 from typing import Any
 
 from triptych.compat.mlir_builders.values import Value, raw, wrapped
-from triptych.cute.arch.device import device_function, device_trace
-from triptych.cute.current_trace import tracing
-from triptych.cute.inline_ptx.inline import emit_inline
+from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import device_function, device_trace
+from triptych.frontends.ptx.inline import emit_inline
 from triptych.ir.handles import Type
 from triptych.ir.handles import Value as Raw
 from triptych.ir.types import is_float, is_struct, pointer_to, type_text
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 
 __all__ = [
     "AsmDialect",

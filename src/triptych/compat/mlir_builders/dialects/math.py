@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.cute import math
-from triptych.metastage.scalars import Numeric
+from triptych.metastage.values.scalars import Numeric
 
 __all__ = ["absf", "log"]
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any
 
-from triptych.atoms.operations import LOAD_BOX
 from triptych.compat.mlir_builders.values import raw, wrapped
-from triptych.cute.arch.device import device_function, device_trace
 from triptych.cute.copies.autovec import only_if
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import place
-from triptych.simt.dialect import ELECT, MBARRIER_TEST
+from triptych.cute.tracing.device import device_function, device_trace
+from triptych.kernel_ir.dialects.simt import ELECT, MBARRIER_TEST
+from triptych.kernel_ir.dialects.tile import LOAD_BOX
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 
 __all__ = [
     "CpAsyncBulkTensorGlobalToSharedClusterOp",

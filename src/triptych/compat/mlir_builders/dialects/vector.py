@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from triptych.compat.mlir_builders.values import raw, wrapped
-from triptych.cute.current_trace import tracing
-from triptych.cute.tensor_ssa.vectors import extract as element_at
+from triptych.cute.memory.vectors import extract as element_at
+from triptych.cute.tracing.current_trace import tracing
 from triptych.ir.handles import Type
 from triptych.ir.types import element_type, type_text
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 
 __all__ = ["bitcast", "extract", "from_elements"]
 

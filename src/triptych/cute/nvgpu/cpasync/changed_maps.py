@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.atoms.operations import (
-    ACQUIRE_MAP,
-    PUBLISH_MAP,
-    RELEASE_MAP,
-    REPLACE_MAP,
-    TENSOR_MAP_BYTES,
-)
-from triptych.cute.arch.device import device_function, device_trace
 from triptych.cute.copies.atoms import CopyAtom
-from triptych.cute.copies.box_atoms import BoxAtom, map_operands, require_box_atom
 from triptych.cute.copies.errors import CopyMemoryError
+from triptych.cute.copies.tma_atoms import BoxAtom, map_operands, require_box_atom
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.device import device_function, device_trace
 from triptych.ir.handles import Value
+from triptych.kernel_ir.dialects.tile import ACQUIRE_MAP, PUBLISH_MAP, RELEASE_MAP, REPLACE_MAP, TENSOR_MAP_BYTES
 from triptych.layout import is_congruent
-from triptych.metastage.scalars import Uint8
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Uint8
 
 _WORDS = "vector<4xi32>"
 _WORD_BYTES = 16

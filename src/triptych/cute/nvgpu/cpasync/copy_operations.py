@@ -9,8 +9,8 @@ from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
 from triptych.cute.copies.errors import CopyInstructionError
 from triptych.cute.memory.orders import LoadCacheMode
 from triptych.cute.tensors.tensor import Tensor
-from triptych.metastage.scalars import Numeric
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Numeric
 
 _CACHES = {LoadCacheMode.ALWAYS: "all", LoadCacheMode.GLOBAL: "global"}
 _SIZES = {LoadCacheMode.ALWAYS: (32, 64, 128), LoadCacheMode.GLOBAL: (128,)}

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from triptych.atoms.operations import PREFETCH_MAP
-from triptych.cute.arch.device import device_function, device_trace
 from triptych.cute.arch.votes import elect_one
 from triptych.cute.copies.atoms import CopyAtom
-from triptych.cute.copies.box_atoms import BoxAtom, make_box_atom, partition_boxes, require_box_atom
 from triptych.cute.copies.errors import CopyInstructionError, TensorMapError
-from triptych.cute.dynamic.program_integers import Coord
-from triptych.cute.nvgpu.cpasync.box_operations import BoxOperation
+from triptych.cute.copies.tma_atoms import BoxAtom, make_box_atom, partition_boxes, require_box_atom
+from triptych.cute.nvgpu.cpasync.tma_operations import BoxOperation
+from triptych.cute.tensors.program_integers import Coord
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.device import device_function, device_trace
+from triptych.kernel_ir.dialects.tile import PREFETCH_MAP
 from triptych.layout import AnyLayout, Layout, Tile
-from triptych.metastage.scalars import Numeric
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Numeric
 
 
 def make_tiled_tma_atom(

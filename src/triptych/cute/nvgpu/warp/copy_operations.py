@@ -1,4 +1,4 @@
-"""Copies of matrices by a warp, as objects: each names an entry of `triptych.atoms`."""
+"""Copies of matrices by a warp, as objects: each names an entry of `triptych.kernel_ir.dialects`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from triptych.atoms.matrix_copies import MATRIX_LOADS, MATRIX_STORES, REGISTER_BITS, Form, MatrixCopy
-from triptych.atoms.operations import WARP_THREADS
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
 from triptych.cute.copies.errors import CopyInstructionError
 from triptych.cute.copies.matrix_copies import load_matrices, store_matrices
 from triptych.cute.tensors.tensor import Tensor
+from triptych.kernel_ir.dialects.matrix_copies import MATRIX_LOADS, MATRIX_STORES, REGISTER_BITS, Form, MatrixCopy
+from triptych.kernel_ir.dialects.tile import WARP_THREADS
 from triptych.layout import Layout, make_layout, recast_layout, size
-from triptych.metastage.scalars import Numeric
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Numeric
 
 
 @dataclass(frozen=True, slots=True)

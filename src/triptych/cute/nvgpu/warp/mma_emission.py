@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from triptych.atoms.operations import MMA, WARP_THREADS
-from triptych.cute.current_trace import tracing
-from triptych.cute.memory.register_arrays import array_of, register_offsets
 from triptych.cute.mma.atoms import MmaOperation
 from triptych.cute.mma.block_threads import threads_of_block
-from triptych.cute.mma.errors import MatrixTilingError
 from triptych.cute.mma.operands import Product
-from triptych.metastage.tracing import place
+from triptych.cute.tensors.mma_errors import MatrixTilingError
+from triptych.cute.tensors.register_arrays import array_of, register_offsets
+from triptych.cute.tracing.current_trace import tracing
+from triptych.kernel_ir.dialects.tile import MMA, WARP_THREADS
+from triptych.metastage.trace.trace import place
 
 
 def emit_tile_mma(instruction: str, product: Product) -> None:

@@ -1,21 +1,22 @@
-"""Matrix instructions of a warp as objects: element types and a shape, which name an entry of `triptych.atoms`."""
+"""Matrix instructions of a warp as objects: element types and a shape, which name an entry of `triptych.kernel_ir.dialects`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from triptych.atoms.operations import WARP_THREADS
-from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
-from triptych.cute.eager import eager
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import MmaOperation
-from triptych.cute.mma.errors import UnknownMatrixInstructionError
 from triptych.cute.mma.operands import Product
 from triptych.cute.nvgpu.instruction_types import TYPES, WORDS, Shape3
 from triptych.cute.nvgpu.warp.mma_emission import emit_tile_mma, require_threads
+from triptych.cute.tensors.mma_errors import UnknownMatrixInstructionError
+from triptych.cute.tracing.eager import eager
+from triptych.kernel_ir.dialects.tile import WARP_THREADS
+from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma
 from triptych.layout import Layout
-from triptych.metastage.scalars import (
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import (
     BFloat16,
     Float8E4M3FN,
     Float8E5M2,
@@ -26,7 +27,6 @@ from triptych.metastage.scalars import (
     TFloat32,
     Uint8,
 )
-from triptych.metastage.tracing import place
 
 _WARP = Layout(WARP_THREADS, 1)
 

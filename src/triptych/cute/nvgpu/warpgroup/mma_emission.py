@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.atoms.operations import GROUP_MMA
-from triptych.cute.current_trace import tracing
-from triptych.cute.memory.register_arrays import array_of, register_offsets
 from triptych.cute.mma.atoms import MmaOperation
 from triptych.cute.mma.block_threads import threads_of_block
-from triptych.cute.mma.errors import MatrixTilingError
 from triptych.cute.mma.operands import Operand, Product, misfit
-from triptych.metastage.scalars import Boolean, lift
-from triptych.metastage.tracing import place
+from triptych.cute.tensors.mma_errors import MatrixTilingError
+from triptych.cute.tensors.register_arrays import array_of, register_offsets
+from triptych.cute.tracing.current_trace import tracing
+from triptych.kernel_ir.dialects.tile import GROUP_MMA
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Boolean, lift
 
 
 def emit_group_mma(instruction: str, product: Product) -> None:

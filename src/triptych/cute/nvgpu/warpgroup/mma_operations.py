@@ -1,5 +1,5 @@
 """Matrix instructions of a warpgroup as objects: types, a shape and where operands lie, which name an entry of
-`triptych.atoms`."""
+`triptych.kernel_ir.dialects`."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import enum
 from dataclasses import dataclass
 from typing import ClassVar
 
-from triptych.atoms.warpgroup_mma import WARPGROUP_MMAS, WARPGROUP_THREADS, WarpgroupMma
-from triptych.cute.eager import eager
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import MmaOperation
-from triptych.cute.mma.errors import UnknownMatrixInstructionError
 from triptych.cute.mma.operands import Product
 from triptych.cute.nvgpu.instruction_types import TYPES, WORDS, Shape3
 from triptych.cute.nvgpu.warpgroup.mma_emission import emit_group_mma, require_warpgroups
 from triptych.cute.nvgpu.warpgroup.shared_operands import shared_fragment
 from triptych.cute.tensors.layout_orders import OperandMajorMode
+from triptych.cute.tensors.mma_errors import UnknownMatrixInstructionError
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.eager import eager
+from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WARPGROUP_THREADS, WarpgroupMma
 from triptych.layout import AnyLayout, IntTuple, Layout
-from triptych.metastage.scalars import (
+from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import (
     BFloat16,
     Float8E4M3FN,
     Float8E5M2,
@@ -30,7 +31,6 @@ from triptych.metastage.scalars import (
     TFloat32,
     Uint8,
 )
-from triptych.metastage.tracing import place
 
 _WARPGROUP = Layout(WARPGROUP_THREADS, 1)
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from triptych.atoms.operations import GROUP_COMMIT, GROUP_FENCE, GROUP_WAIT
-from triptych.cute.arch.device import device_function, device_trace
-from triptych.metastage.errors import OperandTypeError
-from triptych.metastage.tracing import place
+from triptych.cute.tracing.device import device_function, device_trace
+from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_FENCE, GROUP_WAIT
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import place
 
 _MOST = 7
 """Groups that may be left open."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 
-from triptych.atoms.smem_operands import K_MAJOR, MN_MAJOR, smem_atom
-from triptych.cute.eager import eager
+from triptych.cute.tracing.eager import eager
+from triptych.kernel_ir.dialects.smem_operands import K_MAJOR, MN_MAJOR, smem_atom
 from triptych.layout import ComposedLayout
-from triptych.metastage.scalars import Numeric, numeric_class
+from triptych.metastage.values.scalars import Numeric, numeric_class
 
 
 class SmemLayoutAtomKind(enum.Enum):

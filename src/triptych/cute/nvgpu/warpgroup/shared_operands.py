@@ -6,7 +6,14 @@ tensor on the same memory without its swizzle, whose first mode is one slice; a 
 
 from __future__ import annotations
 
-from triptych.atoms.smem_operands import (
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.pointers import Pointer
+from triptych.cute.mma.atoms import MmaOperation
+from triptych.cute.mma.operands import misfit
+from triptych.cute.tensors.layout_orders import OperandMajorMode
+from triptych.cute.tensors.mma_errors import SharedOperandError
+from triptych.cute.tensors.tensor import Tensor
+from triptych.kernel_ir.dialects.smem_operands import (
     CHUNK_BYTES,
     K_MAJOR,
     MN_MAJOR,
@@ -14,17 +21,10 @@ from triptych.atoms.smem_operands import (
     smem_atom,
     smem_operand,
 )
-from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.memory.pointers import Pointer
-from triptych.cute.mma.atoms import MmaOperation
-from triptych.cute.mma.errors import SharedOperandError
-from triptych.cute.mma.operands import misfit
-from triptych.cute.tensors.layout_orders import OperandMajorMode
-from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import ComposedLayout, Layout, SwizzleError, rank
 from triptych.layout.layout import from_modes
 from triptych.layout.swizzle import Swizzle, recast_swizzle
-from triptych.metastage.tracing import place
+from triptych.metastage.trace.trace import place
 
 _WIDEST = 3
 

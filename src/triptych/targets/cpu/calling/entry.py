@@ -12,15 +12,7 @@ from triptych.ir.handles import Module, Type
 from triptych.ir.modules import function, graft, text_constant
 from triptych.ir.signature import Signature, detach_signature, leaves_text, signature_of
 from triptych.ir.types import GENERIC_SPACE, is_integer, is_pointer, memory_space, type_text
-from triptych.targets.cpu.calling.abi import (
-    FORMATS,
-    QUIET,
-    REFUSE,
-    REFUSE_COUNT,
-    REFUSE_TENSORS,
-    UNFIT,
-    entry_symbol,
-)
+from triptych.targets.cpu.abi.abi import FORMATS, QUIET, REFUSE, REFUSE_COUNT, REFUSE_TENSORS, UNFIT, entry_symbol
 from triptych.targets.cpu.calling.calling_python import FAILURE, RAISE_TEXT, raising_call, raising_function
 from triptych.targets.cpu.calling.entry_arguments import BIG_INT_DECLARATION, CONSTANTS, LIKELY, read_argument
 from triptych.targets.cpu.calling.entry_results import pack_results, result_texts

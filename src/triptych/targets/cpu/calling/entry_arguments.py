@@ -11,7 +11,7 @@ import struct
 
 from triptych.stages import Leaf
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.targets.cpu.calling.abi import ANY, BIG_INT_TAG, BOOL_TAG, FLOAT_TAG, INT_TAG
+from triptych.targets.cpu.abi.abi import ANY, BIG_INT_TAG, BOOL_TAG, FLOAT_TAG, INT_TAG
 from triptych.targets.cpu.calling.scalars import Scalar
 
 FLOAT32_LIMIT = 2.0**128 - 2.0**103

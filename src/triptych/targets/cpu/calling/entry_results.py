@@ -6,14 +6,7 @@ unpacked by a Python wrapper costs several times as much as the call itself.
 
 from __future__ import annotations
 
-from triptych.targets.cpu.calling.abi import (
-    ANY,
-    BOOL_TAG,
-    FLOAT_TAG,
-    INT_TAG,
-    NONE_TAG,
-    PYTHON_OBJECT_TAG,
-)
+from triptych.targets.cpu.abi.abi import ANY, BOOL_TAG, FLOAT_TAG, INT_TAG, NONE_TAG, PYTHON_OBJECT_TAG
 from triptych.targets.cpu.calling.scalars import Scalar
 
 PYTHON_FUNCTIONS = (

@@ -7,10 +7,10 @@ not fit goes to the block `^unfit`.
 
 from __future__ import annotations
 
+from triptych.interop.dlpack import ELEMENT_CODES
 from triptych.ir.errors import LoweringError
 from triptych.stages import Leaf, Memory, Unknown
-from triptych.support.dlpack import ELEMENT_CODES
-from triptych.targets.cpu.calling.abi import ANY, TENSOR_HEADER, TENSOR_TAG, VIEW_TAG
+from triptych.targets.cpu.abi.abi import ANY, TENSOR_HEADER, TENSOR_TAG, VIEW_TAG
 
 _LIKELY = "weights([2000, 1])"
 _DESCRIPTION = "!llvm.struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>"

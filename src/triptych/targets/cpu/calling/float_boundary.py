@@ -13,8 +13,8 @@ from triptych.ir.handles import Block, Module, Operation, Type
 from triptych.ir.modules import function, operations_named
 from triptych.ir.signature import signature_of
 from triptych.ir.types import type_text
-from triptych.narrow_floats.expansion import convert_signature
-from triptych.narrow_floats.storage import storage
+from triptych.kernel_ir.transforms.narrow_floats.expansion import convert_signature
+from triptych.kernel_ir.transforms.narrow_floats.storage import storage
 from triptych.support.float_formats import FLOAT_FORMATS
 
 Conversion = Callable[[Type], Type]

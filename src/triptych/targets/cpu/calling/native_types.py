@@ -12,10 +12,10 @@ import sys
 from functools import cache
 from typing import Any
 
-from triptych.support.dlpack import ELEMENT_CODES, TensorView, array_type, describing_function, is_masked
-from triptych.support.foreign_arrays import foreign_array, offers_array
+from triptych.interop.dlpack import ELEMENT_CODES, TensorView, array_type, describing_function, is_masked
+from triptych.interop.foreign_arrays import foreign_array, offers_array
+from triptych.interop.torch_fields import TorchFields, is_torch, torch_fields
 from triptych.support.forking import import_late
-from triptych.support.torch_fields import TorchFields, is_torch, torch_fields
 
 MOST_TYPES = 31
 """More types than programs have kinds of tensors: classes made at run time must not make the search long."""

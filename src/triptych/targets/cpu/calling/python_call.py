@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any
 
 from triptych.stages import Lowered, Traced
-from triptych.targets.cpu.calling.abi import BOOL_TAG, FLOAT_TAG, INT_TAG, QUIET, UNFIT
+from triptych.targets.cpu.abi.abi import BOOL_TAG, FLOAT_TAG, INT_TAG, QUIET, UNFIT
 from triptych.targets.cpu.calling.native_types import table_addresses
 from triptych.targets.cpu.calling.python_call_tensors import (
     READ_TENSORS,

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import ctypes
 
+from triptych.interop.dlpack import CPU, ELEMENT_CODES, DLTensor
+from triptych.interop.torch_fields import TorchFields
 from triptych.stages import Leaf, Memory
-from triptych.support.dlpack import CPU, ELEMENT_CODES, DLTensor
-from triptych.support.torch_fields import TorchFields
-from triptych.targets.cpu.calling.abi import VIEW_TAG
+from triptych.targets.cpu.abi.abi import VIEW_TAG
 from triptych.targets.cpu.calling.native_types import ARRAY_OFFSETS, ELEMENT_OFFSETS, WRITEABLE
 
 TENSOR_FUNCTIONS = ("PyObject_GetAttr", "PyLong_AsVoidPtr", "PyErr_Clear")

@@ -9,14 +9,14 @@ import ctypes
 import struct
 from collections.abc import Sequence
 
+from triptych.diagnostics.check_errors import CHECK_ERRORS
+from triptych.diagnostics.check_facts import unpack
+from triptych.diagnostics.runtime_errors import ArgumentCountError, ArgumentRangeError, ArgumentTypeError
+from triptych.interop.dlpack import DLTensor
 from triptych.ir.signature import read_leaves
-from triptych.support.check_errors import CHECK_ERRORS
-from triptych.support.check_facts import unpack
-from triptych.support.dlpack import DLTensor
 from triptych.support.errors import TriptychError
-from triptych.support.runtime_errors import ArgumentCountError, ArgumentRangeError, ArgumentTypeError
 from triptych.support.tracebacks import caller
-from triptych.targets.cpu.calling.abi import (
+from triptych.targets.cpu.abi.abi import (
     BIG_INT_TAG,
     BOOL_TAG,
     FAIL,

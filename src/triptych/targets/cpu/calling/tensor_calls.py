@@ -8,21 +8,21 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from triptych.boundary import for_user
-from triptych.stages import Leaf
-from triptych.support.dlpack import PACKED_ELEMENTS, TensorView, is_array, is_masked, passing_view
-from triptych.support.errors import TriptychError
-from triptych.support.foreign_arrays import foreign_array, is_foreign_array
-from triptych.support.runtime_errors import ArgumentTypeError
-from triptych.support.tensor_errors import (
+from triptych.diagnostics.runtime_errors import ArgumentTypeError
+from triptych.diagnostics.tensor_errors import (
     ArgumentTensorError,
     ArgumentTensorTypeError,
     UnsupportedTensorError,
     read_only_argument,
 )
-from triptych.support.torch_fields import is_torch, torch_fields
-from triptych.support.torch_tensors import check_settled, count_change, exporting
-from triptych.support.torch_tracers import check_untraced
+from triptych.driver.boundary import for_user
+from triptych.interop.dlpack import PACKED_ELEMENTS, TensorView, is_array, is_masked, passing_view
+from triptych.interop.foreign_arrays import foreign_array, is_foreign_array
+from triptych.interop.torch_fields import is_torch, torch_fields
+from triptych.interop.torch_tensors import check_settled, count_change, exporting
+from triptych.interop.torch_tracers import check_untraced
+from triptych.stages import Leaf
+from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import caller
 from triptych.targets.cpu.calling.native_types import enter_elements, is_read_natively
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from triptych.diagnostics.runtime_errors import ArgumentTypeError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError
+from triptych.interop.dlpack import CPU, DLTensor, device_text, element_of, element_text
+from triptych.interop.torch_tracers import CUSTOM_OP
 from triptych.stages import Leaf, Memory
-from triptych.support.dlpack import CPU, DLTensor, device_text, element_of, element_text
 from triptych.support.errors import TriptychError
-from triptych.support.runtime_errors import ArgumentTypeError
 from triptych.support.source import Span
-from triptych.support.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError
-from triptych.support.torch_tracers import CUSTOM_OP
 
 _OPERATIONS: dict[str, Callable[[int, int], int]] = {
     "+": lambda a, b: a + b,

@@ -8,7 +8,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module
 from triptych.ir.launch import launches
 from triptych.ir.location import place_of
-from triptych.simt.operations import constant_of
+from triptych.kernel_ir.dialects.kernel_operations import constant_of
 
 _MOST_BLOCKS = 16
 

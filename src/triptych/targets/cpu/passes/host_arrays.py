@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from triptych.diagnostics.kernel_errors import BlockMemoryError
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, graft, operations_named, symbols
 from triptych.ir.signature import signature_of
-from triptych.simt.operations import array_size
-from triptych.support.kernel_errors import BlockMemoryError
-from triptych.targets.cpu.memory_sizes import ALIGNMENT, STACK_BYTES, padded
-from triptych.targets.cpu.plain_code import PlainCode
-from triptych.targets.cpu.runtime.system import ALLOCATE
+from triptych.kernel_ir.dialects.kernel_operations import array_size
+from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT, STACK_BYTES, padded
+from triptych.targets.cpu.abi.system import ALLOCATE
+from triptych.targets.cpu.emit.plain_code import PlainCode
 
 ARRAYS = frozenset({"llvm.alloca"})
 _DECLARATIONS = f"""

@@ -12,8 +12,8 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.simt.dialect import ASYNC_COMMIT, ASYNC_COPY, ASYNC_WAIT
-from triptych.targets.cpu.plain_code import PlainCode
+from triptych.kernel_ir.dialects.simt import ASYNC_COMMIT, ASYNC_COPY, ASYNC_WAIT
+from triptych.targets.cpu.emit.plain_code import PlainCode
 
 _NOTHING_TO_DO = (ASYNC_COMMIT, ASYNC_WAIT)
 COPIES = frozenset({ASYNC_COPY, *_NOTHING_TO_DO})

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+from triptych.diagnostics.check_errors import CHECK_ERRORS
+from triptych.diagnostics.runtime_errors import AssertionFailedError
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.checks import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE
@@ -17,12 +19,10 @@ from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, symbols, text_constant
 from triptych.ir.signature import signature_of
-from triptych.support.check_errors import CHECK_ERRORS
-from triptych.support.runtime_errors import AssertionFailedError
-from triptych.targets.cpu.calling.abi import FAIL, FORMATS, KERNEL_FAULT, KERNEL_FAULT_DECLARATION, STOPPING
+from triptych.targets.cpu.abi.abi import FAIL, FORMATS, KERNEL_FAULT, KERNEL_FAULT_DECLARATION, STOPPING
+from triptych.targets.cpu.abi.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of
 from triptych.targets.cpu.calling.calling_python import FAILURE, RAISE, RAISE_TEXT, raising_function
-from triptych.targets.cpu.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of
-from triptych.targets.cpu.plain_code import PlainCode
+from triptych.targets.cpu.emit.plain_code import PlainCode
 
 SUCCESS = 0
 _LIKELY = [2000, 1]

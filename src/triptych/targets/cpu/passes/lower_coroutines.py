@@ -10,14 +10,14 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.modules import callee, graft, symbols
-from triptych.targets.cpu.kernel_functions import (
+from triptych.targets.cpu.abi.kernel_functions import (
     COROUTINE_ATTRIBUTE,
     FRAME_ALIGNMENT,
     FRAME_ALIGNMENT_ATTRIBUTE,
     SUSPEND_REQUEST,
 )
-from triptych.targets.cpu.plain_code import PlainCode
-from triptych.targets.cpu.runtime.system import ALLOCATE
+from triptych.targets.cpu.abi.system import ALLOCATE
+from triptych.targets.cpu.emit.plain_code import PlainCode
 
 _DECLARATIONS = f"""
 llvm.func @{ALLOCATE}(i64, i64) -> !llvm.ptr

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
+from triptych.diagnostics.kernel_errors import BlockMemoryError, CooperativeLaunchError, LaunchShapeError
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Context, InsertionPoint, Location, Module, Operation, Value
@@ -18,12 +19,10 @@ from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
 from triptych.ir.types import type_text
-from triptych.simt.check_dialect import TABLE_ATTRIBUTE
-from triptych.simt.clusters import CLUSTER_ATTRIBUTE
-from triptych.support.kernel_errors import BlockMemoryError, CooperativeLaunchError, LaunchShapeError
-from triptych.targets.cpu.calling.abi import LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
-from triptych.targets.cpu.checking.finding_code import DISCARD
-from triptych.targets.cpu.kernel_functions import (
+from triptych.kernel_ir.analysis.clusters import CLUSTER_ATTRIBUTE
+from triptych.kernel_ir.dialects.check import TABLE_ATTRIBUTE
+from triptych.targets.cpu.abi.abi import LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
+from triptych.targets.cpu.abi.kernel_functions import (
     BLOCKS,
     KERNEL_ATTRIBUTE,
     LAUNCH_REQUEST,
@@ -31,8 +30,9 @@ from triptych.targets.cpu.kernel_functions import (
     POLL_REQUEST,
     enclosing_function,
 )
-from triptych.targets.cpu.memory_sizes import ALIGNMENT, SHARED_ALIGNMENT
-from triptych.targets.cpu.plain_code import PlainCode
+from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT, SHARED_ALIGNMENT
+from triptych.targets.cpu.emit.plain_code import PlainCode
+from triptych.targets.cpu.sanitizer.finding_code import DISCARD
 
 _CHUNK = ".chunk"
 _CONTAINER = "gpu.container_module"

@@ -14,10 +14,10 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
 from triptych.ir.modules import graft, operations_named, text_constant
 from triptych.ir.types import type_text
-from triptych.targets.cpu.calling.abi import KERNEL_WRITE, KERNEL_WRITE_DECLARATION
+from triptych.targets.cpu.abi.abi import KERNEL_WRITE, KERNEL_WRITE_DECLARATION
+from triptych.targets.cpu.abi.kernel_functions import launch_of
 from triptych.targets.cpu.calling.calling_python import WRITE, WRITE_TEXT
-from triptych.targets.cpu.kernel_functions import launch_of
-from triptych.targets.cpu.plain_code import PlainCode
+from triptych.targets.cpu.emit.plain_code import PlainCode
 
 PRINTS = frozenset({"gpu.printf"})
 _BUFFER = 4096

@@ -6,16 +6,16 @@ copy boxes read them, and of the box, which only few of them do not know already
 
 from __future__ import annotations
 
-from triptych.atoms.operations import TENSOR_MAP, TENSOR_MAP_BYTES
-from triptych.atoms.tensor_maps import ELEMENT_BYTES
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.targets.cpu.kernel_functions import enclosing_function
-from triptych.targets.cpu.memory_sizes import ALIGNMENT
-from triptych.targets.cpu.simt.boxes import write_box, write_map
-from triptych.targets.cpu.simt.code import Code
+from triptych.kernel_ir.dialects.tensor_maps import ELEMENT_BYTES
+from triptych.kernel_ir.dialects.tile import TENSOR_MAP, TENSOR_MAP_BYTES
+from triptych.targets.cpu.abi.kernel_functions import enclosing_function
+from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
+from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.tma import write_box, write_map
 
 MAPS = frozenset({TENSOR_MAP})
 

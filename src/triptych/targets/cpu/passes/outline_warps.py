@@ -10,11 +10,11 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import callee, operations_named, symbols
-from triptych.simt.loop_hints import CARRIED
-from triptych.simt.operations import defining_op, producer
-from triptych.targets.cpu.calling.abi import BLOCK_MEMORY
-from triptych.targets.cpu.kernel_functions import BLOCKS, WARPS
-from triptych.targets.cpu.plain_code import PlainCode
+from triptych.kernel_ir.dialects.kernel_operations import defining_op, producer
+from triptych.kernel_ir.transforms.loop_hints import CARRIED
+from triptych.targets.cpu.abi.abi import BLOCK_MEMORY
+from triptych.targets.cpu.abi.kernel_functions import BLOCKS, WARPS
+from triptych.targets.cpu.emit.plain_code import PlainCode
 
 MANY = 32
 """Loops over warps that one function may have."""

@@ -12,13 +12,13 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import callee, function, graft, operations_named
 from triptych.ir.signature import signature_of
-from triptych.simt.operations import body, constant_of, inner, is_pure, operations, walk
-from triptych.targets.cpu.calling.abi import LAUNCH
+from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, inner, is_pure, operations, walk
+from triptych.targets.cpu.abi.abi import LAUNCH
+from triptych.targets.cpu.abi.system import CLOCK, is_supported, system
 from triptych.targets.cpu.calling.calling_python import LOCKING_TEXT
-from triptych.targets.cpu.passes.stretches import STRETCH, Stretches
-from triptych.targets.cpu.passes.while_stretches import cut_while
-from triptych.targets.cpu.plain_code import PlainCode
-from triptych.targets.cpu.runtime.system import CLOCK, is_supported, system
+from triptych.targets.cpu.emit.plain_code import PlainCode
+from triptych.targets.cpu.emit.strip_mining import STRETCH, Stretches
+from triptych.targets.cpu.emit.while_strip_mining import cut_while
 
 LOOPS = frozenset({"scf.for", "scf.while"})
 POLL = "triptych.poll_host"

@@ -18,9 +18,18 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, pointer_to
-from triptych.simt.check_dialect import CHECK_ACCESS
-from triptych.simt.dialect import PREFETCH
-from triptych.simt.operations import body, defining_op, enclosing, has, is_inside, is_pure, operations, owner_op
+from triptych.kernel_ir.dialects.check import CHECK_ACCESS
+from triptych.kernel_ir.dialects.kernel_operations import (
+    body,
+    defining_op,
+    enclosing,
+    has,
+    is_inside,
+    is_pure,
+    operations,
+    owner_op,
+)
+from triptych.kernel_ir.dialects.simt import PREFETCH
 
 _GLOBAL, _SHARED = pointer_to(GLOBAL_SPACE), pointer_to(SHARED_SPACE)
 

@@ -20,7 +20,7 @@ from triptych.ir.expressions import Expression, Place, element_and_lanes
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
-from triptych.narrow_floats.rounding import narrow
+from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow
 from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.targets.cpu.vector_math import (
     error_function,

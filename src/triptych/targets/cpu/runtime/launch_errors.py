@@ -8,14 +8,14 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from triptych.support.check_facts import tables
+from triptych.diagnostics.check_facts import tables
+from triptych.diagnostics.kernel_errors import AsyncAccessError, DeadlockError, MbarrierError
+from triptych.sanitizer.pipeline_protocol import explained
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
-from triptych.support.kernel_errors import AsyncAccessError, DeadlockError, MbarrierError
-from triptych.support.pipeline_calls import explained
 from triptych.support.source import Span
+from triptych.targets.cpu.abi.launch_record import LaunchRecord
 from triptych.targets.cpu.calling.raising import check_error
-from triptych.targets.cpu.runtime.launch_record import LaunchRecord
 from triptych.targets.cpu.runtime.waiting_warps import deadlock, waiting_spans
 
 
@@ -27,7 +27,7 @@ def stop_cause(address: int) -> BaseException:
     error = _failed_check(launch)
     if not launch.last_stop:
         return error
-    framed: BaseException = import_late("triptych.targets.cpu.stopping.failing").with_frames(address, error)
+    framed: BaseException = import_late("triptych.targets.cpu.debugger.failing").with_frames(address, error)
     return framed
 
 

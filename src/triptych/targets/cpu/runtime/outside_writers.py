@@ -15,7 +15,7 @@ from types import FrameType
 from typing import TypeVar
 
 from triptych.support.warnings import TriptychWarning
-from triptych.targets.cpu.runtime.launch_record import LaunchRecord
+from triptych.targets.cpu.abi.launch_record import LaunchRecord
 
 Given = TypeVar("Given")
 _MAPPINGS = Path("/proc/self/maps")

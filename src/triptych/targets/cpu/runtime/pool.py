@@ -16,12 +16,12 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 
-from triptych.ir.loader import LoadedObject, load_object
-from triptych.ir.worker import Request
+from triptych.ir.llvm.loader import LoadedObject, load_object
+from triptych.ir.llvm.worker import Request
 from triptych.support.config import config
 from triptych.support.processors import processors
 from triptych.support.stacks import start_thread
-from triptych.targets.cpu.calling.abi import (
+from triptych.targets.cpu.abi.abi import (
     BLOCK_MEMORY,
     KERNEL_FAULT,
     KERNEL_STOP,
@@ -31,8 +31,10 @@ from triptych.targets.cpu.calling.abi import (
     LAUNCH,
     POLL,
 )
+from triptych.targets.cpu.abi.system import system
 from triptych.targets.cpu.calling.calling_python import PYTHON_WRITER
 from triptych.targets.cpu.calling.writing import write_text
+from triptych.targets.cpu.debugger.arriving import PYTHON_REMEMBERER, PYTHON_STOPPER, failed, stopped
 from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.runtime.launch_errors import stop_cause
 from triptych.targets.cpu.runtime.outside_writers import as_worker, nobody_else_writes
@@ -49,8 +51,6 @@ from triptych.targets.cpu.runtime.pool_code import (
 from triptych.targets.cpu.runtime.pool_fault_code import FAULT_FUNCTIONS, MAKE_KEY, USE_KEY, WATCH_FAULTS
 from triptych.targets.cpu.runtime.pool_record_code import KEEP_RECORDS, with_records
 from triptych.targets.cpu.runtime.records import records_address
-from triptych.targets.cpu.runtime.system import system
-from triptych.targets.cpu.stopping.arriving import PYTHON_REMEMBERER, PYTHON_STOPPER, failed, stopped
 
 _STACK = 1 << 20
 """Bytes of a worker's stack. What is large in a block lies in the thread's arena (`pool_memory_code`)."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import platform
 
+from triptych.targets.cpu.abi.system import CLOCK, system
 from triptych.targets.cpu.runtime.pool_cooperative_code import COOPERATIVE_CODE
 from triptych.targets.cpu.runtime.pool_fault_code import THREAD_KEY, fault_code
 from triptych.targets.cpu.runtime.pool_launch_code import LAUNCH_CODE
@@ -19,7 +20,6 @@ from triptych.targets.cpu.runtime.pool_python_code import PYTHON_CODE
 from triptych.targets.cpu.runtime.pool_stop_code import STOP_CODE
 from triptych.targets.cpu.runtime.pool_waiting_code import WAITING_CODE
 from triptych.targets.cpu.runtime.pool_worker_code import WORKER_CODE
-from triptych.targets.cpu.runtime.system import CLOCK, system
 
 CONFIGURE = "triptych_pool_configure"
 WORK = "triptych_pool_work"

@@ -7,7 +7,7 @@ end with the launch; a block that waits asks for a poll now and then, and gives 
 
 from __future__ import annotations
 
-from triptych.targets.cpu.runtime.system import ALLOCATE
+from triptych.targets.cpu.abi.system import ALLOCATE
 
 _STACK = 1 << 20
 """Bytes of a thread's stack, as of the pool's workers."""

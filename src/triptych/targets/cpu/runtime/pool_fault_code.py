@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import signal
 
-from triptych.targets.cpu.runtime.system import system
+from triptych.targets.cpu.abi.system import system
 
 MAKE_KEY = "triptych_pool_make_key"
 USE_KEY = "triptych_pool_use_key"

@@ -6,8 +6,8 @@ no kernel fails for want of memory in the middle. An arena stays with its thread
 
 from __future__ import annotations
 
-from triptych.targets.cpu.memory_sizes import SHARED_ALIGNMENT
-from triptych.targets.cpu.runtime.system import ALLOCATE
+from triptych.targets.cpu.abi.memory_sizes import SHARED_ALIGNMENT
+from triptych.targets.cpu.abi.system import ALLOCATE
 
 ARENA_ALIGNMENT = SHARED_ALIGNMENT
 """Of an arena, and so of shared memory at its start. The bytes before it hold the arena's size."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from triptych.support.check_facts import tables, unpack
-from triptych.support.kernel_errors import DeadlockError
+from triptych.diagnostics.check_facts import tables, unpack
+from triptych.diagnostics.kernel_errors import DeadlockError
 from triptych.support.source import Span
-from triptych.targets.cpu.calling.abi import WAITING_ENTRY, WAITING_HEAD
+from triptych.targets.cpu.abi.abi import WAITING_ENTRY, WAITING_HEAD
 
 _PHASE_OFF = (
     "the `commit`, `release` or `arrive` that never comes, or the phase bit that is off by one; of a pipeline, "

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from triptych.ir.handles import Block, Operation, Value
-from triptych.simt.operations import enclosing, known_block
+from triptych.kernel_ir.dialects.kernel_operations import enclosing, known_block
 from triptych.targets.nvptx.analysis.host_expressions import Expression, HostSide
 from triptych.targets.nvptx.analysis.patterns import Term, match
 

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Operation, Value
-from triptych.simt.operations import constant_of, defining_op
+from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op
 
 Term: TypeAlias = "str | int | tuple[Any, ...]"
 """A name stands for any value, the same wherever it occurs; a number for a constant.

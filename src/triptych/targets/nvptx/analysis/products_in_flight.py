@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from triptych.atoms.operations import GROUP_COMMIT, GROUP_FENCE, GROUP_MMA, GROUP_WAIT
 from triptych.ir.handles import Block, Operation
+from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_FENCE, GROUP_MMA, GROUP_WAIT
 
 GROUP_OPERATIONS = frozenset({GROUP_MMA, GROUP_WAIT, GROUP_FENCE, GROUP_COMMIT})
 _MOST_GROUPS = 8

@@ -15,8 +15,8 @@ from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
 from triptych.ir.modules import operations_named
-from triptych.simt.dialect import SET_REGISTERS
-from triptych.simt.operations import constant_of
+from triptych.kernel_ir.dialects.kernel_operations import constant_of
+from triptych.kernel_ir.dialects.simt import SET_REGISTERS
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 _MOST_THREADS, _FEWEST_BLOCKS = "triptych.max_number_threads", "triptych.min_blocks_per_mp"

@@ -12,11 +12,11 @@ from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
-from triptych.simt.operations import constant_of
+from triptych.kernel_ir.dialects.kernel_operations import constant_of
 from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.architectures import ARCHITECTURES, Architecture
-from triptych.targets.nvptx.errors import ArchitectureError
-from triptych.targets.nvptx.instructions import INSTRUCTIONS, Instruction
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES, Architecture
+from triptych.targets.nvptx.description.errors import ArchitectureError
+from triptych.targets.nvptx.description.instructions import INSTRUCTIONS, Instruction
 
 CLUSTERS_SINCE = 90
 """The generation that brought clusters of blocks, and launches that overlap."""

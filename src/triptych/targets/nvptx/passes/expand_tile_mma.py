@@ -12,15 +12,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from triptych.atoms.operations import MMA
-from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Context, Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.simt.operations import producer
+from triptych.kernel_ir.dialects.kernel_operations import producer
+from triptych.kernel_ir.dialects.tile import MMA
+from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma
 from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.passes.fp8_via_f16 import halves_of_registers, written_as
 
 _ALIGNMENT = 4

@@ -14,15 +14,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from triptych.atoms.operations import GROUP_COMMIT, GROUP_FENCE, GROUP_MMA, GROUP_WAIT
-from triptych.atoms.smem_operands import SmemOperand
-from triptych.atoms.warpgroup_mma import WARPGROUP_MMAS, WarpgroupMma
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.types import SHARED_SPACE, memory_space
-from triptych.simt.operations import producer
+from triptych.kernel_ir.dialects.kernel_operations import producer
+from triptych.kernel_ir.dialects.smem_operands import SmemOperand
+from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_FENCE, GROUP_MMA, GROUP_WAIT
+from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WarpgroupMma
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.products_in_flight import products_in_flight
 

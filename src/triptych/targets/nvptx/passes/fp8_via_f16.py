@@ -7,8 +7,8 @@ instructions again, and registers that a large tile does not have. Written here,
 
 from __future__ import annotations
 
-from triptych.atoms.warp_mma import WARP_MMAS, WarpMma
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma
+from triptych.targets.nvptx.description.architectures import Architecture
 
 _FP8 = frozenset({"e4m3", "e5m2"})
 _WITHOUT_FP8 = range(90, 120)

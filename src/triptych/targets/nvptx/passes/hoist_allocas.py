@@ -8,7 +8,7 @@ from __future__ import annotations
 from triptych.ir import bindings
 from triptych.ir.handles import Module
 from triptych.ir.modules import operations_named
-from triptych.simt.operations import defining_op
+from triptych.kernel_ir.dialects.kernel_operations import defining_op
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 

@@ -17,9 +17,9 @@ from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, Rule, replace_each
 from triptych.ir.types import CLUSTER_SPACE, pointer_to, type_text
-from triptych.simt import dialect
-from triptych.targets.nvptx.emitting import inline_ptx, intrinsic
-from triptych.targets.nvptx.passes.lower_boxes import BOX_RULES
+from triptych.kernel_ir.dialects import simt
+from triptych.targets.nvptx.description.emitting import inline_ptx, intrinsic
+from triptych.targets.nvptx.passes.lower_tma import BOX_RULES
 
 _CLUSTER_POINTER = pointer_to(CLUSTER_SPACE)
 
@@ -131,26 +131,24 @@ def _set_registers(op: Replacement) -> list[Value]:
 
 
 RULES: dict[str, Rule] = {
-    dialect.MBARRIER_INIT: _plain("mbarrier.init.shared"),
-    dialect.MBARRIER_ARRIVE: _counting("arrive", gives_state=True),
-    dialect.MBARRIER_EXPECT: _counting("expect.tx", gives_state=False),
-    dialect.MBARRIER_ARRIVE_EXPECT: _counting("arrive.expect.tx", gives_state=True),
-    dialect.MBARRIER_COMPLETE: _counting("complete.tx", gives_state=False),
-    dialect.MBARRIER_WAIT: _wait,
-    dialect.MBARRIER_TEST: _test,
-    dialect.MBARRIER_FENCE: _plain("fence.mbarrier_init.release.cluster"),
-    dialect.ASYNC_ARRIVE: _plain("cp.async.mbarrier.arrive.noinc.shared"),
-    dialect.ASYNC_FENCE: _plain(lambda op: f"fence.proxy.async{_FENCES[op.operation.attributes['space'].value]}"),
+    simt.MBARRIER_INIT: _plain("mbarrier.init.shared"),
+    simt.MBARRIER_ARRIVE: _counting("arrive", gives_state=True),
+    simt.MBARRIER_EXPECT: _counting("expect.tx", gives_state=False),
+    simt.MBARRIER_ARRIVE_EXPECT: _counting("arrive.expect.tx", gives_state=True),
+    simt.MBARRIER_COMPLETE: _counting("complete.tx", gives_state=False),
+    simt.MBARRIER_WAIT: _wait,
+    simt.MBARRIER_TEST: _test,
+    simt.MBARRIER_FENCE: _plain("fence.mbarrier_init.release.cluster"),
+    simt.ASYNC_ARRIVE: _plain("cp.async.mbarrier.arrive.noinc.shared"),
+    simt.ASYNC_FENCE: _plain(lambda op: f"fence.proxy.async{_FENCES[op.operation.attributes['space'].value]}"),
     **BOX_RULES,
-    dialect.BULK_COMMIT: _plain("cp.async.bulk.commit.group"),
-    dialect.BULK_WAIT: _bulk_wait,
-    dialect.CLUSTER_ARRIVE: _plain(
-        lambda op: "barrier.cluster.arrive" + _ORDERS[op.operation.attributes["order"].value]
-    ),
-    dialect.CLUSTER_WAIT: _plain("barrier.cluster.wait"),
-    dialect.CLUSTER_ADDRESS: _cluster_address,
-    dialect.STORE_ASYNC: _store_async,
-    dialect.SET_REGISTERS: _set_registers,
+    simt.BULK_COMMIT: _plain("cp.async.bulk.commit.group"),
+    simt.BULK_WAIT: _bulk_wait,
+    simt.CLUSTER_ARRIVE: _plain(lambda op: "barrier.cluster.arrive" + _ORDERS[op.operation.attributes["order"].value]),
+    simt.CLUSTER_WAIT: _plain("barrier.cluster.wait"),
+    simt.CLUSTER_ADDRESS: _cluster_address,
+    simt.STORE_ASYNC: _store_async,
+    simt.SET_REGISTERS: _set_registers,
 }
 
 

@@ -24,10 +24,10 @@ from triptych.ir.types import (
     lanes,
     memory_space,
 )
-from triptych.simt.dialect import PREFETCH
+from triptych.kernel_ir.dialects.simt import PREFETCH
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.memory_types import bits_of
-from triptych.targets.nvptx.instructions import CACHE, ORDER
+from triptych.targets.nvptx.description.instructions import CACHE, ORDER
 
 _REGISTERS = {"i16": "h", "i32": "r", "i64": "l"}
 _VOLATILE = "volatile_"

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from triptych.atoms.matrix_copies import MATRIX_COPIES
-from triptych.atoms.operations import LOAD_MATRIX, STORE_MATRIX
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.types import is_integer
-from triptych.simt import dialect
+from triptych.kernel_ir.dialects import simt as dialect
+from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES
+from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX
 
 _DIALECT = "nvvm"
 """Known from here on: every pass behind this one may meet its operations."""

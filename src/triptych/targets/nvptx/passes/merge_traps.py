@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from triptych.atoms.operations import GROUP_MMA
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import callee, operations_named
-from triptych.simt.operations import enclosing, producer
+from triptych.kernel_ir.dialects.kernel_operations import enclosing, producer
+from triptych.kernel_ir.dialects.tile import GROUP_MMA
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 CALLS = frozenset({"llvm.call"})

@@ -17,12 +17,12 @@ from functools import reduce
 from triptych.ir.expressions import Expression, Place, select
 from triptych.ir.handles import Module, Operation
 from triptych.ir.types import element_type, is_integer
-from triptych.narrow_floats.expansion import expand_narrow_floats
-from triptych.narrow_floats.machine import FloatMachine
-from triptych.narrow_floats.packed_bits import pack, unpack
-from triptych.narrow_floats.rounding import clamped, overflows
+from triptych.kernel_ir.transforms.narrow_floats.expansion import expand_narrow_floats
+from triptych.kernel_ir.transforms.narrow_floats.machine import FloatMachine
+from triptych.kernel_ir.transforms.narrow_floats.packed_bits import pack, unpack
+from triptych.kernel_ir.transforms.narrow_floats.rounding import clamped, overflows
 from triptych.support.float_formats import SATURATE, FloatFormat
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 
 _FROM_INTEGERS = frozenset({"arith.sitofp", "arith.uitofp"})
 _BFLOAT16_FROM_INTEGERS_SINCE = 90

@@ -14,7 +14,7 @@ from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
 from triptych.ir.types import CLUSTER_SPACE, GENERIC_SPACE, GLOBAL_SPACE, SHARED_SPACE, memory_space, type_text
 from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 
 _ORDERINGS = {2: "relaxed", 4: "acquire", 5: "release", 6: "acq_rel"}
 """By LLVM's numbers."""

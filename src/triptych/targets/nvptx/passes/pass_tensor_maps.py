@@ -7,10 +7,10 @@ parameters of a kernel, where copies of boxes read them; nobody makes a copy in 
 
 from __future__ import annotations
 
-from triptych.atoms.operations import TENSOR_MAP_ARGUMENT, TENSOR_MAP_BYTES
 from triptych.ir import bindings
 from triptych.ir.handles import Attribute, Module, Operation
 from triptych.ir.launch import MAPS, launches
+from triptych.kernel_ir.dialects.tile import TENSOR_MAP_ARGUMENT, TENSOR_MAP_BYTES
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 _ARGUMENTS = "arg_attrs"

@@ -14,7 +14,7 @@ from itertools import chain, islice
 from triptych.ir import bindings
 from triptych.ir.handles import Attribute, Module, Operation, Type, Value
 from triptych.ir.types import byte_size, count_and_element
-from triptych.simt.stack_slots import private_place
+from triptych.kernel_ir.analysis.stack_slots import private_place
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.memory_types import bits_of
 from triptych.targets.nvptx.analysis.register_parts import Number, RegisterParts, in_a_register, is_large

@@ -13,12 +13,12 @@ from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.simt.dialect import MATCH, REDUCE, SHUFFLE, SYNC_WARP, VOTE
-from triptych.simt.operations import defining_op, enclosing, known_block, producer, walk
-from triptych.simt.traits import is_described
-from triptych.simt.uniformity import Shape, UniformityAnalysis
+from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
+from triptych.kernel_ir.dialects.kernel_operations import defining_op, enclosing, known_block, producer, walk
+from triptych.kernel_ir.dialects.simt import MATCH, REDUCE, SHUFFLE, SYNC_WARP, VOTE
+from triptych.kernel_ir.dialects.traits import is_described
 from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.architectures import WARP
+from triptych.targets.nvptx.description.architectures import WARP
 
 TOGETHER = frozenset({SHUFFLE, VOTE, REDUCE, MATCH, SYNC_WARP})
 _MARK = "// the same for the warp"

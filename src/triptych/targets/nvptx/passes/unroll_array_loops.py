@@ -9,8 +9,8 @@ from __future__ import annotations
 from triptych.ir import bindings
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
-from triptych.simt.loop_hints import CARRIED
-from triptych.simt.operations import constant_of, defining_op
+from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op
+from triptych.kernel_ir.transforms.loop_hints import CARRIED
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 ARRAYS = frozenset({"llvm.alloca"})

@@ -15,14 +15,14 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.types import is_vector
-from triptych.simt.addresses import AddressForms
-from triptych.simt.operations import is_pure, operations
-from triptych.simt.stack_slots import private_place
+from triptych.kernel_ir.analysis.addresses import AddressForms
+from triptych.kernel_ir.analysis.stack_slots import private_place
+from triptych.kernel_ir.dialects.kernel_operations import is_pure, operations
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.memory_types import bits_of
-from triptych.targets.nvptx.architectures import Architecture
-from triptych.targets.nvptx.errors import AssemblerError, MissingToolError
-from triptych.targets.nvptx.instructions import CACHE, ORDER
+from triptych.targets.nvptx.description.architectures import Architecture
+from triptych.targets.nvptx.description.errors import AssemblerError, MissingToolError
+from triptych.targets.nvptx.description.instructions import CACHE, ORDER
 from triptych.targets.nvptx.toolchain.assembler import ptx_version
 from triptych.targets.nvptx.toolchain.assembling import find_assembler
 

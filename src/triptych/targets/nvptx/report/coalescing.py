@@ -16,7 +16,7 @@ from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.ir.types import GLOBAL_SPACE, memory_space
-from triptych.simt.addresses import Address, AddressForms
+from triptych.kernel_ir.analysis.addresses import Address, AddressForms
 from triptych.support.runs import runs
 from triptych.targets.nvptx.analysis.memory_types import bits_of
 from triptych.targets.nvptx.report.usage import Narrow

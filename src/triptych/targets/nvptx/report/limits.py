@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from triptych.targets.nvptx.architectures import (
+from triptych.targets.nvptx.description.architectures import (
     REGISTER_PIECE,
     REGISTERS,
     RESERVED_SHARED,

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
 from triptych.ir.location import place_of
-from triptych.simt.operations import constant_of, known_block
+from triptych.kernel_ir.dialects.kernel_operations import constant_of, known_block
 from triptych.support.source import Span
 from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.report.coalescing import narrow_accesses
 from triptych.targets.nvptx.report.resources import Resources, occupancy
 from triptych.targets.nvptx.report.usage import Narrow, Usage

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.report.limits import Need, limits
 
 _KERNEL = re.compile(r"Compiling entry function '([^']+)' for '([^']+)'")

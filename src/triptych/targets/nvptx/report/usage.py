@@ -8,7 +8,7 @@ from typing import Any
 
 from triptych.support.exact_fields import exactly
 from triptych.support.source import Span
-from triptych.targets.nvptx.architectures import ARCHITECTURES
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.report.resources import Resources
 
 

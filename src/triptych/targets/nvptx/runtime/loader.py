@@ -11,15 +11,15 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-from triptych.boundary import for_user
+from triptych.diagnostics.runtime_errors import ArgumentCountError
+from triptych.diagnostics.tensor_errors import ArgumentTensorError
+from triptych.driver.boundary import for_user
+from triptych.interop.dlpack import GPU
+from triptych.interop.streams import current_stream, stream_handle
 from triptych.objectstage.call import load_host
 from triptych.objectstage.launch_code import NO_KERNEL, LaunchRecord
 from triptych.stages import Compiled, Leaf, Loaded
-from triptych.support.dlpack import GPU
-from triptych.support.runtime_errors import ArgumentCountError
-from triptych.support.streams import current_stream, stream_handle
-from triptych.support.tensor_errors import ArgumentTensorError
-from triptych.targets.nvptx.errors import DriverError, NoGpuError
+from triptych.targets.nvptx.description.errors import DriverError, NoGpuError
 from triptych.targets.nvptx.runtime.driver import Driver, find_driver
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from triptych.targets.nvptx.architectures import NEWEST_PTX, Architecture
-from triptych.targets.nvptx.errors import AssemblerError
+from triptych.targets.nvptx.description.architectures import NEWEST_PTX, Architecture
+from triptych.targets.nvptx.description.errors import AssemblerError
 
 _PTX_OF_CUDA = {
     (12, 0): 80,

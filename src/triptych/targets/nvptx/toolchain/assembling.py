@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from triptych.ir import bindings
 from triptych.support.config import config
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.toolchain.assembler import Assembler, newest_ptx, ptx_version
 from triptych.targets.nvptx.toolchain.driver_assembler import DriverAssembler
 from triptych.targets.nvptx.toolchain.locate import missing

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from triptych.targets.nvptx.errors import AssemblerError
+from triptych.targets.nvptx.description.errors import AssemblerError
 from triptych.targets.nvptx.toolchain.locate import program
 
 

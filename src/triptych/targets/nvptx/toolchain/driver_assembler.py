@@ -6,7 +6,7 @@ writes; a driver that is older refuses the kernel.
 
 from __future__ import annotations
 
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.toolchain.assembler import Assembled, AssemblerOptions
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.support.forking import import_late
-from triptych.targets.nvptx.errors import MissingToolError
+from triptych.targets.nvptx.description.errors import MissingToolError
 
 _TOOLKIT = Path("/usr/local/cuda")
 """Where NVIDIA's installer puts a toolkit on Linux."""

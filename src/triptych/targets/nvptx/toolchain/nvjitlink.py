@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.toolchain.assembler import Assembled, AssemblerOptions, refused
 from triptych.targets.nvptx.toolchain.locate import load
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from triptych.artifact_store.configured import default_store
-from triptych.artifact_store.entry import JSON, Entry
+from triptych.store.configured import default_store
+from triptych.store.entry import JSON, Entry
 from triptych.support.config import config
-from triptych.targets.nvptx.architectures import Architecture
+from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.toolchain.assembler import Assembled, AssemblerOptions, refused
 from triptych.targets.nvptx.toolchain.locate import find_program, program
 

@@ -1,1 +1,0 @@
-"""Instructions that threads execute together, as data: one entry serves the language and every target."""

@@ -1,1 +1,0 @@
-"""Meta-stage, small tensors as values: vectors in registers with a shape."""

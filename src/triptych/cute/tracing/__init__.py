@@ -1,0 +1,1 @@
+"""The trace as `cute` sees it: the current one, the device it is for, and protocols of atoms."""

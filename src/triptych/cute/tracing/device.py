@@ -1,0 +1,133 @@
+"""What the functions of the device have in common: they exist in kernels only, and take numbers of any kind."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
+
+from triptych.cute.tracing.arch_errors import DeviceOnlyError
+from triptych.layout.integers import DynamicInt
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import KernelBody, Trace, active, place
+from triptych.metastage.values.describing import describe
+from triptych.metastage.values.promotion import PYTHON_NUMBERS
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64, Numeric, as_number, lift
+from triptych.support.articles import with_article
+from triptych.support.device_model import COMMON, DeviceModel
+
+P = ParamSpec("P")
+R = TypeVar("R")
+N = TypeVar("N", bound=Numeric)
+L = TypeVar("L", bound=Numeric | float)
+"""A number of each lane, which stays of its type."""
+
+Integer: TypeAlias = Numeric | DynamicInt | int
+"""An integer of the program: a number of it, an integer of a layout that only the run knows, or a Python int."""
+
+
+def device_function(function: Callable[P, R]) -> Callable[P, R]:
+    """Refuse calls outside kernels. `loc` and `ip`, which public programs pass along, are dropped: places are known."""
+
+    @functools.wraps(function)
+    def called(*args: object, loc: object = None, ip: object = None, **kwargs: object) -> R:
+        trace = active()
+        if trace is None or trace.kernel is None:
+            raise DeviceOnlyError(
+                f"{function.__qualname__.removesuffix('.__init__')} exists only inside a kernel",
+                span=place(),
+                found="a call from " + ("Python" if trace is None else "host code"),
+                expected="a call in a `@kernel` function, or in one that it calls",
+                instead="move it into the kernel; what the host needs to know is an argument of its own",
+            )
+        return cast(Callable[..., R], function)(*args, **kwargs)
+
+    return cast(Callable[P, R], called)
+
+
+def device_trace() -> Trace:
+    """The trace, inside a `device_function`."""
+    trace = active()
+    assert trace is not None
+    return trace
+
+
+def kernel_body() -> KernelBody:
+    """The kernel that is being traced, inside a `device_function`."""
+    kernel = device_trace().kernel
+    assert kernel is not None
+    return kernel
+
+
+def device_model() -> DeviceModel:
+    """The machine that is compiled for; outside of traces what is common to all."""
+    trace = active()
+    return COMMON if trace is None else trace.device_model
+
+
+def emit_as(result: type[N], name: str, operands: Sequence[Any] = (), attributes: Mapping[str, str] | None = None) -> N:
+    """One operation on MLIR values with one result of a numeric type; attributes are written as MLIR text."""
+    trace = device_trace()
+    parsed = {key: trace.builder.attribute(text) for key, text in (attributes or {}).items()}
+    return result.of(trace.value(name, operands, result.info.mlir, parsed), trace.region)
+
+
+def number(value: object) -> Numeric:
+    """A number of a type: a Python number becomes the type that it has at run time."""
+    known = plain_number(value)
+    return known if isinstance(known, Numeric) else NUMERIC_CLASSES[PYTHON_NUMBERS[type(known)]].fitting(known)
+
+
+def plain_number(value: object) -> Numeric | int | float:
+    """A number as it is: of a type, or Python's."""
+    known = as_number(value)
+    if isinstance(known, Numeric) or type(known) in PYTHON_NUMBERS:
+        found: Numeric | int | float = known
+        return found
+    raise OperandTypeError(
+        f"{with_article(type(value).__name__)} is not a number",
+        span=place(),
+        found=describe(value),
+        expected="a number",
+    )
+
+
+def bits32(value: object) -> Any:
+    """The MLIR value of a 32-bit operand: integers of any type; Python's 0xFFFFFFFF and -1 are one."""
+    return _bits(value, Int32)
+
+
+def mask_type() -> type[Int32]:
+    """The integers that masks of lanes are: wider where a warp has more than 32."""
+    return cast(type[Int32], Int32 if device_model().mask_bits == Int32.info.width else Int64)
+
+
+def lane_mask(mask: object) -> Any:
+    """The MLIR value of a mask with a bit for each lane; None is all of them."""
+    return _bits(device_model().all_lanes if mask is None else mask, mask_type())
+
+
+def _bits(value: object, kind: type[Numeric]) -> Any:
+    if isinstance(value, float) and value.is_integer():  # a number of warps that a program has found by `/`
+        value = int(value)
+    if isinstance(value, int):
+        half = 1 << kind.info.width - 1
+        return lift((value + half) % (2 * half) - half, kind.info, device_trace())
+    own = number(value)
+    if own.info.kind == "float":
+        require_integer("this operand of an instruction", own)
+    return own.to(kind).ir_value()
+
+
+def require_integer(what: str, value: Numeric) -> None:
+    if not value.info.is_integer:
+        raise OperandTypeError(
+            f"{what} works on integers", span=place(), found=type(value).__name__, expected="an integer type"
+        )
+
+
+def require_float(what: str, value: Numeric) -> None:
+    if value.info.kind != "float":
+        raise OperandTypeError(
+            f"{what} works on floats", span=place(), found=type(value).__name__, expected="a float type"
+        )

@@ -1,0 +1,25 @@
+"""Where a call enters the framework: an error leaves it with the user's frames only.
+
+A bare `raise` goes on with the traceback that the exception carries and adds no entry for its own frame. So an entry
+point that catches, calls `for_user` and raises again is itself absent from the traceback.
+"""
+
+from __future__ import annotations
+
+from triptych.metastage.trace import locations
+from triptych.support.config import config
+from triptych.support.errors import TriptychError
+from triptych.support.setting import SettingError
+from triptych.support.terminal import show_in_colours
+from triptych.support.tracebacks import caller, user_traceback
+
+
+def for_user(error: Exception) -> None:
+    """Take the framework's frames out of the traceback; an error that knows no place of its own is the caller's."""
+    if isinstance(error, TriptychError):
+        show_in_colours()
+        if error.span is None:
+            error.span = caller()
+    if isinstance(error, SettingError) or not config().full_traceback:  # a wrong setting leaves no settings to ask
+        error.__traceback__ = user_traceback(error.__traceback__, locations.root_of)
+        error.__suppress_context__ = True

@@ -1,0 +1,91 @@
+"""Warm calls: the `__call__` of a function that has been compiled for arguments like the ones it is given.
+
+One generated function asks everything at once (the types of the arguments, the values of the static ones, whether
+anything the compiled code depends on has changed) and calls the native entry point. Asked in separate steps, the same
+questions take three times as long as the native call itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+from triptych.driver.boundary import for_user
+from triptych.fingerprint.guards import Guard
+from triptych.interop.torch_tracers import opaque, tell_torch
+from triptych.metastage.control_flow.static_parts import identity
+from triptych.metastage.trace.trace import TRACING, active
+from triptych.support.config import OVERRIDES
+
+_CONSTANTS = frozenset({bool, int, str, bytes})
+"""Equal values of one of these types are the same constant; a float is not (`0.0 == -0.0`)."""
+
+_TEMPLATE = """
+def __call__(self, *args, **kwargs):
+    try:
+        {given} = args
+        warm = not kwargs and not OVERRIDES and (not TRACING or active() is None) and {tests}
+    except Exception:  # another number of arguments, or a name that is gone
+        warm = False
+    if warm:
+        try:
+            returned = native({dynamic})
+        except Exception as error:
+            for_user(error)
+            raise
+        if returned is not NotImplemented:  # as for tensors of another type, rank or stride
+            return returned
+    return otherwise(self, *args, **kwargs)
+"""
+
+
+def warm_call(
+    native: Callable[..., Any],
+    arguments: Sequence[object],
+    static: Sequence[bool],
+    guard: Guard,
+    otherwise: Callable[..., Any],
+) -> Callable[..., Any]:
+    """A `__call__` for arguments like these (the same, where static); it hands all others to `otherwise`."""
+    names: dict[str, Any] = {**guard.names, "native": native, "otherwise": otherwise}
+    names |= {"OVERRIDES": OVERRIDES, "TRACING": TRACING, "active": active, "for_user": for_user}
+    tests: list[str] = []
+    for i, (argument, fixed) in enumerate(zip(arguments, static, strict=True)):
+        names[f"kind{i}"] = type(argument)
+        tests.append(f"type(given{i}) is kind{i}")
+        kind = None if fixed else getattr(argument, "__argument_kind__", None)
+        if kind is not None:
+            names[f"like{i}"] = kind
+            tests.append(f"given{i}.__argument_kind__ is like{i}")
+        if fixed:
+            names[f"like{i}"] = argument
+            tests.append(_same(i, argument, names))
+    given = [f"given{i}" for i in range(len(arguments))]
+    text = _TEMPLATE.format(
+        given=f"({''.join(f'{name}, ' for name in given)})",
+        tests=" and ".join([*tests, *guard.tests]) or "True",
+        dynamic=", ".join(name for name, fixed in zip(given, static, strict=True) if not fixed),
+    )
+    exec(warm_code(text), names)
+    call: Callable[..., Any] = opaque(names["__call__"])
+    tell_torch()
+    return call
+
+
+@lru_cache(maxsize=256)
+def warm_code(text: str) -> CodeType:
+    """Specializations differ in the names' values only. Where there are more than warm calls, each is made anew."""
+    return compile(text, "<guard>", "exec")
+
+
+def _same(i: int, argument: object, names: dict[str, Any]) -> str:
+    """Whether a static argument is the one that the code was compiled for: by value, where its table knows it so."""
+    if type(argument) in _CONSTANTS:
+        return f"given{i} == like{i}"
+    known = identity(argument)
+    if known == id(argument):
+        return f"given{i} is like{i}"
+    names |= {"identity": identity, f"known{i}": known}
+    return f"(given{i} is like{i} or identity(given{i}) == known{i})"

@@ -1,0 +1,1 @@
+"""Front ends that read other languages into the kernel IR."""

@@ -1,0 +1,1 @@
+"""LLVM: the bridge from MLIR, workers that compile, and our linker and loader of object files."""

@@ -1,0 +1,1 @@
+"""Kernel IR: dialects, analyses and transforms that the language emits and every target reads."""

@@ -1,0 +1,245 @@
+"""Register tensors that a thread may read before it has written them: definite assignment, byte by byte.
+
+Input: a kernel of structured control flow as it was traced. Output: the reads of arrays of a thread which are not
+proven to come after a write of each byte, on every way that leads there. Loops of few iterations are gone through with
+their numbers, since most register tensors are filled by such loops; what is not known counts as not written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from triptych.ir.handles import Block, Operation, Value
+from triptych.ir.types import byte_size
+from triptych.kernel_ir.analysis.addresses import INDEXING, step, steps
+from triptych.kernel_ir.analysis.constant_folding import Numbers, number_of
+from triptych.kernel_ir.analysis.stack_slots import private_place
+from triptych.kernel_ir.dialects.kernel_operations import (
+    body,
+    constant_of,
+    enclosing,
+    has_body,
+    operations,
+    pointee,
+    producer,
+)
+from triptych.kernel_ir.dialects.tile import GROUP_MMA, MMA
+
+_MOST_TURNS = 256
+_MOST_VISITS = 50_000
+"""Operations that are looked at in loops; those beyond it are not gone through turn by turn."""
+REGISTER_BYTES = 4
+REGISTERS_ATTRIBUTE = "triptych.registers"
+"""Of an array of a thread in debug builds: the tensor that it is, in words."""
+
+_Written = dict[Value, int]
+"""For each array the bytes that are written on every way, as bits of a number."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Registers:
+    """An array of a thread whose every access is known: nothing else has its address."""
+
+    array: Value
+    size: int
+    """In bytes."""
+    accesses: list[Operation] = field(default_factory=list)
+    """Loads, stores and products, in the order of their uses."""
+
+    @property
+    def whole(self) -> int:
+        return (1 << self.size) - 1
+
+    @property
+    def allocation(self) -> Operation:
+        return producer(self.array)
+
+
+def registers_of(kernel: Operation) -> dict[Value, Registers]:
+    """The arrays of a kernel that are only loaded, stored and multiplied, by the value of their address."""
+    found = {}
+    for operation in operations(body(kernel)):
+        if operation.name == "llvm.alloca":
+            count = int(producer(operation.operands[0]).attributes["value"].value)
+            made = Registers(operation.results[0], count * byte_size(pointee(operation)))
+            if _collect(made.array, made.accesses):
+                found[made.array] = made
+    return found
+
+
+def _collect(address: Value, accesses: list[Operation]) -> bool:
+    """Gather who accesses an address; False where somebody else may keep it."""
+    for use in address.uses:
+        user, number = use.owner.operation, use.operand_number
+        if user.name == INDEXING and number == 0 and step(user) is not None:
+            if not _collect(user.results[0], accesses):
+                return False
+        elif user.name == "llvm.load" or (user.name == "llvm.store" and number == 1) or user.name in (MMA, GROUP_MMA):
+            accesses.append(user)
+        elif user.name != "llvm.ptrtoint" or not _is_only_compared(user.results[0]):
+            return False
+    return True
+
+
+def _is_only_compared(number: Value) -> bool:
+    """Whether the number of an address leads to assertions alone, as in tests of bounds and of alignment."""
+    for use in number.uses:
+        user = use.owner.operation
+        is_arithmetic = user.name.startswith("arith.") and all(map(_is_only_compared, user.results))
+        if user.name != "cf.assert" and not is_arithmetic:
+            return False
+    return True
+
+
+def address_of(access: Operation) -> Value:
+    """The address that a load or a store has."""
+    return access.operands[1 if access.name == "llvm.store" else 0]
+
+
+def accessed_bytes(access: Operation) -> int:
+    """How many bytes a load or a store moves."""
+    return byte_size(access.operands[0].type if access.name == "llvm.store" else access.results[0].type)
+
+
+def product_bytes(product: Operation, operand: str) -> list[int]:
+    """Where each register of an operand of a product begins in its array, in bytes."""
+    array = product.operands["dabc".index(operand)]
+    size = byte_size(pointee(producer(array)))
+    return [place * size for place in product.attributes[operand]]
+
+
+def sums_of(product: Operation) -> tuple[Value, list[int]]:
+    """The array and the registers that a product adds to."""
+    name = "c" if product.name == MMA else "d"
+    return product.operands["dabc".index(name)], product_bytes(product, name)
+
+
+def unproven_reads(kernel: Operation, registers: dict[Value, Registers]) -> set[Operation]:
+    """Loads, and products that add to registers, which may come before a write."""
+    analysis = _Assignment(registers)
+    analysis.block(body(kernel), dict.fromkeys(registers, 0), {})
+    return analysis.unproven
+
+
+class _Assignment:
+    def __init__(self, registers: dict[Value, Registers]) -> None:
+        self.unproven: set[Operation] = set()
+        self._registers = registers
+        self._visits = 0
+        self._relevant: set[Operation] = set()
+        self._numbered: set[Operation] = set()
+        """Loops whose turns differ in what they access."""
+        for found in registers.values():
+            for access in found.accesses:
+                moves = access.name in ("llvm.load", "llvm.store")
+                varies = moves and private_place(address_of(access)) is None
+                self._mark(access, varies=varies)
+        self._blocks: dict[Block, list[Operation]] = {}
+
+    def _mark(self, access: Operation, *, varies: bool) -> None:
+        around = access
+        while around.name != "gpu.func":
+            self._relevant.add(around)
+            if varies and around.name == "scf.for":
+                self._numbered.add(around)
+            around = enclosing(around)
+
+    def block(self, block: Block, written: _Written, numbers: Numbers) -> None:
+        """What is written behind a block, given what was before it; `written` is changed."""
+        known = self._blocks.get(block)
+        if known is None:
+            known = self._blocks[block] = [each for each in operations(block) if each in self._relevant]
+        for operation in known:
+            self._visits += 1
+            self._operation(operation, written, numbers)
+
+    def _operation(self, operation: Operation, written: _Written, numbers: Numbers) -> None:
+        match operation.name:
+            case "scf.if":
+                self._if(operation, written, numbers)
+            case "scf.for":
+                self._for(operation, written, numbers)
+            case "scf.while":
+                self.block(body(operation), written, numbers)
+                self.block(body(operation, 1), dict(written), numbers)
+            case "llvm.load" | "llvm.store":
+                self._access(operation, written, numbers)
+            case _:
+                self._product(operation, written)
+
+    def _if(self, operation: Operation, written: _Written, numbers: Numbers) -> None:
+        chosen = number_of(operation.operands[0], numbers)
+        sides = [written, dict(written)]
+        for side in range(2):
+            if has_body(operation, side) and chosen in (None, 1 - side):
+                self.block(body(operation, side), sides[side], numbers)
+        for array in written:
+            one, other = sides[0][array], sides[1][array]
+            written[array] = one & other if chosen is None else one if chosen else other
+
+    def _for(self, operation: Operation, written: _Written, numbers: Numbers) -> None:
+        begin, end, by = (number_of(operand, numbers) for operand in list(operation.operands)[:3])
+        turns = range(begin, end, by) if begin is not None and end is not None and by else None
+        counter = body(operation).arguments[0]
+        if turns is not None and operation in self._numbered and self._may_go_through(turns):
+            for turn in turns:
+                self.block(body(operation), written, {**numbers, counter: turn})
+        else:
+            inside = written if turns else dict(written)
+            self.block(body(operation), inside, numbers)
+
+    def _may_go_through(self, turns: Sequence[int]) -> bool:
+        return len(turns) <= _MOST_TURNS and self._visits <= _MOST_VISITS
+
+    def _access(self, operation: Operation, written: _Written, numbers: Numbers) -> None:
+        array, found = steps(address_of(operation))
+        if array not in self._registers:
+            return
+        offsets = [each.index if isinstance(each.index, int) else number_of(each.index, numbers) for each in found]
+        known = [offset * each.size for offset, each in zip(offsets, found, strict=True) if offset is not None]
+        is_known = len(known) == len(found)
+        whole = self._registers[array].whole
+        touched = ((1 << accessed_bytes(operation)) - 1) << max(0, sum(known)) if is_known else whole
+        if operation.name == "llvm.load":
+            if touched & whole & ~written[array]:
+                self.unproven.add(operation)
+        elif is_known:
+            written[array] |= touched & whole
+
+    def _product(self, operation: Operation, written: _Written) -> None:
+        """A sum is as much written as what is added to. Factors are not looked at: their rows may be padding."""
+        source, places = sums_of(operation)
+        target = operation.operands[0]
+        begins_anew = operation.name == GROUP_MMA and constant_of(operation.operands[3]) == 0
+        register = (1 << REGISTER_BYTES) - 1
+        if source in self._registers and not begins_anew:
+            wanted = _bits(places)
+            if wanted & ~written[source]:
+                self.unproven.add(operation)
+        for place, begin in zip(product_bytes(operation, "d"), places, strict=True):
+            if target not in self._registers:
+                break
+            is_set = begins_anew or source not in self._registers or (written[source] >> begin) & register == register
+            if is_set:
+                written[target] |= register << place
+
+
+def _bits(places: Sequence[int]) -> int:
+    found = 0
+    for place in places:
+        found |= ((1 << REGISTER_BYTES) - 1) << place
+    return found
+
+
+def only_products_write(found: Registers) -> bool:
+    """Whether sums are all that is ever put into an array."""
+    return not any(each.name == "llvm.store" for each in found.accesses)
+
+
+def nobody_writes(found: Registers) -> bool:
+    """Whether an array is only ever read."""
+    return not any(
+        each.name == "llvm.store" or (each.name in (MMA, GROUP_MMA) and each.operands[0] == found.array)
+        for each in found.accesses
+    )

@@ -1,0 +1,120 @@
+"""Dialect `tile`: what a warp does with small matrices, until a target writes instructions for it or runs it whole.
+
+    tile.mma %d, %a, %b, %c {instruction, tiles = [M, N, K], d, a, b, c} : arrays that each thread has for itself
+
+stands for many matrix instructions at once. `a` says for every instruction (m, k) and each of its registers where the
+register begins in the array of A, counted in elements: `a[(m + M * k) * registers + r]`. Likewise `b` for (n, k), `c`
+and `d` for (m, n). The meaning: for k, n, m in turn D(m, n) = A(m, k) * B(n, k) + C(m, n), where from the second k on D
+takes the place of C.
+
+    %register, ... = tile.load_matrix %row {instruction}
+    tile.store_matrix %row, %register, ... {instruction}
+
+move matrices between shared memory, where each thread gives the address of a row, and registers of 32 bits.
+`instruction` is the name of an entry among `triptych.kernel_ir.dialects`, which says who holds what.
+
+    %map = tile.tensor_map %base, %dim, ..., %stride, ... {type, box, swizzle}              in host code
+    tile.load_box %map, %shared, %mbarrier, %blocks, %coordinate, ... {box, bytes, swizzle, multicast}
+    tile.store_box %map, %shared, %coordinate, ... {box, bytes, swizzle, kind}
+    tile.prefetch_box %map, %coordinate, ... {box, bytes}
+
+copy boxes of a tensor, by the one thread that executes them. A map is a pointer to 128 bytes that only the target
+reads: the extents of all dimensions (i64), the innermost first, then the byte strides of all but the innermost.
+Coordinates are those of the box' first element, the innermost first, and may lie outside: there zeros are loaded and
+nothing is stored. `box` has the extents of a box, `bytes` is the size of an element, `swizzle` B says that bits 4 to
+3+B of a shared address are exchanged by those from 7 on. A load completes the bytes of the whole box on its mbarrier;
+with `multicast` it does so at the same place of every block of the cluster whose bit is in `%blocks` (i32), which is 0
+without. `kind` is "store" or what is done in memory: add, min, max, inc, dec, and, or, xor; a store that does so also
+says the `type` of the elements, as the map does: a word of u8, u16, u32, s32, u64, s64, f16, bf16, f32, tf32, f64. A
+kernel receives a map as an argument with the attribute `triptych.tensor_map`. `triptych.cache_policy` (i64) on a copy
+is what the caches are to do with it. A load with an empty `box` goes by what the map says, sizes and swizzle too.
+
+    tile.prefetch_map %map    tile.replace_map %map, %base, %dim, ..., %stride, ... {type}
+    tile.release_map    tile.acquire_map %map    tile.publish_map %global, %shared
+
+are of maps that a kernel makes of others, in memory: of one in global or shared memory what the tensor is may change,
+for which base, extents and strides are as for `tensor_map`; `publish_map` copies one to global memory, by a whole warp,
+for others to see; `release_map` lets others see changes in place; who copies by such a map has acquired it before.
+
+    tile.group_mma %d, %a, %b, %accumulate {instruction, tiles = [M, N, K], d, a, b, a_operand, b_operand}
+    tile.group_fence    tile.group_commit    tile.group_wait {groups}
+
+are products that the warps of a warpgroup compute together while they go on. `d` says where registers are, as for
+`tile.mma`, and so does `a` where `%a` is an array; of an operand in shared memory it is the byte distance from the
+pointer for each instruction (m, k), or (n, k), without the swizzle. `a_operand` and `b_operand` say how such an operand
+lies: [major (0: K, 1: M or N), swizzle, leading byte offset, stride byte offset]; `[]` for registers. Where
+`%accumulate` (i1) is false the first k begins with zero. `group_wait` leaves at most `groups` of the committed groups.
+"""
+
+from __future__ import annotations
+
+from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
+from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, pointer_to
+
+MMA = "tile.mma"
+LOAD_MATRIX = "tile.load_matrix"
+STORE_MATRIX = "tile.store_matrix"
+TENSOR_MAP = "tile.tensor_map"
+LOAD_BOX = "tile.load_box"
+STORE_BOX = "tile.store_box"
+PREFETCH_BOX = "tile.prefetch_box"
+PREFETCH_MAP = "tile.prefetch_map"
+REPLACE_MAP = "tile.replace_map"
+RELEASE_MAP = "tile.release_map"
+ACQUIRE_MAP = "tile.acquire_map"
+PUBLISH_MAP = "tile.publish_map"
+GROUP_MMA = "tile.group_mma"
+GROUP_FENCE = "tile.group_fence"
+GROUP_COMMIT = "tile.group_commit"
+GROUP_WAIT = "tile.group_wait"
+
+TENSOR_MAP_BYTES = 128
+TENSOR_MAP_ARGUMENT = "triptych.tensor_map"
+"""Of the argument of a kernel that is a map: not the pointer but the 128 bytes are what the kernel receives."""
+CACHE_POLICY = "triptych.cache_policy"
+
+WARP_THREADS = 32
+"""Threads that execute an instruction of a warp together: all entries are NVIDIA's, and so is this number.
+Machines with other warps have other instructions."""
+
+_SHARED, _GLOBAL = pointer_to(SHARED_SPACE), pointer_to(GLOBAL_SPACE)
+
+
+def _attributes(*names: str) -> tuple[AttributeSpec, ...]:
+    return tuple(map(AttributeSpec, names))
+
+
+_INSTRUCTION = AttributeSpec("instruction")
+_TABLES = _attributes("tiles", "d", "a", "b", "c")
+
+TILE = Dialect(
+    "tile",
+    (
+        OperationSpec("mma", operands=("!llvm.ptr",) * 4, attributes=(_INSTRUCTION, *_TABLES)),
+        OperationSpec("load_matrix", operands=(_SHARED,), results=("i32*",), attributes=(_INSTRUCTION,)),
+        OperationSpec("store_matrix", operands=(_SHARED, "i32*"), attributes=(_INSTRUCTION,)),
+        OperationSpec("tensor_map", ("T", "i64*"), ("!llvm.ptr",), attributes=_attributes("type", "box", "swizzle")),
+        OperationSpec(
+            "load_box",
+            ("!llvm.ptr", _SHARED, _SHARED, "i32", "i32*"),
+            attributes=_attributes("box", "bytes", "swizzle", "multicast"),
+        ),
+        OperationSpec(
+            "store_box", ("!llvm.ptr", _SHARED, "i32*"), attributes=_attributes("box", "bytes", "swizzle", "kind")
+        ),
+        OperationSpec("prefetch_box", ("!llvm.ptr", "i32*"), attributes=_attributes("box", "bytes")),
+        OperationSpec("prefetch_map", ("!llvm.ptr",)),
+        OperationSpec("replace_map", (f"{_GLOBAL}|{_SHARED}", "T", "i64*"), attributes=_attributes("type")),
+        OperationSpec("release_map"),
+        OperationSpec("acquire_map", (_GLOBAL,)),
+        OperationSpec("publish_map", (_GLOBAL, _SHARED)),
+        OperationSpec(
+            "group_mma",
+            ("!llvm.ptr", f"!llvm.ptr|{_SHARED}", _SHARED, "i1"),
+            attributes=_attributes("instruction", "tiles", "d", "a", "b", "a_operand", "b_operand"),
+        ),
+        OperationSpec("group_fence"),
+        OperationSpec("group_commit"),
+        OperationSpec("group_wait", attributes=_attributes("groups")),
+    ),
+)

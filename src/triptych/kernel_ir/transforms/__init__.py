@@ -1,0 +1,1 @@
+"""Transforms of kernel IR that every target can run."""

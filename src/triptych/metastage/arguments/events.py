@@ -1,0 +1,63 @@
+"""Events of CUDA in host code: the 64-bit handle of one, which is an argument of the host function or known while
+tracing. A launch may be recorded in one.
+
+A launch on the CPU has ended when its call returns, so whoever waits for the event need not; the traced program knows
+that there is one, for targets that queue launches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from triptych.metastage.trace.trace import Trace
+from triptych.metastage.values.scalars import Int64, Numeric
+from triptych.stages import Leaf
+
+_CLASSES = frozenset(
+    (package, name)
+    for packages, names in ((("cuda", "triptych"), ("CUevent", "cudaEvent_t")), (("torch", "triptych"), ("Event",)))
+    for package in packages
+    for name in names
+)
+"""Classes of events, by package and name: libraries are not imported for the question. Ours stand in for theirs."""
+_HANDLE = "cuda_event"
+"""Where torch's events have their handle."""
+
+
+@dataclass(frozen=True, slots=True)
+class EventKind:
+    """The kind of all event arguments: the handle crosses as a number."""
+
+    @property
+    def is_direct(self) -> bool:
+        return False
+
+    def key(self, names: dict[str, int]) -> str:
+        return "event"
+
+    def leaf(self, path: str, seen: set[str]) -> Leaf:
+        return Leaf(path, "Int64")
+
+    # Any: an event of one of several libraries.
+    def passed(self, value: Any) -> int:
+        return int(getattr(value, _HANDLE, value))
+
+    # Any: one MLIR value for each leaf.
+    def build(self, path: str, values: Any, trace: Trace) -> Int64:
+        return Int64.of(next(values), trace.region)
+
+
+EVENT = EventKind()
+
+
+def is_event_class(kind: type) -> bool:
+    """Whether objects of a class are events: of CUDA's bindings, or of torch."""
+    return any((str(cls.__module__).partition(".")[0], cls.__name__) in _CLASSES for cls in kind.__mro__)
+
+
+def is_event(value: object) -> bool:
+    """Whether it can be the event of a launch: an event, or the handle of one."""
+    if isinstance(value, Numeric):
+        return value.info.is_integer
+    return type(value) is int or is_event_class(type(value))

@@ -1,0 +1,1 @@
+"""Calls while tracing: inlining, builtins, special methods, and calls of library code."""

@@ -1,0 +1,1 @@
+"""Branches and loops of run-time values: how variables and objects join."""

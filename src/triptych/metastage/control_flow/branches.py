@@ -1,0 +1,124 @@
+"""Branches on run-time conditions: both sides are traced, and the variables they assign meet after them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from triptych.hooks import DEAD, RETURN_VALUE, UNDEFINED, Get, Names, Set, Thunk
+from triptych.metastage.control_flow.join_errors import branch_mismatch
+from triptych.metastage.control_flow.join_plans import MismatchError, Plan, Static, meet
+from triptych.metastage.control_flow.object_joins import note_branch
+from triptych.metastage.control_flow.variables import Partial, Pending, bare, is_dead, missing_path, settle
+from triptych.metastage.trace.loop_carried_attributes import Finding, HandedAttributes
+from triptych.metastage.trace.trace import Region, Trace, place
+from triptych.metastage.values.scalars import Boolean
+
+Regions = tuple[Region, Region]
+Values = tuple[list[Any], list[Any]]
+
+SIDES = ("the condition is true", "the condition is false")
+
+
+class BranchForm(Protocol):
+    """How a branch is written: where its sides are traced, and what makes one of the values they end with."""
+
+    def open(self, trace: Trace, test: Boolean) -> tuple[Any, Any]:
+        """The blocks that the two sides are traced into."""
+
+    def close(self, trace: Trace, test: Boolean, regions: Regions, values: Values) -> Sequence[Any]:
+        """One MLIR value for each pair of `values`; the regions can be resumed to end them."""
+
+
+class ScfIf:
+    """`scf.if`: only the side that the condition chooses runs."""
+
+    def open(self, trace: Trace, test: Boolean) -> tuple[Any, Any]:
+        self._draft = trace.operation("scf.if", (test.ir_value(),), regions=2)
+        location = trace.location()
+        first, second = (trace.builder.append_block(self._draft, side, (), location) for side in (0, 1))
+        return first, second
+
+    def close(self, trace: Trace, test: Boolean, regions: Regions, values: Values) -> Sequence[Any]:
+        """The final operation replaces the draft when it needs results."""
+        for region, yielded in zip(regions, values, strict=True):
+            with trace.resumed(region):
+                trace.operation("scf.yield", yielded)
+        if not values[0]:
+            return ()
+        types = [value.type for value in values[0]]
+        final = trace.operation("scf.if", (test.ir_value(),), types, regions=2)
+        trace.builder.move_blocks(self._draft, final)
+        return list(final.results)
+
+
+def two_sided(
+    trace: Trace,
+    test: Boolean,
+    sides: tuple[Thunk, Thunk],
+    starts: tuple[tuple[Any, ...], tuple[Any, ...]],
+    names: Names,
+    get: Get,
+    set_: Set,
+    form: BranchForm,
+) -> Any:
+    """Trace a branch whose sides start with their own values of the variables.
+
+    Returns what the two sides returned, met like a variable.
+    """
+    regions: list[Region] = []
+    reached: list[tuple[tuple[Any, ...], list[Any], Any]] = []
+    attributes = HandedAttributes(names, starts[0], Finding.TAKEN_UP)
+    for block, side, start in zip(form.open(trace, test), sides, starts, strict=True):
+        set_(start)
+        with trace.inside(block, "branch", attributes) as region:
+            result = side()
+            reached.append((get(), list(attributes.found_values()), result))
+        attributes.restore()
+        regions.append(region)
+    before = attributes.found_before()
+    ends = [(*variables, *found, *before[len(found) :], result) for variables, found, result in reached]
+    with trace.readable(regions):
+        plans, missing = _meet_all((*names, *attributes.found, ""), ends[0], ends[1])
+    lowered = [_lowered(trace, region, plans, end) for region, end in zip(regions, ends, strict=True)]
+    results = iter(form.close(trace, test, (regions[0], regions[1]), (lowered[0], lowered[1])))
+    values = [plan.build(results, trace) for plan in plans]
+    note_branch(trace, test, plans, ends, values, regions, attributes)
+    for index, (value, path) in enumerate(zip(values, missing, strict=True)):
+        if path is not None and value is not UNDEFINED:
+            values[index] = Partial(value, path)
+    set_(tuple(values[: len(names)]))
+    for place_found, value in zip(attributes.found, values[len(names) : -1], strict=True):
+        place_found.value = value
+    return values[-1]
+
+
+def _meet_all(
+    names: Names, left: tuple[Any, ...], right: tuple[Any, ...]
+) -> tuple[list[Plan], list[tuple[str, Any] | None]]:
+    plans: list[Plan] = []
+    missing: list[tuple[str, Any] | None] = []
+    for name, one, other in zip(names, left, right, strict=True):
+        missing.append(missing_path(one, other) or _side_without(one, other))
+        try:
+            plans.append(Static(DEAD) if one is other is DEAD else meet(*settle(one, other)))
+        except MismatchError as mismatch:
+            raise branch_mismatch(name, mismatch, returning=name == RETURN_VALUE) from None
+    return plans, missing
+
+
+def _side_without(one: object, other: object) -> tuple[str, Any] | None:
+    undefined = [isinstance(v, Pending) or v is UNDEFINED for v in (one, other)]
+    if undefined[0] == undefined[1] or is_dead(one) or is_dead(other):
+        return None
+    return (f"when {SIDES[undefined.index(True)]}", place())
+
+
+def _lowered(trace: Trace, region: Region, plans: list[Plan], end: tuple[Any, ...]) -> list[Any]:
+    """What a side ends with, as MLIR values; what it leaves unassigned as placeholders."""
+    with trace.resumed(region):
+        return [
+            lowered
+            for plan, value in zip(plans, map(bare, end), strict=True)
+            for lowered in (plan.placeholder(trace) if value is UNDEFINED else plan.lower(value, trace))
+        ]

@@ -1,0 +1,1 @@
+"""Kernel debugger, meta-stage: breakpoints, frames and the values that they show."""

@@ -1,0 +1,1 @@
+"""Kernel launches from traced host code: arguments, launch shape, shared memory."""

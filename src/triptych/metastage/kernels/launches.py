@@ -1,0 +1,288 @@
+"""Kernels: device functions launched from traced host code.
+
+A launch traces the kernel's body into a `gpu.func` of its own and leaves a `gpu.launch_func` in the host function. The
+two share nothing: what the body uses of the host is an argument, and what it computes stays in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any, Unpack
+
+from triptych.ir.device_module import NAME as MODULE
+from triptych.ir.device_module import DeviceModule
+from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Block
+from triptych.ir.launch import LAUNCH, launch_parts
+from triptych.ir.passes import verify
+from triptych.kernel_ir.analysis.clusters import CLUSTER_ATTRIBUTE
+from triptych.kernel_ir.dialects.async_order import ASYNC_ATTRIBUTE, CHECKS_ATTRIBUTE, EARLY, LATE
+from triptych.kernel_ir.dialects.device_attribute import device_attributes
+from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
+from triptych.kernel_ir.dialects.smem_symbols import name_parts
+from triptych.metastage.arguments.specs import Parameter, arrange
+from triptych.metastage.arguments.streams import launch_stream
+from triptych.metastage.calls.inlining import declared_arguments
+from triptych.metastage.control_flow.join_plans import Plan
+from triptych.metastage.debugger.breakpoint_checks import check_break_place
+from triptych.metastage.debugger.stop_sites import SITES
+from triptych.metastage.kernels.kernel_arguments import kernel_argument
+from triptych.metastage.kernels.launch_options import LaunchKeywords, LaunchOptions
+from triptych.metastage.kernels.launch_shape import LaunchShape, static_dimensions
+from triptych.metastage.kernels.shared_bytes import launch_bytes
+from triptych.metastage.trace import locations
+from triptych.metastage.trace.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
+from triptych.metastage.trace.errors import LeakedValueError
+from triptych.metastage.trace.symbols import symbol
+from triptych.metastage.trace.trace import KernelBody, Region, Trace, place
+from triptych.metastage.values.describing import describe
+from triptych.metastage.values.scalars import Int32, lift
+from triptych.sanitizer.checkers import ASYNC, checkers
+
+
+class KernelLaunch:
+    """A kernel with its arguments, waiting for `.launch(...)`."""
+
+    def __repr__(self) -> str:
+        return f"<KernelLaunch {self._function.__qualname__}({', '.join(self._arguments)}), launched by `.launch(...)`>"
+
+    def __init__(
+        self,
+        trace: Trace,
+        function: FunctionType,
+        name: str,
+        parameters: tuple[Parameter, ...],
+        arguments: dict[str, Any],
+        contract: bool | None,
+    ) -> None:
+        self._trace = trace
+        self._contract = contract
+        self._function = function
+        self._name = name
+        self._parameters = parameters
+        self._arguments = arguments
+        self._call = (function.__name__, place())
+        trace.unlaunched.append(self._call)
+
+    def launch(
+        self, *shape: object, grid: object = None, block: object = None, **keywords: Unpack[LaunchKeywords]
+    ) -> None:
+        """Run the kernel for every thread of every block; `smem=None` provides the shared memory it allocates."""
+        trace, name = self._trace, self._function.__name__
+        if shape:
+            raise ArgumentBindingError(
+                f"the launch of {name} takes its grid and block by name",
+                span=place(),
+                found=f"{len(shape)} arguments without a name",
+                expected=f"`{name}(...).launch(grid=..., block=...)`",
+                instead=f"`{name}(...).launch(grid={_written(shape[0])}, block={_written(*shape[1:2])})`",
+            )
+        options = LaunchOptions.of(name, keywords)
+        launched = LaunchShape.of(trace, *_required(name, grid=grid, block=block))
+        if self._call in trace.unlaunched:
+            trace.unlaunched.remove(self._call)
+        flattened = {
+            p.name: kernel_argument(self._arguments[p.name], p.declared, trace)
+            for p in self._parameters
+            if not p.static
+        }
+        values = [value for values, _ in flattened.values() for value in values]
+        kernel = self._traced(launched, options, values, {name: plan for name, (_, plan) in flattened.items()})
+        trace.repetition.do_once()
+        trace.loops = True  # the call then releases the interpreter lock: a grid may run long
+        _emit_launch(trace, kernel, launched, options, values)
+
+    @locations.device_floor
+    def _traced(
+        self, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any], plans: dict[str, Plan]
+    ) -> KernelBody:
+        """The body as a function of the arguments' values."""
+        trace, function = self._trace, self._function
+        types = [value.type for value in values]
+        kernel, entry = _new_kernel(trace, self._name, types, shape, options)
+        sites = len(SITES)
+        with _inside(trace, kernel, entry), trace.contraction.kernel(self._contract):
+            received = iter(list(entry.arguments))
+            rebuilt = {name: plan.build(received, trace) for name, plan in plans.items()}
+            positional, keywords = arrange(function, {**self._arguments, **rebuilt})
+            trace.decorated.add(function)
+            returned = trace.hooks.call(function, *positional, **keywords)
+            if returned is not None:
+                raise _returns(function, returned)
+            trace.operation("gpu.return")
+        if kernel.size_argument is not None:
+            trace.builder.finish_function(kernel.function, [*types, kernel.size_argument.type], ())
+        _mark_arguments(trace, kernel, [mark for plan in plans.values() for mark in plan.marks()])
+        if trace.stops:
+            check_break_place(sites)
+        if checkers():
+            parts = [(part.what, part.offset, part.size, part.span) for part in kernel.shared]
+            name_parts(kernel.function, trace.builder, parts)
+        _verify(kernel)
+        return kernel
+
+
+def kernel_call(
+    trace: Trace,
+    function: FunctionType,
+    name: str,
+    parameters: tuple[Parameter, ...],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    contract: bool | None,
+) -> KernelLaunch:
+    """A call of a kernel in traced code: allowed in host code, where it is launched under a name.
+
+    `contract` is what the kernel says of contraction."""
+    if trace.kernel is not None:
+        raise KernelCallError(
+            f"the kernel {function.__qualname__} cannot be called from another kernel",
+            span=place(),
+            found="a call of a `@kernel` function in device code",
+            expected="a `@jit` or plain Python function, which is inlined",
+            instead=f"`@jit` instead of `@kernel` on {function.__name__}",
+        )
+    arguments = declared_arguments(function, parameters, args, kwargs)
+    return KernelLaunch(trace, function, name, parameters, arguments, contract)
+
+
+def check_launched(trace: Trace) -> None:
+    """Refuse a kernel call without a launch, which would do nothing."""
+    for name, span in trace.unlaunched:
+        raise KernelCallError(
+            f"the kernel {name} is called but never launched",
+            span=span,
+            found="a call of a `@kernel` function, which runs nothing by itself",
+            expected="a launch",
+            instead=f"`{name}(...).launch(grid=..., block=...)`",
+        )
+
+
+def _required(name: str, **shape: object) -> Iterator[Any]:
+    for keyword, value in shape.items():
+        if value is None:
+            raise ArgumentBindingError(
+                f"the launch of {name} has no {keyword}",
+                span=place(),
+                expected="the number of blocks, and of threads in each",
+                instead=f"`{name}(...).launch(grid=..., block=...)`",
+            )
+        yield value
+
+
+def _written(dimension: object = ...) -> str:
+    return repr(dimension) if isinstance(dimension, int | tuple | list) else "..."
+
+
+def _new_kernel(
+    trace: Trace, name: str, types: list[Any], shape: LaunchShape, options: LaunchOptions
+) -> tuple[KernelBody, Any]:
+    builder, location = trace.builder, trace.location()
+    if trace.device is None:
+        trace.device = DeviceModule(builder, trace.module, location, device_attributes(trace.device_model))
+        for dialect in KERNEL_DIALECTS:
+            dialect.load(builder.context)
+    attributes = {f"triptych.{hint}": builder.integer("i32", value) for hint, value in options.hints.items()}
+    for attribute, dimensions in (("known_block_size", shape.block), ("known_grid_size", shape.grid)):
+        known = static_dimensions(dimensions)
+        if known is not None and min(known) > 0:
+            attributes[attribute] = builder.attribute(f"array<i32: {', '.join(map(str, known))}>")
+    checked = ASYNC in checkers()
+    if checked or trace.async_order != EARLY:
+        order = LATE if trace.async_order == EARLY else trace.async_order
+        attributes[ASYNC_ATTRIBUTE] = builder.string(order)
+    if checked:
+        attributes[CHECKS_ATTRIBUTE] = builder.attribute("unit")
+    if options.cluster != (1, 1, 1):
+        attributes[CLUSTER_ATTRIBUTE] = builder.attribute(f"array<i32: {', '.join(map(str, options.cluster))}>")
+    unique, function, entry = trace.device.kernel(symbol(name), types, attributes, location)
+    return KernelBody(unique, function, shape.block, options.cluster), entry
+
+
+def _mark_arguments(trace: Trace, kernel: KernelBody, marks: list[str]) -> None:
+    """Attributes of arguments that are more than their types say."""
+    if not any(marks):
+        return
+    every = [*marks, ""] if kernel.size_argument is not None else marks
+    text = ", ".join("{}" if not mark else f"{{{mark}}}" for mark in every)
+    kernel.function.attributes["arg_attrs"] = trace.builder.attribute(f"[{text}]")
+
+
+@contextmanager
+def _inside(trace: Trace, kernel: KernelBody, entry: Block) -> Iterator[None]:
+    """Trace the body: the values of the host are out of reach, and nothing decides how often it runs but the launch."""
+    hosts = _open_regions(trace.region)
+    outer_entry, trace.entry, trace.kernel = trace.entry, entry, kernel
+    for region in hosts:
+        region.open = False
+    try:
+        with trace.inside(entry, "kernel") as region:
+            region.dynamic = hosts[0].dynamic
+            kernel.region = region
+            yield
+    finally:
+        for region in hosts:
+            region.open = True
+        trace.entry, trace.kernel = outer_entry, None
+
+
+def _open_regions(region: Region | None) -> list[Region]:
+    found: list[Region] = []
+    while region is not None:
+        found += [region] if region.open else []
+        region = region.parent
+    return found
+
+
+def _verify(kernel: KernelBody) -> None:
+    """Raw MLIR values of the host, which some object holds, are found only here."""
+    try:
+        verify(kernel.function)
+    except LoweringError as error:
+        if "defined outside the region" not in error.found:
+            raise
+        raise LeakedValueError(
+            f"the kernel {kernel.name} uses a run-time value of the host that is not an argument",
+            span=error.span,
+            found="a value that the host function computes",
+            expected="values that the kernel receives or computes",
+            instead="pass it as an argument",
+        ) from None
+
+
+def _emit_launch(
+    trace: Trace, kernel: KernelBody, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any]
+) -> None:
+    builder = trace.builder
+    grid, block = ([lift(n, Int32.info, trace) for n in dimensions] for dimensions in (shape.grid, shape.block))
+    cluster = [lift(n, Int32.info, trace) for n in options.cluster] if options.cluster != (1, 1, 1) else []
+    size = lift(launch_bytes(trace, kernel, options.smem), Int32.info, trace)
+    if kernel.size_argument is not None:
+        values = [*values, size]
+    stream = launch_stream(options.stream, trace)
+    operands, attributes = launch_parts(
+        builder,
+        f"@{MODULE}::@{kernel.name}",
+        grid=grid,
+        block=block,
+        cluster=cluster,
+        shared_bytes=size,
+        arguments=values,
+        stream=stream,
+        cooperative=options.cooperative,
+        overlapping=options.use_pdl,
+        records_event=options.event,
+    )
+    trace.operation(LAUNCH, operands, (), attributes)
+
+
+def _returns(function: FunctionType, returned: object) -> ReturnValueError:
+    return ReturnValueError(
+        f"the kernel {function.__name__} returns a value",
+        span=locations.last_return(function.__code__),
+        found=describe(returned),
+        expected="nothing: every thread would return its own",
+        instead="a store to a tensor that is an argument",
+    )

@@ -1,0 +1,27 @@
+"""Run-time checks: an operation that makes the compiled call raise a Python exception at the user's line."""
+
+from __future__ import annotations
+
+from triptych.diagnostics.check_errors import CHECK_ERRORS
+from triptych.ir.checks import check_attributes
+from triptych.ir.handles import Attribute, Value
+from triptych.metastage.trace import locations
+from triptych.metastage.trace.trace import Trace, place
+
+
+def check(
+    trace: Trace, holds: Value, error: str, title: str, *, found: str = "", expected: str = "", instead: str = ""
+) -> None:
+    """Raise `error` (a class of `runtime_errors`) from the compiled call where the i1 value `holds` is false."""
+    facts = check_facts(trace, error, title, found=found, expected=expected, instead=instead)
+    trace.operation("cf.assert", (holds,), attributes=facts)
+
+
+def check_facts(
+    trace: Trace, error: str, title: str, *, found: str = "", expected: str = "", instead: str = ""
+) -> dict[str, Attribute]:
+    """What a check at this line says when it fails, as attributes."""
+    calls = [("called from", caller) for caller in locations.callers()]
+    headline, *notes = title.splitlines() or [""]  # an `assert` may say more than one line
+    facts = {"span": place(), "found": found, "expected": expected, "instead": instead, "notes": notes}
+    return check_attributes(trace.builder, CHECK_ERRORS[error], headline, **facts, related=calls)

@@ -1,0 +1,175 @@
+"""The meta-stage, top to bottom: run the rewritten function once, with run-time values for its dynamic arguments."""
+
+from __future__ import annotations
+
+import gc
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from threading import get_ident
+from types import CodeType, FunctionType
+from typing import Any
+
+from triptych.hooks import Hooks
+from triptych.ir.handles import Block, Module
+from triptych.ir.modules import KeptModule
+from triptych.kernel_ir.analysis.written_memory import WrittenMemory
+from triptych.kernel_ir.dialects.async_order import EARLY
+from triptych.metastage.arguments.argument_kinds import Received, received_types
+from triptych.metastage.arguments.results import Rebuild, take_results
+from triptych.metastage.arguments.specs import Shape, arrange
+from triptych.metastage.calls.call_local import assigned, check_left, end_of_call, overwritten
+from triptych.metastage.kernels.launches import check_launched
+from triptych.metastage.trace import locations
+from triptych.metastage.trace.symbols import symbol
+from triptych.metastage.trace.trace import Rewrite, Trace, activated
+from triptych.metastage.values.explaining import explained
+from triptych.stages import Leaf, Rewritten, Traced
+from triptych.support.device_model import COMMON, DeviceModel
+from triptych.support.source import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Specialization:
+    """The arguments of one trace: static values and the shapes of dynamic ones, by parameter name."""
+
+    static: Mapping[str, Any]
+    shapes: Mapping[str, Shape]
+
+    def leaves(self) -> list[Leaf]:
+        """The compiled signature."""
+        seen: set[str] = set()
+        return [leaf for shape in self.shapes.values() for leaf in shape.leaves(seen)]
+
+    def signature(self) -> tuple[tuple[str, Any], ...]:
+        """The key of each dynamic argument."""
+        names: dict[str, int] = {}
+        return tuple((name, shape.key(names)) for name, shape in self.shapes.items())
+
+
+@locations.floor
+def trace(
+    rewritten: Rewritten | FunctionType,
+    specialization: Specialization,
+    make_hooks: Callable[[Trace], Hooks],
+    rewrite: Rewrite,
+    called: str = "",
+    *,
+    contract_everywhere: bool | None = None,
+    contract: bool | None = None,
+    async_order: str = EARLY,
+    device_model: DeviceModel = COMMON,
+    stops: bool | None = False,
+    tells_calls: bool = False,
+) -> tuple[Traced, Rebuild]:
+    """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results.
+
+    `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all it calls.
+    Kernels are for `device_model`, do in `async_order` what goes on by itself, can stop for a debugger (`stops`) and
+    tell checkers of their pipelines (`tells_calls`)."""
+    current = Trace(rewrite, contract_everywhere, contract, device_model, async_order)
+    current.stops, current.tells_calls = stops, tells_calls
+    current.hooks = make_hooks(current)
+    function, code = _runnable(rewritten, current)
+    locations.register(code, rewritten=isinstance(rewritten, Rewritten))
+    span = Span(code.co_filename, code.co_firstlineno, function=code.co_name)
+    builder, location = current.builder, current.locations.of((span,))
+    leaves = specialization.leaves()
+    types = [builder.type(text) for leaf in leaves for text in received_types(leaf)]
+    module = current.module = builder.module(location)
+    name = symbol(called or code.co_name)
+    definition, block = builder.function(module, name, types, location)
+    current.entry, current.progress.name = block, code.co_name
+    with activated(current), _no_collection():
+        builder.insertion = builder.at_end(block)
+        values = Received(leaves, list(block.arguments))
+        dynamic = {name: shape.build(values, current) for name, shape in specialization.shapes.items()}
+        positional, keywords = arrange(function, {**specialization.static, **dynamic})
+        try:
+            returned = _explaining(function, positional, keywords)
+        finally:
+            end_of_call(current, code.co_name)
+        check_launched(current)
+        check_left(current, [*_outside(rewritten), *specialization.static.values()], span)
+        results, rebuild = take_results(returned, code)
+        builder.operation("func.return", [value for _, value in results], (), location)
+        builder.finish_function(definition, types, [value.type for _, value in results])
+    traced = Traced(
+        name=name,
+        module=KeptModule(module),
+        parameters=tuple(_with_writing(leaves, block, module)),
+        results=tuple(leaf for leaf, _ in results),
+        prints=current.prints,
+        loops=current.loops,
+        span=span,
+        overwritten=overwritten(current),
+        assigns=assigned(current),
+        unrepeatable=current.unrepeatable,
+        found=tuple(current.found),
+    )
+    return traced, next if returned is None else rebuild  # None is what a native call without results gives
+
+
+def _explaining(function: Callable[..., Any], positional: list[Any], keywords: dict[str, Any]) -> Any:
+    """Call the program; an error that Python's words explain badly is replaced."""
+    try:
+        return function(*positional, **keywords)
+    except Exception as error:
+        better = explained(error)
+        if better is None:
+            raise
+        raise better.with_traceback(error.__traceback__) from None
+
+
+def _with_writing(leaves: list[Leaf], block: Block, module: Module) -> Iterator[Leaf]:
+    """The leaves, tensors that the program only reads marked as such."""
+    arguments, memory = iter(list(block.arguments)), WrittenMemory(module)
+    for leaf in leaves:
+        pointer, *_ = [next(arguments) for _ in received_types(leaf)]
+        if leaf.memory is None or memory.may_be_written(pointer):
+            yield leaf
+        else:
+            yield replace(leaf, memory=replace(leaf.memory, written=False))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Tracing makes many objects that live until it ends: looking for garbage among them costs a fifth of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    _PAUSED_BY.append(get_ident())
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+        _PAUSED_BY.remove(get_ident())
+
+
+_PAUSED_BY: list[int] = []
+"""Threads that are tracing without collection."""
+
+
+def _collect_again() -> None:
+    """After a fork: the thread that would have done it does not exist here."""
+    own = [thread for thread in _PAUSED_BY if thread == get_ident()]
+    if len(own) < len(_PAUSED_BY):
+        _PAUSED_BY[:] = own
+        gc.enable()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_collect_again)
+
+
+def _outside(rewritten: Rewritten | FunctionType) -> tuple[Callable[..., Any]]:
+    """The function as the user wrote it: its closure and the globals that it names outlive the call."""
+    return (rewritten if isinstance(rewritten, FunctionType) else rewritten.source.function,)
+
+
+def _runnable(rewritten: Rewritten | FunctionType, current: Trace) -> tuple[FunctionType, CodeType]:
+    if isinstance(rewritten, FunctionType):
+        return rewritten, rewritten.__code__
+    return rewritten.bind(current.hooks), rewritten.code

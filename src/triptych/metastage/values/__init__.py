@@ -1,0 +1,1 @@
+"""Run-time numbers while tracing: types, promotion, operators, conversion and declared types."""

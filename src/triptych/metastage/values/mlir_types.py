@@ -1,0 +1,46 @@
+"""The MLIR type of a numeric class, for operations of a program's own: `Float32.mlir_type`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from triptych.ir.handles import Type
+from triptych.metastage.trace.trace import active, place
+from triptych.support.errors import TriptychError
+from triptych.support.tracebacks import caller
+
+
+class MlirTypeError(TriptychError, AttributeError):
+    """A class of numbers has an MLIR type only while a function is traced; `hasattr` says whether it has one."""
+
+    code = "TT0212"
+    failing = """
+print(tt.Int32.mlir_type)
+"""
+    fixed = """
+@tt.jit
+def f(n: tt.Int32):
+    print(tt.Int32.mlir_type)
+    return n
+
+f(3)
+"""
+
+
+class MlirTypeOf:
+    """An attribute of classes that is made where it is read: types belong to the trace in progress."""
+
+    def __get__(self, instance: object, owner: Any) -> Type:
+        trace = active()
+        if trace is not None:
+            return trace.builder.type(owner.info.mlir)
+        try:
+            raise MlirTypeError(
+                "MLIR types exist only while a function is traced",
+                span=place() or caller(),
+                found=f"`{owner.__name__}.mlir_type` where nothing is traced",
+                expected="a `@jit` or `@kernel` function, or one that it calls",
+            )
+        except MlirTypeError as error:
+            error.__traceback__ = None  # the frame of this method is none of the program's
+            raise

@@ -1,0 +1,150 @@
+"""What `cvt` computes: between integers, between floats, and from one to the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from triptych.ptxsim.floats import flushed, from_bfloat, rounded, to_bfloat
+
+Meaning = tuple[str, Sequence[str], Callable[..., Any]]
+FLOATS = ("f16", "bf16", "f32", "f64")
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """A type of which a pair fits into 16 bits: its largest number, and how many bits each of a pair has."""
+
+    kind: Any
+    most: float
+    width: int = 8
+    of_nan: float = np.nan
+    """What NaN becomes: of the narrowest types, which have none, the largest number."""
+
+
+NARROW_PAIRS = {
+    "e4m3x2": Narrow(ml_dtypes.float8_e4m3fn, 448),
+    "e5m2x2": Narrow(ml_dtypes.float8_e5m2, 57344),
+    "e3m2x2": Narrow(ml_dtypes.float6_e3m2fn, 28, of_nan=28),
+    "e2m3x2": Narrow(ml_dtypes.float6_e2m3fn, 7.5, of_nan=7.5),
+    "e2m1x2": Narrow(ml_dtypes.float4_e2m1fn, 6, 4, of_nan=6),
+    "ue8m0x2": Narrow(ml_dtypes.float8_e8m0fnu, 2.0**127),
+}
+_TO_INTEGER = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+_MOST = {"f16": 65504.0, "bf16": float.fromhex("0x1.fep127")}
+_ARRAYS = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bf16": np.float32}
+
+
+def conversion(marks: Sequence[str]) -> Meaning:
+    """The types of the result and the operands, and the function."""
+    *options, to, source = marks
+    if to in NARROW_PAIRS:
+        narrow = NARROW_PAIRS[to]
+        return f"b{2 * narrow.width}", [source] * (2 if source == "f32" else 1), partial(_narrow_pair, narrow, source)
+    if source in NARROW_PAIRS:
+        narrow = NARROW_PAIRS[source]
+        return to, [f"b{2 * narrow.width}"], partial(_widened_pair, narrow, to)
+    if to in ("f16x2", "bf16x2"):
+        return to, ["f32", "f32"], partial(_pair, to, is_finite="satfinite" in options)
+    if to == "tf32":
+        return "b32", [source], _to_tf32
+    if source in FLOATS and to in FLOATS:
+        return to, [source], partial(_between_floats, source, to, frozenset(options))
+    if source in FLOATS:
+        return to, [source], partial(_to_integer, source, to, options)
+    if to in FLOATS:
+        return to, [source], partial(_from_integer, to, options)
+    return to, [source], partial(_between_integers, to, "sat" in options)
+
+
+def _pair(to: str, upper: Any, lower: Any, *, is_finite: bool = False) -> Any:
+    if is_finite:
+        upper, lower = (_finite(each, to[:-2]) for each in (upper, lower))
+    halves = [to_bfloat(each) if to == "bf16x2" else each.astype(np.float16).view(np.uint16) for each in (lower, upper)]
+    return halves[0].astype(np.uint32) | (halves[1].astype(np.uint32) << np.uint32(16))
+
+
+def _finite(number: Any, to: str) -> Any:
+    """What is too large is the largest number; NaN stays."""
+    return np.clip(number, -_MOST[to], _MOST[to])
+
+
+def _narrow_pair(narrow: Narrow, source: str, *numbers: Any) -> Any:
+    if source == "f32":
+        upper, lower = numbers
+    else:
+        halves = [(numbers[0] >> np.uint32(shift)).astype(np.uint16) for shift in (0, 16)]
+        lower, upper = (half.view(np.float16).astype(np.float32) for half in halves)
+    numbers = tuple(np.where(np.isnan(each), np.float32(narrow.of_nan), each) for each in (lower, upper))
+    limited = (np.clip(each, -narrow.most, narrow.most) for each in numbers)
+    low, high = (each.astype(narrow.kind).view(np.uint8).astype(f"u{narrow.width // 4}") for each in limited)
+    return low | (high << low.dtype.type(narrow.width))
+
+
+def _widened_pair(narrow: Narrow, to: str, word: Any) -> Any:
+    most = (1 << narrow.width) - 1
+    bits = [((word >> word.dtype.type(shift)) & word.dtype.type(most)).astype(np.uint8) for shift in (0, narrow.width)]
+    low, high = (each.view(narrow.kind).astype(np.float32) for each in bits)
+    return _pair(to, high, low)
+
+
+def _to_tf32(number: Any) -> Any:
+    bits = number.view(np.uint32)
+    nearest = (bits.astype(np.uint64) + 0xFFF + ((bits >> np.uint32(13)) & 1)).astype(np.uint32) & np.uint32(0xFFFFE000)
+    return np.where(np.isnan(number), np.uint32(0x7FFFFFFF), nearest)
+
+
+def _between_floats(source: str, to: str, options: frozenset[str], number: Any) -> Any:
+    value = from_bfloat(number) if source == "bf16" else number
+    if "ftz" in options and source == "f32":
+        value = flushed(value)
+    for mode, function in _TO_INTEGER.items():
+        if mode in options:
+            value = function(value)
+    if "sat" in options:
+        value = np.where(np.isnan(value), value.dtype.type(0), np.clip(value, 0, 1))
+    if "satfinite" in options:
+        value = _finite(value, to)
+    if to == "bf16":
+        return to_bfloat(value)
+    modes = [mode for mode in ("rz", "rm", "rp") if mode in options]
+    return rounded(value.astype(np.float64), _ARRAYS[to], *modes)
+
+
+def _to_integer(source: str, to: str, options: Sequence[str], number: Any) -> Any:
+    """What is too large is the largest; NaN is 0, and the smallest number of 64 bits."""
+    value = (from_bfloat(number) if source == "bf16" else number).astype(np.float64)
+    mode = next(mode for mode in _TO_INTEGER if mode in options)
+    bits, signed = int(to[1:]), to[0] == "s"
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    of_nan = 0 if bits < 64 else (least if signed else 1 << 63)
+    whole = [
+        of_nan if np.isnan(each) else int(np.clip(each, -1e30, 1e30))
+        for each in np.atleast_1d(_TO_INTEGER[mode](value))
+    ]
+    return np.array([min(max(each, least), most) for each in whole], f"{'i' if signed else 'u'}{bits // 8}")
+
+
+def _from_integer(to: str, options: Sequence[str], number: Any) -> Any:
+    if to == "f64":
+        return number.astype(np.float64)
+    if to == "f32" and "rn" in options:
+        return number.astype(np.float32)
+    if to == "bf16" and number.dtype.itemsize <= 4:
+        return to_bfloat(number.astype(np.float64))
+    if to == "f16":  # what is no double is infinite
+        return rounded(number.astype(np.float64), np.float16, *(mode for mode in ("rz", "rm", "rp") if mode in options))
+    raise NotImplementedError(f"cvt.{'.'.join(options)}.{to} of {number.dtype}")
+
+
+def _between_integers(to: str, saturates: bool, number: Any) -> Any:
+    kind = np.dtype(f"{'i' if to[0] == 's' else 'u'}{int(to[1:]) // 8}")
+    if saturates:
+        info = np.iinfo(kind)
+        return np.array([min(max(int(each), info.min), info.max) for each in np.atleast_1d(number)], kind)
+    return number.astype(kind)

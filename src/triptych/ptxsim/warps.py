@@ -1,0 +1,169 @@
+"""Instructions that lanes of a warp do together: shuffles, votes, reductions, matches; matrices are in `matrices`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from triptych.ptxsim.arithmetic import ARRAYS, UnknownInstructionError
+from triptych.ptxsim.block_state import BlockState
+from triptych.ptxsim.bulk_copies import copy_map
+from triptych.ptxsim.matrices import MATRICES
+from triptych.ptxsim.operands import WARP
+from triptych.ptxsim.reading import Instruction
+
+Act = Callable[[Any], None]
+
+
+def collective(block: BlockState, instruction: Instruction) -> tuple[Any, Act]:
+    """Which lanes each lane waits for, as the bits of a number, and what those that are together do."""
+    if instruction.name in MATRICES:
+        return np.full(block.threads, (1 << WARP) - 1, np.uint64), MATRICES[instruction.name](block, instruction)
+    if instruction.name == "tensormap":
+        return np.full(block.threads, (1 << WARP) - 1, np.uint64), copy_map(block, instruction)
+    members = block.registers.reader(instruction.operands[-1], "u32")()
+    return members, _ACTS[instruction.name](block, instruction)
+
+
+def _each(block: BlockState, mask: Any, members: Any) -> Any:
+    """The groups of threads that do it together."""
+    for start in range(0, block.threads, WARP):
+        lanes = np.flatnonzero(mask[start : start + WARP]) + start
+        for wanted in np.unique(members[lanes]):
+            yield start, lanes[members[lanes] == wanted]
+
+
+def _shuffle(block: BlockState, instruction: Instruction) -> Act:
+    mode = instruction.modifiers[1]
+    to, source, step, limits, members = instruction.operands
+    registers = block.registers
+    target, _, whether = to.partition("|")
+    read = [registers.reader(operand, "b32") for operand in (source, step, limits, members)]
+
+    def act(mask: Any) -> None:
+        values, steps, clamps, named = (each() for each in read)
+        result, found = values.copy(), np.zeros(block.threads, bool)
+        for start, lanes in _each(block, mask, named):
+            here = set(lanes.tolist())
+            for thread in lanes:
+                lane, step, clamp = int(thread) - start, int(steps[thread]) & 31, int(clamps[thread])
+                segment, bound = clamp >> 8 & 31, clamp & 31
+                last = lane & segment | bound & ~segment
+                first = lane & segment
+                if mode == "up":
+                    other, inside = lane - step, lane - step >= last
+                elif mode == "down":
+                    other, inside = lane + step, lane + step <= last
+                elif mode == "bfly":
+                    other, inside = lane ^ step, lane ^ step <= last
+                else:
+                    other = first | step & ~segment
+                    inside = other <= last
+                other = other if inside else lane
+                found[thread] = inside
+                if start + other in here:  # what others hold nobody knows
+                    result[thread] = values[start + other]
+                else:
+                    result[thread] = np.uint32(0xBADBAD)
+        registers.writer(target, "b32")(result, mask)
+        if whether:
+            registers.writer(whether, "pred")(found, mask)
+
+    return act
+
+
+def _vote(block: BlockState, instruction: Instruction) -> Act:
+    mode = instruction.modifiers[1]
+    to, source, members = instruction.operands
+    registers = block.registers
+    read, read_members = registers.reader(source, "pred"), registers.reader(members, "u32")
+    kind = "b32" if mode == "ballot" else "pred"
+
+    def act(mask: Any) -> None:
+        values = read()
+        result = np.zeros(block.threads, ARRAYS[kind])
+        for start, lanes in _each(block, mask, read_members()):
+            given = values[lanes]
+            ballot = sum(1 << int(lane - start) for lane in lanes[given])
+            same = bool(given.all() or not given.any())
+            result[lanes] = {"ballot": ballot, "all": given.all(), "any": given.any(), "uni": same}[mode]
+        registers.writer(to, kind)(result, mask)
+
+    return act
+
+
+def _reduction(block: BlockState, instruction: Instruction) -> Act:
+    name, kind = instruction.modifiers[1], instruction.type
+    to, source, members = instruction.operands
+    functions = {"add": np.add, "min": np.minimum, "max": np.maximum}
+    function = functions | {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+    registers = block.registers
+    read, read_members = registers.reader(source, kind), registers.reader(members, "u32")
+    if kind[0] == "f":
+        raise UnknownInstructionError(str(instruction))
+
+    def act(mask: Any) -> None:
+        values = read()
+        result = values.copy()
+        for _, lanes in _each(block, mask, read_members()):
+            result[lanes] = reduce(function[name], values[lanes])
+        registers.writer(to, kind)(result, mask)
+
+    return act
+
+
+def _match(block: BlockState, instruction: Instruction) -> Act:
+    mode, kind = instruction.modifiers[0], instruction.type
+    to, source, members = instruction.operands
+    target, _, whether = to.partition("|")
+    registers = block.registers
+    read, read_members = registers.reader(source, kind), registers.reader(members, "u32")
+
+    def act(mask: Any) -> None:
+        values = read()
+        result, same = np.zeros(block.threads, np.uint32), np.zeros(block.threads, bool)
+        for start, lanes in _each(block, mask, read_members()):
+            for thread in lanes:
+                alike = lanes[values[lanes] == values[thread]]
+                all_alike = len(alike) == len(lanes)
+                same[thread] = all_alike
+                result[thread] = sum(1 << int(lane - start) for lane in alike) if mode == "any" or all_alike else 0
+        registers.writer(target, "b32")(result, mask)
+        if whether:
+            registers.writer(whether, "pred")(same, mask)
+
+    return act
+
+
+def _election(block: BlockState, instruction: Instruction) -> Act:
+    """The first lane of them, which no kernel may rely on."""
+    lane, _, whether = instruction.operands[0].partition("|")
+    registers = block.registers
+    read_members = registers.reader(instruction.operands[-1], "u32")
+
+    def act(mask: Any) -> None:
+        first, elected = np.zeros(block.threads, np.uint32), np.zeros(block.threads, bool)
+        for start, lanes in _each(block, mask, read_members()):
+            first[lanes] = lanes[0] - start
+            elected[lanes[0]] = True
+        registers.writer(lane, "b32")(first, mask)
+        registers.writer(whether, "pred")(elected, mask)
+
+    return act
+
+
+def _barrier(block: BlockState, instruction: Instruction) -> Act:
+    return lambda mask: block.rooms["shared"].meet(mask)
+
+
+_ACTS: dict[str, Callable[[BlockState, Instruction], Act]] = {
+    "shfl": _shuffle,
+    "vote": _vote,
+    "redux": _reduction,
+    "match": _match,
+    "bar": _barrier,
+    "elect": _election,
+}

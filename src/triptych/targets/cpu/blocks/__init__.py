@@ -1,0 +1,1 @@
+"""Thread blocks on the CPU: barrier regions, coroutines where they are needed, and deadlocks."""

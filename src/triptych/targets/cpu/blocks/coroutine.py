@@ -1,0 +1,194 @@
+"""Warps that wait for each other: each warp is a coroutine, and a block runs its warps in turn until all have ended.
+
+Used when a barrier stands where not all warps come, for named barriers, and for loops that wait for a value in memory.
+Waiting gives way to the other warps; a round in which no warp got on is a deadlock, reported where they wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from triptych.ir.builder import Builder
+from triptych.ir.handles import Module, Operation, Value
+from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, memory_space
+from triptych.kernel_ir.analysis.spin_loops import spins
+from triptych.kernel_ir.dialects.device_attribute import device_of
+from triptych.kernel_ir.dialects.kernel_operations import body, walk
+from triptych.kernel_ir.dialects.simt import MBARRIER_INIT
+from triptych.kernel_ir.dialects.traits import traits
+from triptych.targets.cpu.abi.abi import KERNEL_STUCK
+from triptych.targets.cpu.abi.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST
+from triptych.targets.cpu.abi.memory_sizes import padded
+from triptych.targets.cpu.blocks.deadlocks import DeadlockReport
+from triptych.targets.cpu.blocks.warp_coroutine import WarpCoroutine
+from triptych.targets.cpu.blocks.warp_order import turn
+from triptych.targets.cpu.emit.async_queue import AsyncQueue
+from triptych.targets.cpu.emit.barrier_state import LIVE_WARPS, PROGRESS, loop, when
+from triptych.targets.cpu.emit.cluster_states import ClusterStates, words_of_block
+from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.launch_frame import LaunchFrame
+from triptych.targets.cpu.emit.mbarriers import forget
+from triptych.targets.cpu.emit.warp import Position
+
+
+class CoroutineKernel:
+    """Builds `<name>.warp`, the coroutine, and `<name>.blocks`, which runs the warps of each block in turn."""
+
+    def __init__(self, kernel: Operation, module: Module) -> None:
+        self._kernel = kernel
+        self._module = module
+        model = device_of(kernel)
+        self._code = Code(Builder(module.context), model.lanes)
+        self._most_warps = model.warps
+        self._name = kernel.attributes["sym_name"].value
+        self._arguments = list(body(kernel).arguments)
+        self._sites = [found for found in walk(kernel) if _is_site(found)]
+
+    def build(self) -> None:
+        warp = WarpCoroutine(
+            self._kernel, self._module, self._code, self._name, self._sites, words_of_block(self._most_warps)
+        )
+        context_bytes = warp.build()
+        self._partings = [warp.parting(site) for site in self._sites]
+        self._blocks(warp, context_bytes)
+
+    def _blocks(self, warp: WarpCoroutine, context_bytes: int) -> None:
+        code = self._code
+        frame = LaunchFrame(self._kernel, self._module, code)
+        size = padded(max(context_bytes, 1))
+        most = frame.blocks * frame.most_warps
+        context = frame.memory.allocate(code.builder.type("i8"), size * most)
+        states = ClusterStates(code, frame, self._most_warps, size)
+        handles = frame.memory.allocate(code.builder.type("!llvm.ptr"), most)
+        launch = code.value("func.call", (), "!llvm.ptr", {"callee": code.attribute(f"@{LAUNCH_REQUEST}")})
+
+        queue = warp.queue
+        if queue is not None:
+            queue.define()
+        if warp.checks is not None:
+            warp.checks.define()
+
+        def run(first: Position) -> None:
+            states.reset()
+            if queue is not None:
+                queue.begin(frame, states.each, first.block_ids[0])
+            if warp.checks is not None:
+                warp.checks.reset(frame, states)
+            zero, one = code.constant(0, "i32"), code.constant(1, "i32")
+
+            def begin(place: Value) -> None:
+                number = turn(code, place, states.warps, first.block_ids[0])
+                wide = code.value("arith.extui", (number,), "i64")
+                mine = code.offset(context, code.value("arith.muli", (wide, code.constant(size, "i64")), "i64"), "i8")
+                rank, within = states.of_warp(number)
+                position = frame.block_of_cluster(first, rank)
+                operands = [*frame.arguments, *position.grid, *position.block, *position.block_ids, within]
+                made = code.value(
+                    "func.call",
+                    [*operands, states.state(rank).pointer, mine, states.shared(rank), launch],
+                    "!llvm.ptr",
+                    {"callee": code.attribute(f'@"{warp.start}"')},
+                )
+                code.store(made, self._handle(handles, number), 8)
+
+            loop(code, zero, states.warps, one, begin)
+            self._schedule(states, handles, frame, first, launch, queue)
+
+        frame.build(run)
+
+    def _handle(self, handles: Value, number: Value) -> Value:
+        return self._code.offset(handles, self._code.value("arith.extui", (number,), "i64"), "!llvm.ptr")
+
+    def _schedule(
+        self,
+        states: ClusterStates,
+        handles: Value,
+        frame: LaunchFrame,
+        first: Position,
+        launch: Value,
+        queue: AsyncQueue | None,
+    ) -> None:
+        """Resume every warp that has not ended, round after round."""
+        code = self._code
+        zero, one = code.constant(0, "i32"), code.constant(1, "i32")
+
+        def resume(progress: Value, place: Value) -> None:
+            number = turn(code, place, states.warps, progress)
+            handle = code.load(self._handle(handles, number), "!llvm.ptr", 8)
+            ended = code.intrinsic("llvm.coro.done", (handle,), ["i1"]).result
+            going = code.negated(ended)
+            when(code, going, lambda: code.operation("llvm.intr.coro.resume", (handle,)))
+
+        def destroy(number: Value) -> None:
+            handle = code.load(self._handle(handles, number), "!llvm.ptr", 8)
+            code.intrinsic("llvm.coro.destroy", (handle,))
+
+        report = DeadlockReport(code, self._kernel, self._sites, self._partings, frame, states)
+
+        def end() -> None:
+            loop(code, zero, states.warps, one, destroy)
+
+        looks = self._looks(frame) if self._waits_for_other_blocks() else None
+        rounds = code.operation("scf.while", regions=2)
+        before = code.enter(code.block(rounds, 0))
+        live = code.compare("ne", states.total(LIVE_WARPS), zero)
+        code.operation("scf.condition", (live,))
+        code.leave(before)
+        before = code.enter(code.block(rounds, 1))
+        progress = states.total(PROGRESS)
+        loop(code, zero, states.warps, one, partial(resume, progress))
+        if queue is not None:
+            queue.give_chance(states.state(zero))
+        stuck = code.compare("eq", progress, states.total(PROGRESS))
+        if queue is not None:
+            stuck = self._nothing_left(stuck, partial(queue.run_one, states.state(zero)))
+        code.operation("func.call", attributes={"callee": code.attribute(f"@{POLL_REQUEST}")})
+        if looks is not None:
+            over = code.call(KERNEL_STUCK, (launch, stuck, looks), ["i32"]).result
+            stuck = code.compare("ne", over, code.constant(0, "i32"))
+        when(code, stuck, lambda: report.write(launch, first, end))
+        code.operation("scf.yield")
+        code.leave(before)
+        end()
+        if queue is not None:
+            queue.run_all(states.state(zero))
+        if any(found.name == MBARRIER_INIT for found in walk(self._kernel)):
+            states.each(lambda state: forget(code, state))
+
+    def _looks(self, frame: LaunchFrame) -> Value:
+        """What the pool keeps of a block that waits for others: no look of it has been in vain."""
+        code = self._code
+        place = frame.memory.allocate(code.builder.type("i64"), 2)
+        for word, value in enumerate((-1, 0)):
+            code.store(code.constant(value, "i64"), code.offset(place, word, "i64"), 8)
+        return place
+
+    def _nothing_left(self, stuck: Value, run_one: Callable[[], Value]) -> Value:
+        """Whether nobody got on, and no operation was left that could be done now."""
+        code = self._code
+        made = code.operation("scf.if", (stuck,), ["i1"], regions=2)
+        for side in range(2):
+            before = code.enter(code.block(made, side))
+            found = code.constant(0, "i1") if side else code.value("arith.xori", (run_one(), stuck), "i1")
+            code.operation("scf.yield", (found,))
+            code.leave(before)
+        return made.results[0]
+
+    def _waits_for_other_blocks(self) -> bool:
+        """Whether a loop waits for a value in memory that other blocks can write."""
+        return any(found.name == "scf.while" and _reads_global(found) for found in self._sites)
+
+
+def _is_site(operation: Operation) -> bool:
+    """Whether a warp may wait there, or is counted."""
+    row = traits(operation)
+    return row.is_barrier() or row.awaits() or spins(operation)
+
+
+def _reads_global(loop: Operation) -> bool:
+    return any(
+        found.name in ("llvm.load", "llvm.atomicrmw", "llvm.cmpxchg")
+        and memory_space(found.operands[0].type) not in (SHARED_SPACE, CLUSTER_SPACE)
+        for found in walk(loop)
+    )

@@ -1,0 +1,133 @@
+"""Frames of a stopped thread, as any debugger of Python takes them: one for each function, with the thread's values.
+
+The innermost frame calls the debugger at the user's line, the others call the next one. All are code of a few
+instructions whose file, line, name, globals and locals are those of the kernel; what they call is in their constants,
+so that no name of theirs is among the user's.
+"""
+
+from __future__ import annotations
+
+import ast
+import linecache
+import sys
+import warnings
+from collections.abc import Callable
+from types import CodeType, FrameType, TracebackType
+from typing import Any
+
+from triptych.metastage.debugger.frame_values import Lane, lanes
+from triptych.metastage.debugger.stop_sites import StopFrame
+
+_STOPS_AT_ONCE = sys.version_info >= (3, 13)
+"""Whether `Pdb.set_trace` stops where it is called; before, at the next line, which a jump back makes the same one."""
+
+
+class Session:
+    """One visit of a debugger."""
+
+    def __init__(self, frames: tuple[StopFrame, ...], lane: Lane) -> None:
+        self._frames = frames
+        self.locals: list[dict[str, Any]] = [
+            {name: shown.show(lane) for name, shown in frame.names.items()} for frame in frames
+        ]
+        self._given = [dict(names) for names in self.locals]
+        self._left: list[Any] = []
+        """The trace function that the debugger has left."""
+        self._real: list[FrameType] = []
+
+    def run(self, hook: Callable[[], object]) -> int | None:
+        """Let the debugger look; gives how deep the next stop may be at most, None for no further stop."""
+        before = sys.gettrace()
+        traced = _traced_frames(sys._getframe())
+        self._left.clear()
+        try:
+            exec(*self._code(0, hook))
+        finally:
+            sys.settrace(before)
+            for frame, function in traced:
+                frame.f_trace = function
+        wanted = self._left[0] if self._left else None
+        return None if wanted is None or wanted is before else self._depth(wanted)
+
+    def changed(self) -> list[str]:
+        """Names that were assigned in the debugger."""
+        pairs = zip(self.locals, self._given, strict=True)
+        return [name for now, then in pairs for name in then if now.get(name) is not then[name]]
+
+    def _depth(self, trace_function: Any) -> int | None:
+        """Where a debugger of Python's own kind wants to stop next: in which function, or further out."""
+        debugger = getattr(trace_function, "__self__", None)
+        deepest = sys.maxsize
+        frame = getattr(debugger, "stopframe", None)
+        if frame is None:
+            return deepest
+        return next((i for i, real in enumerate(self._real) if real is frame), None)
+
+    def _note(self) -> None:
+        self._real.append(sys._getframe(1))
+
+    def _code(self, depth: int, hook: Callable[[], object]) -> tuple[CodeType, dict[str, Any], dict[str, Any]]:
+        """What `exec` takes to make the frame of a depth and all that are deeper."""
+        frame = self._frames[depth]
+        if depth + 1 < len(self._frames):
+            called: list[Any] = [self._note, lambda: self._code(depth + 1, hook)]
+            text = "_0(); exec(*_1())"
+        else:
+            calls, more = ([hook], [True]) if _STOPS_AT_ONCE else ([int, hook], [True, True])
+            called = [self._note, [False, *more].pop, calls.pop, self._left.append, sys.gettrace, sys.settrace]
+            text = "_0()\nwhile _1(): _2()()\n_3(_4()); _5(None)"
+        return _compiled(text, frame, called), _globals(frame), self.locals[depth]
+
+
+def _globals(frame: StopFrame) -> dict[str, Any]:
+    """The module's names, and `lanes`, which shows a name in all threads of the warp."""
+    return {"lanes": lanes, **frame.globals}
+
+
+def _compiled(text: str, frame: StopFrame, called: list[Any]) -> CodeType:
+    """Code at the line of a frame, whose names `_0`, `_1`, … are the given objects."""
+    tree = ast.parse(text)
+    marks = [f"\0triptych {i}" for i in range(len(called))]
+
+    class Marking(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return ast.Constant(marks[int(node.id[1:])]) if node.id.startswith("_") else node
+
+    tree = Marking().visit(tree)
+    line = linecache.getline(frame.file, frame.line).rstrip()
+    columns = len(line) - len(line.lstrip()), len(line.encode())  # all of it: a traceback then marks none of it
+    for node in ast.walk(tree):
+        node.lineno = node.end_lineno = frame.line - frame.first_line + 1  # type: ignore[attr-defined]
+        node.col_offset, node.end_col_offset = columns  # type: ignore[attr-defined]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)  # a text is not called: it is replaced
+        code = compile(tree, frame.file, "exec", dont_inherit=True)
+    objects = dict(zip(marks, called, strict=True))
+    constants = tuple(objects.get(c, c) if isinstance(c, str) else c for c in code.co_consts)
+    code = code.replace(co_name=frame.function, co_qualname=frame.function, co_consts=constants)
+    return code.replace(co_firstlineno=frame.first_line)  # lines count from there
+
+
+def _traced_frames(frame: FrameType | None) -> list[tuple[FrameType, Any]]:
+    """The frames that led here, with their trace functions, which a debugger replaces."""
+    found = []
+    while frame is not None:
+        found.append((frame, frame.f_trace))
+        frame = frame.f_back
+    return found
+
+
+def raised_in(frames: list[tuple[StopFrame, dict[str, Any]]], error: BaseException) -> TracebackType | None:
+    """The traceback of an error that is raised in the innermost of such frames."""
+
+    def code(depth: int) -> tuple[CodeType, dict[str, Any], dict[str, Any]]:
+        frame, names = frames[depth]
+        if depth + 1 < len(frames):
+            return _compiled("exec(*_0())", frame, [lambda: code(depth + 1)]), _globals(frame), names
+        return _compiled("raise _0", frame, [error]), _globals(frame), names
+
+    try:
+        exec(*code(0))
+    except BaseException as raised:
+        return raised.__traceback__
+    return None

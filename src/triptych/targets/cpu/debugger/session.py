@@ -1,0 +1,103 @@
+"""A thread that has come to a place where it may stop: whether it does, and what the debugger wants next.
+
+Threads of a warp arrive together. A `breakpoint()` stops the first of those that are active; `n` and `s` follow that
+thread, and TRIPTYCH_BREAK names one. While a debugger is open all others wait: blocks run one after the other, on the
+thread that launched.
+"""
+
+from __future__ import annotations
+
+import bdb
+import sys
+from dataclasses import dataclass
+
+from triptych.metastage.debugger.breakpoint_checks import REACHED
+from triptych.metastage.debugger.breakpoint_setting import break_place
+from triptych.metastage.debugger.stop_sites import SITES, StopSite
+from triptych.support.config import config
+from triptych.support.forking import PerProcess
+from triptych.targets.cpu.debugger.asking import check_answers, chosen_debugger, is_switched_off
+from triptych.targets.cpu.debugger.frames import Session
+from triptych.targets.cpu.debugger.kernel_pdb import KernelPdb
+from triptych.targets.cpu.debugger.lanes import StoppedThread, StoppedWarp
+
+_ONE_AT_A_TIME = PerProcess()
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """A thread whose next statement is to stop, in a function at most so deep."""
+
+    launch: int
+    block: tuple[int, int, int]
+    thread: int
+    depth: int
+
+
+class State:
+    """What this process follows."""
+
+    followed: Followed | None = None
+    last: tuple[int, tuple[int, int, int], int] | None = None
+    """The thread that stopped last, whose place need not be said again."""
+    done: tuple[int, str] | None = None
+    """The launch in which a place without a thread has stopped somebody."""
+
+
+def arrived(launch: int, number: int, numbers: int) -> None:
+    """Threads of a launch have come to a site."""
+    with _ONE_AT_A_TIME.here():
+        site, warp = SITES[number], StoppedWarp.at(numbers)
+        thread = _who(launch, site, warp)
+        if thread is not None and not is_switched_off():
+            _open(launch, site, thread)
+
+
+def _who(launch: int, site: StopSite, warp: StoppedWarp) -> StoppedThread | None:
+    """The thread that stops, if one does."""
+    followed = State.followed
+    if followed is not None and (followed.launch, followed.block) == (launch, warp.block):
+        lane = followed.thread - warp.first
+        here = 0 <= lane < warp.width and warp.active >> lane & 1
+        if here and len(site.frames) - 1 <= followed.depth:
+            return warp.thread(lane)
+    place = break_place(config().break_)
+    if place is not None and place.is_at(site.here.file, site.here.line):
+        wanted = [t for t in warp.threads if t.active and place.names(warp.block, warp.coordinate(t.thread), t.thread)]
+        if wanted and (place.thread is not None or State.done != (launch, config().break_)):
+            State.done = launch, config().break_
+            REACHED.add(config().break_)
+            return wanted[0]
+    if site.is_breakpoint:
+        return next(thread for thread in warp.threads if thread.active)
+    return None
+
+
+def _open(launch: int, site: StopSite, thread: StoppedThread) -> None:
+    """Open the debugger; what it wants next is armed."""
+    warp = thread.of
+    check_answers(site.here.span)
+    where = launch, warp.block, thread.thread
+    place = f"kernel {site.kernel}: block {warp.block}, thread {warp.coordinate(thread.thread)}"
+    debugger = KernelPdb("" if State.last == where else place)
+    State.last = where
+    session = Session(site.frames, thread)
+    try:
+        depth = session.run(chosen_debugger() or debugger.open)
+    except bdb.BdbQuit:
+        State.followed = None
+        if debugger.interrupted:
+            raise KeyboardInterrupt from None
+        raise
+    for name in session.changed():
+        print(f"note: {name} is what it was: values of a kernel can be looked at, not changed", file=sys.stderr)
+    State.followed = None if depth is None else Followed(launch, warp.block, thread.thread, depth)
+    arm(State.followed is not None)
+
+
+def arm(everything: bool) -> None:
+    """Which places ask from now on: all, breakpoints, or those that TRIPTYCH_BREAK names."""
+    place = break_place(config().break_)
+    for site in SITES:
+        named = place is not None and place.is_at(site.here.file, site.here.line)
+        site.armed.value = int(everything or site.is_breakpoint or named)

@@ -1,0 +1,143 @@
+"""Writing vector code: operations on scalars and on vectors of lanes, by name, with the few idioms they share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from triptych.ir.builder import Builder
+from triptych.ir.handles import Attribute, Type, Value
+from triptych.ir.types import TypeOrText, element_type, int_width, is_float, is_integer, is_pointer, is_vector
+from triptych.targets.cpu.emit.plain_code import PlainCode
+
+Order: TypeAlias = Mapping[str, Attribute]
+"""The attributes that say how an atomic access is ordered."""
+
+
+class Code(PlainCode):
+    """Creates operations at an insertion point, at the place of the kernel operation that is being converted."""
+
+    def __init__(self, builder: Builder, width: int) -> None:
+        super().__init__(builder, builder.unknown)
+        self.width = width
+
+    def wide(self, kind: TypeOrText) -> Type:
+        """The type of a value in all lanes."""
+        return self.builder.vector(self.width, kind)
+
+    def constants(self, values: Sequence[int], kind: TypeOrText) -> Value:
+        """One integer constant for each lane, as the type holds it."""
+        element = self.builder.type(kind)
+        bits = int_width(element)
+        assert bits is not None, element
+        half, whole = 1 << bits - 1, 1 << bits
+        wrapped = ((value + half) % whole - half for value in values)
+        return self.dense(", ".join(map(str, wrapped)), self.builder.vector(len(values), element))
+
+    def dense(self, text: str, kind: Type) -> Value:
+        return self.value("arith.constant", (), kind, {"value": self.attribute(f"dense<[{text}]> : {kind}")})
+
+    def zero(self, kind: TypeOrText) -> Value:
+        """Zero of any scalar or vector type."""
+        whole = self.builder.type(kind)
+        element = element_type(whole)
+        if is_pointer(element):
+            return self.value("llvm.mlir.zero", (), whole)
+        text = "0.0" if is_float(element) else "false" if is_integer(element, 1) else "0"
+        written = f"dense<{text}> : {whole}" if is_vector(whole) else f"{text} : {whole}"
+        return self.value("arith.constant", (), whole, {"value": self.attribute(written)})
+
+    def broadcast(self, value: Value, kind: TypeOrText) -> Value:
+        """A scalar in all lanes; `kind` is the scalar's type."""
+        return self.value("vector.broadcast", (value,), self.wide(kind))
+
+    def select(self, condition: Value, chosen: Value, other: Value, kind: TypeOrText) -> Value:
+        return self.value("arith.select", (condition, chosen, other), kind)
+
+    def compare(self, predicate: str, left: Value, right: Value, lanes: bool = False) -> Value:
+        return self.compared(predicate, left, right, self.wide("i1") if lanes else "i1")
+
+    def shuffle(self, left: Value, right: Value, places: Sequence[int], element: TypeOrText) -> Value:
+        mask = self.attribute(f"array<i64: {', '.join(map(str, places))}>")
+        return self.value("vector.shuffle", (left, right), self.builder.vector(len(places), element), {"mask": mask})
+
+    def extract(self, vector: Value, lane: int, element: TypeOrText) -> Value:
+        return self.value(
+            "vector.extract", (vector,), element, {"static_position": self.attribute(f"array<i64: {lane}>")}
+        )
+
+    def extract_at(self, vector: Value, lane: Value, element: TypeOrText) -> Value:
+        """The element of a lane known at run time (`index`)."""
+        place = {"static_position": self.attribute("array<i64: -9223372036854775808>")}
+        return self.value("vector.extract", (vector, lane), element, place)
+
+    def reduce(self, kind: TypeOrText, vector: Value, element: TypeOrText) -> Value:
+        return self.value("vector.reduction", (vector,), element, {"kind": self.attribute(f"#vector.kind<{kind}>")})
+
+    def any(self, mask: Value) -> Value:
+        """Whether a lane of the mask is set."""
+        return self.reduce("or", mask, "i1")
+
+    def bits(self, mask: Value) -> Value:
+        """The mask as an integer, lane 0 in the lowest bit."""
+        kind = f"i{self.width}"
+        return self.extract(self.value("vector.bitcast", (mask,), f"vector<1x{kind}>"), 0, kind)
+
+    def first(self, mask: Value) -> Value:
+        """The number (i32) of the first lane of a mask that has one."""
+        return self._count("math.cttz", mask)
+
+    def many(self, mask: Value) -> Value:
+        """How many lanes (i32) a mask has."""
+        return self._count("math.ctpop", mask)
+
+    def _count(self, name: str, mask: Value) -> Value:
+        bits = self.bits(mask)
+        return self.resized(self.value(name, (bits,), bits.type), "i32")
+
+    def resized(self, value: Value, kind: TypeOrText) -> Value:
+        """An unsigned integer in another type, which holds it."""
+        old, new = (int_width(each) or 0 for each in (value.type, self.builder.type(kind)))
+        if old == new:
+            return value
+        return self.value("arith.extui" if old < new else "arith.trunci", (value,), kind)
+
+    def counted(self, number: int | Value) -> Value:
+        """A number (i64) that is known now, or when the kernel runs."""
+        return self.constant(number, "i64") if isinstance(number, int) else number
+
+    def both(self, left: Value, right: Value, kind: TypeOrText | None = None) -> Value:
+        return self.value("arith.andi", (left, right), kind or self.wide("i1"))
+
+    def negated(self, condition: Value) -> Value:
+        """The contrary of one truth value."""
+        return self.value("arith.xori", (condition, self.constant(1, "i1")), "i1")
+
+    def invert(self, mask: Value) -> Value:
+        ones = self.dense(", ".join(["true"] * self.width), self.wide("i1"))
+        return self.value("arith.xori", (mask, ones), self.wide("i1"))
+
+    # memory -----------------------------------------------------------------------------------------------------
+    def offset(self, pointer: Value, index: Value | int, element: TypeOrText) -> Value:
+        """The address of an element; `index` is an int, an integer value or a vector of them."""
+        dynamic = () if isinstance(index, int) else (index,)
+        raw = "-2147483648" if dynamic else str(index)
+        wide = any(is_vector(part.type) for part in dynamic)
+        return self.value(
+            "llvm.getelementptr",
+            (pointer, *dynamic),
+            self.wide("!llvm.ptr") if wide else "!llvm.ptr",
+            {
+                "rawConstantIndices": self.attribute(f"array<i32: {raw}>"),
+                "elem_type": self.builder.type_attribute(element),
+            },
+        )
+
+    def load(self, pointer: Value, kind: TypeOrText, alignment: int, order: Order | None = None) -> Value:
+        return self.value("llvm.load", (pointer,), kind, self._access(alignment, order))
+
+    def store(self, value: Value, pointer: Value, alignment: int, order: Order | None = None) -> None:
+        self.operation("llvm.store", (value, pointer), attributes=self._access(alignment, order))
+
+    def _access(self, alignment: int, order: Order | None) -> dict[str, Attribute]:
+        return {"alignment": self.builder.integer("i64", alignment), **(order or {})}

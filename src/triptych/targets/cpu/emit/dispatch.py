@@ -1,0 +1,239 @@
+"""One operation of a kernel as vector code of a warp: what a stretch without barriers does, for all lanes at once.
+
+Uniform values stay scalars. Where lanes take different ways, both ways run under a mask; a way that no lane takes is
+skipped when it does more than compute. A loop runs until no lane is active.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from triptych.ir.errors import LoweringError
+from triptych.ir.handles import Operation, Value
+from triptych.ir.location import place_of
+from triptych.ir.types import count_and_element, int_width
+from triptych.kernel_ir.analysis import addresses
+from triptych.kernel_ir.dialects.kernel_operations import dimension, is_pure, pointee
+from triptych.targets.cpu.emit import (
+    atomics,
+    branching,
+    clusters,
+    collectives,
+    intrinsics,
+    looping,
+    matrix_moves,
+    mbarriers,
+    memory,
+    mma,
+    prefetching,
+    stop_calls,
+    thread_vectors,
+    tma,
+    wgmma,
+)
+from triptych.targets.cpu.emit.values import Emitted, Private, Scalar, Wide, plain_pointer
+from triptych.targets.cpu.emit.warp import Warp
+from triptych.targets.cpu.sanitizer import check_calls
+
+_HANDLERS = {
+    **branching.HANDLERS,
+    **looping.HANDLERS,
+    **memory.HANDLERS,
+    **prefetching.HANDLERS,
+    **atomics.HANDLERS,
+    **collectives.HANDLERS,
+    **tma.HANDLERS,
+    **matrix_moves.HANDLERS,
+    **mma.HANDLERS,
+    **intrinsics.HANDLERS,
+    **mbarriers.HANDLERS,
+    **clusters.HANDLERS,
+    **thread_vectors.HANDLERS,
+    **wgmma.HANDLERS,
+    **check_calls.HANDLERS,
+    **stop_calls.HANDLERS,
+}
+_THREAD = frozenset({"gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.lane_id"})
+
+
+def convert(warp: Warp, operation: Operation) -> None:
+    """Convert one operation; its results get their values."""
+    name = operation.name
+    if _is_number(warp, operation):
+        return
+    if warp.arrays.checks is not None:
+        warp.arrays.checks.before(warp, operation)
+    if name in _HANDLERS:
+        _HANDLERS[name](warp, operation)
+    elif name in _THREAD:
+        _index(warp, operation, name)
+    elif name == addresses.INDEXING:
+        _address(warp, operation)
+    elif name == "arith.constant" or (is_pure(operation) and not len(operation.operands)):
+        _copy_constant(warp, operation)
+    elif name == "arith.select":
+        _select(warp, operation)
+    elif is_pure(operation):
+        _elementwise(warp, operation)
+    else:
+        raise LoweringError(
+            f"the CPU target cannot run {name} in a kernel", span=place_of(operation), found=str(operation)[:200]
+        )
+
+
+def _is_number(warp: Warp, operation: Operation) -> bool:
+    """Whether the analysis knows the number of lane 0, so that nothing need be computed."""
+    if not is_pure(operation) or len(operation.results) != 1:
+        return False
+    result = operation.results[0]
+    number, kind = warp.analysis.at(result).constant, result.type
+    if number is None or int_width(kind) is None:
+        return False
+    warp.set(result, Scalar(warp.code.constant(number, kind)))
+    return True
+
+
+def _elementwise(warp: Warp, operation: Operation) -> None:
+    """The same operation on scalars, or on one element for each lane."""
+    result, operands = operation.results[0], list(operation.operands)
+    kind = plain_pointer(result.type)
+    name, attributes = operation.name, {name: operation.attributes[name] for name in operation.attributes}
+    if warp.analysis.at(result).known and all(isinstance(warp.values[o], Scalar) for o in operands):
+        warp.set(result, Scalar(warp.code.value(name, [warp.scalar(o) for o in operands], kind, attributes)))
+    elif count_and_element(kind) or any(count_and_element(o.type) for o in operands):
+        thread_vectors.elementwise(warp, operation, attributes)
+    else:
+        vectors = [warp.vector(operand) for operand in operands]
+        if name in branching.DIVISIONS and warp.mask is not None and not warp.analysis.at(operands[1]).uniform:
+            ones = warp.code.dense(", ".join(["1"] * warp.code.width), warp.code.wide(kind))
+            vectors[1] = warp.code.select(warp.mask, vectors[1], ones, warp.code.wide(kind))
+        warp.set(result, Wide(warp.code.value(name, vectors, warp.code.wide(kind), attributes)))
+
+
+def _copy_constant(warp: Warp, operation: Operation) -> None:
+    result = operation.results[0]
+    kind = plain_pointer(result.type)
+    attributes = {name: operation.attributes[name] for name in operation.attributes}
+    if operation.name == "llvm.mlir.addressof":
+        assert warp.arrays.shared is not None  # it is there when its address is taken
+        warp.set(result, Scalar(warp.arrays.shared))
+        return
+    made = warp.code.value(operation.name, (), kind, attributes)
+    warp.set(result, Scalar(made))
+
+
+def _select(warp: Warp, operation: Operation) -> None:
+    result, (condition, chosen, other) = operation.results[0], operation.operands
+    decided = warp.analysis.at(condition)
+    if decided.uniform and decided.constant is not None:
+        warp.set(result, warp.get(chosen if decided.constant else other))
+    elif isinstance(warp.get(chosen), Private):
+        raise LoweringError("a choice between two register tensors at run time", span=place_of(operation))
+    elif isinstance(warp.get(condition), Scalar) and not count_and_element(condition.type):
+        _choose(warp, operation, condition, chosen, other)
+    else:
+        _elementwise(warp, operation)
+
+
+def _choose(warp: Warp, operation: Operation, condition: Value, chosen: Value, other: Value) -> None:
+    """One condition for all lanes."""
+    result = operation.results[0]
+    if warp.analysis.at(result).known and all(isinstance(warp.get(v), Scalar) for v in (chosen, other)):
+        _elementwise(warp, operation)
+    elif count_and_element(result.type):
+        thread_vectors.elementwise(warp, operation, {})
+    else:
+        kind = warp.code.wide(plain_pointer(result.type))
+        made = warp.code.select(warp.scalar(condition), warp.vector(chosen), warp.vector(other), kind)
+        warp.set(result, Wide(made))
+
+
+def _index(warp: Warp, operation: Operation, name: str) -> None:
+    result = operation.results[0]
+    if name == "gpu.lane_id":
+        warp.set(result, _lane_id(warp))
+        return
+    axis = dimension(operation)
+    if name == "gpu.thread_id":
+        warp.set(result, _thread(warp, result, axis))
+        return
+    kinds = {"gpu.block_id": "block_ids", "gpu.block_dim": "block", "gpu.grid_dim": "grid"}
+    value = getattr(warp.position, kinds[name])[axis]
+    warp.set(result, Scalar(warp.code.value("arith.index_castui", (value,), "index")))
+
+
+def _lane_id(warp: Warp) -> Emitted:
+    if warp.code.width == warp.analysis.lanes:
+        return Scalar(warp.code.constant(0, "index"))
+    bits = warp.code.constant(warp.analysis.lanes - 1, "i32")
+    inside = warp.code.value("arith.andi", (warp.first_thread(), bits), "i32")
+    return Scalar(warp.code.value("arith.index_castui", (inside,), "index"))
+
+
+def _thread(warp: Warp, result: Value, axis: int) -> Emitted:
+    known = warp.analysis.at(result)
+    if known.constant is not None:
+        return Scalar(warp.code.constant(known.constant, "index"))
+    if known.known:
+        kind, first = warp.code.builder.type("i32"), warp.first_thread()
+        sizes = [warp.position.block[i] for i in range(3)]
+    else:
+        kind, first = warp.code.wide("i32"), warp.linear().value
+        sizes = [warp.code.broadcast(warp.position.block[i], "i32") for i in range(3)]
+    for size in sizes[:axis]:
+        first = warp.code.value("arith.divui", (first, size), kind)
+    if axis < 2:
+        first = warp.code.value("arith.remui", (first, sizes[axis]), kind)
+    index = "index" if known.known else warp.code.wide("index")
+    made = warp.code.value("arith.index_castui", (first,), index)
+    return Scalar(made) if known.known else Wide(made)
+
+
+def _address(warp: Warp, operation: Operation) -> None:
+    result, base = operation.results[0], operation.operands[0]
+    element, taken = pointee(operation), addresses.step(operation)
+    if taken is None:
+        raise LoweringError("an address of several indices", span=place_of(operation), found=str(operation)[:200])
+    found = warp.get(base)
+    index = taken.index
+    if isinstance(found, Private):
+        warp.set(result, _private_element(warp, found, index, taken.size // found.size))
+    elif warp.analysis.at(result).known:
+        step = index if isinstance(index, int) else warp.scalar(index)
+        warp.set(result, Scalar(warp.code.offset(warp.scalar(base), step, element)))
+    elif isinstance(index, int):
+        start = warp.vector(base)
+        steps = warp.code.constants([index] * warp.code.width, "i64")
+        warp.set(result, Wide(warp.code.offset(start, steps, element)))
+    else:
+        steps = warp.vector(index)
+        from_scalar = isinstance(found, Scalar) and warp.analysis.at(base).uniform
+        start = warp.scalar(base) if from_scalar else warp.vector(base)
+        warp.set(result, Wide(warp.code.offset(start, steps, element)))
+
+
+def _private_element(warp: Warp, base: Private, index: Value | int, together: int) -> Private:
+    """The element `index` words of `together` elements further."""
+    if isinstance(index, int):
+        return replace(base, index=base.index + index * together)
+    uniform = warp.analysis.at(index).uniform
+    added: Scalar | Wide = Scalar(warp.scalar(index)) if uniform else Wide(warp.vector(index))
+    if together > 1:
+        added = _times(warp, added, together)
+    if base.dynamic is None:
+        return replace(base, dynamic=added)
+    if isinstance(added, Scalar) and isinstance(base.dynamic, Scalar):
+        total = warp.code.value("arith.addi", (base.dynamic.value, added.value), "i64")
+        return replace(base, dynamic=Scalar(total))
+    sides = [
+        part.value if isinstance(part, Wide) else warp.code.broadcast(part.value, "i64")
+        for part in (base.dynamic, added)
+    ]
+    return replace(base, dynamic=Wide(warp.code.value("arith.addi", sides, warp.code.wide("i64"))))
+
+
+def _times(warp: Warp, number: Scalar | Wide, factor: int) -> Scalar | Wide:
+    if isinstance(number, Scalar):
+        return Scalar(warp.code.value("arith.muli", (number.value, warp.code.constant(factor, "i64")), "i64"))
+    factors = warp.code.constants([factor] * warp.code.width, "i64")
+    return Wide(warp.code.value("arith.muli", (number.value, factors), warp.code.wide("i64")))

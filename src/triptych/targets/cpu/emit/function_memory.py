@@ -1,0 +1,49 @@
+"""Memory of a function that runs warps: arrays, scratch and the place where a failing thread is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from triptych.ir import bindings
+from triptych.ir.handles import Attribute, InsertionPoint, Type, Value
+from triptych.targets.cpu.abi.kernel_functions import FAULT_ATTRIBUTE
+from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
+from triptych.targets.cpu.emit.code import Code
+
+
+def insert_here(code: Code) -> InsertionPoint:
+    """The insertion point where `code` writes now, for later."""
+    here: InsertionPoint = bindings.mlir().InsertionPoint(code.constant(0, "i64").owner)
+    return here
+
+
+class FunctionMemory:
+    """Allocates on the stack, at the start of a function, so that no loop makes it grow."""
+
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self._point = insert_here(code)
+        unit = bindings.mlir().UnitAttr.get(code.builder.context)
+        self.fault_record = self.allocate(code.builder.type("!llvm.array<4 x i32>"), 1, {FAULT_ATTRIBUTE: unit})
+
+    def allocate(self, kind: Type, count: int, attributes: dict[str, Attribute] | None = None) -> Value:
+        """Room for `count` values, for as long as the function runs."""
+        code = self._code
+        before, code.builder.insertion = code.builder.insertion, self._point
+        made = code.value(
+            "llvm.alloca",
+            (code.constant(count, "i64"),),
+            "!llvm.ptr",
+            {
+                "elem_type": code.builder.type_attribute(kind),
+                "alignment": code.builder.integer("i64", ALIGNMENT),
+                **(attributes or {}),
+            },
+        )
+        code.builder.insertion = before
+        return made
+
+    def write_fault(self, block_ids: Sequence[Value], thread: Value) -> None:
+        """Write down the thread that is about to fail a check."""
+        for i, value in enumerate([*block_ids, thread]):
+            self._code.store(value, self._code.offset(self.fault_record, i, "i32"), 4)

@@ -1,0 +1,127 @@
+"""The function `<name>.blocks` around a kernel's code: its arguments, shared memory, and the loop over its blocks.
+
+Where blocks of a cluster have to do with each other a cluster takes the place of a block in that loop: its blocks run
+together, and their shared memories lie side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from triptych.ir.handles import Module, Operation, Value
+from triptych.kernel_ir.analysis.clusters import CLUSTER_ATTRIBUTE, cluster_of, reaches_other_blocks
+from triptych.kernel_ir.dialects.device_attribute import device_of
+from triptych.kernel_ir.dialects.kernel_operations import body, contains, known_block
+from triptych.targets.cpu.abi.kernel_functions import MEMORY_ATTRIBUTE
+from triptych.targets.cpu.emit.block_memory import BlockMemory
+from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.values import plain_pointer
+from triptych.targets.cpu.emit.warp import Position
+from triptych.targets.cpu.sanitizer.check_calls import begin_block, end_block
+
+
+class LaunchFrame:
+    """`<name>.blocks(kernel arguments, grid x 3, block x 3, shared bytes, begin, end)`."""
+
+    def __init__(self, kernel: Operation, module: Module, code: Code) -> None:
+        self._code = code
+        self._kernel = kernel
+        code.location = kernel.location
+        kinds = [plain_pointer(a.type) for a in body(kernel).arguments] + ["i32"] * 7 + ["i64"] * 2
+        types = [code.builder.type(kind) for kind in kinds]
+        name = f"{kernel.attributes['sym_name'].value}.blocks"
+        self.function, entry = code.builder.function(module, name, types, code.location)
+        self.function.attributes["sym_visibility"] = code.builder.string("private")
+        code.builder.insertion = code.builder.at_end(entry)
+        values = list(entry.arguments)
+        self.arguments = values[:-9]
+        self._grid, self._block = values[-9:-6], values[-6:-3]
+        self._shared_bytes, self._begin, self._end = values[-3:]
+        size = known_block(kernel)
+        if size is not None:
+            self._block = [code.constant(n, "i32") for n in size]
+        has_shared = contains(kernel, frozenset({"llvm.mlir.addressof"}))
+        self.cluster = cluster_of(kernel) if reaches_other_blocks(kernel) else (1, 1, 1)
+        self.blocks = prod(self.cluster)
+        """Blocks that run together."""
+        if self.blocks > 1:
+            sizes = code.builder.attribute(f"array<i32: {', '.join(map(str, self.cluster))}>")
+            self.function.attributes[CLUSTER_ATTRIBUTE] = sizes
+        self.memory = BlockMemory(code, self._shared_bytes if has_shared else None, self.blocks)
+        self.shared = self.memory.shared
+        known = prod(size) if size is not None else None
+        self.most_warps = -(-(known or device_of(kernel).threads) // code.width)
+        self.whole_warps = known is not None and known % code.width == 0
+        """Whether every lane of every warp is a thread."""
+        self.threads, self.warps = self._counts(known)
+
+    def build(self, run: Callable[[Position], None]) -> None:
+        """Write the loop; `run` writes what one block does, or a whole cluster, given its first block."""
+        code = self._code
+        loop = code.operation("scf.for", (self._begin, self._end, code.constant(1, "i64")), regions=1)
+        inside = code.block(loop, 0, ["i64"])
+        before = code.enter(inside)
+        position = Position(self._block_ids(inside.arguments[0]), self._grid, self._block)
+        threads, size = self._together()
+        begin_block(code, self._kernel, position, threads, self.shared, size)
+        run(position)
+        end_block(code, self._kernel)
+        code.operation("scf.yield")
+        code.leave(before)
+        code.operation("func.return")
+        self.function.attributes[MEMORY_ATTRIBUTE] = code.builder.integer("i64", self.memory.arena_bytes)
+
+    def _together(self) -> tuple[Value, Value]:
+        """Threads, and bytes of shared memory, of the blocks that run together (i32)."""
+        code = self._code
+        if self.blocks == 1:
+            return self.threads, self._shared_bytes
+        blocks = code.constant(self.blocks, "i32")
+        distance = code.value("arith.trunci", (self.memory.distance,), "i32")
+        threads, size = (code.value("arith.muli", (each, blocks), "i32") for each in (self.threads, distance))
+        return threads, size
+
+    def _counts(self, known: int | None) -> tuple[Value, Value]:
+        """Threads and warps of a block (i32)."""
+        code, width, block = self._code, self._code.width, self._block
+        if known is not None:
+            return code.constant(known, "i32"), code.constant(self.most_warps, "i32")
+        counted = code.value("arith.muli", (code.value("arith.muli", block[:2], "i32"), block[2]), "i32")
+        more = code.value("arith.addi", (counted, code.constant(width - 1, "i32")), "i32")
+        return counted, code.value("arith.divui", (more, code.constant(width, "i32")), "i32")
+
+    def block_of_cluster(self, first: Position, rank: Value) -> Position:
+        """The position of a block by its rank (i32) in the cluster."""
+        if self.blocks == 1:
+            return first
+        code, ids, rest = self._code, [], rank
+        for start, extent in zip(first.block_ids, self.cluster, strict=True):
+            size = code.constant(extent, "i32")
+            within = code.value("arith.remui", (rest, size), "i32")
+            rest = code.value("arith.divui", (rest, size), "i32")
+            ids.append(code.value("arith.addi", (start, within), "i32"))
+        return Position(ids, first.grid, first.block)
+
+    def _block_ids(self, number: Value) -> Sequence[Value]:
+        """Of a block by its number, or of the first block of a cluster."""
+        code = self._code
+        wide = [self._units(axis) for axis in range(2)]
+        rest = code.value("arith.divui", (number, wide[0]), "i64")
+        ids = [
+            code.value("arith.remui", (number, wide[0]), "i64"),
+            code.value("arith.remui", (rest, wide[1]), "i64"),
+            code.value("arith.divui", (rest, wide[1]), "i64"),
+        ]
+        narrow = [code.value("arith.trunci", (one,), "i32") for one in ids]
+        if self.blocks == 1:
+            return narrow
+        extents = [code.constant(extent, "i32") for extent in self.cluster]
+        return [code.value("arith.muli", pair, "i32") for pair in zip(narrow, extents, strict=True)]
+
+    def _units(self, axis: int) -> Value:
+        """How many blocks, or clusters, there are along an axis (i64)."""
+        code = self._code
+        blocks = code.value("arith.extui", (self._grid[axis],), "i64")
+        extent = self.cluster[axis]
+        return blocks if extent == 1 else code.value("arith.divui", (blocks, code.constant(extent, "i64")), "i64")

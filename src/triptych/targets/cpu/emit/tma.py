@@ -1,0 +1,196 @@
+"""Copies of boxes on a CPU: done when they are asked for, by a function for each kind of box.
+
+Every active lane makes its own copy; an elected one is alone. What an mbarrier is to count is counted at once. Groups
+of copies are complete when they are closed, and there is nothing to prefetch: a CPU looks ahead by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+
+from triptych.ir.handles import Operation, Value
+from triptych.kernel_ir.dialects.simt import BULK_COMMIT, BULK_WAIT
+from triptych.kernel_ir.dialects.tile import (
+    ACQUIRE_MAP,
+    LOAD_BOX,
+    PREFETCH_BOX,
+    PREFETCH_MAP,
+    PUBLISH_MAP,
+    RELEASE_MAP,
+    REPLACE_MAP,
+    STORE_BOX,
+    TENSOR_MAP_BYTES,
+)
+from triptych.targets.cpu.emit.async_queue import commit_copies, later, wait_for_copies
+from triptych.targets.cpu.emit.barrier_state import State
+from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.collectives import nothing
+from triptych.targets.cpu.emit.mbarriers import complete
+from triptych.targets.cpu.emit.queue_functions import LOADS, STORES
+from triptych.targets.cpu.emit.serialized_lanes import each_active
+from triptych.targets.cpu.emit.tma_functions import BOX, EXTENTS, LOAD, SIZE, STRIDES, BoxCopy, box_function
+from triptych.targets.cpu.emit.values import plain_pointer
+from triptych.targets.cpu.emit.warp import Warp
+from triptych.targets.cpu.sanitizer import async_proxy_calls
+from triptych.targets.cpu.sanitizer import shadow_layout as at
+
+_BEFORE_COORDINATES = 4
+"""Operands of a load: the map, where the box goes, the mbarrier and the blocks."""
+
+
+def load(warp: Warp, operation: Operation) -> None:
+    copy, multicast = _copy(operation, LOAD), bool(operation.attributes["multicast"].value)
+
+    def once(given: list[Value], lane: Value) -> None:
+        used, shared, barrier, blocks, *where = given
+
+        def into(target: Value, counter: Value) -> None:
+            values = [used, target, counter, *where]
+            stretch = _stretch(warp, operation, copy, used, target)
+            for low, size in stretch:
+                async_proxy_calls.load(warp, operation, lane, low, counter, size)
+            later(warp, operation, LOADS, values, copied, stretch)
+
+        def copied(state: State | None, values: list[Value]) -> None:
+            used, target, counter, *where = values
+            complete(warp.code, state, counter, _call(warp, copy, [used, target, *where]))
+
+        if not multicast:
+            into(shared, barrier)
+            return
+        _each_bit(
+            warp.code,
+            blocks,
+            lambda rank: into(*(warp.arrays.of_rank(warp, operation, each, rank) for each in (shared, barrier))),
+        )
+
+    _each_lane(warp, operation, once)
+
+
+def store(warp: Warp, operation: Operation) -> None:
+    copy = _copy(operation, operation.attributes["kind"].value)
+
+    def stored(_: State | None, values: list[Value]) -> None:
+        _call(warp, copy, values)
+
+    def once(given: list[Value], lane: Value) -> None:
+        stretch = _stretch(warp, operation, copy, *given[:2])
+        for low, size in stretch:
+            async_proxy_calls.use(warp, operation, lane, low, size, at.STORE_PARTY)
+        later(warp, operation, STORES, given, stored, stretch)
+
+    _each_lane(warp, operation, once)
+
+
+def _stretch(
+    warp: Warp, operation: Operation, copy: BoxCopy, used: Value, shared: Value
+) -> list[tuple[Value, int | Value]]:
+    """The bytes of shared memory that a box takes. Where only its map knows them, who checks asks it as it is now."""
+    if copy.is_known:
+        return [(shared, prod(copy.box) * copy.element_bytes)]
+    if not async_proxy_calls.is_told(operation) and warp.arrays.checks is None:
+        return []
+    code = warp.code
+
+    def word(place: int) -> Value:
+        return code.resized(code.load(code.offset(used, place, "i16"), "i16", 2), "i64")
+
+    size = word(4 * SIZE)
+    for i in range(len(copy.box)):
+        size = code.value("arith.muli", (size, word(4 * BOX + i)), "i64")
+    return [(shared, size)]
+
+
+def replace_map(warp: Warp, operation: Operation) -> None:
+    """Write what the tensor is into a map in memory."""
+
+    def once(given: list[Value], _: Value) -> None:
+        used, base, *numbers = given
+        write_map(warp.code, used, base, numbers)
+
+    _each_lane(warp, operation, once)
+
+
+def publish_map(warp: Warp, operation: Operation) -> None:
+    """The lanes of the warp copy one map together."""
+
+    def once(given: list[Value], _: Value) -> None:
+        target, source = given
+        kind = f"vector<{TENSOR_MAP_BYTES // 4}xi32>"
+        warp.code.store(warp.code.load(source, kind, 8), target, 8)
+
+    _each_lane(warp, operation, once)
+
+
+def write_map(code: Code, place: Value, base: Value, numbers: Sequence[Value]) -> None:
+    """Base, extents and strides as functions that copy boxes read them."""
+    rank = (len(numbers) + 1) // 2
+    words = [*range(EXTENTS, EXTENTS + rank), *range(STRIDES, STRIDES + rank - 1)]
+    code.store(base, place, 8)
+    for word, number in zip(words, numbers, strict=True):
+        code.store(number, code.offset(place, word, "i64"), 8)
+
+
+def write_box(code: Code, place: Value, box: Sequence[int], element_bytes: int, swizzle: int) -> None:
+    """What a box is, for copies that do not know it."""
+    halves = [*box, *(0,) * (4 * (SIZE - BOX) - len(box))]
+    words = [sum(half << 16 * i for i, half in enumerate(halves[at : at + 4])) for at in range(0, len(halves), 4)]
+    for word, number in enumerate([*words, element_bytes, swizzle], BOX):
+        code.store(code.constant(number, "i64"), code.offset(place, word, "i64"), 8)
+
+
+def _each_lane(warp: Warp, operation: Operation, act: Callable[[list[Value], Value], None]) -> None:
+    """With the operands of the lane, and its number (i32)."""
+    kinds = [plain_pointer(operand.type) for operand in operation.operands]
+
+    def once(lane: Value) -> None:
+        number = warp.code.value("arith.index_castui", (lane,), "i32")
+        act([warp.lane(o, lane, kind) for o, kind in zip(operation.operands, kinds, strict=True)], number)
+
+    each_active(warp, once)
+
+
+def _each_bit(code: Code, bits: Value, act: Callable[[Value], None]) -> None:
+    """What is done for every bit of a mask (i32), with its number (i32)."""
+    zero, one = code.constant(0, "i32"), code.constant(1, "i32")
+    made = code.operation("scf.while", (bits,), ["i32"], regions=2)
+    head = code.block(made, 0, ["i32"])
+    before = code.enter(head)
+    code.operation("scf.condition", (code.compare("ne", head.arguments[0], zero), head.arguments[0]))
+    code.leave(before)
+    inside = code.block(made, 1, ["i32"])
+    before = code.enter(inside)
+    left = inside.arguments[0]
+    act(code.value("math.cttz", (left,), "i32"))
+    without = code.value("arith.andi", (left, code.value("arith.subi", (left, one), "i32")), "i32")
+    code.operation("scf.yield", (without,))
+    code.leave(before)
+
+
+def _copy(operation: Operation, kind: str) -> BoxCopy:
+    attributes = operation.attributes
+    element = attributes["type"].value if "type" in attributes else ""
+    box = tuple(int(extent) for extent in attributes["box"]) or (0,) * (len(operation.operands) - _BEFORE_COORDINATES)
+    return BoxCopy(kind, box, int(attributes["bytes"].value), int(attributes["swizzle"].value), element)
+
+
+def _call(warp: Warp, copy: BoxCopy, given: Sequence[Value]) -> Value:
+    """Copy a box; its bytes (i64)."""
+    warp.arrays.define(box_function(copy))
+    attributes = {"callee": warp.code.attribute(f'@"{copy.name}"')}
+    return warp.code.value("func.call", given, "i64", attributes)
+
+
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
+    LOAD_BOX: load,
+    STORE_BOX: store,
+    PREFETCH_BOX: nothing,
+    PREFETCH_MAP: nothing,
+    REPLACE_MAP: replace_map,
+    PUBLISH_MAP: publish_map,
+    RELEASE_MAP: nothing,
+    ACQUIRE_MAP: nothing,
+    BULK_COMMIT: commit_copies,
+    BULK_WAIT: wait_for_copies,
+}

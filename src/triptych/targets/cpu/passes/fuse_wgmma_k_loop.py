@@ -1,0 +1,89 @@
+"""Pass `join-warpgroup-products`: products that follow each other on the same sums become one over more of k.
+
+Input: `tile.group_mma` operations whose factors are known distances apart. Output: one for each run of them, with the
+tables of all. A product loads and stores its sums once, and warps meet there once, however deep it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from triptych.ir.builder import Builder
+from triptych.ir.handles import Block, Module, Operation
+from triptych.ir.modules import operations_named
+from triptych.kernel_ir.analysis.addresses import AddressForms
+from triptych.kernel_ir.dialects.kernel_operations import constant_of, is_pure, operations
+from triptych.kernel_ir.dialects.tile import GROUP_MMA
+from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS
+
+_DEEPEST = 256
+"""Of k: A is packed on the stack, 64 rows of 4 bytes for each."""
+_SAME = ("instruction", "d", "a_operand", "b_operand")
+
+
+def join_warpgroup_products(module: Module) -> None:
+    builder, forms = Builder(module.context), AddressForms()
+    blocks: dict[Operation, Block] = {}
+    for product in operations_named(module, GROUP_MMA):
+        found = operations(product.block)
+        blocks.setdefault(found[0], product.block)
+    for block in blocks.values():
+        for run in _runs(operations(block), forms):
+            _join(run, forms, builder)
+
+
+def _runs(found: Iterable[Operation], forms: AddressForms) -> list[list[Operation]]:
+    """Products with nothing between them but what computes addresses, each of which can follow the first."""
+    runs: list[list[Operation]] = []
+    going = False
+    for operation in found:
+        if operation.name == GROUP_MMA:
+            if going and _follows(runs[-1], operation, forms):
+                runs[-1].append(operation)
+            else:
+                runs.append([operation])
+            going = True
+        elif not is_pure(operation):
+            going = False
+    return [run for run in runs if len(run) > 1]
+
+
+def _follows(run: list[Operation], operation: Operation, forms: AddressForms) -> bool:
+    """Whether a product adds to what those of a run have computed, at places that are known from the first of them."""
+    first = run[0]
+    depth = WARPGROUP_MMAS[str(first.attributes["instruction"].value)].shape_mnk[2]
+    slices = sum(list(one.attributes["tiles"])[2] for one in (*run, operation))
+    return (
+        first.operands[0] == operation.operands[0]
+        and constant_of(operation.operands[3]) in (1, -1)
+        and all(first.attributes[name] == operation.attributes[name] for name in _SAME)
+        and list(first.attributes["tiles"])[:2] == list(operation.attributes["tiles"])[:2]
+        and all(_distance(first, operation, i, forms) is not None for i in (1, 2))
+        and slices * depth <= _DEEPEST
+    )
+
+
+def _distance(first: Operation, other: Operation, operand: int, forms: AddressForms) -> int | None:
+    """Bytes from a factor of one product to that of another."""
+    one, two = (forms.address(operation.operands[operand]) for operation in (first, other))
+    same = (one.memory, one.terms) == (two.memory, two.terms)
+    return two.known - one.known if same else None
+
+
+def _join(run: list[Operation], forms: AddressForms, builder: Builder) -> None:
+    """The last one becomes all of them."""
+    first, last = run[0], run[-1]
+    for name, operand in (("a", 1), ("b", 2)):
+        places = []
+        for operation in run:
+            away = _distance(first, operation, operand, forms)
+            assert away is not None
+            places += [place + away for place in operation.attributes[name]]
+        last.attributes[name] = builder.integers(places)
+    tiles = list(first.attributes["tiles"])
+    depth = sum(list(operation.attributes["tiles"])[2] for operation in run)
+    last.attributes["tiles"] = builder.integers([*tiles[:2], depth])
+    for operand in (1, 2, 3):
+        last.operands[operand] = first.operands[operand]
+    for operation in run[:-1]:
+        operation.erase()

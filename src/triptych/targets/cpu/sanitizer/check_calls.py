@@ -1,0 +1,249 @@
+"""Operations of the dialect `check` as calls of the checkers: one call for the threads of a warp (debug builds)."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable, Sequence
+
+from triptych.ir.handles import Operation, Value
+from triptych.ir.types import count_and_element, is_integer
+from triptych.kernel_ir.analysis.lanes import Lanes
+from triptych.kernel_ir.dialects.check import (
+    CHECK_ACCESS,
+    CHECK_CALL,
+    CHECK_COPY,
+    CHECK_PLACE,
+    CHECK_SYNC,
+    CHECK_UNSET,
+    CHECKS_ATTRIBUTE,
+    SITE_ATTRIBUTE,
+    STEPS_ATTRIBUTE,
+)
+from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
+from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.memory import packed_value
+from triptych.targets.cpu.emit.values import Private
+from triptych.targets.cpu.emit.warp import Position, Warp
+from triptych.targets.cpu.sanitizer import shadow_layout as at
+from triptych.targets.cpu.sanitizer.async_code import COPY
+from triptych.targets.cpu.sanitizer.async_proxy_calls import active, first_number, threads_of_block
+from triptych.targets.cpu.sanitizer.global_code import ACCESS_GLOBAL, GLOBAL_LOOP, GLOBAL_RUN, GLOBAL_RUN_LOOP
+from triptych.targets.cpu.sanitizer.happens_before_code import SYNC
+from triptych.targets.cpu.sanitizer.pipeline_code import CALL
+from triptych.targets.cpu.sanitizer.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
+from triptych.targets.cpu.sanitizer.shadow_code import BEGIN_BLOCK, END_BLOCK
+from triptych.targets.cpu.sanitizer.uninitialized_code import UNSET
+
+_BY_ADDRESSES = {
+    (False, False): ACCESS,
+    (False, True): ACCESS_LOOP,
+    (True, False): ACCESS_GLOBAL,
+    (True, True): GLOBAL_LOOP,
+}
+_BY_STRIDE = {
+    (False, False): ACCESS_RUN,
+    (False, True): RUN_LOOP,
+    (True, False): GLOBAL_RUN,
+    (True, True): GLOBAL_RUN_LOOP,
+}
+"""What an access calls: whether of global memory, and whether loops repeat it."""
+
+
+def begin_block(
+    code: Code, kernel: Operation, position: Position, threads: Value, shared: Value | None, size: Value
+) -> None:
+    """Tell the checkers that another block begins; a kernel without checks tells nothing."""
+    if CHECKS_ATTRIBUTE not in kernel.attributes:
+        return
+    facts = json.loads(kernel.attributes[CHECKS_ATTRIBUTE].value)
+    table = code.attribute(f'@"{facts["table"]}"')
+    numbers = [code.constant(facts[name], "i32") for name in ("grain", "lanes", "mode")]
+    start = shared if shared is not None else code.value("llvm.mlir.zero", (), "!llvm.ptr")
+    extent = size if shared is not None else code.constant(0, "i32")
+    address = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": table})
+    code.call(BEGIN_BLOCK, [start, extent, threads, *numbers, *position.block_ids, address])
+
+
+def end_block(code: Code, kernel: Operation) -> None:
+    """Tell the checkers that a block has ended."""
+    if CHECKS_ATTRIBUTE in kernel.attributes:
+        code.call(END_BLOCK, [])
+
+
+def access(warp: Warp, operation: Operation) -> None:
+    """`check.access`: lanes a known distance apart have one address and that distance."""
+    pointer, *values = operation.operands
+    if isinstance(warp.get(pointer), Private):
+        return
+    code, repeated = warp.code, STEPS_ATTRIBUTE in operation.attributes
+    numbers = [code.constant(int(operation.attributes[name].value), "i32") for name in ("size", "kind", "site")]
+    more = _levels(warp, list(operation.attributes[STEPS_ATTRIBUTE]), values) if repeated else _kept(warp, values)
+    given = [*_threads(warp, int(operation.attributes["lanes"].value)), *numbers, more]
+    stride = _stride(warp.analysis.at(pointer))
+    is_global = bool(int(operation.attributes["kind"].value) & at.IS_GLOBAL)
+    if stride is None:
+        code.call(_BY_ADDRESSES[is_global, repeated], [_addresses(warp, pointer), *given])
+    else:
+        code.call(_BY_STRIDE[is_global, repeated], [warp.scalar(pointer), code.constant(stride, "i64"), *given])
+
+
+def sync(warp: Warp, operation: Operation) -> None:
+    """`check.sync`."""
+    if warp.of_block:
+        warp.code.call(PASS_ALL, [])
+        return
+    code, what = warp.code, int(operation.attributes["what"].value)
+    number, count = code.constant(0, "i64"), code.constant(0, "i32")
+    operands = list(operation.operands)
+    if what in (at.ARRIVE, at.PASS_NAMED):
+        number, count = _barrier(warp, operands)
+    elif what == at.COME_TO_SITE:
+        number = code.resized(warp.scalar(operands[0]), "i64")
+        if operands[1:]:
+            barrier, count = _barrier(warp, operands[1:])
+            after = code.value("arith.addi", (barrier, code.constant(1, "i64")), "i64")
+            upper = code.value("arith.shli", (after, code.constant(32, "i64")), "i64")
+            number = code.value("arith.ori", (number, upper), "i64")
+    elif operands:
+        number = _of_first(warp, operands[0]) if what == at.MEET_WARP else warp.scalar(operands[0])
+        number = number if is_integer(number.type, 64) else code.value("arith.extui", (number,), "i64")
+        count = warp.scalar(operands[1]) if operands[1:] else count
+    nowhere = code.value("llvm.mlir.zero", (), "!llvm.ptr")
+    code.call(SYNC, [code.constant(what, "i32"), *_threads(warp), number, count, nowhere])
+
+
+def _barrier(warp: Warp, operands: Sequence[Value]) -> tuple[Value, Value]:
+    """The number of a barrier among those of the cluster, and how many threads it waits for; 0 is all of the block."""
+    code = warp.code
+    number = code.constant(0, "i64")
+    if operands:
+        named = code.value("arith.extui", (warp.scalar(operands[0]),), "i64")
+        number = code.value("arith.andi", (named, code.constant(at.NAMED - 1, "i64")), "i64")
+    count = warp.scalar(operands[1]) if operands[1:] else code.constant(0, "i32")
+    if (cluster := warp.arrays.cluster) is not None and cluster.blocks > 1:
+        mine = code.value("arith.muli", (cluster.rank(), code.constant(at.OF_BLOCK, "i32")), "i32")
+        number = code.value("arith.addi", (number, code.resized(mine, "i64")), "i64")
+        count = count if operands[1:] else threads_of_block(warp)
+    return number, count
+
+
+def place(warp: Warp, operation: Operation) -> None:
+    """`check.place`."""
+    (pointer,) = operation.operands
+    if isinstance(warp.get(pointer), Private):
+        return
+    code, what = warp.code, int(operation.attributes["what"].value)
+    narrow = int(operation.attributes["narrow"].value) if "narrow" in operation.attributes else 0
+    nothing = [code.constant(0, "i64"), code.constant(narrow, "i32")]
+    code.call(SYNC, [code.constant(what, "i32"), *_threads(warp), *nothing, _addresses(warp, pointer)])
+
+
+def copy(warp: Warp, operation: Operation) -> None:
+    """`check.copy`."""
+    code = warp.code
+    target, source, count = operation.operands
+    counts = warp.arrays.scratch(code.wide("i32"), "bytes")
+    code.store(warp.vector(count), counts, ALIGNMENT)
+    places = [_addresses(warp, target, "targets"), _addresses(warp, source)]
+    numbers = [code.constant(int(operation.attributes[name].value), "i32") for name in ("size", "site")]
+    code.call(COPY, [*places, counts, *_threads(warp), *numbers])
+
+
+def unset(warp: Warp, operation: Operation) -> None:
+    """`check.unset`: told only where a lane has an origin."""
+    code, (origin,) = warp.code, operation.operands
+    known = warp.analysis.at(origin)
+    if known.known and known.uniform and known.constant == 0:
+        return
+    origins = warp.vector(origin)
+    wrong = code.compare("ne", origins, code.constants([0] * code.width, "i32"), lanes=True)
+    made = code.operation("scf.if", (code.any(wrong),), regions=2)
+    before = code.enter(code.block(made, 0))
+    home = warp.arrays.scratch(code.wide("i32"), "origins")
+    code.store(origins, home, ALIGNMENT)
+    site = code.constant(int(operation.attributes["site"].value), "i32")
+    code.call(UNSET, [home, *_threads(warp), site])
+    code.operation("scf.yield")
+    code.leave(before)
+
+
+def call(warp: Warp, operation: Operation) -> None:
+    """`check.call`: lanes of a warp are at the same stage."""
+    code, attributes = warp.code, operation.attributes
+    mask, first, _ = _threads(warp)
+    stage, phase = (_of_first(warp, each) for each in operation.operands)
+    place, what, stages, site = (
+        code.constant(int(attributes[name].value), "i32") for name in ("place", "what", "stages", SITE_ATTRIBUTE)
+    )
+    code.call(CALL, [mask, first, place, what, stage, phase, stages, site])
+
+
+def _of_first(warp: Warp, value: Value) -> Value:
+    """What all lanes have, or the first active one of them."""
+    known = warp.analysis.at(value)
+    if known.known and known.uniform:
+        return warp.scalar(value)
+    lane = warp.code.constant(0, "i32") if warp.mask is None else warp.code.first(warp.mask)
+    place = warp.code.value("arith.index_cast", (lane,), "index")
+    return warp.code.extract_at(warp.vector(value), place, value.type)
+
+
+def _threads(warp: Warp, lanes: int = 0) -> list[Value]:
+    """The active lanes as bits, the number of the first thread, and how many lanes there are."""
+    code, bits = warp.code, active(warp)
+    if lanes:
+        bits = code.value("arith.andi", (bits, code.constant((1 << lanes) - 1, "i64")), "i64")
+    return [bits, first_number(warp), code.constant(code.width, "i32")]
+
+
+def _stride(known: Lanes) -> int | None:
+    """The bytes between the addresses of neighbours, if they are everywhere the same and known."""
+    if not known.known or known.multiples:
+        return None
+    offsets = known.offsets or (0,)
+    steps = {after - before for before, after in itertools.pairwise(offsets)}
+    return next(iter(steps)) if len(steps) == 1 else None
+
+
+def _addresses(warp: Warp, pointer: Value, role: str = "addresses") -> Value:
+    """Memory with the address of every lane."""
+    code = warp.code
+    words = code.value("llvm.ptrtoint", (warp.vector(pointer),), code.wide("i64"))
+    home = warp.arrays.scratch(code.wide("i64"), role)
+    code.store(words, home, ALIGNMENT)
+    return home
+
+
+def _kept(warp: Warp, values: list[Value]) -> Value:
+    """Memory with what every lane is about to store, lane after lane, or null."""
+    code = warp.code
+    if not values:
+        return code.value("llvm.mlir.zero", (), "!llvm.ptr")
+    counted = count_and_element(values[0].type)
+    vector = warp.vector(values[0]) if counted is None else packed_value(warp, values[0], *counted)
+    home = warp.arrays.scratch(vector.type, "stored")
+    code.store(vector, home, ALIGNMENT)
+    return home
+
+
+def _levels(warp: Warp, steps: Sequence[int], counts: Sequence[Value]) -> Value:
+    """Memory with the step and the count of each loop around a read; those that are left over run once."""
+    code = warp.code
+    missing = at.LEVELS - len(steps)
+    numbers = [(code.constant(step, "i64"), warp.scalar(count)) for step, count in zip(steps, counts, strict=True)]
+    numbers += [(code.constant(0, "i64"), code.constant(1, "i64"))] * missing
+    home = warp.arrays.scratch(code.builder.type(f"!llvm.array<{2 * at.LEVELS} x i64>"), "levels")
+    for i, number in enumerate(itertools.chain.from_iterable(numbers)):
+        code.store(number, code.offset(home, i, "i64"), 8)
+    return home
+
+
+HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
+    CHECK_ACCESS: access,
+    CHECK_SYNC: sync,
+    CHECK_PLACE: place,
+    CHECK_COPY: copy,
+    CHECK_UNSET: unset,
+    CHECK_CALL: call,
+}

@@ -1,0 +1,166 @@
+"""Pass `gather-checks`: what a warp reads again and again between two meetings is told once.
+
+Input: kernels with operations of the dialect `check`, after simplification. Output: one `check.access` for reads of
+equal place in the source whose addresses are a known distance apart, and one before a loop for all its iterations, as
+`steps` in bytes and as many counts. Reads commute until somebody writes or threads meet, so nothing is told too early.
+Writes stay where they are: what they write may be looked at.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from operator import itemgetter
+from typing import Any
+
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
+from triptych.ir.handles import Block, Module, Operation, Value
+from triptych.ir.location import spans_of
+from triptych.ir.modules import kernels
+from triptych.kernel_ir.analysis.addresses import AddressForms
+from triptych.kernel_ir.dialects import simt
+from triptych.kernel_ir.dialects.check import CHECK_ACCESS, CHECKS_ATTRIBUTE, STEPS_ATTRIBUTE
+from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, inner, is_ordered, is_pure, operations
+from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, MMA
+from triptych.targets.cpu.emit.peeling import FirstIteration
+from triptych.targets.cpu.sanitizer import shadow_layout as at
+
+_QUIET = frozenset(
+    {
+        *("llvm.load", "llvm.store", "cf.assert", "scf.if", "scf.for", "scf.yield"),
+        *(simt.PREFETCH, simt.SHUFFLE, simt.VOTE, simt.MATCH, simt.ELECT, simt.REDUCE),
+        *(MMA, LOAD_MATRIX),
+    }
+)
+"""Beside what only computes: operations that order nothing; those that access memory are told apart from them."""
+
+
+def gather_checks(module: Module) -> None:
+    for kernel in kernels(module):
+        if CHECKS_ATTRIBUTE in kernel.attributes:
+            _Kernel(kernel).visit(body(kernel))
+
+
+class _Kernel:
+    """A kernel while its checks are gathered."""
+
+    def __init__(self, kernel: Operation) -> None:
+        self._builder = Builder(kernel.context)
+        self._forms = AddressForms()
+
+    def visit(self, block: Block) -> None:
+        """Gather inside, then before loops of the block, then in the block itself."""
+        for operation in operations(block):
+            for region in operation.regions:
+                for inside in region.blocks:
+                    self.visit(inside)
+            if operation.name == "scf.for":
+                self._leave_loop(operation)
+        open_reads: list[Operation] = []
+        for operation in operations(block):
+            if _is_read(operation):
+                open_reads.append(operation)
+            elif not _is_quiet(operation):
+                self._join(open_reads)
+                open_reads = []
+        self._join(open_reads)
+
+    # loops -------------------------------------------------------------------------------------------------------
+    def _leave_loop(self, loop: Operation) -> None:
+        """Reads of every iteration are told before the loop, if nothing in it writes or meets."""
+        inside = operations(body(loop))
+        reads = [each for each in inside if _is_read(each) and len(_steps(each)) < at.LEVELS]
+        if not reads or not all(map(_is_quiet, inside)):
+            return
+        first = FirstIteration(loop)
+        moved = [(read, stride) for read in reads if (stride := self._stride(first, read)) is not None]
+        count = first.count() if moved else None
+        if count is None:
+            return
+        for read, stride in moved:
+            address, *counts = read.operands
+            self._builder.insertion = bindings.mlir().InsertionPoint(loop)
+            self._write(read, first.first(address), [*_steps(read), stride], [*map(first.first, counts), count])
+            read.erase()
+
+    def _stride(self, first: FirstIteration, read: Operation) -> int | None:
+        """Of the address; counts of inner loops must not change."""
+        address, *counts = read.operands
+        if any(constant_of(count) is None for count in counts):
+            return None
+        return first.stride(address)
+
+    def _write(self, read: Operation, address: Value, steps: Sequence[int], counts: Sequence[Value]) -> None:
+        attributes = {name: read.attributes[name] for name in read.attributes}
+        attributes[STEPS_ATTRIBUTE] = self._builder.attribute(f"array<i64: {', '.join(map(str, steps))}>")
+        self._builder.operation(CHECK_ACCESS, (address, *counts), [], read.location, attributes)
+
+    # one after the other -------------------------------------------------------------------------------------------
+    def _join(self, reads: Sequence[Operation]) -> None:
+        """Reads by the same line of what is a known distance apart are one, where the last of them is."""
+        if len(reads) < 2:
+            return
+        alike: defaultdict[Any, dict[int, tuple[int, Operation]]] = defaultdict(dict)
+        for order, read in enumerate(reads):
+            place = self._forms.address(read.operands[0])
+            known = alike[self._key(read), place.memory, place.terms]
+            if place.known in known:
+                known[place.known][1].erase()
+            known[place.known] = (order, read)
+        for found in alike.values():
+            _, one = next(iter(found.values()))
+            if len(_steps(one)) < at.LEVELS:
+                self._join_stretches(found)
+
+    def _join_stretches(self, found: dict[int, tuple[int, Operation]]) -> None:
+        for stretch in _stretches(sorted(found)):
+            if len(stretch) > 1:
+                members = [found[known][1] for known in stretch]
+                _, last = max((found[known] for known in stretch), key=itemgetter(0))
+                address, *counts = members[0].operands
+                self._builder.insertion = bindings.mlir().InsertionPoint(last)
+                number = {"value": self._builder.integer("i64", len(stretch))}
+                count = self._builder.value("arith.constant", (), self._builder.type("i64"), last.location, number)
+                self._write(members[0], address, [*_steps(members[0]), stretch[1] - stretch[0]], [*counts, count])
+                for member in members:
+                    member.erase()
+
+    def _key(self, read: Operation) -> Any:
+        """What reads must have in common to be told as one."""
+        numbers = [constant_of(count) for count in list(read.operands)[1:]]
+        counts = tuple(
+            count if number is None else number for count, number in zip(list(read.operands)[1:], numbers, strict=True)
+        )
+        facts = tuple(int(read.attributes[name].value) for name in ("size", "kind", "lanes"))
+        return spans_of(read.location), facts, tuple(_steps(read)), counts
+
+
+def _steps(read: Operation) -> list[int]:
+    return list(read.attributes[STEPS_ATTRIBUTE]) if STEPS_ATTRIBUTE in read.attributes else []
+
+
+def _is_read(operation: Operation) -> bool:
+    return (
+        operation.name == CHECK_ACCESS
+        and int(operation.attributes["kind"].value) & ~(at.IS_COLLECTIVE | at.IS_GLOBAL) == at.READS_MEMORY
+    )
+
+
+def _is_quiet(operation: Operation) -> bool:
+    """Whether reads before and after it may change places, for a checker."""
+    if operation.name not in _QUIET and not is_pure(operation) and not _is_read(operation):
+        return False
+    return not is_ordered(operation) and all(map(_is_quiet, inner(operation)))
+
+
+def _stretches(places: Sequence[int]) -> list[list[int]]:
+    """Numbers in rising order, cut where the distance changes."""
+    found: list[list[int]] = []
+    for place in places:
+        last = found[-1] if found else []
+        if len(last) == 1 or (len(last) > 1 and place - last[-1] == last[1] - last[0]):
+            last.append(place)
+        else:
+            found.append([place])
+    return found

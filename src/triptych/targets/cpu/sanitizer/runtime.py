@@ -1,0 +1,238 @@
+"""The checkers in this process: their native code, compiled once and kept, and what Python does with its findings."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from math import prod
+from typing import Any
+
+from triptych.ir.llvm.loader import LoadedObject, load_object
+from triptych.ir.llvm.worker import Request
+from triptych.sanitizer.finding_errors import report
+from triptych.sanitizer.findings import BOX_STORE, Example, Finding, Kind, Meeting, Site, note_meeting, note_misuse
+from triptych.sanitizer.pipeline_protocol import (
+    NOTHING_WRONG,
+    Explanation,
+    Misuse,
+    Misused,
+    Place,
+    add_source,
+    explanation,
+)
+from triptych.sanitizer.tma_store_protocol import store_explanation
+from triptych.support.source import Span
+from triptych.support.warnings import TriptychWarning
+from triptych.targets.cpu.abi.system import system
+from triptych.targets.cpu.runtime.kept_object import kept_object
+from triptych.targets.cpu.sanitizer import shadow_layout as at
+from triptych.targets.cpu.sanitizer.async_code import COPY, async_code
+from triptych.targets.cpu.sanitizer.async_proxy_code import LOAD, PHASE, USE, party_code
+from triptych.targets.cpu.sanitizer.barrier_statistics_code import meeting_code
+from triptych.targets.cpu.sanitizer.coalesced_access_code import stretch_code
+from triptych.targets.cpu.sanitizer.finding_code import COLLECT, DISCARD, PEEK, REPORT, finding_code
+from triptych.targets.cpu.sanitizer.global_coalesced_access_code import global_stretch_code
+from triptych.targets.cpu.sanitizer.global_code import (
+    ACCESS_GLOBAL,
+    GLOBAL_LOOP,
+    GLOBAL_RUN,
+    GLOBAL_RUN_LOOP,
+    global_code,
+)
+from triptych.targets.cpu.sanitizer.global_happens_before_code import block_order_code
+from triptych.targets.cpu.sanitizer.global_pages_code import global_pages_code
+from triptych.targets.cpu.sanitizer.happens_before_code import SYNC, order_code
+from triptych.targets.cpu.sanitizer.pipeline_code import CALL, pipeline_code
+from triptych.targets.cpu.sanitizer.read_log_code import (
+    ACCESS,
+    ACCESS_LOOP,
+    ACCESS_RUN,
+    PASS_ALL,
+    RUN_LOOP,
+    read_log_code,
+)
+from triptych.targets.cpu.sanitizer.repeated_reads_code import repeated_reads_code
+from triptych.targets.cpu.sanitizer.shadow_code import BEGIN_BLOCK, END_BLOCK, SETUP, shadow_code
+from triptych.targets.cpu.sanitizer.symbolizer import described
+from triptych.targets.cpu.sanitizer.tma_store_code import store_pipeline_code
+from triptych.targets.cpu.sanitizer.uninitialized_code import UNSET, unset_code
+
+_ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL, GLOBAL_RUN, GLOBAL_LOOP, GLOBAL_RUN_LOOP)
+_EXPORTS = (*_ACCESSES, COPY, UNSET, SYNC, PASS_ALL, PHASE, LOAD, USE, CALL, BEGIN_BLOCK, END_BLOCK, COLLECT, DISCARD)
+_PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
+_SAMPLED = (
+    "`global` has looked at a part of the memory that {} accesses: its shadow is limited to {} MiB, and of what is "
+    "beyond half of that only some addresses, chosen by their bits, have a place in it. Smaller ones are checked whole"
+)
+_MEETINGS, _MISUSES = frozenset(Meeting), frozenset(Misuse)
+_SITE_OF_KEY = 20
+_KIND_OF_KEY = 40
+
+
+class _Example(ctypes.Structure):
+    _fields_ = [("block", ctypes.c_int32 * 3), ("first", ctypes.c_int32), ("second", ctypes.c_int32)]
+    _fields_ += [("byte", ctypes.c_int32), ("epoch", ctypes.c_int32), ("other", ctypes.c_uint32)]
+
+
+class _Entry(ctypes.Structure):
+    """A finding as native code keeps it."""
+
+    _fields_ = [("key", ctypes.c_uint64), ("table", ctypes.c_uint64), ("count", ctypes.c_uint64)]
+    _fields_ += [("examples", _Example * at.EXAMPLES), ("crossings", ctypes.c_uint64)]
+
+
+def checker_code() -> str:
+    """All native code of the checkers."""
+    shared = shadow_code() + stretch_code() + read_log_code() + repeated_reads_code()
+    order = async_code() + party_code() + order_code() + meeting_code() + block_order_code()
+    between_blocks = global_pages_code() + global_code() + global_stretch_code()
+    text = shared + order + between_blocks + finding_code() + unset_code() + pipeline_code() + store_pipeline_code()
+    return text.replace("%thread_key", system().thread_key)
+
+
+@cache
+def _loaded() -> LoadedObject:
+    made = kept_object("checkers", Request(emit=("object",)), checker_code())
+    functions = {name: _address(getattr(ctypes.pythonapi, name)) for name in _PYTHON_FUNCTIONS}
+    loaded = load_object(made, SETUP, {REPORT: id(_told), **functions}, *_EXPORTS, PEEK)
+    ctypes.CFUNCTYPE(None)(loaded.library[SETUP])()
+    add_source(_misused_now)
+    return loaded
+
+
+def checker_symbols() -> Mapping[str, int]:
+    """What compiled code imports."""
+    return {name: _loaded().library[name] for name in _EXPORTS}
+
+
+def _address(function: object) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0  # type: ignore[arg-type]
+
+
+def _told(entries: int, table: int, count: int, skipped: int) -> None:
+    """Called after a launch that found something; what it raises the call raises."""
+    text = ctypes.string_at(table).decode()
+    if skipped:
+        warnings.warn(_SAMPLED.format(json.loads(text)["kernel"], at.SHADOW_LIMIT >> 20), TriptychWarning, stacklevel=2)
+    found = [entry for entry in (_Entry * count).from_address(entries) if entry.table == table]
+    misused = _misused(found)
+    note_misuse(explanation(misused))
+    findings = [_explained(_finding(entry, text), misused) for entry in found if _kind(entry) not in _MISUSES]
+    for each in findings:
+        if each.kind in _MEETINGS and each.now.span is not None:
+            note_meeting(each.now.span, Meeting(each.kind), each.examples[0].before, each.examples[0].now)
+    report([each for each in findings if each.kind not in _MEETINGS])
+
+
+def _explained(finding: Finding, misused: Sequence[Misused]) -> Finding:
+    """With what was done wrong with the pipelines whose memory it is about, and with others."""
+    stores = _of_stores(finding, misused)
+    if stores.text:
+        return replace(finding, misused=stores)
+    own = finding.before.pipelines | finding.now.pipelines
+    others = explanation([each for each in misused if each.now.pipeline not in own])
+    mine = explanation([each for each in misused if each.now.pipeline in own])
+    return replace(finding, misused=mine, beside=others if others.is_sure else NOTHING_WRONG)
+
+
+def _of_stores(finding: Finding, misused: Sequence[Misused]) -> Explanation:
+    if finding.kind not in (Kind.STILL_READ, Kind.NEVER_AWAITED) or finding.before.verb != BOX_STORE:
+        return NOTHING_WRONG
+    return store_explanation(misused, finding.before.span, has_ended=finding.kind == Kind.NEVER_AWAITED)
+
+
+def _kind(entry: _Entry) -> int:
+    return int(entry.key >> _KIND_OF_KEY)
+
+
+def _before(entry: _Entry) -> int:
+    """The site of the earlier side; of a misuse it may be another number."""
+    return int(entry.key >> _SITE_OF_KEY) & 0xFFFFF
+
+
+def _misused_now() -> list[Misused]:
+    """What launches that go on have done with their pipelines."""
+    into = (ctypes.c_uint64 * 2)()
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_loaded().library[PEEK])(into)
+    return _misused(list((_Entry * into[1]).from_address(into[0])))
+
+
+def _misused(entries: Sequence[_Entry]) -> list[Misused]:
+    return [_misuse(entry) for entry in entries if _kind(entry) in _MISUSES]
+
+
+def _misuse(entry: _Entry) -> Misused:
+    facts = json.loads(ctypes.string_at(entry.table).decode())
+    called = {number: _place(site) for number, site in enumerate(facts["sites"]) if "call" in site}
+    what, stage, first, now = Misuse(_kind(entry)), entry.examples[0].byte, _before(entry), called[entry.key & 0xFFFFF]
+    if what == Misuse.GROUP:
+        before, stage = now, first
+    elif what == Misuse.NOT_CLOSED:
+        before = replace(now, name="", span=_span(facts["sites"][first]))
+    else:
+        before = called[first]
+    return Misused(what, before, now, stage, facts["kernel"], tuple(called.values()))
+
+
+def _place(site: dict[str, Any]) -> Place:
+    return Place(**site["call"], span=_span(site))
+
+
+def _span(site: dict[str, Any]) -> Span | None:
+    return Span(**site["spans"][0]) if site["spans"] else None
+
+
+def _finding(entry: _Entry, text: str) -> Finding:
+    facts = json.loads(text)
+    before, now = _before(entry), entry.key & 0xFFFFF
+    sites = [_site(facts["sites"][number]) for number in (before, now)]
+    element = int(facts["sites"][now]["bytes"]) or int(facts["sites"][before]["bytes"]) or 1
+    facts, element = _of_registers(facts, facts["sites"][before], element)
+    examples = [_example(each, facts, element) for each in entry.examples[: min(entry.count, at.EXAMPLES)]]
+    kind = _kind(entry)
+    held = facts["sites"][before].get("registers")
+    return Finding(
+        kind,
+        facts["kernel"],
+        sites[0],
+        sites[1],
+        int(entry.count),
+        tuple(examples),
+        not entry.crossings,
+        has_phases=facts["phases"],
+        is_global=bool(facts["sites"][now]["global"]),
+        block_threads=prod(facts["block"]) if facts["blocks"] > 1 else 0,
+        variable=str(held["variable"]) if held else "",
+    )
+
+
+def _of_registers(facts: dict[str, Any], read: dict[str, Any], element: int) -> tuple[dict[str, Any], int]:
+    """Where a read is one of registers, the only part is the tensor that it reads, and bytes are elements of it."""
+    held = read.get("registers")
+    if not held:
+        return facts, element
+    whole = [held["what"], 0, held["cells"], held["span"]]
+    return {**facts, "parts": [whole]}, max(1, held["bytes"] // held["grain"])
+
+
+def _site(facts: dict[str, object]) -> Site:
+    spans = [Span(**each) for each in facts["spans"]]  # type: ignore[attr-defined]
+    loops = tuple(int(each) for each in facts["loops"])  # type: ignore[attr-defined]
+    pipelines = frozenset(int(each) for each in facts["pipelines"])  # type: ignore[attr-defined]
+    size, number = int(str(facts["size"])), int(str(facts["number"]))
+    return Site(tuple(spans), str(facts["verb"]), size, number, loops, pipelines)
+
+
+def _example(found: _Example, facts: dict[str, object], size: int) -> Example:
+    part = described(found.byte, facts["parts"], size)  # type: ignore[arg-type]
+    other = _other(found.other) if found.other else None
+    return Example(tuple(found.block), found.first, found.second, found.byte, found.epoch, *part, other=other)
+
+
+def _other(word: int) -> tuple[int, ...]:
+    """The coordinates of the block of the other side; none where there are several."""
+    return () if word == 1 else (word & 0xFFFF, (word >> 16) & 0xFF, (word >> 24) & 0x7F)

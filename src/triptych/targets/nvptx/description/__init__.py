@@ -1,0 +1,1 @@
+"""NVPTX architectures: instructions, limits and intrinsics, as tables."""

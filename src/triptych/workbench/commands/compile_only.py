@@ -1,0 +1,152 @@
+"""`triptych run --compile-only`: what each kernel of a program takes of a GPU, although there is none.
+
+The program runs as it is, but calls of compiled functions do nothing, and so do `torch.testing.assert_close` and its
+relatives: there is nothing to compare, and what follows is compiled, too. A program that ends with an exception all the
+same, as of an `assert`, has not compiled what follows: that is told, and the exit code is 1.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import asdict, dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+from traceback import walk_tb
+from types import ModuleType
+from typing import Any
+
+from triptych.driver.listeners import WATCHERS
+from triptych.stages import Compiled, Loaded
+from triptych.support.errors import TriptychError
+from triptych.support.forking import import_late
+from triptych.targets.nvptx.report.machine_code import machine_instructions
+from triptych.targets.nvptx.report.usage import Usage
+
+_TESTING = ("numpy.testing", "torch.testing")
+
+HEADS = ("kernel", "line", "arch", "registers", "shared", "spilled", "instructions", "threads", "blocks at once")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One kernel of one compilation; None is what only the launch knows."""
+
+    kernel: str
+    line: str
+    """Of the function that launches it."""
+    architecture: str
+    registers: int
+    shared: int | None
+    """Bytes of shared memory of a block."""
+    spilled: int
+    """Bytes that each thread moves to local memory and back."""
+    instructions: int
+    threads: int | None
+    blocks_at_once: int | None
+    """Of it that a multiprocessor holds."""
+
+
+@dataclass(slots=True)
+class CompileOnly:
+    """What a program compiled, and how it ended after calls that did nothing."""
+
+    compiled: list[Compiled] = field(default_factory=list)
+    calls: int = 0
+    checks: int = 0
+    ended_by: str = ""
+    is_cut_short: bool = False
+
+    def rows(self) -> list[Row]:
+        """Every kernel, in the order of compilations."""
+        return [row for compiled in self.compiled for row in _rows(compiled)]
+
+    def report(self, *, as_json: bool = False) -> str:
+        """The table for people, or JSON."""
+        rows = self.rows()
+        if as_json:
+            return json.dumps({"kernels": [asdict(row) for row in rows], "ended_by": self.ended_by}, indent=2)
+        named = [asdict(replace(row, line=Path(row.line).name)).values() for row in rows]
+        cells = [HEADS, *(["launch" if cell is None else str(cell) for cell in row] for row in named)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in cells]
+        lines += [] if rows else ["the program compiled no kernel"]
+        lines += [f"calls of compiled functions that did nothing: {self.calls}"] if self.calls else []
+        lines += [f"checks of results that did nothing: {self.checks}"] if self.checks else []
+        cut = ": what follows was not compiled" if self.is_cut_short else ""
+        lines += [f"then the program ended with {self.ended_by}{cut}"] if self.ended_by else []
+        return "\n".join(lines)
+
+    def exit_code(self) -> int:
+        """Whether every kernel of the program is in the list."""
+        return int(self.is_cut_short)
+
+    def check(self, *_: object, **__: object) -> None:
+        """In the place of a check of results."""
+        self.checks += 1
+
+    def watch(self, loaded: Loaded) -> Loaded:
+        """Keep a compilation, and let calls of it do nothing."""
+        self.compiled.append(loaded.compiled)
+        results = len(loaded.compiled.lowered.traced.results)
+
+        def call(*_: object, **__: object) -> Any:
+            self.calls += 1
+            return [None] * results if results > 1 else None
+
+        return replace(loaded, call=call, attempt=None, reads=None)
+
+    def excuses(self, error: BaseException) -> bool:
+        """Whether a program may end so: with a check of results that nobody has computed."""
+        if not self.calls or isinstance(error, TriptychError) or not isinstance(error, Exception | SystemExit):
+            return False
+        entries = [frame for frame, _ in walk_tb(error.__traceback__) if frame.f_globals.get("__name__") == "__main__"]
+        lines = [line for frame, line in walk_tb(error.__traceback__) if frame in entries]
+        place = f" at {entries[-1].f_code.co_filename}:{lines[-1]}" if entries else ""
+        self.ended_by = f"{type(error).__name__}{place}"
+        self.is_cut_short = not isinstance(error, SystemExit)
+        return True
+
+
+@contextmanager
+def compiling_only() -> Iterator[CompileOnly]:
+    """Inside, nothing that is compiled runs, and what the program prints goes to stderr."""
+    found = CompileOnly()
+    WATCHERS.append(found.watch)
+    replaced = [(module, name, getattr(module, name)) for module, name in _checks()]
+    for module, name, _ in replaced:
+        setattr(module, name, found.check)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield found
+    finally:
+        WATCHERS.remove(found.watch)
+        for module, name, check in replaced:
+            setattr(module, name, check)
+
+
+def _checks() -> Iterator[tuple[ModuleType, str]]:
+    """The functions that compare results with what was expected."""
+    for module in (import_late(name) for name in _TESTING if find_spec(name.partition(".")[0]) is not None):
+        yield from ((module, name) for name in dir(module) if name.startswith("assert_"))
+
+
+def _rows(compiled: Compiled) -> Iterator[Row]:
+    usage: Callable[[], dict[str, Usage]] = compiled.views["usage"]
+    counts = machine_instructions(compiled.views["cubin"]())
+    span = compiled.lowered.traced.span
+    for name, used in usage().items():
+        of = used.resources
+        yield Row(
+            name,
+            f"{span.file}:{span.line}" if span is not None else "",
+            of.architecture,
+            of.registers,
+            used.shared,
+            of.spill_stores + of.spill_loads,
+            counts[name],
+            used.threads,
+            used.occupancy.get(of.architecture),
+        )

@@ -1,0 +1,114 @@
+"""`triptych tune FILE`: which parameters. A search that was killed goes on; every configuration has a reason."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import triptych
+from triptych.cute.tuning.choices import Choice, Problem, choices_text, merged, read_choices, write_choices
+from triptych.workbench.commands.command_line import count, seconds
+from triptych.workbench.commands.tuning_text import search_text
+from triptych.workbench.commands.verify import report_failure
+from triptych.workbench.errors import ContractError
+from triptych.workbench.kept_files import kept_folder
+from triptych.workbench.kernel_files import kernel_file
+from triptych.workbench.processes import ask
+from triptych.workbench.progress import progress
+from triptych.workbench.tuning.table import append_crash
+
+EXECUTORS = ("processes", "threads", "ray")
+SEARCHES = ("auto", "exhaustive", "random", "coordinate", "model", "halving")
+_EXPECTED = "a Python file with TUNE, or with a PLAN"
+_ASKED = ("file", "target", "case", "search", "seconds", "executor", "workers", "seed", "budget", "prove")
+
+
+def add_tune(command: argparse.ArgumentParser) -> None:
+    """Its arguments."""
+    command.add_argument("file", nargs="?", metavar="FILE", help="with TUNE, or a PLAN")
+    command.add_argument("--target", default="", metavar="NAME", help="as 'nvptx:sm_80': what is known without a GPU")
+    command.add_argument("--case", default="", help="the problem, one of CASES (default: get_inputs as it is)")
+    command.add_argument("--search", choices=SEARCHES, default=SEARCHES[0], help="auto: halving if few, else model")
+    command.add_argument("--budget", type=count, metavar="N", help="configurations that random, coordinate, model try")
+    command.add_argument("--seed", type=int, default=0, help="seed of what a search draws (default: %(default)s)")
+    command.add_argument("--seconds", type=seconds, default=0.2, help="time for two finalists (default: %(default)s)")
+    command.add_argument(
+        "--executor",
+        choices=EXECUTORS,
+        default=EXECUTORS[0],
+        help="where configurations are compiled (default: %(default)s)",
+    )
+    command.add_argument("-j", dest="workers", type=count, metavar="N", help="compilations at once")
+    command.add_argument("--limit", type=seconds, default=60.0, metavar="S", help="seconds for one configuration")
+    command.add_argument("--again", action="store_true", help="forget what an earlier search has found")
+    command.add_argument("--prove", action="store_true", help="assemble also what rules leave out, to test the rules")
+    command.add_argument("--strict", action="store_true", help="fail if a configuration fails that no rule foresaw")
+    command.add_argument("--table", action="store_true", help="print every configuration")
+    command.add_argument("--export", type=Path, metavar="FILE", help="add the choice to a file of the source tree")
+    command.add_argument("--merge", nargs="+", type=Path, metavar="FILE", help="one file of choices from several")
+
+
+def tune_command(arguments: argparse.Namespace) -> int:
+    """Search, print, and return the exit code."""
+    if arguments.merge:
+        return _merge(arguments)
+    if not arguments.file:
+        raise ContractError("tune needs a kernel file", expected=_EXPECTED)
+    file = kernel_file(arguments.file, _EXPECTED)
+    key = _key(file, arguments)
+    journal = kept_folder("tuned") / f"{key}.jsonl"
+    if arguments.again:
+        journal.unlink(missing_ok=True)
+    request = {**{name: getattr(arguments, name) for name in _ASKED}, "key": key, "journal": str(journal)}
+    with progress("tune") as told:
+        while True:
+            answer = ask("tune", request, arguments.limit, each=True, told=told)
+            crashed = re.fullmatch(r"measuring #(\d+)", answer.doing)
+            if answer.result is not None or not answer.ended or crashed is None:
+                break
+            append_crash(journal, int(crashed[1]), answer.ended)  # one failed configuration; the others go on
+    if answer.result is None:
+        code = report_failure("tune", answer)
+        if answer.ended:
+            print("  what is done is kept: the same command goes on; --limit is for one configuration", file=sys.stderr)
+        return code
+    found = answer.result
+    if arguments.export and found["choice"] is not None:
+        _export(arguments.export, _choice(found["choice"]))
+    print(json.dumps(found, indent=2) if arguments.json else search_text(found, arguments.table))
+    unforeseen = [row for row in found["rows"] if row["state"] == "failed"]
+    is_hopeless = len(unforeseen) == len(found["rows"])
+    return 1 if unforeseen and (arguments.strict or is_hopeless) else 0
+
+
+def _merge(arguments: argparse.Namespace) -> int:
+    """Several files of choices as one, to a file or to stdout."""
+    choices = merged(arguments.merge).values()
+    if arguments.export is None:
+        print(choices_text(choices), end="")
+    else:
+        write_choices(arguments.export, choices)
+        print(f"{len(choices)} choices of {len(arguments.merge)} files in {arguments.export}")
+    return 0
+
+
+def _export(file: Path, choice: Choice) -> None:
+    """Beside the choices that the file has for other problems."""
+    known = read_choices(file) if file.is_file() else {}
+    write_choices(file, {**known, choice.key.digest: choice}.values())
+
+
+def _choice(facts: dict[str, Any]) -> Choice:
+    return Choice(facts["name"], Problem(**facts["key"]), facts["config"], facts["seconds"])
+
+
+def _key(file: Path, arguments: argparse.Namespace) -> str:
+    """Of the search: the kernel, the problem, the device, how it is searched, and the tool."""
+    how = arguments.search, str(arguments.seed), str(arguments.budget)
+    parts = (file.read_text(encoding="utf-8"), arguments.case, arguments.target, *how, triptych.__version__)
+    return hashlib.sha256("\0".join((*parts, sys.version)).encode()).hexdigest()[:24]
