@@ -1,7 +1,7 @@
 """Matrices between shared memory and registers: `tile.load_matrix` and `tile.store_matrix`.
 
 A row of a matrix is 16 bytes at the address of one lane: a matrix is loaded and stored row by row, whole. Which of its
-bytes are whose the entries of `triptych.kernel_ir.dialects` say; here that becomes shuffles of vectors. They are written in place
+bytes are whose the entries of `matrix_copies` say; here that becomes shuffles of vectors. They are written in place
 where addresses are a known distance apart, and otherwise in a function for all operations that move alike. Registers
 pass between it and its callers through memory, which is where fragments are.
 """
