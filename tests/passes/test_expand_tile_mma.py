@@ -12,8 +12,7 @@ from triptych.ir.modules import operations_named
 from triptych.ir.passes import verify
 from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
-from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma
-from triptych.targets.nvptx.passes.fp8_via_f16 import halves_of_registers, written_as
+from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma, halves_of_registers, written_as
 
 FP8 = "m16n8k32.f32.e4m3.e5m2.f32"
 

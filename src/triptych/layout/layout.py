@@ -6,14 +6,14 @@ Everything the algebra can do is a plain function elsewhere; the class only hold
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.layout.alignment import max_alignment
 from triptych.layout.coordinates import evaluate, has_underscore, hier_coord
 from triptych.layout.errors import ProfileError
-from triptych.layout.integers import Int, is_static
+from triptych.layout.integers import Int, divisibility, is_one, is_static, known_equal
 from triptych.layout.notation import read_layout
 from triptych.layout.picture import fits_a_picture, index_grid
 from triptych.layout.program_numbers import answer_in_numbers
@@ -26,11 +26,31 @@ from triptych.layout.tuples import (
     Stride,
     at,
     congruent,
+    leaves,
     modes_of,
     product,
     rank_of,
     tuple_text,
 )
+
+# How many neighbours in memory may be moved at once: shape and stride in, a number of elements out.
+
+
+def max_alignment(shape: Shape, stride: Stride) -> int:
+    """The largest N such that all indices come in groups of N neighbours, each beginning at a multiple of N.
+
+    Unknown integers count with what is known to divide them.
+    """
+    rest = [
+        (extent, step)
+        for extent, step in zip(leaves(shape), leaves(stride), strict=True)
+        if not is_one(extent) and not known_equal(step, 0)
+    ]
+    run: Int = 1
+    while following := next((leaf for leaf in rest if known_equal(leaf[1], run)), None):
+        rest.remove(following)
+        run = run * following[0]
+    return math.gcd(divisibility(run), *(divisibility(step) for _, step in rest))
 
 
 @dataclass(frozen=True, slots=True)

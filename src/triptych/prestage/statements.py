@@ -16,9 +16,29 @@ from triptych.prestage.cascades import LeavableBlock, Leave
 from triptych.prestage.expressions import ExpressionRewriter, state_arguments
 from triptych.prestage.frame import Frame
 from triptych.prestage.scopes import SCOPES, FunctionNode, stores
-from triptych.prestage.stops import is_stop
 from triptych.prestage.targets import TargetRewriter
 from triptych.prestage.walking import children
+
+# Pre-stage, builds for a debugger: which statements say that they are about to run.
+
+_BARE_RETURN = len("return")
+
+
+def is_stop(statement: ast.stmt) -> bool:
+    """Whether Python would stop there: a statement that the user wrote and that does something.
+
+    A call of `breakpoint` stops by itself.
+    """
+    match statement:
+        case LeavableBlock() | Leave() | ast.Nonlocal() | ast.Global() | ast.Expr(value=ast.Constant()):
+            return False
+        case ast.Expr(value=ast.Call(func=ast.Name(id="breakpoint"))):
+            return False
+        case ast.Return(value=None):  # that of the end, which nobody wrote, lies at the last statement
+            return (statement.end_col_offset or 0) - statement.col_offset == _BARE_RETURN
+        case _:
+            return True
+
 
 Exits = set[str]
 NestedFunction = Callable[[ast.FunctionDef, Frame], ast.FunctionDef]

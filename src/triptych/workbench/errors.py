@@ -49,12 +49,12 @@ class ImpossibleTimeError(TriptychError, ArithmeticError):
 
     code = "TT0722"
     failing = """
-from triptych.workbench.measurement.floors import check_time
+from triptych.workbench.measurement.benching import check_time
 
 check_time(1e-9, floor=1e-3, why="4 MB at 4 GB/s")
 """
     fixed = """
-from triptych.workbench.measurement.floors import check_time
+from triptych.workbench.measurement.benching import check_time
 
 check_time(2e-3, floor=1e-3, why="4 MB at 4 GB/s")
 """

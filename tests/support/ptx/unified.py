@@ -13,7 +13,7 @@ import numpy as np
 
 from tests.support.ptx.installed import installed
 from triptych.interop.dlpack import CPU, ELEMENT_CODES, GPU_DEVICES, passing_view
-from triptych.objectstage import split
+from triptych.objectstage import lower as split
 from triptych.ptxsim.driver import NumpyDriver
 from triptych.ptxsim.memory import Room
 from triptych.support.config import override

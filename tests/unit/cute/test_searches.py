@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from triptych.cute.tuning.landscape import Landscape
 from triptych.cute.tuning.rows import configs_of
 from triptych.cute.tuning.search import (
     FINALISTS,
     Coordinate,
     Exhaustive,
     Halving,
+    Landscape,
     Modelled,
     Random,
     Search,

@@ -13,8 +13,7 @@ from triptych.ir.errors import LoweringError
 from triptych.ir.modules import operation_names
 from triptych.ir.passes import run_passes, verify
 from triptych.objectstage.host_program import HOST_CHECKS
-from triptych.objectstage.lower import lower
-from triptych.objectstage.split import split
+from triptych.objectstage.lower import lower, split
 from triptych.objectstage.target import host_target
 from triptych.stages import PassSpec, Traced
 

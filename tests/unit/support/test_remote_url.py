@@ -19,7 +19,7 @@ from triptych.support.remote_url import (
     without_secrets,
 )
 from triptych.support.setting import SettingError
-from triptych.workbench.commands.environment import environment
+from triptych.workbench.commands.cli import environment
 
 SECRET = "s3cr3t"
 MALFORMED = (

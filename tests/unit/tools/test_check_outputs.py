@@ -1,4 +1,4 @@
-"""`triptych.workbench.commands.check_outputs`: outputs that a kernel file names and its kernel leaves as they were."""
+"""`triptych.workbench.commands.checked_program`: outputs that a kernel file names and its kernel leaves alone."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from triptych.sanitizer.finding_errors import error_of
 from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
-from triptych.workbench.commands.check_outputs import run_and_watch
+from triptych.workbench.commands.checked_program import run_and_watch
 
 
 def _texts(count: int, words: str = "init") -> list[str]:

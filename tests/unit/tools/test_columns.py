@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from triptych.workbench.commands.columns import NARROWEST_COLUMN, SEPARATOR, beside
+from triptych.workbench.commands.show import NARROWEST_COLUMN, SEPARATOR, beside
 
 CODE = st.text(st.sampled_from("ab (=)\n"), max_size=400)
 WIDE = 2 * NARROWEST_COLUMN + len(SEPARATOR)

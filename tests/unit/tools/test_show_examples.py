@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from triptych.workbench.commands.cli import main
-from triptych.workbench.commands.columns import SEPARATOR
-from triptych.workbench.commands.show import STAGES
+from triptych.workbench.commands.show import SEPARATOR, STAGES
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 LOOP = f"{EXAMPLES / 'loops.py'}:powers_in_a_loop"

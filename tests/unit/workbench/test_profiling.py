@@ -24,7 +24,7 @@ from triptych.workbench.profiling import in_range
 from triptych.workbench.profiling.chrome_trace import Bar, Threads, bar_of, overlapping
 from triptych.workbench.profiling.gpu_tools import command
 from triptych.workbench.profiling.line_listings import assembly_listing, mlir_listing, sass_listing
-from triptych.workbench.profiling.programs import NO_SASS
+from triptych.workbench.profiling.serving import NO_SASS
 
 CALLS = 5
 

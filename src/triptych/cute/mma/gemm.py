@@ -6,16 +6,81 @@ Input: tensors (values of an atom, atoms along a mode, atoms along the other). O
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.mma.atoms import MmaAtom
-from triptych.cute.mma.operand_checks import checked_product
-from triptych.cute.mma.operands import misfit
+from triptych.cute.mma.operands import Operand, Product, misfit
 from triptych.cute.mma.run_time_fields import get_field
 from triptych.cute.mma.tiled import ThrMma, TiledMma
 from triptych.cute.tensors.tensor import Tensor, static_size
-from triptych.layout import rank, text
+from triptych.layout import Layout, rank, size, text
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Float32, Numeric, TFloat32
+
+# Meta-stage, checks of a product's operands before anything is emitted; an error names the operand and the mode.
+
+
+def checked_product(atom: MmaAtom, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -> Product:
+    """The operands of D = A * B + C."""
+    ranks = tuple(rank(tensor.layout) for tensor in (a, b, d, c))
+    if ranks not in ((1, 1, 1, 1), (2, 2, 3, 3), (3, 3, 3, 3)):
+        raise misfit(
+            "the operands of a product do not have the modes of one",
+            f"A of rank {ranks[0]}, B of rank {ranks[1]}, D of rank {ranks[2]}, C of rank {ranks[3]}",
+            "A (V), B (V), D (V); A (V, M), B (V, N), D (V, M, N); or A (V, M, K), B (V, N, K), D (V, M, N)",
+        )
+    op = atom.op
+    product = Product(
+        _operand(atom, "D", "MN", d, op.acc_dtype, atom.tv_layout_C),
+        _operand(atom, "A", "MK", a, op.a_dtype, atom.tv_layout_A),
+        _operand(atom, "B", "NK", b, op.b_dtype, atom.tv_layout_B),
+        _operand(atom, "C", "MN", c, op.acc_dtype, atom.tv_layout_C),
+    )
+    _require_equal(product.a, 1, product.d, 1)
+    _require_equal(product.b, 1, product.d, 2)
+    _require_equal(product.a, 2, product.b, 2)
+    _require_equal(product.c, 1, product.d, 1)
+    _require_equal(product.c, 2, product.d, 2)
+    return product
+
+
+def _operand(atom: MmaAtom, name: str, modes: str, tensor: Tensor, dtype: type[Numeric], tv: Layout) -> Operand:
+    found = tensor.element_type
+    if found is not dtype and not (dtype is TFloat32 and found is Float32):
+        kind = "coordinates" if found is None else found.__name__
+        raise misfit(f"the elements of {name} have another type than {atom} takes", kind, dtype.__name__)
+    space = atom.op.space_of(name)
+    if space is AddressSpace.rmem and tensor.memspace is not space:
+        raise misfit(f"{name} does not lie in registers", str(tensor), "a register tensor", "a copy into a fragment")
+    if space is not None and tensor.memspace is not space:
+        raise misfit(f"{name} does not lie in {space.name}", str(tensor), f"a tensor in {space.name}")
+    if space is AddressSpace.smem and tensor.pointer.operand is None:
+        instead = f"make_fragment_{name}(partition_{name}(tensor)), and parts of that"
+        raise misfit(f"{name} is memory, and no view of it that instructions read", str(tensor), "a fragment", instead)
+    static_size(tensor.layout, tensor)
+    extents: Any = (*(size(tensor.layout, [mode]) for mode in range(rank(tensor.layout))), 1, 1)[:3]
+    values = size(tv, [1]) if tensor.pointer.operand is None else 1
+    if extents[0] != values:
+        raise misfit(
+            f"the first mode of {name} (values of an atom) does not fit {atom}",
+            f"{extents[0]} values in {text(tensor.layout.shape)}",
+            f"{values} values",
+        )
+    return Operand(name, modes, tensor, found or dtype, extents)
+
+
+def _require_equal(one: Operand, mode: int, other: Operand, other_mode: int) -> None:
+    if one.extents[mode] == other.extents[other_mode]:
+        return
+    letter = one.modes[mode - 1]
+    raise misfit(
+        f"{one.name} and {other.name} differ in {letter}",
+        f"{letter} of {one.name} is {one.extents[mode]} in {text(one.tensor.layout.shape)}, "
+        f"{letter} of {other.name} is {other.extents[other_mode]} in {text(other.tensor.layout.shape)}",
+        f"the same extent of {letter}",
+    )
 
 
 def gemm(atom: MmaAtom | TiledMma | ThrMma, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -> None:

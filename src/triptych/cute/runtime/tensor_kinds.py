@@ -17,20 +17,52 @@ from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.runtime.errors import UndeterminedSymbolError
 from triptych.cute.runtime.markings import all_dynamic, implicit_leading_mode
-from triptych.cute.runtime.postfix import postfix
 from triptych.cute.tensors.factories import make_tensor
 from triptych.cute.tensors.tensor import Tensor
 from triptych.diagnostics.tensor_errors import UnsupportedTensorError
 from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, TensorView, array_facts, is_array, passing_view
 from triptych.interop.fake_views import fake_facts
 from triptych.layout import Int, Layout, SymInt, substitute
-from triptych.layout.symbolic import Symbol
+from triptych.layout.symbolic import Atom, Monomial, Symbol
 from triptych.layout.tuples import leaves
 from triptych.metastage.arguments.argument_kinds import Received
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64
 from triptych.stages import Leaf, Memory, Unknown
 from triptych.support.source import Span
+
+# Integers of a layout in postfix notation, the form in which the compiled signature carries them: `2 n *`.
+
+Rename = Callable[[str], str]
+
+
+def postfix(value: Int, rename: Rename) -> str:
+    """The integer over its unknowns, which are called what `rename` makes of their names."""
+    if not isinstance(value, SymInt):
+        return str(value)
+    first, *others = [_term(monomial, coefficient, rename) for monomial, coefficient in value.terms]
+    return " ".join([first, *(f"{other} +" for other in others)])
+
+
+def _term(monomial: Monomial, coefficient: int, rename: Rename) -> str:
+    """An unknown stands for a part of the caller's number; a coefficient that the part divides takes the number."""
+    factors: list[str] = []
+    for atom in monomial:
+        if isinstance(atom, Symbol) and coefficient % atom.divisor == 0:
+            coefficient //= atom.divisor
+            factors.append(rename(atom.name))
+        else:
+            factors.append(_atom(atom, rename))
+    if coefficient != 1 or not factors:
+        factors.insert(0, str(coefficient))
+    first, *others = factors
+    return " ".join([first, *(f"{other} *" for other in others)])
+
+
+def _atom(atom: Atom, rename: Rename) -> str:
+    if isinstance(atom, Symbol):
+        return f"{rename(atom.name)} {atom.divisor} //"
+    return f"{postfix(atom.left, rename)} {postfix(atom.right, rename)} {atom.name}"
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)

@@ -6,7 +6,7 @@ Input: pointers (or coordinates) and layouts. Output: views, which cost nothing,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from triptych.cute.dynamic.coordinates import check_inside
 from triptych.cute.dynamic.integers import ints, numbers
@@ -16,13 +16,13 @@ from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.element_values import element_value
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.memory.swizzled_offsets import permuted
+from triptych.cute.memory.vectors import splat
 from triptych.cute.tensors.array_idioms import ArrayHabits
 from triptych.cute.tensors.run_time_coordinates import check_coordinate, is_checked, reaching
 from triptych.cute.tensors.stopped_tensors import shown_integers, shown_pointer, shown_tensor, shown_vector
-from triptych.cute.tensors.stored_values import splat_value, vector_value
 from triptych.cute.tensors.value import TensorSSA
 from triptych.cute.tracing.current_trace import tracing
-from triptych.cute.tracing.cute_errors import StaticTensorError
+from triptych.cute.tracing.cute_errors import ElementTypeError, StaticTensorError, TensorShapeError
 from triptych.ir.handles import Value
 from triptych.layout import (
     AnyLayout,
@@ -35,6 +35,7 @@ from triptych.layout import (
     coalesce,
     crd2idx,
     leading_dim,
+    product,
     size,
     slice_and_offset,
     text,
@@ -45,7 +46,56 @@ from triptych.layout.tuples import Coord, Modes, leaves
 from triptych.metastage.arguments.argument_kinds import WantedArgument
 from triptych.metastage.debugger.frames import register_shown
 from triptych.metastage.trace.trace import place
+from triptych.metastage.values.declared_types import require_kept
 from triptych.metastage.values.scalars import Numeric
+from triptych.support.articles import with_article
+
+# Meta-stage, whole values on their way into a tensor: as vectors of its element type, or refused.
+
+
+class Stored(Protocol):
+    """What a store asks of the tensor that it goes into."""
+
+    @property
+    def pointer(self) -> Pointer: ...
+
+    @property
+    def layout(self) -> Layout | ComposedLayout: ...
+
+
+def splat_value(value: object, count: int, tensor: Stored) -> Any:
+    """A number as a vector of the element type that has it everywhere."""
+    dtype = tensor.pointer.dtype
+    return splat(tracing(), element_value(value, dtype, tensor), count, dtype.info.mlir)
+
+
+def vector_value(data: object, tensor: Stored) -> Any:
+    """A tensor value as a vector of the element type."""
+    dtype = tensor.pointer.dtype
+    if not isinstance(data, TensorSSA):
+        raise ElementTypeError(
+            f"{with_article(type(data).__name__)} cannot be stored",
+            span=place(),
+            found=f"{with_article(type(data).__name__)} for {tensor}",
+            expected="a TensorSSA, as `load()` and arithmetic make it",
+            instead="tensor.fill(x) for one number, tensor[coord] = x for one element",
+        )
+    if not _same_elements(data.shape, tensor.layout.shape):
+        raise TensorShapeError(
+            "a value of another shape is stored",
+            span=place(),
+            found=f"the shape {text(data.shape)} for {tensor}",
+            expected=f"the shape {text(tensor.layout.shape)}",
+            instead="a reshape of the value, or the matching part of the tensor",
+        )
+    require_kept(data.dtype, dtype, tensor, ElementTypeError)
+    return data.to(dtype).ir_value() if data.dtype is not dtype else data.ir_value()
+
+
+def _same_elements(value: IntTuple, tensor: IntTuple) -> bool:
+    """Whether two shapes name the same elements in the same order: one is flat, or brackets and ones differ."""
+    left, right = ([extent for extent in leaves(shape) if extent != 1] for shape in (value, tensor))
+    return left == right or (min(len(left), len(right)) < 2 and product(value) == product(tensor))
 
 
 class Tensor(ArrayHabits):

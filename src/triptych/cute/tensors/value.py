@@ -7,20 +7,20 @@ with the meaning that they have for numbers; shapes meet by NumPy's rule of broa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
 from triptych.cute.dynamic.coordinates import check_inside
 from triptych.cute.dynamic.integers import ints
 from triptych.cute.dynamic.static_shapes import element_count, positions_of, require_static
 from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.bounds_checks import checks_bounds
-from triptych.cute.memory.vectors import extract, extract_dynamic, join, pick, splat, vector_type
+from triptych.cute.memory.vectors import all_of, extract, extract_dynamic, join, pick, splat, vector_type
 from triptych.cute.tensors.broadcasting import broadcast_positions, broadcast_shape
 from triptych.cute.tensors.reduction import Profile, ReductionOp, fold, plan_reduction
 from triptych.cute.tensors.run_time_coordinates import check_coordinate
 from triptych.cute.tensors.tensor_ssa_errors import TensorTruthError
-from triptych.cute.tensors.vector_trace import lanes
 from triptych.cute.tracing.current_trace import tracing
 from triptych.cute.tracing.cute_errors import StaticTensorError, TensorShapeError
 from triptych.diagnostics.likely_mistakes import TENSOR_VALUES
@@ -37,6 +37,51 @@ from triptych.metastage.values.numeric import leaked, operator_type
 from triptych.metastage.values.operators import Operators
 from triptych.metastage.values.promotion import TYPES, TypeInfo
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, Uint8, lift, numeric_class
+
+# Meta-stage, arithmetic on vectors: the emitters of scalar operators emit for every element of a vector at once.
+# Input: a trace and a number of elements. Output: what stands in for the trace in `arithmetic` and `conversion`, so
+# that an operator on tensors means, in every detail, what it means on numbers.
+
+_SCALAR_SUFFIX = re.compile(r"\.(?=(?:i|f|bf)\d)")
+"""Before the type in the name of an overloaded intrinsic, as in `llvm.fptosi.sat.i32.f32`."""
+
+
+def lanes(trace: Trace, count: int) -> Trace:
+    """The trace as emitters of operators see it when they work on vectors of `count` elements."""
+    return cast(Trace, _Lanes(trace, count))
+
+
+class _Lanes:
+    """The part of a trace that emits operators."""
+
+    def __init__(self, trace: Trace, count: int) -> None:
+        self._trace = trace
+        self._count = count
+        self.builder = trace.builder
+        self.contraction = trace.contraction
+        self.kernel = None
+        """Checks of vectors are made where they are emitted, as those of a host function."""
+
+    def value(
+        self, name: str, operands: Sequence[Any], result: str, attributes: Mapping[str, Any] | None = None
+    ) -> Any:
+        """One operation on vectors; constants are one number for all elements."""
+        if name == "arith.constant":
+            return splat(self._trace, self._trace.value(name, operands, result, attributes), self._count, result)
+        if name == "llvm.call_intrinsic":
+            attributes = {**(attributes or {}), "intrin": self._vector_intrinsic(attributes)}
+        return self._trace.value(name, operands, vector_type(self._count, result), attributes)
+
+    def operation(self, name: str, operands: Sequence[Any], attributes: Mapping[str, Any] | None = None) -> Any:
+        """A run-time check holds when it holds for every element."""
+        assert name == "cf.assert"
+        holds = [all_of(self._trace, vector) for vector in operands]
+        return self._trace.operation(name, holds, attributes=attributes)
+
+    def _vector_intrinsic(self, attributes: Mapping[str, Any] | None) -> Any:
+        name = (attributes or {})["intrin"].value
+        return self.builder.string(_SCALAR_SUFFIX.sub(f".v{self._count}", name))
+
 
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!="})
 _LARGEST_PRODUCT = 64

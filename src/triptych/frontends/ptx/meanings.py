@@ -7,15 +7,134 @@ import typing
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
-from triptych.frontends.ptx import bits, choices, clusters, conversions, floats, integers, memory, moves, warps
-from triptych.frontends.ptx.code import Code, Meaning
-from triptych.frontends.ptx.errors import NoPtxMeaningError
-from triptych.frontends.ptx.statements import Instruction
+from triptych.cute.memory.shared_window import RANK_BIT, cluster_pointer
+from triptych.frontends.ptx import bits, choices, conversions, floats, integers, memory, warps
+from triptych.frontends.ptx.code import ADDRESS, Code, Meaning
+from triptych.frontends.ptx.kinds import WIDTHS
+from triptych.frontends.ptx.statements import Instruction, listed
 from triptych.ir.handles import Value
+from triptych.kernel_ir.dialects.simt import CLUSTER_ARRIVE, CLUSTER_WAIT, STORE_ASYNC
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.ptx_lowerings import MEANINGS
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Numeric, numeric_class
+from triptych.support.errors import TriptychError
+
+# Inline PTX, meanings of what blocks of a cluster do: addresses in each other's memory, stores, a barrier.
+
+_STORE = ("shared::cluster", "mbarrier::complete_tx::bytes")
+_STORED = ("b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64")
+_ORDERS = {"arrive": ("release", "relaxed"), "wait": ("acquire",)}
+
+
+def address(instruction: Instruction) -> Meaning | None:
+    """`mapa.shared::cluster.u32 d, address, rank`: the rank is in the highest bits."""
+    return Meaning(("u32",), ("u32", "u32"), _mapped) if instruction.marks == ("shared::cluster", "u32") else None
+
+
+def _mapped(code: Code, place: Value, rank: Value) -> Value:
+    within = code.like("arith.andi", place, code.integer(32, (1 << RANK_BIT) - 1))
+    return code.like("arith.ori", within, code.like("arith.shli", rank, code.integer(32, RANK_BIT)))
+
+
+def asynchronous_store(instruction: Instruction) -> Meaning | None:
+    """`st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [address], value, [barrier]`."""
+    marks = tuple(mark for mark in instruction.marks if mark != "weak")
+    if len(marks) != 4 or marks[0] != "async" or marks[1:3] != _STORE or marks[3] not in _STORED:
+        return None
+    return Meaning((), (ADDRESS, marks[3], ADDRESS), _stored, effect=True)
+
+
+def _stored(code: Code, place: Value, value: Value, barrier: Value) -> None:
+    there, counting = (cluster_pointer(code.trace, code.resized(each, 64)) for each in (place, barrier))
+    code.effect(STORE_ASYNC, (there, value, counting))
+
+
+def barrier(instruction: Instruction) -> Meaning | None:
+    """`barrier.cluster.arrive` and `barrier.cluster.wait`, with their order or without."""
+    marks = tuple(mark for mark in instruction.marks if mark != "aligned")
+    if instruction.name != "barrier" or len(marks) not in (2, 3) or marks[0] != "cluster" or marks[1] not in _ORDERS:
+        return None
+    orders = _ORDERS[marks[1]]
+    if len(marks) == 3 and marks[2] not in orders:
+        return None
+    order = marks[2] if len(marks) == 3 else orders[0]
+
+    def function(code: Code) -> None:
+        if marks[1] == "wait":
+            code.effect(CLUSTER_WAIT, ())
+        else:
+            code.effect(CLUSTER_ARRIVE, (), {"order": code.word(order)})
+
+    return Meaning((), (), function, effect=True)
+
+
+# What can be wrong with inline PTX.
+
+
+class NoPtxMeaningError(TriptychError, NotImplementedError):
+    """Inline PTX has an instruction that only NVIDIA's GPUs execute, and nobody has said what it means elsewhere."""
+
+    code = "TT0518"
+    failing = """
+from triptych import cute
+from triptych.cute.arch import inline_ptx
+
+@tt.kernel
+def k():
+    inline_ptx("brkpt;", "", ())
+
+@tt.jit
+def host():
+    k().launch(grid=1, block=1)
+
+host()
+"""
+    fixed = """
+from triptych import cute
+from triptych.cute.arch import inline_ptx
+
+@cute.register_ptx_meaning("brkpt")
+def nothing() -> None:
+    pass
+
+@tt.kernel
+def k():
+    inline_ptx("brkpt;", "", ())
+
+@tt.jit
+def host():
+    k().launch(grid=1, block=1)
+
+host()
+"""
+
+
+# Inline PTX, meanings of `mov`: copies, and registers taken apart and put together.
+
+
+def move(instruction: Instruction) -> Meaning | None:
+    """`mov.kind d, a`, and with braces on one side the parts of a register."""
+    if len(instruction.marks) != 1 or len(instruction.operands) != 2:
+        return None
+    (kind,) = instruction.marks
+    if kind not in WIDTHS or "x" in kind or WIDTHS[kind] == 8:
+        return None
+    sides = [len(listed(side)) if side.startswith("{") else 1 for side in instruction.operands]
+    if sides == [1, 1]:
+        return Meaning((kind,), (kind,), lambda _, value: value, special=True) if WIDTHS[kind] <= 64 else None
+    parts = max(sides)
+    if kind[0] != "b" or min(sides) != 1 or parts not in (2, 4) or WIDTHS[kind] // parts < 8:
+        return None
+    part = f"b{WIDTHS[kind] // parts}"
+    if sides[0] == 1:
+        return Meaning((kind,), (part,) * parts, _joined)
+    return Meaning((part,) * parts, (kind,), lambda code, whole: code.halves(whole, parts))
+
+
+def _joined(code: Code, *parts: Value) -> Value:
+    return code.joined(parts)
+
 
 F = TypeVar("F", bound=Callable[..., Any])
 Family = Callable[[Instruction], Meaning | None]
@@ -42,10 +161,10 @@ _FAMILIES: dict[str, tuple[Family, ...]] = {
     "selp": (choices.choice,),
     "slct": (choices.choice_by_sign,),
     "cvt": (conversions.conversion,),
-    "mov": (moves.move,),
+    "mov": (move,),
     "ld": (memory.access,),
-    "st": (memory.access, clusters.asynchronous_store),
-    "mapa": (clusters.address,),
+    "st": (memory.access, asynchronous_store),
+    "mapa": (address,),
     **dict.fromkeys(("atom", "red"), (memory.update,)),
     **dict.fromkeys(("fence", "membar"), (memory.fence,)),
     "prefetch": (memory.prefetch,),
@@ -54,7 +173,7 @@ _FAMILIES: dict[str, tuple[Family, ...]] = {
     "vote": (warps.vote,),
     "match": (warps.match,),
     "redux": (warps.reduction,),
-    **dict.fromkeys(("bar", "barrier"), (warps.barrier, clusters.barrier)),
+    **dict.fromkeys(("bar", "barrier"), (warps.barrier, barrier)),
     "nanosleep": (warps.sleep,),
     "griddepcontrol": (warps.dependent_grids,),
 }

@@ -16,18 +16,57 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from triptych.layout.picture import Cell, Grid
+from triptych.layout.svg import draw_svg
 from triptych.metastage.trace import locations
 from triptych.sanitizer.checkers import DEFAULT
 from triptych.sanitizer.finding_errors import ScheduleError, error_of
-from triptych.sanitizer.findings import NOTES, Collection, Finding, Kind, collecting
+from triptych.sanitizer.findings import NOTES, Collection, Example, Finding, Kind, collecting
 from triptych.support.config import has_colours, override
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import user_traceback
 from triptych.workbench.commands.check_hints import Hint, hints_of
-from triptych.workbench.commands.check_pictures import write_pictures
 from triptych.workbench.commands.check_schedules import other_orders
 from triptych.workbench.commands.checked_program import Outcome, program_of
 from triptych.workbench.commands.show import ShowError
+
+# `triptych check --svg DIR`: a picture of each finding, the bytes around it by bank, with those who meet there.
+
+_BANKS = 32
+_BANK_BYTES = 4
+_ROWS = 2
+"""Shown above and below a row in which threads meet."""
+
+
+def write_pictures(findings: Sequence[Finding], folder: Path) -> None:
+    """One file for each, numbered as they are told."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, finding in enumerate(findings, start=1):
+        (folder / f"finding-{number}-{finding.code}.svg").write_text(_picture(finding), encoding="utf-8")
+
+
+def _picture(finding: Finding) -> str:
+    """Words of shared memory, a row for each turn of the banks; words where threads meet name both."""
+    met = {each.byte // _BANK_BYTES: each for each in reversed(finding.examples)}
+    rows = {word // _BANKS + step for word in met for step in range(-_ROWS, _ROWS + 1)}
+    shown = [row for row in sorted(rows) if row >= 0]
+    lines = [f"{site.verb} at line {site.spans[0].line}" for site in (finding.before, finding.now) if site.spans]
+    title = f"{finding.code} in {finding.kernel}: {' / '.join(lines)}; rows of 32 banks of shared memory"
+    cells = tuple(tuple(_cell(row * _BANKS + bank, met) for bank in range(_BANKS)) for row in shown)
+    return draw_svg(Grid(title, cells))
+
+
+def _cell(word: int, met: dict[int, Example]) -> Cell:
+    """Empty, or the threads that meet: the earlier one and the one that comes now."""
+    byte = word * _BANK_BYTES
+    if word not in met:
+        return Cell("", None, f"byte {byte}, bank {word % _BANKS}")
+    example = met[word]
+    block = ", ".join(map(str, example.block))
+    who = f"threads {example.before} and {example.now} of block ({block})"
+    return Cell(
+        f"{example.before}|{example.now}", 0.6, f"byte {example.byte}, {example.part or 'no tensor'}: {who}", True
+    )
 
 
 @dataclass(frozen=True, slots=True)

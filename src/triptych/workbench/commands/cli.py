@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import json
 import os
 import sys
 import traceback
@@ -17,25 +18,73 @@ from types import TracebackType
 from typing import Any, TypeAlias
 
 import triptych
+from triptych.cute.runtime.exported_modules import find_runtime_libraries
 from triptych.metastage.trace import locations
-from triptych.support.config import has_colours
+from triptych.support.config import current_settings, has_colours
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
+from triptych.support.setting import Value
 from triptych.support.tracebacks import caller, has_own_frames, user_traceback
 from triptych.workbench.commands.build import BuildRequest, build
 from triptych.workbench.commands.cache import cache_command
 from triptych.workbench.commands.check import CheckRequest, check
 from triptych.workbench.commands.command_line import CommandLine, count, count_or_none, parsed
 from triptych.workbench.commands.coverage import coverage
-from triptych.workbench.commands.environment import environment
 from triptych.workbench.commands.errors_page import PAGE, catalogue, write_page
 from triptych.workbench.commands.help_pages import OVERVIEW, add_page
 from triptych.workbench.commands.layouts import LayoutRequest, show_layout
-from triptych.workbench.commands.link_flags import link_flags
 from triptych.workbench.commands.run import RunRequest, run
 from triptych.workbench.commands.show import ALL, RESOURCES, STAGES, show
 from triptych.workbench.commands.workbench import WORKBENCH, add_workbench
 from triptych.workbench.costs.request import CostRequest
+
+# `triptych env`: every setting, its value, and where the value came from.
+
+
+def environment(*, as_json: bool = False) -> str:
+    """The table of settings as text or JSON."""
+    rows = current_settings()
+    if as_json:
+        records = [
+            {
+                "name": setting.name,
+                "variable": setting.variable,
+                "value": setting.shown(value),
+                "default": setting.default,
+                "origin": origin,
+                "aliases": [alias.variable for alias in setting.aliases],
+                "help": setting.help,
+            }
+            for setting, value, origin in rows
+        ]
+        return json.dumps(records, indent=2)
+    assignments = [f"{setting.variable}={_spelled(setting.shown(value))}" for setting, value, _ in rows]
+    assignment_width = max(map(len, assignments))
+    origin_width = max(len(origin) for *_, origin in rows)
+    return "\n".join(
+        f"{assignment:<{assignment_width}}  {origin:<{origin_width}}  {setting.help}"
+        for assignment, (setting, _, origin) in zip(assignments, rows, strict=True)
+    )
+
+
+def _spelled(value: Value) -> str:
+    """As a shell would take it back."""
+    return str(int(value)) if isinstance(value, bool) else str(value)
+
+
+# `triptych link-flags`: what a linker is told for a program that uses exported objects.
+
+SYSTEM = ("-pthread", "-lm", "-ldl")
+"""The system's libraries that an object with its runtime calls."""
+
+
+def link_flags(*, tvm_ffi: bool, as_json: bool) -> str:
+    """The flags on one line, for `$(triptych link-flags)`. The objects hold their own runtime."""
+    flags = list(SYSTEM)
+    for library in find_runtime_libraries(enable_tvm_ffi=tvm_ffi):
+        flags += [library, f"-Wl,-rpath,{Path(library).parent}"]
+    return json.dumps({"flags": flags}) if as_json else " ".join(flags)
+
 
 _INTERRUPTED = 130
 """What shells make of Ctrl-C."""

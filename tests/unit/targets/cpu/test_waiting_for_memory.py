@@ -15,7 +15,7 @@ import triptych as tt
 from triptych import cute
 from triptych.diagnostics.kernel_errors import DeadlockError
 from triptych.support.warnings import TriptychWarning
-from triptych.targets.cpu.runtime import outside_writers
+from triptych.targets.cpu.runtime import pool as outside_writers
 
 arch = cute.arch
 

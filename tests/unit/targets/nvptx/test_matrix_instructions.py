@@ -22,7 +22,7 @@ from triptych.stages import Compiled, Traced
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, Architecture
 from triptych.targets.nvptx.description.errors import ArchitectureError
 from triptych.targets.nvptx.description.instructions import mma_in_ptx
-from triptych.targets.nvptx.passes.fp8_via_f16 import halves_of_registers, written_as
+from triptych.targets.nvptx.passes.expand_tile_mma import halves_of_registers, written_as
 
 pytestmark = needs_assembler
 

@@ -6,23 +6,145 @@ the runtime and the entry of its interface, and generates position-independent c
 
 from __future__ import annotations
 
+import os
+import re
 from dataclasses import replace
 
+from triptych.diagnostics.check_facts import unpack
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.exports import Export, ExportError
-from triptych.stages import Compiled, Traced
-from triptych.targets.cpu.abi.abi import entry_symbol
+from triptych.stages import Compiled, Lowered, Traced
+from triptych.targets.cpu.abi.abi import INT_TAG, entry_symbol
 from triptych.targets.cpu.abi.system import system
+from triptych.targets.cpu.calling.calling_python import RAISE, WRITE
 from triptych.targets.cpu.code_generation import ANY_MACHINE, THIS_MACHINE
-from triptych.targets.cpu.export.c_entry import c_entry, exported_names
+from triptych.targets.cpu.export.c_entry import BODY, ENTRY, NO_KEYS, c_entry, exported_names, share_function
 from triptych.targets.cpu.export.c_header import header
 from triptych.targets.cpu.export.c_interface import CFunction, c_parameters
-from triptych.targets.cpu.export.codes import share_symbol
+from triptych.targets.cpu.export.codes import BAD_ARGUMENT, share_symbol
 from triptych.targets.cpu.export.device_code import device_code
 from triptych.targets.cpu.export.explaining import explaining_code
 from triptych.targets.cpu.export.native_code import native_code
-from triptych.targets.cpu.export.program import body_types, program_text
-from triptych.targets.cpu.export.tvm_ffi_entry import LARGE_INTEGERS, tvm_ffi_entry
+from triptych.targets.cpu.export.native_error_code import text_global
+from triptych.targets.cpu.passes.poll_loops import POLL
+from triptych.targets.cpu.runtime.float16 import with_float_helpers
+from triptych.targets.cpu.runtime.int128 import with_division_helpers
+
+# The program of an exported object: its LLVM IR, with everything that calls Python declared instead of defined.
+# Input: the lowered program, as this process would run it. Output: a module for which `native_code` has the functions
+# that report errors and print, and whose entry the modules beside it call.
+
+_NATIVE = {
+    RAISE: "declare void @{name}(ptr, ptr, i64, i64, i64)",
+    WRITE: "declare i32 @{name}(ptr, i64)",
+    POLL: "declare i32 @{name}(ptr)",
+}
+"""What `native_code` defines."""
+_CHECK = re.compile(r'^(@triptych\.check\d+) = internal constant \[\d+ x i8\] c"(.*)\\00"', re.MULTILINE)
+
+
+def program_text(lowered: Lowered) -> str:
+    """The module of the program, whose entry and body are called `ENTRY` and `BODY`."""
+    text = with_division_helpers(with_float_helpers(lowered.llvm))
+    for name, declaration in _NATIVE.items():
+        definition = re.compile(rf"^define internal [^\n]*@{re.escape(name)}\(.*?^}}\n", re.MULTILINE | re.DOTALL)
+        text = definition.sub(declaration.format(name=name) + "\n", text)
+    text = _renamed(_renamed(text, lowered.entry, ENTRY), f"{lowered.traced.name}.body", BODY)
+    text = text.replace(f"define internal {_returned(text)} @{BODY}(", f"define {_returned(text)} @{BODY}(")
+    return _CHECK.sub(_readable, text)
+
+
+def body_types(text: str) -> tuple[str, ...]:
+    """The types of the parameters of the body."""
+    found = re.search(rf"^define [^\n]*@{re.escape(BODY)}\((.*)\)[^)]*{{$", text, re.MULTILINE)
+    assert found is not None, "the last pass has written it"
+    parameters = re.findall(r"(ptr addrspace\(\d+\)|\w+)(?: \w+)* %\d+", found[1])
+    return tuple(parameters)
+
+
+def _returned(text: str) -> str:
+    found = re.search(rf"^define internal (.*) @{re.escape(BODY)}\(", text, re.MULTILINE)
+    return found[1] if found is not None else "i32"
+
+
+def _renamed(text: str, name: str, new: str) -> str:
+    """LLVM quotes names with other characters than those of C."""
+    return re.sub(rf'@(?:{re.escape(name)}\b(?!\.)|"{re.escape(name)}")', f"@{new}", text)
+
+
+def _readable(found: re.Match[str]) -> str:
+    """The facts of a check as one line; the path of its file says nothing on other machines."""
+    packed = re.sub(rb"\\([0-9A-F]{2})", lambda byte: bytes([int(byte[1], 16)]), found[2].encode()).decode()
+    if not packed.startswith("{"):
+        return found[0]
+    facts = unpack(packed)
+    span = facts.get("span")
+    place = f"{os.path.basename(span.file)}:{span.line}: " if span is not None else ""
+    details = [f"{name} {facts[name]}" for name in ("found", "expected") if facts.get(name)]
+    data = f"{place}{facts['title']}{''.join(f'; {detail}' for detail in details)}".encode()
+    escaped = "".join(f"\\{byte:02X}" for byte in (*data, 0))
+    return f'{found[1]} = internal constant [{len(data) + 1} x i8] c"{escaped}"'
+
+
+# LLVM IR of the entry that an exported object gives to TVM FFI: `__tvm_ffi_<name>`, by the convention of that
+# library.
+# It calls the packed entry of the program, which has the same parameters, and tells the library what went wrong. The
+# library is not in objects for C: what the entry asks it about large integers is answered by `LARGE_INTEGERS` there.
+
+
+def tvm_ffi_entry(name: str) -> str:
+    """The module's text."""
+    return f"""
+{share_function(name)}{text_global("no_keys", NO_KEYS)}
+{text_global("argument_kind", "ValueError")}{text_global("failure_kind", "RuntimeError")}
+declare i32 @{ENTRY}(ptr, ptr, i32, ptr)
+declare i1 @triptych_native_is_ready()
+declare ptr @triptych_native_error_text()
+declare i32 @triptych_native_error_code()
+declare void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)
+
+define i32 @{entry_symbol(name)}(ptr %self, ptr %arguments, i32 %count, ptr %result) {{
+entry:
+  %ready = call i1 @triptych_native_is_ready()
+  br i1 %ready, label %run, label %keyless
+keyless:
+  call void @TVMFFIErrorSetRaisedFromCStr(ptr @failure_kind, ptr @no_keys)
+  ret i32 -1
+run:
+  %status = call i32 @{ENTRY}(ptr null, ptr %arguments, i32 %count, ptr %result)
+  %done = icmp eq i32 %status, 0
+  br i1 %done, label %leave, label %failed
+failed:
+  %code = call i32 @triptych_native_error_code()
+  %refused = icmp eq i32 %code, {BAD_ARGUMENT}
+  %kind = select i1 %refused, ptr @argument_kind, ptr @failure_kind
+  %text = call ptr @triptych_native_error_text()
+  call void @TVMFFIErrorSetRaisedFromCStr(ptr %kind, ptr %text)
+  ret i32 -1
+leave:
+  ret i32 0
+}}
+"""
+
+
+LARGE_INTEGERS = f"""
+define {{ ptr, i64 }} @TVMFFIBigIntGetContentByteArray(ptr %packed) {{
+  %place = getelementptr i8, ptr %packed, i64 8
+  %words = load ptr, ptr %place
+  %part = insertvalue {{ ptr, i64 }} poison, ptr %words, 0
+  %whole = insertvalue {{ ptr, i64 }} %part, i64 16, 1
+  ret {{ ptr, i64 }} %whole
+}}
+define i32 @TVMFFIBigIntFromByteArray(ptr %bytes, ptr %result) {{
+  %words = load ptr, ptr %bytes
+  %word = load i64, ptr %words
+  %place = getelementptr i8, ptr %result, i64 8
+  store i32 {INT_TAG}, ptr %result
+  store i64 %word, ptr %place
+  ret i32 0
+}}
+"""
+"""Numbers from 2^63 on, as `c_entry` passes and takes them."""
 
 
 def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:

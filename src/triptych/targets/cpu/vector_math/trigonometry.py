@@ -5,13 +5,130 @@ The rest r of the angle is kept in two floats, because near a multiple of pi / 2
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
+from triptych.ir import bindings
+from triptych.ir.builder import Builder
 from triptych.ir.expressions import Expression, select
+from triptych.ir.handles import Attribute, Operation, Type, Value
+from triptych.ir.modules import symbols
 from triptych.targets.cpu.vector_math.binary_floats import nearest_integer
-from triptych.targets.cpu.vector_math.cold_path import corrected
 from triptych.targets.cpu.vector_math.combinations import fma, polynomial
-from triptych.targets.cpu.vector_math.large_angles import reduce_large_angle
+
+# Expression that the common formula cannot serve: a separate function computes them, only when there is such a lane.
+# Input: the common results and the lanes they are wrong for. Output: results right in every lane. The function is
+# made once per module and lane count, so that a formula used often does not repeat its rare part.
+
+Body = Callable[[Expression], tuple[Expression, ...]]
+
+
+def corrected(
+    common: Sequence[Expression], wrong: Expression, name: str, body: Body, x: Expression
+) -> tuple[Expression, ...]:
+    """`common`, with the lanes that are wrong taken from `body(x)`."""
+    builder, location = x.place.builder, x.place.location
+    types = [result.value.type for result in common]
+    function = _function(name, body, x, types)
+    choice = builder.operation("scf.if", (_any(wrong),), types, location, regions=2)
+    after = builder.insertion
+    builder.insertion = builder.at_end(builder.append_block(choice, 0, (), location))
+    call = builder.operation("func.call", (x.value,), types, location, {"callee": function})
+    rare = [replace(old, value=value) for value, old in zip(call.results, common, strict=True)]
+    chosen = [select(wrong, new, old).value for new, old in zip(rare, common, strict=True)]
+    builder.operation("scf.yield", chosen, (), location)
+    builder.insertion = builder.at_end(builder.append_block(choice, 1, (), location))
+    builder.operation("scf.yield", [result.value for result in common], (), location)
+    builder.insertion = after
+    return tuple(replace(old, value=value) for value, old in zip(choice.results, common, strict=True))
+
+
+def _any(condition: Expression) -> Value:
+    place = condition.place
+    kind = {"kind": place.builder.attribute("#vector.kind<or>")}
+    return place.builder.value("vector.reduction", (condition.value,), place.type("i1", None), place.location, kind)
+
+
+def _function(name: str, body: Body, x: Expression, types: Sequence[Type]) -> Attribute:
+    """The symbol of the function, which is built at the end of the module when it is not there yet."""
+    builder, module = x.place.builder, x.place.module
+    assert module is not None  # a formula with a part of its own is built in a module
+    place = replace(x.place, location=builder.unknown)
+    symbol = f"triptych.{name}.{x.lanes}"
+    if symbol not in symbols(module):
+        before = builder.insertion
+        function, block = builder.function(module, symbol, [x.value.type], place.location)
+        builder.finish_function(function, [x.value.type], types)
+        builder.insertion = builder.at_end(block)
+        results = body(replace(x, place=place, value=block.arguments[0]))
+        builder.operation("func.return", [result.value for result in results], (), place.location)
+        _mark(function, builder)
+        builder.insertion = before
+    reference: Attribute = bindings.mlir().FlatSymbolRefAttr.get(symbol, context=builder.context)
+    return reference
+
+
+def _mark(function: Operation, builder: Builder) -> None:
+    function.attributes["sym_visibility"] = builder.string("private")
+    function.attributes["llvm.linkage"] = builder.attribute("#llvm.linkage<internal>")
+    function.attributes["llvm.readnone"] = builder.attribute("unit")
+    function.attributes["llvm.passthrough"] = builder.attribute('["noinline", "cold", "nounwind", "willreturn"]')
+
+
+# Reduction of angles that ordinary arithmetic cannot reduce: the product with 2 / pi in integers (Payne and Hanek).
+# Input: `f32` lanes of at least 2**16. Output: the quadrant and the rest in two floats. An angle is m * 2**e with m
+# of 24 bits. Bits of 2 / pi that only add multiples of four quadrants are skipped; the next 96 leave, after two bits
+# for the quadrant and at most 30 zeros (no float is nearer to a multiple of pi / 2), more than 32 bits of the rest.
+
+_WORDS = (0, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB)
+"""The first bits of 2 / pi, after 32 zeros for the smallest angles."""
+_FIRST_EXPONENT = 120
+"""The biased exponent for which the bits begin at the first word."""
+_STARTS = range(5)
+
+
+def reduce_large_angle(x: Expression) -> tuple[Expression, Expression, Expression]:
+    """`(quadrant, rest, what the float rest lacks)`; NaN for infinities."""
+    pattern = x.bits()
+    position = ((pattern >> 23) & 0xFF) - _FIRST_EXPONENT
+    significand = _wide((pattern & 0x7FFFFF) | 0x800000)
+    quarters = _product(significand, _window(position))
+    quadrant = (quarters + (1 << 61)).shifted_right_signed(62) & 3
+    angle = (quarters - (quadrant << 62)).convert("sitofp", "f64") * (math.pi / 2 * 2.0**-62)
+    angle = select(x < 0.0, -angle, angle)
+    rest = angle.convert("truncf", "f32")
+    lacking = (angle - rest.convert("extf", "f64")).convert("truncf", "f32")
+    quadrant = quadrant.convert("trunci", "i32")
+    return select(x < 0.0, -quadrant, quadrant), select(abs(x) < math.inf, rest, math.nan), lacking
+
+
+def _product(significand: Expression, window: tuple[Expression, Expression, Expression]) -> Expression:
+    """The upper 64 of the 96 bits of the product, modulo four quadrants; a quadrant is 2**62."""
+    high, middle, low = (significand * word for word in window)
+    return (high << 32) + middle + (low >> 32)
+
+
+def _window(position: Expression) -> tuple[Expression, Expression, Expression]:
+    """Three words of 32 bits of 2 / pi that begin at a bit position."""
+    start, shift = position >> 5, _wide(position & 31)
+    words = [_wide(_word(start, offset)) for offset in range(4)]
+    pairs = ((first << 32) | second for first, second in pairwise(words))
+    first, second, third = ((pair << shift) >> 32 for pair in pairs)
+    return first, second, third
+
+
+def _word(start: Expression, offset: int) -> Expression:
+    word = start.filled(_WORDS[offset])
+    for index in _STARTS[1:]:
+        word = select(start.equals(index), _WORDS[index + offset] if index + offset < len(_WORDS) else 0, word)
+    return word
+
+
+def _wide(x: Expression) -> Expression:
+    return x.convert("extui", "i64")
+
 
 _TWO_OVER_PI = 0.6366197723675814
 _HALF_PI = (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15)

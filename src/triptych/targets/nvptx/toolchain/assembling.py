@@ -2,16 +2,97 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from triptych.ir import bindings
 from triptych.support.config import config
 from triptych.targets.nvptx.description.architectures import Architecture
-from triptych.targets.nvptx.toolchain.assembler import Assembler, newest_ptx, ptx_version
-from triptych.targets.nvptx.toolchain.driver_assembler import DriverAssembler
-from triptych.targets.nvptx.toolchain.locate import missing
-from triptych.targets.nvptx.toolchain.nvjitlink import NvJitLink
+from triptych.targets.nvptx.toolchain.assembler import (
+    Assembled,
+    Assembler,
+    AssemblerOptions,
+    newest_ptx,
+    ptx_version,
+    refused,
+)
+from triptych.targets.nvptx.toolchain.locate import load, missing
 from triptych.targets.nvptx.toolchain.ptxas import Ptxas
+
+# The assembler as the library nvJitLink, in this process: half the time of the program for a small kernel.
+
+
+@dataclass(frozen=True, slots=True)
+class NvJitLink:
+    """The library through `cuda.bindings`."""
+
+    name: str = "nvjitlink"
+
+    def version(self) -> tuple[int, int] | None:
+        return _version()
+
+    def assemble(self, ptx: str, architecture: Architecture, options: AssemblerOptions) -> Assembled:
+        library = _library()
+        words = [f"-arch={architecture.name}", f"-Xptxas=-O{options.opt_level}", "-verbose", "-Xptxas=-v"]
+        words += ["-lineinfo"] if options.line_info else []
+        handle = library.create(len(words), words)
+        try:
+            text = ptx.encode()
+            library.add_data(handle, library.InputType.PTX, text, len(text), "kernels.ptx")
+            library.complete(handle)
+            cubin = bytearray(library.get_linked_cubin_size(handle))
+            library.get_linked_cubin(handle, cubin)
+            return Assembled(bytes(cubin), _log(handle, library.get_info_log_size, library.get_info_log))
+        except library.nvJitLinkError as error:
+            words_of_refusal = _log(handle, library.get_error_log_size, library.get_error_log)
+            raise refused(architecture, words_of_refusal or str(error)) from None
+        finally:
+            library.destroy(handle)
+
+
+@cache
+def _library() -> Any:
+    return load("cuda.bindings.nvjitlink")
+
+
+@cache
+def _version() -> tuple[int, int] | None:
+    """The packages may be there without the library that they bind: asking for its version finds out."""
+    library = _library()
+    if library is None:
+        return None
+    try:
+        major, minor = library.version()
+    except Exception:  # of a class that only the missing library's package defines
+        return None
+    return int(major), int(minor)
+
+
+def _log(handle: object, size: Callable[[object], int], read: Callable[[object, bytearray], object]) -> str:
+    text = bytearray(size(handle))
+    if text:
+        read(handle, text)
+    return text.decode(errors="replace").rstrip("\0\n ")
+
+
+# The assembler that is part of NVIDIA's driver: it is given PTX in the place of a cubin, when a kernel is loaded.
+# Nothing need be installed for it, and nothing is known beforehand of registers. It knows the newest PTX that LLVM
+# writes; a driver that is older refuses the kernel.
+
+
+class DriverAssembler:
+    """PTX as it is. A driver wants it to end with a zero."""
+
+    name = "driver"
+
+    def version(self) -> tuple[int, int]:
+        return 13, 0
+
+    def assemble(self, ptx: str, architecture: Architecture, options: AssemblerOptions) -> Assembled:
+        return Assembled(ptx.encode() + b"\0", "")
+
 
 ASSEMBLERS: tuple[Assembler, ...] = (NvJitLink(), Ptxas())
 """Those that may be installed. The driver's own is used only where it is asked for: it reports nothing."""
