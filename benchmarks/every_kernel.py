@@ -22,8 +22,8 @@ from typing import Any
 import triptych as tt
 from tests.differential.kernel_suite.catalogue import CASES
 from tests.differential.kernel_suite.recording import compilations, compiled_for
+from tests.unit.targets.nvptx.passes.test_narrow_floats import FORMATS, scalars, vectors
 from tests.unit.targets.nvptx.programs import EXAMPLES, MATRICES
-from tests.unit.targets.nvptx.test_narrow_floats import FORMATS, scalars, vectors
 from triptych.support.errors import TriptychError
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES

@@ -30,16 +30,17 @@ WANTED = 0.85
 PATIENCE = 240
 """Seconds after which the tests of a mutant are taken to hang."""
 
+_SEGMENTS = "tests/unit/targets/cpu/passes/test_segments.py"
 ROOMS = {
-    "simt": ("tests/unit/simt", "tests/laws/test_lane_laws.py", "tests/unit/targets/test_segments.py"),
-    "targets/cpu/passes": ("tests/passes", "tests/unit/targets/test_launching.py", "tests/unit/targets/test_checks.py"),
-    "targets/cpu/simt": (
-        *("tests/passes/test_vectorise_kernels.py", "tests/unit/simt", "tests/unit/targets/test_segments.py"),
-        *("tests/unit/targets/test_matrix_product.py", "tests/unit/cute/test_copy_instructions.py"),
+    "kernel_ir": ("tests/unit/kernel_ir", "tests/laws/test_lane_laws.py", _SEGMENTS),
+    "targets/cpu/passes": ("tests/passes", "tests/unit/targets/cpu/runtime", "tests/unit/targets/cpu/passes"),
+    "targets/cpu/emit": (
+        *("tests/passes/test_vectorise_kernels.py", "tests/unit/kernel_ir", _SEGMENTS),
+        *("tests/unit/targets/cpu/emit", "tests/unit/cute/copies/test_copy_instructions.py"),
         *("tests/integration/test_kernel_faults.py", "tests/differential/test_kernels_against_numpy.py"),
     ),
     "targets/nvptx/passes": ("tests/passes", "tests/unit/targets/nvptx/test_ptx.py"),
-    "targets/nvptx/analysis": ("tests/passes", "tests/unit/targets/nvptx/test_hoist_to_host.py"),
+    "targets/nvptx/analysis": ("tests/passes", "tests/unit/targets/nvptx/passes/test_hoist_to_host.py"),
 }
 """Where mutants are made, and the tests of each room."""
 

@@ -10,8 +10,11 @@ import pytest
 
 from tests.support.ptx.handwritten import ORDERS
 from tests.support.ptx.unified import numpy_gpu
-from tests.unit.cute import test_box_copies, test_mbarrier_pipelines, test_mbarriers, test_warpgroup
-from tests.unit.targets.cpu import test_clusters
+from tests.unit.cute.arch import test_mbarriers
+from tests.unit.cute.copies import test_tma_copies
+from tests.unit.cute.nvgpu.warpgroup import test_warpgroup
+from tests.unit.cute.pipeline import test_mbarrier_pipelines
+from tests.unit.targets.cpu.emit import test_clusters
 from tests.unit.targets.nvptx.tools import needs_assembler
 
 pytestmark = needs_assembler
@@ -24,7 +27,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "handles": partial(
         test_mbarrier_pipelines.test_consumers_read_what_producers_wrote, test_mbarrier_pipelines.with_handles, 2
     ),
-    "box": partial(test_box_copies.test_a_box_is_loaded_through_its_swizzle_also_over_the_edge, 2),
+    "box": partial(test_tma_copies.test_a_box_is_loaded_through_its_swizzle_also_over_the_edge, 2),
     "product": partial(test_warpgroup.product, Kind.K_SW64, Kind.MN_SW32, n=16),
     "cluster": partial(test_clusters.test_asynchronous_stores_are_counted_where_they_go, 2),
     "neighbours": partial(test_clusters.test_blocks_read_what_others_of_their_cluster_wrote, (4, 2, 2), (2, 2, 1)),

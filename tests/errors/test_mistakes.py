@@ -28,20 +28,20 @@ NOT_BY_A_PROGRAM = {
     "TT0502",  # the code generator refuses what the compiler emits only by a bug of the compiler
     "TT0503",  # as above, when LLVM aborts
     "TT0506",  # a broken installation
-    "TT0508",  # one of versions that do not go together: tests/unit/ir/test_llvm_bridge.py
+    "TT0508",  # one of versions that do not go together: tests/unit/ir/llvm/test_bridge.py
     "TT0510",  # code for NVIDIA GPUs: needs tools that not every machine has, and has tests of its own
     "TT0511",
     "TT0512",
     "TT0513",
     "TT0514",
     "TT0515",
-    "TT0516",  # a system without a port: tests/unit/targets/test_system.py
-    "TT0636",  # of `triptych check` of a kernel file: tests/unit/tools/test_check_outputs.py
-    "TT0638",  # of `triptych check --schedules`: tests/unit/tools/test_check_command.py
-    "TT0614",  # a process without a terminal: tests/unit/targets/test_breakpoints.py
-    "TT0632",  # takes 2**32 barriers: tests/unit/support/test_findings.py
+    "TT0516",  # a system without a port: tests/unit/targets/cpu/abi/test_system.py
+    "TT0636",  # of `triptych check` of a kernel file: tests/unit/workbench/commands/test_check_outputs.py
+    "TT0638",  # of `triptych check --schedules`: tests/unit/workbench/commands/test_check_command.py
+    "TT0614",  # a process without a terminal: tests/unit/targets/cpu/debugger/test_breakpoints.py
+    "TT0632",  # takes 2**32 barriers: tests/unit/sanitizer/test_findings.py
     "TT0649",  # needs torch: tests/integration/test_torch_tracers.py
-    "TT0651",  # needs JAX: tests/unit/cute/test_arguments_foreign.py
+    "TT0651",  # needs JAX: tests/unit/cute/runtime/test_arguments_foreign.py
     "TT0701",  # plug-ins: their own tests
     "TT0702",
     "TT0703",  # settings, command line: their own tests
@@ -59,8 +59,8 @@ NOT_BY_A_PROGRAM = {
     "TT0724",
     "TT0725",
     "TT0729",
-    "TT0734",  # whose compiled code is run: tests/unit/artifact_store/test_trust.py
-    "TT0735",  # a file that is no archive: tests/unit/artifact_store/test_archives.py
+    "TT0734",  # whose compiled code is run: tests/unit/store/test_trust.py
+    "TT0735",  # a file that is no archive: tests/unit/store/test_archives.py
     "TT0736",  # a sub-interpreter: tests/integration/test_subinterpreters.py
     "TT0740",  # a frozen program: tests/integration/test_packaged_kernels.py
     "TT0710",  # the other package: tests/integration/test_compat_imports.py

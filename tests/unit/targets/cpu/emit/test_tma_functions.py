@@ -1,0 +1,32 @@
+"""Functions that copy boxes are texts put together of parts: whatever a box is, they fit together.
+
+What they copy is compared with NumPy in tests/unit/cute/copies/test_tma_copies.py.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+from triptych.ir import bindings
+from triptych.ir.context import context
+from triptych.targets.cpu.emit.tma_functions import LOAD, STORE, BoxCopy, box_function
+
+_JOINED = ("add", "min", "max")
+
+
+def _copies() -> list[BoxCopy]:
+    """Every rank, swizzle and length of rows (one of a line, shorter, longer), each way; and boxes that maps know."""
+    found = []
+    for rank, swizzle, row, (kind, element) in product(
+        range(1, 6), range(4), (16, 64, 128, 256), [(LOAD, ""), (STORE, ""), *((kind, "f32") for kind in _JOINED)]
+    ):
+        found.append(BoxCopy(kind, (row // 4, *(2,) * (rank - 1)), 4, swizzle, element))
+    return found + [BoxCopy(LOAD, (0,) * rank, 4, 0) for rank in range(1, 6)]
+
+
+def test_the_parts_of_every_function_fit_together() -> None:
+    copies = {copy.name: copy for copy in _copies()}
+    with context():
+        for copy in copies.values():
+            module = bindings.mlir().Module.parse(box_function(copy))
+            assert module.operation.verify(), copy
