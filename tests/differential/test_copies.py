@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import triptych as tt
 from tests.differential.bounded_runs import DRAWN
 from tests.support.ptx.unified import numpy_gpu
-from tests.unit.cute.memory import aligned
+from tests.unit.cute.array_memory import aligned
 from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
 from triptych import cute
 from triptych.cute.nvgpu import CopyUniversalOp

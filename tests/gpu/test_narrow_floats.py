@@ -11,7 +11,7 @@ import triptych as tt
 from tests.gpu.test_launch import MISSING, target
 from tests.laws.floats.oracles import interesting, numbers, patterns, rounded, same
 from tests.laws.test_narrow_floats import check, without_ml_dtypes_exceptions
-from tests.unit.cute.memory import over
+from tests.unit.cute.array_memory import over
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.support.float_formats import FLOAT_FORMATS

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from tests.support.layouts import compact_layouts, layouts, values
-from tests.unit.cute.memory import address, aligned, over
+from tests.unit.cute.array_memory import address, aligned, over
 from triptych import cute, layout
 from triptych.layout import Layout
 

@@ -8,7 +8,7 @@ import numpy as np
 
 import triptych as tt
 from tests.integration.faults.fault import Fault
-from tests.unit.cute.memory import aligned
+from tests.unit.cute.array_memory import aligned
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
 from triptych.diagnostics.kernel_errors import LaunchShapeError

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 import triptych as tt
-from tests.unit.cute.memory import address, over
+from tests.unit.cute.array_memory import address, over
 from triptych import cute
 
 pytestmark = pytest.mark.usefixtures("every_machine")

@@ -13,7 +13,7 @@ import pytest
 
 import triptych as tt
 from tests.ir.traced import traced_ir
-from tests.unit.cute.memory import aligned
+from tests.unit.cute.array_memory import aligned
 from triptych import cute
 from triptych.cute.copies.errors import CopyAlignmentError, CopyLayoutError, CopyMemoryError
 from triptych.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync, warp

@@ -11,7 +11,7 @@ import pytest
 
 import triptych as tt
 from tests.ir.traced import traced_ir
-from tests.unit.cute.memory import aligned
+from tests.unit.cute.array_memory import aligned
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
 from triptych import cute
 from triptych.cute.copies.prefetch import LINE, one_of_each_line

@@ -11,8 +11,8 @@ import pytest
 
 import triptych as tt
 from tests.ir.traced import traced_ir
+from tests.unit.cute.array_memory import over
 from tests.unit.cute.matrix_operations import WARP_OPERATIONS
-from tests.unit.cute.memory import over
 from triptych import cute
 from triptych.cute.nvgpu import MmaUniversalOp, warp
 from triptych.cute.tensors.mma_errors import MatrixOperandError, MatrixTilingError, RegisterPlaceError

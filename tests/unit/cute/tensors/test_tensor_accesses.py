@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import triptych as tt
-from tests.unit.cute.memory import accesses, address, aligned, over
+from tests.unit.cute.array_memory import accesses, address, aligned, over
 from triptych import cute
 from triptych.layout import ComposedLayout, Layout, Swizzle
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import triptych as tt
-from tests.unit.cute.memory import GMEM, address, over
+from tests.unit.cute.array_memory import GMEM, address, over
 from triptych import cute
 from triptych.metastage.trace.errors import CarriedTypeError, JoinTypeError
 

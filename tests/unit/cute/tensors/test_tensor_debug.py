@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import triptych as tt
-from tests.unit.cute.memory import GMEM, address, aligned, over
+from tests.unit.cute.array_memory import GMEM, address, aligned, over
 from triptych import cute
 from triptych.diagnostics.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
 from triptych.support.config import override

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import triptych as tt
-from tests.unit.cute.memory import address, over
+from tests.unit.cute.array_memory import address, over
 from triptych import cute
 from triptych.cute.tracing.cute_errors import (
     ElementTypeError,

@@ -11,7 +11,7 @@ import pytest
 
 import triptych as tt
 from tests.support.layouts import values
-from tests.unit.cute.memory import address, over
+from tests.unit.cute.array_memory import address, over
 from triptych import cute, layout
 from triptych.cute.tracing.cute_errors import PointerError, TensorShapeError
 from triptych.layout import Layout, ProfileError

@@ -9,7 +9,7 @@ import pytest
 
 import triptych as tt
 from tests.ir.filecheck import check, directives
-from tests.unit.cute.memory import over
+from tests.unit.cute.array_memory import over
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 

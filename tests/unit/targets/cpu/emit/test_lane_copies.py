@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import triptych as tt
-from tests.unit.cute.memory import aligned
+from tests.unit.cute.array_memory import aligned
 from triptych import cute
 
 THREADS, EACH, STEP = 64, 4, 12

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import triptych as tt
-from tests.unit.cute.memory import over
+from tests.unit.cute.array_memory import over
 from tests.unit.targets.nvptx.fake_driver import FakeDriver, needs_compiler, on_gpu
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
