@@ -77,8 +77,8 @@ def loaded(program: Kept, facts: Any) -> Loaded | None:
 
     Anything that is raised but `NotAnEntry` is a fault of the reader.
     """
-    source = _Source(write_record(program.key, facts, program.entry.artifacts, None), program.entry)
     try:
+        source = _Source(write_record(program.key, facts, program.entry.artifacts, None), program.entry)
         found = load(source, program.key, None)
         assert found is not None
         made, rebuild = program_of(found[0], program.target, _never)

@@ -46,8 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
     parser, commands = parser_with_commands()
     arguments = parsed(parser, commands, argv)
-    if arguments.command is None:
-        parser.print_help()
+    if arguments.command is None or getattr(arguments, "action", "") is None:
+        commands.get(arguments.command, parser).print_help()
         return 0
     try:
         if arguments.command == "run":
@@ -254,7 +254,7 @@ def _add_check(command: argparse.ArgumentParser) -> None:
 
 
 def _add_cache(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:
-    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = command.add_subparsers(dest="action", metavar="ACTION")
     add_page(actions, "cache ls", listing)
     why = add_page(actions, "cache why", listing)
     why.add_argument("place", metavar="FILE:FUNCTION", help="as 'kernels.py:saxpy'")
