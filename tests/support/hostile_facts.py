@@ -151,7 +151,7 @@ def _nearly(random: Random, facts: Any) -> None:
     if isinstance(value, bool):
         container[name] = random.choice((not value, int(value), str(value), None))
     elif isinstance(value, int):
-        container[name] = random.choice((value + 1, -value, float(value), str(value), bool(value), None))
+        container[name] = random.choice((value + 1, -value, float(value % 1000), str(value % 1000), bool(value), None))
     elif isinstance(value, str):
         container[name] = random.choice((value + " ", value[1:], value.swapcase(), [value], list(value), None))
 

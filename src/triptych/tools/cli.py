@@ -34,7 +34,7 @@ from triptych.tools.help_pages import OVERVIEW, add_page
 from triptych.tools.layouts import LayoutRequest, show_layout
 from triptych.tools.link_flags import link_flags
 from triptych.tools.run import RunRequest, run
-from triptych.tools.show import ALL, RESOURCES, STAGES, show
+from triptych.tools.show import ALL, BEGINNINGS, RESOURCES, STAGES, show
 from triptych.tools.workbench import WORKBENCH, add_workbench
 
 _INTERRUPTED = 130
@@ -153,7 +153,10 @@ def parser_with_commands() -> tuple[CommandLine, dict[str, argparse.ArgumentPars
     command = add_page(commands, "show", listing)
     command.add_argument("place", metavar="FILE:FUNCTION", help="as 'kernels.py:saxpy' or 'kernels.py:Gemm.run'")
     command.add_argument(
-        "--stage", choices=(*STAGES, RESOURCES, ALL), default=ALL, help="which one (default: %(default)s)"
+        "--stage",
+        choices=(*STAGES, RESOURCES, ALL, BEGINNINGS),
+        default=BEGINNINGS,
+        help="one, or all, or the first lines of each (default: %(default)s)",
     )
     command.add_argument("--args", default="", metavar="LITERALS", help="example arguments, as '100, limit=0.5'")
     command.add_argument(
