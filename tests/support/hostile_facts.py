@@ -81,7 +81,8 @@ def loaded(program: Kept, facts: Any) -> Loaded | None:
         source = _Source(write_record(program.key, facts, program.entry.artifacts, None), program.entry)
         found = load(source, program.key, None)
         assert found is not None
-        made, rebuild = program_of(found[0], program.target, _never)
+        with override(performance_warnings=False):
+            made, rebuild = program_of(found[0], program.target, _never)
     except NotAnEntry:
         return None
     assert recipe_of(rebuild) == facts["result"]
