@@ -22,7 +22,7 @@ FILES = Path(__file__).parents[1] / "tests" / "support" / "contract_files"
 TEMPLATES = ("elementwise", "gemm", "reduction", "attention")
 SCRIPTS = ("mission_script",)
 TUNABLE = {"mission_plan", "numpy_plan", "tuned_scale", *TEMPLATES}
-FOLDERS = ("own", "other")
+FOLDERS = ("other", "own")
 
 COMMANDS: dict[str, list[str]] = {
     "verify": ["verify", "{file}"],
@@ -90,20 +90,23 @@ def main() -> int:
     parser.add_argument("--python", action="append", default=[], help="an interpreter (default: this one)")
     parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="of files")
     parser.add_argument("--commands", nargs="*", default=list(COMMANDS), metavar="NAME")
+    parser.add_argument("--folders", nargs="*", default=list(FOLDERS), choices=FOLDERS, help="to start from")
     chosen = parser.parse_args()
     names = chosen.only or [*TEMPLATES, *sorted(path.stem for path in FILES.glob("*.txt"))]
     right, wrong, begun = 0, 0, time.monotonic()
     for python in chosen.python or [sys.executable]:
         with tempfile.TemporaryDirectory() as folder:
-            for name in names:
-                trial = Trial(python, name, Path(folder, name))
-                for command, started_from in itertools.product(chosen.commands, FOLDERS):
-                    if applies(command, name):
+            trials = [Trial(python, name, Path(folder, name)) for name in names]
+            for started_from, trial in itertools.product(chosen.folders, trials):
+                for command in chosen.commands:
+                    if applies(command, trial.name):
                         problem = trial.problem(command, started_from)
                         right, wrong = right + (not problem), wrong + bool(problem)
                         if problem:
-                            print(f"WRONG {python} {name} {command!r} from its {started_from} folder: {problem}\n")
-                print(f"{python}: {name}, {right} right, {wrong} wrong, {time.monotonic() - begun:.0f} s", flush=True)
+                            place = f"{trial.name} {command!r} from its {started_from} folder"
+                            print(f"WRONG {python} {place}: {problem}\n", flush=True)
+                spent = f"{time.monotonic() - begun:.0f} s"
+                print(f"{trial.name} from its {started_from} folder: {right} right, {wrong} wrong, {spent}", flush=True)
     print(f"{right + wrong} runs: {right} right, {wrong} wrong")
     return int(wrong > 0)
 

@@ -245,6 +245,39 @@ def test_compile_only_goes_on_behind_checks_of_results(tmp_path: Path) -> None:
     assert done.returncode == 0
 
 
+COMPILING_CHILDREN = """
+import multiprocessing, subprocess
+{kernel}
+
+def child():
+    launch(from_dlpack(np.ones(4, np.float32)), 3.0)
+
+
+if __name__ == "__main__":
+    for how in multiprocessing.get_all_start_methods():
+        process = multiprocessing.get_context(how).Process(target=child)
+        process.start()
+        process.join()
+        assert process.exitcode == 0
+    subprocess.run([sys.executable, __file__.replace("program", "alone")], check=True)
+"""
+
+
+@needs_assembler
+@pytest.mark.skipif(not IS_STARTED_BY_SITE, reason="needs an installation with triptych_compat.pth")
+def test_compile_only_reaches_children(tmp_path: Path) -> None:
+    """However they are started: none runs a kernel, which without a GPU would be an error, and all are in the table."""
+    (tmp_path / "alone.py").write_text(KERNEL.replace("scale", "alone"))
+    kernel = KERNEL.partition("x = np.arange")[0]
+    (tmp_path / "program.py").write_text(COMPILING_CHILDREN.format(kernel=kernel))
+    words = ("run", "--target", "nvptx:sm_80", "--compile-only", "--json", str(tmp_path / "program.py"))
+    done = run("-m", "triptych", *words)
+    assert done.returncode == 0, done.stderr
+    kernels = [row["kernel"] for row in json.loads(done.stdout)["kernels"]]
+    assert sorted(kernels) == ["alone", *["scale"] * len(multiprocessing.get_all_start_methods())]
+    assert "[0.0, 1.0, 2.0, 3.0] __main__" in done.stderr, "what a child prints"
+
+
 def test_a_wrong_target_is_refused_before_the_program_runs(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text("print('running')\n")

@@ -1,48 +1,34 @@
-"""Entries of the store that lack something: they are no programs, and what is asked for is compiled."""
+"""Entries of the store that lack something, or say something else: no programs, so what is asked for is compiled."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
-import triptych as tt
+from tests.support import hostile_facts
+from tests.support.hostile_facts import Kept, forged, is_as_told, loaded
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
-from triptych import cute
 from triptych.driver.stored_programs import program_of
-from triptych.objectstage.target import Target, find_target
+from triptych.store import events as events_module
 from triptych.store.configured import default_store
 from triptych.store.entry import Entry
+from triptych.store.events import StoreWarning
+from triptych.store.record import NotAnEntry
 from triptych.support.config import override
 
-
-@tt.kernel
-def scale_kernel(a: tt.Float32, x: cute.Tensor) -> None:
-    part = cute.zipped_divide(x, (4,))[None, cute.arch.thread_idx()[0]]
-    cute.autovec_copy(part, part)
-    part[0] = a * part[0]
+pytestmark = pytest.mark.filterwarnings("ignore::triptych.support.warnings.PerformanceWarning")
 
 
-@tt.jit
-def scale(a: tt.Float32, x: cute.Tensor) -> Any:
-    scale_kernel(a, x).launch(grid=1, block=32)
-    return a, (1, "text")
-
-
-@pytest.fixture(params=["cpu", pytest.param("nvptx:sm_80", marks=needs_assembler)])
-def kept(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Target, Entry]:
-    with override(cache=True, cache_dir=str(tmp_path / "store"), performance_warnings=False):
-        tt.compile(scale, 2.0, vector(align=4), target=request.param)
-        store = default_store()
-        assert store is not None
-        (listed,) = [each for each in store.entries() if each.facts["function"] == "scale"]
-        found = store.find(listed.key)
-    assert found is not None
-    return find_target(request.param), found
+@pytest.fixture(scope="module", params=["cpu", pytest.param("nvptx:sm_80", marks=needs_assembler)])
+def kept(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    return hostile_facts.kept(request.param, str(tmp_path_factory.mktemp("store")), vector(align=4))
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -54,20 +40,22 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(part, (*path, name))
 
 
-UNREAD = {"function", "signature", "target", "key"}
-"""For people, who ask what the store has."""
-
-
 def never() -> Any:
     raise AssertionError("nothing is compiled to read an entry")
 
 
-@pytest.mark.filterwarnings("ignore::triptych.support.warnings.PerformanceWarning")
-def test_every_field_that_may_be_missing(kept: tuple[Target, Entry]) -> None:
-    target, entry = kept
-    facts: Any = entry.facts
-    assert program_of(entry, target, never) is not None
-    tried = [path for path in places(facts) if path[0] not in UNREAD and not {"options", "occupancy"} & {*path[:-1]}]
+def is_program(entry: Entry, program: Kept) -> bool:
+    try:
+        program_of(entry, program.target, never)
+    except NotAnEntry:
+        return False
+    return True
+
+
+def test_every_field_that_may_be_missing(kept: Kept) -> None:
+    facts: Any = kept.entry.facts
+    assert is_program(kept.entry, kept)
+    tried = [path for path in places(facts) if not {"options", "key", "occupancy"} & {*path[:-1]}]
     assert len(tried) > 30
     for path in tried:
         damaged = copy.deepcopy(facts)
@@ -75,10 +63,38 @@ def test_every_field_that_may_be_missing(kept: tuple[Target, Entry]) -> None:
         for step in path[:-1]:
             inner = inner[step]
         del inner[path[-1]]
-        assert program_of(Entry(damaged, entry.artifacts), target, never) is None, path
-    results: list[list[Any]] = [["known"], ["known", "list", "[]"], ["other"], []]
+        assert not is_program(Entry(damaged, kept.entry.artifacts), kept), path
+    results: list[list[Any]] = [["known"], ["known", "list", "[]"], ["known", "bool", "maybe"], ["other"], []]
+    results += [["tuple", ["number"], ["number"]], ["known", "int", "1"]]
     for result in results:
-        assert program_of(Entry({**facts, "result": result}, entry.artifacts), target, never) is None, result
-    for artifact in entry.artifacts:
-        left = {name: content for name, content in entry.artifacts.items() if name != artifact}
-        assert program_of(Entry(facts, left), target, never) is None, artifact
+        assert not is_program(Entry({**facts, "result": result}, kept.entry.artifacts), kept), result
+    for artifact in kept.entry.artifacts:
+        left = {name: content for name, content in kept.entry.artifacts.items() if name != artifact}
+        assert not is_program(Entry(facts, left), kept), artifact
+    assert not is_program(Entry(facts, {**kept.entry.artifacts, "more": b""}), kept)
+
+
+def test_changed_facts_are_a_miss_or_what_they_say(kept: Kept) -> None:
+    """A small draw; `benchmarks/hostile_records.py` makes the large one."""
+    random, count = Random(7), 0
+    for _ in range(200):
+        facts = forged(random, kept.entry.facts)
+        made = loaded(kept, facts)
+        count += made is not None
+        assert made is None or is_as_told(made, facts), facts
+    assert 0 < count < 100
+
+
+def test_a_forged_record_is_compiled_anew_with_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events_module, "_WARNED", set())
+    with override(cache=True, cache_dir=str(tmp_path)):
+        program = hostile_facts.kept("cpu", str(tmp_path), np.ones(128, np.float32))
+        store = default_store()
+        assert store is not None
+        facts: Any = copy.deepcopy(program.entry.facts)
+        facts["program"]["span"] = [1, 2]
+        store.publish(program.key, Entry(facts, program.entry.artifacts))
+        with pytest.warns(StoreWarning, match="no entry .no program: ") as told:
+            hostile_facts.kept("cpu", str(tmp_path), np.ones(128, np.float32))
+        assert len(told) == 1
+        assert store.find(program.key) == program.entry

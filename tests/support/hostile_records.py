@@ -29,7 +29,7 @@ _FACTS: dict[str, Any] = {
 _GOOD = write_record(key_of(1), _FACTS, entry_of(1).artifacts, SIGNER)
 _WITHOUT_SIGNATURE = _GOOD.rpartition(b',"signature"')[0]
 _OTHER = write_record(key_of(2), entry_of(2).facts, entry_of(2).artifacts, SIGNER)
-_TEXTS = (
+TEXTS = (
     "\ud800",
     "\udfff\ud800",
     "\0",
@@ -40,7 +40,7 @@ _TEXTS = (
     "ed25519:\ud800",
     "f" * 70_000,
 )
-_NUMBERS = (-1, 1 << 63, 10**4000, 1e308, -0.0, float("nan"), float("inf"), True, None)
+NUMBERS = (-1, 1 << 63, 10**4000, 1e308, -0.0, float("nan"), float("inf"), True, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,12 +120,12 @@ def _numbers(random: Random) -> Hostile:
 def _changed_json(random: Random) -> Hostile:
     """Another value in some place, written canonically or not, with or without a digest that fits."""
     record = _record()
-    places = list(_places(record))
+    found = list(places(record))
     for _ in range(random.choice((1, 1, 2, 5))):
-        container, name = random.choice(places)
-        container[name] = random.choice((random.choice(_TEXTS), random.choice(_NUMBERS), [], {}, [{}] * 300))
+        container, name = random.choice(found)
+        container[name] = random.choice((random.choice(TEXTS), random.choice(NUMBERS), [], {}, [{}] * 300))
     if random.random() < 0.2:
-        record[random.choice(_TEXTS)] = 1
+        record[random.choice(TEXTS)] = 1
     text = json.dumps(
         record, indent=random.choice((None, None, 1)), separators=(",", ":"), sort_keys=random.random() < 0.8
     )
@@ -136,7 +136,7 @@ def _changed_json(random: Random) -> Hostile:
 def _changed_signature(random: Random) -> Hostile:
     """The good record under another signature, as text, and as anything else."""
     text = _canonical(_record())
-    signature: Any = random.choice((*_TEXTS, *_NUMBERS, [], {}, SIGNER.sign(b""), SharedKey(b"0" * 16).sign(text)))
+    signature: Any = random.choice((*TEXTS, *NUMBERS, [], {}, SIGNER.sign(b""), SharedKey(b"0" * 16).sign(text)))
     return Hostile(_sealed(text, None, json.dumps(signature)), digest_fits=True)
 
 
@@ -155,12 +155,12 @@ def _record() -> dict[str, Any]:
     return record
 
 
-def _places(value: Any) -> Any:
+def places(value: Any) -> Any:
     """Every place of a tree, as a container and the name or number in it."""
     for name, part in list(value.items() if isinstance(value, dict) else enumerate(value)):
         yield value, name
         if isinstance(part, dict | list):
-            yield from _places(part)
+            yield from places(part)
 
 
 def _canonical(value: Any) -> bytes:

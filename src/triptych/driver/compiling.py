@@ -87,10 +87,10 @@ def _is_watched() -> bool:
     return config().print_ir or bool(config().keep or WATCHERS)
 
 
-def _thawed(entry: Entry, job: Job) -> Program | None:
+def _thawed(entry: Entry, job: Job) -> Program:
     again = cache(lambda: compiled_program(job))
-    found = program_of(entry, job.target, lambda: again().loaded)
-    return None if found is None else Program(cache(lambda: _stages().rewritten_of(job)), *found)
+    loaded, rebuild = program_of(entry, job.target, lambda: again().loaded)
+    return Program(cache(lambda: _stages().rewritten_of(job)), loaded, rebuild)
 
 
 T = TypeVar("T")

@@ -6,15 +6,18 @@ the stages are made when someone looks at them, by compiling once more.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
 from triptych.fingerprint.cache_key import Key
 from triptych.metastage.arguments.results import Rebuild, rebuild_from, recipe_of
+from triptych.metastage.values.scalars import dtype_named
 from triptych.objectstage.target import Frozen, Target, host_target
 from triptych.stages import Compiled, Leaf, Loaded, Lowered, Memory, Traced, Unknown
 from triptych.store.entry import Entry
+from triptych.store.record import NotAnEntry
 from triptych.support.errors import TriptychError
 from triptych.support.exact_fields import exactly
 from triptych.support.kept_text import KeptText
@@ -23,7 +26,7 @@ from triptych.support.source import Span
 Again: TypeAlias = Callable[[], Loaded]
 """Compiles the program, for those who look at its stages."""
 
-FORMAT = 2
+FORMAT = 3
 """Changes whenever the facts below change their meaning."""
 _HOST = "host "
 """What the names of the host program's artifacts begin with."""
@@ -50,55 +53,97 @@ def entry_of(loaded: Loaded, rebuild: Rebuild, target: Target, key: Key) -> Entr
         host = None if compiled.host is None else compiled.host()
     except TriptychError as error:  # as code for a GPU it is right; whoever calls it is told
         return f"its host function cannot be compiled: {error.title}"
-    assert target.freeze is not None, "it would have been a reason"
-    facts, artifacts = _part(compiled, target.freeze(compiled))
-    facts |= {
+    return _entry(compiled, host, rebuild, target, dict(key.ingredients))
+
+
+def _entry(
+    compiled: Compiled, host: Compiled | None, rebuild: Rebuild, target: Target, ingredients: Mapping[str, str]
+) -> Entry:
+    part, artifacts = _frozen(compiled, target)
+    facts: dict[str, Any] = {
         "program format": FORMAT,
-        "function": traced.name,
-        "signature": traced.signature,
+        "function": part.name,
+        "signature": compiled.lowered.traced.signature,
         "target": target.name,
-        "key": dict(key.ingredients),
+        "key": ingredients,
         "result": recipe_of(rebuild),
+        "program": asdict(part),
         "host": None,
     }
     if host is not None:
-        freeze = host_target().freeze
-        assert freeze is not None, "code for the CPU is kept"
-        facts["host"], own = _part(host, freeze(host))
-        artifacts |= {_HOST + name: content for name, content in own.items()}
+        own, own_artifacts = _frozen(host, host_target())
+        facts["host"] = asdict(own)
+        artifacts |= {_HOST + name: content for name, content in own_artifacts.items()}
     return Entry(facts, artifacts)
 
 
-def _part(compiled: Compiled, frozen: Frozen) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """How to call compiled code, what its target says of it, and the code."""
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How to call compiled code, and what its target says of it."""
+
+    name: str
+    kernels: tuple[str, ...]
+    parameters: tuple[Leaf, ...]
+    results: tuple[Leaf, ...]
+    prints: bool
+    loops: bool
+    span: Span | None
+    options: dict[str, Any]
+    code: dict[str, Any]
+
+
+def _frozen(compiled: Compiled, target: Target) -> tuple[Part, dict[str, bytes]]:
+    """The facts of compiled code, and the code."""
     lowered, traced = compiled.lowered, compiled.lowered.traced
-    facts = {
-        "name": traced.name,
-        "entry": lowered.entry,
-        "kernels": list(lowered.kernels),
-        "parameters": [asdict(leaf) for leaf in traced.parameters],
-        "results": [asdict(leaf) for leaf in traced.results],
-        "prints": traced.prints,
-        "loops": traced.loops,
-        "span": None if traced.span is None else asdict(traced.span),
-        "options": dict(compiled.options),
-        "code": dict(frozen.facts),
-    }
-    return facts, dict(frozen.artifacts)
+    assert target.freeze is not None, "else it would not be kept"
+    frozen = target.freeze(compiled)
+    part = Part(
+        traced.name,
+        lowered.kernels,
+        traced.parameters,
+        traced.results,
+        traced.prints,
+        traced.loops,
+        traced.span,
+        dict(compiled.options),
+        dict(frozen.facts),
+    )
+    return part, dict(frozen.artifacts)
 
 
-def program_of(entry: Entry, target: Target, again: Again) -> tuple[Loaded, Rebuild] | None:
-    """The program of an entry, loaded; None for an entry of another version of this file, or of a damaged shape."""
+def program_of(entry: Entry, target: Target, again: Again) -> tuple[Loaded, Rebuild]:
+    """The program of an entry, loaded. Raises `NotAnEntry` for facts that no program has, whatever is wrong with them.
+
+    The digest of a record fits whatever somebody wrote into it. So the program that was read is made an entry again,
+    which has to be this one: nothing was left unread, and nothing was taken for something else.
+    """
     facts: Mapping[str, Any] = entry.facts
-    if facts.get("program format") != FORMAT or target.thaw is None:
-        return None
     try:
         rebuild = rebuild_from(facts["result"])
         host = None if facts["host"] is None else _thawed_host(facts["host"], entry.artifacts, again)
-        compiled = _thawed(facts, entry.artifacts, target, again)
-    except (KeyError, TypeError, ValueError):  # its digest is right: it was written without what is read here
-        return None
-    return target.load(compiled if host is None else replace(compiled, host=lambda: host)), rebuild
+        compiled = _thawed(facts["program"], entry.artifacts, target, again)
+        _check(entry, _entry(compiled, host, rebuild, target, facts["key"]))
+        _check_results(rebuild, compiled.lowered.traced.results)
+        return target.load(compiled if host is None else replace(compiled, host=lambda: host)), rebuild
+    except Exception as error:  # of any kind; what is wrong with the program itself, compiling it tells again
+        raise NotAnEntry(f"no program: {type(error).__name__}: {error}") from error
+
+
+def _check(read: Entry, made: Entry) -> None:
+    """Raise ValueError where the program that was made of an entry is another one than the entry says."""
+    ingredients: Any = read.facts["key"]
+    known = all(isinstance(line, str) for line in ingredients.values())
+    texts = [json.dumps(each.facts, sort_keys=True) for each in (read, made)]
+    if texts[0] != texts[1] or read.artifacts != made.artifacts or not known:
+        raise ValueError("facts that do not fit together")
+
+
+def _check_results(rebuild: Rebuild, results: tuple[Leaf, ...]) -> None:
+    """Raise where what Python makes of the results is not made of all of them."""
+    values = iter(results)
+    rebuild(values)
+    if next(values, None) is not None:
+        raise ValueError("a result that nothing is made of")
 
 
 def _thawed_host(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], again: Again) -> Compiled:
@@ -112,28 +157,28 @@ def _host_of(loaded: Loaded) -> Compiled:
 
 
 def _thawed(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], target: Target, again: Again) -> Compiled:
-    traced = Traced(
-        facts["name"],
-        _Module(again),
-        tuple(map(_leaf, facts["parameters"])),
-        tuple(map(_leaf, facts["results"])),
-        facts["prints"],
-        facts["loops"],
-        None if facts["span"] is None else exactly(Span, facts["span"]),
-    )
+    part = _part(facts)
+    traced = Traced(part.name, _Module(again), part.parameters, part.results, part.prints, part.loops, part.span)
     lowered = Lowered(
         traced,
         lambda: again().compiled.lowered.mlir,
         _LaterText(lambda: again().compiled.lowered.llvm),
-        facts["entry"],
-        kernels=tuple(facts["kernels"]),
+        target.entry_symbol(part.name),
+        kernels=part.kernels,
     )
     assert target.thaw is not None, "code of this target is kept"
-    return target.thaw(lowered, Frozen(artifacts, facts["code"]), facts["options"], lambda: again().compiled)
+    return target.thaw(lowered, Frozen(artifacts, part.code), part.options, lambda: again().compiled)
+
+
+def _part(values: Mapping[str, Any]) -> Part:
+    leaves = {name: tuple(map(_leaf, values[name])) for name in ("parameters", "results")}
+    span = None if values["span"] is None else exactly(Span, values["span"])
+    return exactly(Part, {**values, **leaves, "kernels": tuple(values["kernels"]), "span": span})
 
 
 def _leaf(values: Mapping[str, Any]) -> Leaf:
     memory = values["memory"]
+    dtype_named(values["dtype"])  # which raises where there is none
     return exactly(Leaf, {**values, "memory": None if memory is None else _memory(memory)})
 
 

@@ -172,7 +172,7 @@ class TensorView:
 
     def uncounted(self) -> TensorView:
         """The same memory, whose changes somebody else has told autograd of."""
-        return TensorView(self._described, _Owner(None, self), read_only=self.read_only)
+        return TensorView(self._described, _Uncounted(self), read_only=self.read_only)
 
     @property
     def address(self) -> int:
@@ -323,6 +323,19 @@ class _Owner:
 
     def __dlpack_device__(self) -> Any:
         return self.value.__dlpack_device__()
+
+
+class _Uncounted:
+    """A view that another one is made of, whose tensor is not looked for."""
+
+    def __init__(self, view: TensorView) -> None:
+        self._view = view
+
+    def __dlpack__(self, **options: object) -> Any:
+        return self._view.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._view.__dlpack_device__()
 
 
 def _capsule(value: Any) -> Any:

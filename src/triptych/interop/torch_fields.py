@@ -49,6 +49,10 @@ class TorchFields(ctypes.Structure):
     ]
 
 
+_TRIALS = 4
+"""What lies between fields is what was in memory before: about one time in a hundred it looks like a field."""
+
+
 class _Getset(ctypes.Structure):
     """Python's definition of an attribute that C code computes."""
 
@@ -66,7 +70,7 @@ def torch_fields() -> TorchFields | None:
     """Where the fields are; None when this version of torch is another one than we can read."""
     torch: Any = sys.modules["torch"]
     with torch.utils._python_dispatch._disable_current_modes():
-        return _found(torch)
+        return next((found for found in (_found(torch) for _ in range(_TRIALS)) if found is not None), None)
 
 
 # Any: torch as a module, which has no types here; so below.
@@ -74,12 +78,15 @@ def _found(torch: Any) -> TorchFields | None:
     with torch.inference_mode(False), torch.no_grad():
         plain = [torch.zeros(shape, dtype=torch.float32, device="cpu") for shape in ((3,), (2, 2), (0,), ())]
         negated = [torch._neg_view(tensor) for tensor in plain]
-        followed = [torch.zeros(shape, requires_grad=True, device="cpu") for shape in ((3,), (2, 2), ())]
+        followed = [torch.zeros(shape, device="cpu") for shape in ((3,), (2, 2), ())]
+        before = [_words(tensor._cdata, _TENSOR_WORDS) for tensor in followed]
+        for tensor in followed:  # the same tensors: what lies between fields is anything, and stays as it is
+            tensor.requires_grad_()
     objects = [_words(id(tensor), _OBJECT_WORDS) for tensor in (*plain, *followed)]
     tensor = _only(_OBJECT_WORDS, lambda i: [words[i] for words in objects] == [t._cdata for t in (*plain, *followed)])
     usual, other, graded = ([_words(t._cdata, _TENSOR_WORDS) for t in group] for group in (plain, negated, followed))
     keys = _only(_TENSOR_WORDS, lambda i: _common_bit([(a[i], b[i]) for a, b in zip(usual, other, strict=True)]) != 0)
-    gradient = _only(_TENSOR_WORDS, lambda i: not any(a[i] for a in usual) and all(b[i] for b in graded))
+    gradient = _only(_TENSOR_WORDS, lambda i: all(b[i] and not a[i] for a, b in zip(before, graded, strict=True)))
     getter = _requires_grad(torch.Tensor)
     test, modes, counter = interception_test(), _modes(followed), _counter(torch)
     if tensor is None or keys is None or gradient is None:
@@ -121,15 +128,19 @@ def _counter(torch: Any) -> tuple[int, int] | None:
     with torch.inference_mode():
         uncounted = [torch.zeros(3, device="cpu") for _ in range(4)]
     own, shared, none = ([_words(t._cdata, _TENSOR_WORDS) for t in group] for group in (tensors, views, uncounted))
-    alike = zip(own, shared, strict=True)
-    places = [i for i in range(_TENSOR_WORDS) if not any(words[i] for words in none) and all(a[i] for a in own)]
-    counter = places[0] if len(places) == 1 else None
-    if counter is None or any(a[counter] != b[counter] for a, b in alike):
+    counter = _only(_TENSOR_WORDS, lambda i: _is_counter([[w[i] for w in group] for group in (own, shared, none)]))
+    if counter is None:
         return None
     numbers = [(ctypes.c_uint32 * (_COUNTER_BYTES // 4)).from_address(words[counter]) for words in own]
     versions = [tensor._version for tensor in tensors]
     version = _only(_COUNTER_BYTES // 4, lambda i: [counted[i] for counted in numbers] == versions)
     return None if version is None else (8 * counter, 4 * version)
+
+
+def _is_counter(found: list[list[int]]) -> bool:
+    """Whether a word of tensors, of their views and of uncounted tensors points to counters: each has its own."""
+    own, shared, none = found
+    return not any(none) and own == shared and all(own) and len({*own}) == len(own)
 
 
 def _words(address: int, count: int) -> list[int]:

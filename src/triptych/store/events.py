@@ -64,9 +64,10 @@ def warn_once(cause: str, text: str, tier: str = "local") -> None:
     _warn_first(cause, text)
 
 
-def discard(key: str, where: str, tier: str, reason: str) -> None:
+def discard(key: str, tier: str, reason: str) -> None:
     """An entry that is none: a miss, and one warning for the tier, since a disk or somebody may have changed it."""
     report("discard", key, tier, reason)
+    where = f"{tier} store" if tier in ("local", "shared") else f"remote store {tier}"
     _warn_first(f"discard {tier}", f"the {where} has something that is no entry ({reason}): it is not used")
 
 

@@ -91,7 +91,7 @@ class Remote:
         elif isinstance(lookup.error, Evicted):
             report("evict", key, self.name, str(lookup.error))
         elif isinstance(lookup.error, NotAnEntry):
-            discard(key, f"remote store {self.name}", self.name, str(lookup.error))
+            discard(key, self.name, str(lookup.error))
         elif lookup.error is not None:
             self._fail(f"{type(lookup.error).__name__}: {lookup.error}")
         else:

@@ -133,6 +133,10 @@ class Store:
 
     def find(self, key: str) -> Entry | None:
         """The entry of a key from the first tier that has it, verified to the last byte; None: make it."""
+        return self._find(key)[1]
+
+    def _find(self, key: str) -> tuple[str, Entry | None]:
+        """The tier, and the entry."""
         _check_key(key)
         tier, found = "local", self._ask("local", self._local, key)
         if found is None and self._shared is not None:
@@ -141,12 +145,12 @@ class Store:
             tier, found = self._remote.name, self._remote.find(key)
         if found is None:
             report("miss", key)
-            return None
+            return tier, None
         report("hit", key, tier)
         entry, written = found
         if tier != "local":
             self._keep(key, written, entry.artifacts)
-        return entry
+        return tier, entry
 
     def has(self, key: str) -> bool:
         """Whether the local or the shared directory has a record of a key; whether it is good, `find` tells."""
@@ -171,13 +175,12 @@ class Store:
         if self._remote is not None:
             self._remote.publish(key, written, entry.artifacts)
 
-    def find_or_make(
-        self, key: str, read: Callable[[Entry], T | None], make: Callable[[], tuple[T, Entry | None]]
-    ) -> T:
+    def find_or_make(self, key: str, read: Callable[[Entry], T], make: Callable[[], tuple[T, Entry | None]]) -> T:
         """What `read` makes of the entry of a key, or else what `make` gives, whose entry is kept.
 
-        `read` gives None for an entry that it cannot use, `make` for something that is not to be kept. Of all threads
-        and processes that need the same, one makes it, and the others wait as long as their patience lasts.
+        `read` raises `NotAnEntry` for one that it cannot use, `make` gives None for something that is not to be kept.
+        Of all threads and processes that need the same, one makes it, and the others wait as long as their patience
+        lasts.
         """
         found = self._read(key, read)
         if found is None:
@@ -255,9 +258,16 @@ class Store:
                 discarded.append(f"{part}/{name}")
         return Checked(good, tuple(discarded))
 
-    def _read(self, key: str, read: Callable[[Entry], T | None]) -> T | None:
-        entry = self.find(key)
-        return None if entry is None else read(entry)
+    def _read(self, key: str, read: Callable[[Entry], T]) -> T | None:
+        tier, entry = self._find(key)
+        if entry is None:
+            return None
+        try:
+            return read(entry)
+        except NotAnEntry as error:
+            self._local.remove(self._local.path("ac", key))
+            discard(key, tier, str(error))
+            return None
 
     def _exported(self, keys: list[str], written: list[str]) -> Iterator[tuple[Part, str, bytes]]:
         """Artifacts before the records that name them, each once."""
@@ -296,7 +306,7 @@ class Store:
             if isinstance(error, Evicted):
                 report("evict", key, tier, str(error))
             else:
-                discard(key, f"{tier} store", tier, str(error))
+                discard(key, tier, str(error))
             return None
         except OSError as error:
             self._complain(directory, "cannot be read", error)

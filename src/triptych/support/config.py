@@ -79,6 +79,10 @@ class Config:
     compat: bool = _setting(
         False, "let programs that import `cutlass` run on Triptych, in every process that starts with this variable"
     )
+    compile_only: str = _setting(
+        "",
+        "a folder for what kernels take of a GPU; calls of compiled functions do nothing, as `run --compile-only` asks",
+    )
     opt_level: int = _setting(3, "optimisation level of the code generator, 0 to 3", low=0, high=3)
     line_info: bool = _setting(
         False,

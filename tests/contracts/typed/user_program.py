@@ -1,5 +1,8 @@
 """A program as users write them. A comment after a line is what a type checker says there: `reveal` or an error."""
 
+from collections.abc import Callable
+from typing import Protocol
+
 import numpy as np
 
 import triptych as tt
@@ -79,6 +82,8 @@ def normalize_row(x: cute.Tensor, y: cute.Tensor, scale: tt.Float32) -> None:
     reveal_type(cute.local_tile(x, (8, 4), (lane, 0)))  # Tensor
     reveal_type(cute.zipped_divide(x, (8, 4)))  # Tensor
     reveal_type(x[None, 0])  # Any
+    value: tt.Float32 = x[row, lane]  # of the type that the program takes it for
+    total += value + cute.make_identity_tensor((4, 8))[0, 1][1]  # or a coordinate
     cute.make_rmem_tensor("four", tt.Float32)  # error: arg-type
     y[row, lane] = cute.math.rsqrt(total * scale)
     cute.arch.sync_threads(3)  # error: call-arg
@@ -111,6 +116,12 @@ def add(a: tt.Int32, b: tt.Int32):
     return a + b
 
 
+class Sum(Protocol):
+    """How Python calls `add`: what a type checker knows of it is what is written here."""
+
+    def __call__(self, a: int, b: int) -> int: ...
+
+
 class Scaled:
     factor = 2
 
@@ -130,6 +141,14 @@ Scaled()(a)
 reveal_type(normalize)  # JitFunction
 reveal_type(normalize_row)  # KernelFunction
 reveal_type(add)  # JitFunction
+sum_of: Sum = add
+reveal_type(sum_of(1, b=2))  # int
+sum_of(1)  # error: call-arg
+sum_of(1, 2, 3)  # error: call-arg
+sum_of(1, c=2)  # error: call-arg
+sum_of("1", 2)  # error: arg-type
+doubled: Callable[[int, int], int] = add
+doubled(1)  # error: call-arg
 sums: list[tt.JitFunction] = [add, normalize]
 compiled = tt.compile(normalize, a, a, target="nvptx:sm_90", opt_level=2)
 reveal_type(compiled)  # CompiledFunction

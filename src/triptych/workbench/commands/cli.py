@@ -34,7 +34,7 @@ from triptych.workbench.commands.errors_page import PAGE, catalogue, write_page
 from triptych.workbench.commands.help_pages import OVERVIEW, add_page
 from triptych.workbench.commands.layouts import LayoutRequest, show_layout
 from triptych.workbench.commands.run import RunRequest, run
-from triptych.workbench.commands.show import ALL, RESOURCES, STAGES, show
+from triptych.workbench.commands.show import ALL, BEGINNINGS, RESOURCES, STAGES, show
 from triptych.workbench.commands.workbench import WORKBENCH, add_workbench
 from triptych.workbench.costs.request import CostRequest
 
@@ -95,8 +95,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
     parser, commands = parser_with_commands()
     arguments = parsed(parser, commands, argv)
-    if arguments.command is None:
-        parser.print_help()
+    if arguments.command is None or getattr(arguments, "action", "") is None:
+        commands.get(arguments.command, parser).print_help()
         return 0
     try:
         if arguments.command == "run":
@@ -202,7 +202,10 @@ def parser_with_commands() -> tuple[CommandLine, dict[str, argparse.ArgumentPars
     command = add_page(commands, "show", listing)
     command.add_argument("place", metavar="FILE:FUNCTION", help="as 'kernels.py:saxpy' or 'kernels.py:Gemm.run'")
     command.add_argument(
-        "--stage", choices=(*STAGES, RESOURCES, ALL), default=ALL, help="which one (default: %(default)s)"
+        "--stage",
+        choices=(*STAGES, RESOURCES, ALL, BEGINNINGS),
+        default=BEGINNINGS,
+        help="one, or all, or the first lines of each (default: %(default)s)",
     )
     command.add_argument("--args", default="", metavar="LITERALS", help="example arguments, as '100, limit=0.5'")
     command.add_argument(
@@ -303,7 +306,7 @@ def _add_check(command: argparse.ArgumentParser) -> None:
 
 
 def _add_cache(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:
-    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = command.add_subparsers(dest="action", metavar="ACTION")
     add_page(actions, "cache ls", listing)
     why = add_page(actions, "cache why", listing)
     why.add_argument("place", metavar="FILE:FUNCTION", help="as 'kernels.py:saxpy'")

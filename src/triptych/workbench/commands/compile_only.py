@@ -3,15 +3,20 @@
 The program runs as it is, but calls of compiled functions do nothing, and so do `torch.testing.assert_close` and its
 relatives: there is nothing to compare, and what follows is compiled, too. A program that ends with an exception all the
 same, as of an `assert`, has not compiled what follows: that is told, and the exit code is 1.
+
+Every process of the program writes what it compiles to a folder, as lines of JSON: its children begin with the setting
+`compile_only`, which names it, or are forks.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
-from dataclasses import asdict, dataclass, field, replace
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from traceback import walk_tb
@@ -20,6 +25,7 @@ from typing import Any
 
 from triptych.driver.listeners import WATCHERS
 from triptych.stages import Compiled, Loaded
+from triptych.support.config import config, hand_down
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
 from triptych.targets.nvptx.report.machine_code import machine_instructions
@@ -53,19 +59,28 @@ class Row:
 class CompileOnly:
     """What a program compiled, and how it ended after calls that did nothing."""
 
-    compiled: list[Compiled] = field(default_factory=list)
+    folder: Path
+    rows: Sequence[Row] = ()
+    """At the end, every kernel, in the order of compilations; those of this process first, then of its children."""
     calls: int = 0
     checks: int = 0
     ended_by: str = ""
     is_cut_short: bool = False
 
-    def rows(self) -> list[Row]:
-        """Every kernel, in the order of compilations."""
-        return [row for compiled in self.compiled for row in _rows(compiled)]
+    def collect(self) -> None:
+        """Read what all processes have written."""
+        files = sorted(self.folder.glob("*.jsonl"), key=lambda file: (file != self._file, file.stat().st_mtime_ns))
+        lines = [line for file in files for line in file.read_text(encoding="utf-8").splitlines()]
+        self.rows = [Row(**json.loads(line)) for line in lines]
+
+    @property
+    def _file(self) -> Path:
+        """Of this process, which may be a fork of the one that began."""
+        return self.folder / f"{os.getpid()}.jsonl"
 
     def report(self, *, as_json: bool = False) -> str:
         """The table for people, or JSON."""
-        rows = self.rows()
+        rows = self.rows
         if as_json:
             return json.dumps({"kernels": [asdict(row) for row in rows], "ended_by": self.ended_by}, indent=2)
         named = [asdict(replace(row, line=Path(row.line).name)).values() for row in rows]
@@ -89,7 +104,8 @@ class CompileOnly:
 
     def watch(self, loaded: Loaded) -> Loaded:
         """Keep a compilation, and let calls of it do nothing."""
-        self.compiled.append(loaded.compiled)
+        with suppress(FileNotFoundError), self._file.open("a", encoding="utf-8") as file:  # nobody asks any more
+            file.writelines(json.dumps(asdict(row)) + "\n" for row in _rows(loaded.compiled))
         results = len(loaded.compiled.lowered.traced.results)
 
         def call(*_: object, **__: object) -> Any:
@@ -112,19 +128,51 @@ class CompileOnly:
 
 @contextmanager
 def compiling_only() -> Iterator[CompileOnly]:
-    """Inside, nothing that is compiled runs, and what the program prints goes to stderr."""
-    found = CompileOnly()
+    """Inside, nothing that is compiled runs, here and in processes that start here; what they print goes to stderr."""
+    with tempfile.TemporaryDirectory() as folder:
+        hand_down(compile_only=folder)
+        undo = _begin(found := CompileOnly(Path(folder)))
+        try:
+            with redirect_stdout(sys.stderr), _descriptor_of_stderr():
+                yield found
+        finally:
+            hand_down(compile_only="")
+            undo()
+            found.collect()
+
+
+def compile_only_if_asked() -> None:
+    """For the start of every process (`triptych_compat.pth`, which Python may read twice)."""
+    if config().compile_only and not WATCHERS:
+        _begin(CompileOnly(Path(config().compile_only)))
+
+
+def _begin(found: CompileOnly) -> Callable[[], None]:
+    """Let calls and checks do nothing. What is returned undoes it."""
     WATCHERS.append(found.watch)
     replaced = [(module, name, getattr(module, name)) for module, name in _checks()]
     for module, name, _ in replaced:
         setattr(module, name, found.check)
-    try:
-        with redirect_stdout(sys.stderr):
-            yield found
-    finally:
+
+    def undo() -> None:
         WATCHERS.remove(found.watch)
         for module, name, check in replaced:
             setattr(module, name, check)
+
+    return undo
+
+
+@contextmanager
+def _descriptor_of_stderr() -> Iterator[None]:
+    """Inside, stdout of native code and of children is stderr."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _checks() -> Iterator[tuple[ModuleType, str]]:

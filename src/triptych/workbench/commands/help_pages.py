@@ -43,8 +43,9 @@ PAGES: Mapping[str, Page] = {
     "show": Page(
         "Show what each stage makes of a function: Python, MLIR, LLVM IR, assembly.",
         (
-            ('triptych show kernels.py:saxpy --args "100, 0.5"', "all stages, side by side"),
-            ("triptych show kernels.py:saxpy --stage mlir", "one of them"),
+            ('triptych show kernels.py:saxpy --args "100, 0.5"', "the beginning of each, side by side"),
+            ("triptych show kernels.py:saxpy --stage mlir", "one of them, whole"),
+            ("triptych show kernels.py:saxpy --stage all", "everything"),
             ("triptych show kernels.py:gemm --target nvptx:sm_90 --stage resources", "registers, shared memory"),
         ),
         ("check", "profile", "errors"),

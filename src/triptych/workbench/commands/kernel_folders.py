@@ -46,7 +46,7 @@ def new_command(arguments: argparse.Namespace) -> int:
 
 def add_devlog(command: argparse.ArgumentParser, listing: argparse.ArgumentParser) -> None:
     """Its arguments."""
-    actions = command.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = command.add_subparsers(dest="action", metavar="ACTION")
     add = add_page(actions, "devlog add", listing)
     add.add_argument("folder", type=Path, metavar="FOLDER", help="of a version, as new made it")
     add.add_argument("record", type=Path, metavar="RECORD", help="that `triptych bench --record` wrote")

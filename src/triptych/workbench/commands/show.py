@@ -77,9 +77,11 @@ def _break(line: str, room: int, least: int) -> int:
 
 
 STAGES = ("source", "rewritten", "mlir", "lowered", "llvm", "asm")
-ALL = "all"
+ALL, BEGINNINGS = "all", "beginnings"
 RESOURCES = "resources"
 _WITH_RESOURCES = "nvptx"
+_FIRST_LINES = 24
+"""Of each stage, where none is asked for: a function of ten lines has a thousand in all six."""
 
 
 class ShowError(TriptychError, ValueError):
@@ -93,7 +95,7 @@ class ShowError(TriptychError, ValueError):
 def show(
     place: str,
     *,
-    stage: str = ALL,
+    stage: str = BEGINNINGS,
     arguments: str = "",
     target: str = "",
     as_json: bool = False,
@@ -106,7 +108,7 @@ def show(
             compiled = triptych.compile(find(place), *positional, **named, target=target)
         except ArgumentBindingError as error:
             raise _unfit(error, arguments) from None
-    wanted = STAGES if stage == ALL else (() if stage == RESOURCES else (stage,))
+    wanted = STAGES if stage in (ALL, BEGINNINGS) else (() if stage == RESOURCES else (stage,))
     used = compiled.usage if target.startswith(_WITH_RESOURCES) else {}
     if as_json:
         texts = {name: getattr(compiled, name) for name in wanted}
@@ -116,7 +118,16 @@ def show(
     if stage == RESOURCES:
         return table or f"a program for {target or 'the CPU'} takes no resources of a GPU\n"
     texts = {name: str(getattr(compiled, name)) for name in ("source", *wanted)}
+    if stage == BEGINNINGS:
+        texts = {name: _beginning(name, text) for name, text in texts.items()}
     return layout(texts, stage, width or shutil.get_terminal_size().columns) + table
+
+
+def _beginning(name: str, text: str) -> str:
+    """The first lines of a stage, and how to see the others."""
+    lines = text.splitlines()
+    left = len(lines) - _FIRST_LINES
+    return text if left <= 1 else "\n".join([*lines[:_FIRST_LINES], f"... {left} lines more: --stage {name}, or all"])
 
 
 def _unfit(error: ArgumentBindingError, arguments: str) -> ShowError:
@@ -133,7 +144,8 @@ def layout(texts: dict[str, str], stage: str, width: int) -> str:
     """Neighbouring stages in pairs, or one stage beside the source."""
     if stage == "source":
         return titled("source", texts["source"])
-    pairs = list(zip(STAGES[::2], STAGES[1::2], strict=True)) if stage == ALL else [("source", stage)]
+    is_one = stage not in (ALL, BEGINNINGS)
+    pairs = [("source", stage)] if is_one else list(zip(STAGES[::2], STAGES[1::2], strict=True))
     return "\n".join(beside((left, texts[left]), (right, texts[right]), width) for left, right in pairs)
 
 

@@ -30,6 +30,14 @@ def double(a: cute.Tensor, c: cute.Tensor) -> None:
         c[i] = a[i] * 2.0
 
 
+@tt.jit
+def pair(a: cute.Tensor, c: cute.Tensor) -> Any:
+    """With several results, so that a tensor goes another way."""
+    for i in range(a.shape[0]):
+        c[i] = a[i] * 2.0
+    return a.shape[0], a[0]
+
+
 @tt.kernel
 def double_kernel(a: cute.Tensor, c: cute.Tensor) -> None:
     t, _, _ = cute.arch.thread_idx()
@@ -229,7 +237,7 @@ def test_where_versions_are_counted_is_not_known(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(dlpack, "torch_fields", lambda: None)
     monkeypatch.setattr("triptych.targets.cpu.calling.tensor_calls.torch_fields", lambda: None)
     saved = values()
-    for call in (double, tt.compile(double, values(), values())):
+    for call in (double, tt.compile(double, values(), values()), pair):
         view = from_dlpack(saved).mark_layout_dynamic()
         before = saved._version
         call(values(), view)
@@ -238,9 +246,13 @@ def test_where_versions_are_counted_is_not_known(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_counter_of_this_torch_is_found() -> None:
-    fields = torch_fields.torch_fields()
-    assert fields is not None
-    assert fields.counter > 0
+    """Every time: what lies between the fields of torch is what was in memory before."""
+    kept = [torch.randn(number) for number in range(60)]
+    for number in range(60):
+        fields = torch_fields.torch_fields.__wrapped__()
+        assert fields is not None
+        assert fields.counter > 0
+        kept[number] = torch.randn(7 * number + 1)
 
 
 def test_eight_threads() -> None:

@@ -62,3 +62,12 @@ def test_the_bare_command_lists_all_of_them(capsys: pytest.CaptureFixture[str]) 
     assert all(f"  {name} " in shown.out or f"  {name}\n" in shown.out for name in PAGES if " " not in name)
     assert "first steps:" in shown.out
     assert shown.err == ""
+
+
+@pytest.mark.parametrize("command", ["cache", "devlog"])
+def test_a_command_of_actions_alone_is_its_page(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command]) == 0
+    printed = capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    assert printed == capsys.readouterr().out

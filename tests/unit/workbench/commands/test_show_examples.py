@@ -50,7 +50,7 @@ def test_lines_break_between_words(width: int, capsys: pytest.CaptureFixture[str
 
 
 def test_all_stages_in_pairs(capsys: pytest.CaptureFixture[str]) -> None:
-    text = shown(capsys, LOOP, "--args", "10", "--width", "160")
+    text = shown(capsys, LOOP, "--args", "10", "--width", "160", "--stage", "all")
     titles = [row for row in text.splitlines() if row.startswith("── ")]
     assert [tuple(name for name in STAGES if f"── {name} " in title) for title in titles] == [
         ("source", "rewritten"),
@@ -68,3 +68,12 @@ def test_a_reader_that_leaves_is_no_error() -> None:
     assert process.stderr.read() == ""
     process.stderr.close()
     process.wait()
+
+
+def test_without_a_stage_the_beginning_of_each(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, LOOP, "--args", "10", "--width", "160")
+    assert len(text.splitlines()) < 90
+    assert all(f"── {name} " in text for name in STAGES)
+    assert "total = total * x + i" in text
+    assert "lines more: --stage llvm, or all" in text
+    assert "lines more: --stage asm, or all" in text

@@ -10,6 +10,7 @@ from triptych.driver.sealing import SealedError
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.store.configured import default_store
 from triptych.store.entry import Entry
+from triptych.store.record import NotAnEntry
 from triptych.support.config import config
 from triptych.targets.cpu.abi.host import host_info
 
@@ -28,7 +29,13 @@ def kept_object(name: str, request: Request, text: str) -> bytes:
         made = _compiled(name, request, text)
         return made, Entry({"function": name, "target": "cpu"}, {_OBJECT: made})
 
-    return store.find_or_make(key, lambda entry: entry.artifacts.get(_OBJECT), make)
+    return store.find_or_make(key, _kept, make)
+
+
+def _kept(entry: Entry) -> bytes:
+    if entry.artifacts.keys() != {_OBJECT}:
+        raise NotAnEntry("no object file")
+    return entry.artifacts[_OBJECT]
 
 
 def _compiled(name: str, request: Request, text: str) -> bytes:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from triptych.store.configured import default_store
 from triptych.store.entry import JSON, Entry
+from triptych.store.record import NotAnEntry
 from triptych.support.config import config
 from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.toolchain.assembler import Assembled, AssemblerOptions, refused
@@ -66,11 +67,11 @@ def _version() -> tuple[int, int] | None:
     return store.find_or_make(hashlib.sha256(made_of.encode()).hexdigest(), _kept, make)
 
 
-def _kept(entry: Entry) -> tuple[int, int] | None:
+def _kept(entry: Entry) -> tuple[int, int]:
     match entry.facts.get("version"):
         case [int(major), int(minor)]:
             return major, minor
-    return None
+    raise NotAnEntry("no version of ptxas")
 
 
 def _asked() -> tuple[int, int] | None:
