@@ -31,7 +31,14 @@ NUMERIC_CLASSES: dict[str, type[Numeric]] = {}
 """Every numeric class by name, filled by `scalars`."""
 
 
-class Numeric(ForeignOperand, Operators):
+class NumericType(type):
+    """The class of `Int32`, `Float32` …: printed, one is its name, as public programs show it."""
+
+    def __str__(cls) -> str:
+        return cls.__name__
+
+
+class Numeric(ForeignOperand, Operators, metaclass=NumericType):
     """A number of a fixed type. `Int32(3)` is a run-time value inside a traced function, a typed constant outside."""
 
     __slots__ = ("_region", "_value")
