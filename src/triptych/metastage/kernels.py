@@ -23,6 +23,7 @@ from triptych.metastage.break_checks import check_break_place
 from triptych.metastage.call_errors import ArgumentBindingError, KernelCallError, ReturnValueError
 from triptych.metastage.calls import declared_arguments
 from triptych.metastage.errors import LeakedValueError
+from triptych.metastage.events import event_numbers, together
 from triptych.metastage.kernel_arguments import kernel_argument
 from triptych.metastage.launch_options import LaunchKeywords, LaunchOptions
 from triptych.metastage.launch_shape import LaunchShape, static_dimensions
@@ -261,6 +262,7 @@ def _emit_launch(
     if kernel.size_argument is not None:
         values = [*values, size]
     stream = launch_stream(options.stream, trace)
+    recorded = [number for event in options.events.values() for number in event_numbers(event, trace)]
     operands, attributes = launch_parts(
         builder,
         f"@{MODULE}::@{kernel.name}",
@@ -269,10 +271,10 @@ def _emit_launch(
         cluster=cluster,
         shared_bytes=size,
         arguments=values,
-        stream=stream,
+        queue=[together([*recorded, *stream], trace)] if recorded else stream,
+        events=list(options.events),
         cooperative=options.cooperative,
         overlapping=options.use_pdl,
-        records_event=options.event,
     )
     trace.operation(LAUNCH, operands, (), attributes)
 
