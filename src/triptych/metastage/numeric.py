@@ -15,7 +15,7 @@ from triptych.metastage import arithmetic, conversion, promotion
 from triptych.metastage.division import known_divisor
 from triptych.metastage.errors import LeakedValueError, OperandTypeError, StaticRequiredError
 from triptych.metastage.foreign_functions import ForeignOperand
-from triptych.metastage.mlir_types import MlirTypeOf
+from triptych.metastage.mlir_types import MlirTypeOf, NumericType
 from triptych.metastage.operators import Operators
 from triptych.metastage.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.metastage.tracing import Region, Trace, active, in_progress, place
@@ -29,13 +29,6 @@ N = TypeVar("N", bound="Numeric")
 
 NUMERIC_CLASSES: dict[str, type[Numeric]] = {}
 """Every numeric class by name, filled by `scalars`."""
-
-
-class NumericType(type):
-    """The class of `Int32`, `Float32` …: printed, one is its name, as public programs show it."""
-
-    def __str__(cls) -> str:
-        return cls.__name__
 
 
 class Numeric(ForeignOperand, Operators, metaclass=NumericType):
