@@ -45,7 +45,7 @@ def print_tensor(tensor: Tensor | TensorSSA, *, verbose: bool = False) -> None:
     printf(")\n")
 
 
-def _start(iterator: object) -> tuple[str, object]:
+def _start(iterator: Any) -> tuple[str, object]:
     """A format and the number for it: the address that elements begin at, or their first coordinate."""
     if not isinstance(iterator, Pointer):
         return "{}", numbers(iterator)

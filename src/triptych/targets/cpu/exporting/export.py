@@ -31,24 +31,18 @@ def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:
     _check(traced)
     program = program_text(compiled.lowered)
     explaining = explaining_code(traced.parameters)
-    if wanted.is_tvm_ffi and wanted.device is not None:
-        raise ExportError(
-            f"functions for {wanted.device.target} have no entry for TVM FFI",
-            expected="a header and an object file",
-            instead=f"export_to_c(folder, file_name={wanted.name!r})",
-        )
+    device, machine = wanted.device, THIS_MACHINE if wanted.device is None else ANY_MACHINE
+    ours = () if device is None else (device_code(wanted.name, device),)
     if wanted.is_tvm_ffi:
-        modules: tuple[str, ...] = (native_code(), explaining, tvm_ffi_entry(wanted.name))
+        called = tvm_ffi_entry(wanted.name, traced.parameters, on_device=device is not None)
         names = (entry_symbol(wanted.name), share_symbol(wanted.name))
-        return {".o": _object(compiled, program, modules, names, THIS_MACHINE)}
-    device, result = wanted.device, traced.results[0] if traced.results else None
+        return {".o": _object(compiled, program, (native_code(), explaining, called, *ours), names, machine)}
+    result = traced.results[0] if traced.results else None
     leaves = traced.parameters if device is None else traced.parameters[:-1]
     parameters = tuple(c_parameters(leaves, wanted.addresses))
     target = "cpu" if device is None else device.target
     function = CFunction(wanted.name, parameters, result, target, traced.prints)
     entry = c_entry(function, body_types(program), () if device is None else device.kernels)
-    ours = () if device is None else (device_code(wanted.name, device),)
-    machine = THIS_MACHINE if device is None else ANY_MACHINE
     modules = (native_code(), explaining, entry, LARGE_INTEGERS, *ours)
     return {
         ".o": _object(compiled, program, modules, exported_names(wanted.name), machine),
