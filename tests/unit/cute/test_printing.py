@@ -119,6 +119,24 @@ def test_verbose_tensor_has_coordinates(array: Any, capfd: Any) -> None:
     assert lines == [*shown, ")"]
 
 
+def test_registers_stay_registers_where_they_are_printed(capfd: Any) -> None:
+    """An address would make memory of them, which matrix instructions cannot take."""
+
+    @tt.jit
+    def show() -> None:
+        r = cute.make_rmem_tensor((2, 2), tt.Float16)
+        r.fill(1.5)
+        cute.print_tensor(r)
+
+    assert "ptrtoint" not in tt.compile(show).mlir
+    show()
+    assert printed(capfd) == [
+        "tensor(ptr(f16, rmem, align<16>) o (2,2):(1,2), data=",
+        "       [[ 1.500000,  1.500000, ],",
+        "        [ 1.500000,  1.500000, ]])",
+    ]
+
+
 def test_tensor_without_elements_has_no_rows(capfd: Any) -> None:
     print_whole(np.zeros((0, 3), np.float32))
     assert printed(capfd)[1:] == ["       [])"]

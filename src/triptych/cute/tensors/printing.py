@@ -8,6 +8,7 @@ from typing import Any
 
 from triptych.cute.current_trace import tracing
 from triptych.cute.dynamic.integers import ints, numbers
+from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensor_ssa.value import TensorSSA
 from triptych.cute.tensors.factories import make_rmem_tensor
@@ -30,8 +31,8 @@ def print_tensor(tensor: Tensor | TensorSSA, *, verbose: bool = False) -> None:
         stored = make_rmem_tensor(tensor.shape, tensor.dtype)
         stored.store(tensor)
         tensor = stored
-    where, first = _start(tensor.iterator)
-    printf(f"tensor({where} o {{}}, data={' (' if verbose else ''}\n", first, tensor.layout)
+    where, *start = _start(tensor.iterator)
+    printf(f"tensor({where} o {{}}, data={' (' if verbose else ''}\n", *start, tensor.layout)
     modes = rank(tensor.layout)
     if verbose:
         _each_element(tensor, ())
@@ -45,13 +46,19 @@ def print_tensor(tensor: Tensor | TensorSSA, *, verbose: bool = False) -> None:
     printf(")\n")
 
 
-def _start(iterator: Any) -> tuple[str, object]:
-    """A format and the number for it: the address that elements begin at, or their first coordinate."""
+# Any: a pointer, or a coordinate.
+def _start(iterator: Any) -> tuple[Any, ...]:
+    """A format and what goes into it: the address that elements begin at, or their first coordinate.
+
+    Registers have no address: to ask for one would keep an array from being registers.
+    """
     if not isinstance(iterator, Pointer):
         return "{}", numbers(iterator)
     marks = [iterator.dtype.info.mlir, iterator.memspace.name, f"align<{iterator.alignment}>"]
     marks += [str(mark) for mark in (iterator.swizzle, iterator.operand) if mark is not None]
-    return f"raw_ptr(0x{{:016x}}: {', '.join(marks)})", iterator.byte_address()
+    if iterator.memspace is AddressSpace.rmem:
+        return "ptr({})", ", ".join(marks)
+    return "raw_ptr(0x{:016x}: {})", iterator.byte_address(), ", ".join(marks)
 
 
 def _each_element(tensor: Tensor, coord: tuple[Any, ...]) -> None:
