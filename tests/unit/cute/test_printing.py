@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pytest
 
 import triptych as tt
+from tests.support.ptx.unified import numpy_gpu
+from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.cute import utils
 from triptych.cute.runtime import from_dlpack
@@ -173,6 +176,35 @@ def test_type_of_a_tensor_is_its_text(capsys: Any) -> None:
     look(from_dlpack(np.zeros(4, np.int32)))
     first, second = capsys.readouterr().out.splitlines()
     assert first == second == "tensor<ptr<Int32, gmem, align<4>> o (4):(1)>"
+
+
+@tt.kernel
+def print_kernel(a: cute.Tensor) -> None:
+    tile = cute.make_tensor(cute.arch.alloc_smem(tt.Float32, 8), cute.make_layout((2, 4)))
+    thread = cute.arch.thread_idx()[0]
+    tile[thread] = a[thread] - 3.5
+    cute.arch.sync_threads()
+    if thread == 5:
+        cute.print_tensor(a, verbose=True)
+        cute.print_tensor(tile)
+        cute.print_tensor(tile.load())
+
+
+@tt.jit
+def print_launch(a: cute.Tensor) -> None:
+    print_kernel(a).launch(grid=1, block=8)
+
+
+@needs_assembler
+def test_a_gpu_prints_what_the_cpu_prints(capfd: Any) -> None:
+    array = np.arange(8, dtype=np.float32)
+    print_launch(array)
+    on_cpu = capfd.readouterr().out
+    with numpy_gpu("sm_80") as driver:
+        print_launch(array)
+    addresses = re.compile(r"0x[0-9a-f]{16}")
+    assert addresses.sub("", "".join(driver.gpu.printed)) == addresses.sub("", on_cpu)
+    assert "[[-3.500000, -1.500000,  0.500000,  2.500000, ]," in on_cpu
 
 
 # pictures ---------------------------------------------------------------------------------------------------------
