@@ -19,7 +19,7 @@ _NAMES = LazyNames(
         "triptych.cute.mathematics.arithmetic": "max=max_of min=min_of",
         "triptych.cute.runtime.examples": "example",
         "triptych.driver.compile_many": "Compilation compile_many",
-        "triptych.cutlass_dsl": "dsl_user_op for_generate yield_out",
+        "triptych.cutlass_dsl": "dsl_user_op extract_mlir_values for_generate new_from_mlir_values yield_out",
         "triptych.dsl": "DSL",
         "triptych.driver.compile_calls": "compile",
         "triptych.driver.jitting": "JitFunction jit kernel",

@@ -53,11 +53,13 @@ from triptych.cutlass_dsl import dsl_user_op as dsl_user_op
 from triptych.metastage.values.scalars import dtype_named as dtype
 from triptych.metastage.values.binding_time import dynamic_expr as dynamic_expr
 from triptych.cute.runtime.examples import example as example
+from triptych.cutlass_dsl import extract_mlir_values as extract_mlir_values
 from triptych.cutlass_dsl import for_generate as for_generate
 from triptych.driver.jitting import jit as jit
 from triptych.driver.jitting import kernel as kernel
 from triptych.cute.mathematics.arithmetic import max_of as max
 from triptych.cute.mathematics.arithmetic import min_of as min
+from triptych.cutlass_dsl import new_from_mlir_values as new_from_mlir_values
 from triptych.metastage.calls.printing import printf as printf
 from triptych.metastage.values.binding_time import Range as range
 from triptych.metastage.values.binding_time import range_constexpr as range_constexpr
@@ -113,11 +115,13 @@ __all__ = [
     "dtype",
     "dynamic_expr",
     "example",
+    "extract_mlir_values",
     "for_generate",
     "jit",
     "kernel",
     "max",
     "min",
+    "new_from_mlir_values",
     "printf",
     "range",
     "range_constexpr",

@@ -63,6 +63,7 @@ def test_program_runs_unchanged(tmp_path: Path) -> None:
     done = triptych_run(KERNEL, tmp_path, "--size", "4", "-m")
     assert done.stdout == "[0.0, 2.0, 4.0, 6.0] __main__ ['--size', '4', '-m']\n"
     banner, *others, totals = done.stderr.splitlines()
+    others = [line for line in others if not re.fullmatch(r"triptych: .*, \d+ s", line)]  # where a machine is slow
     assert len(others) == (0 if IS_STARTED_BY_SITE else 1)
     assert "`cutlass` is Triptych" in banner
     assert re.fullmatch(r"triptych: compiled [01] functions? in [\d.]+ s, 1 launch, [\d.]+ s in all", totals)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from tests.passes.running import kernel, parsed
-from triptych.ir.errors import LoweringError
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.description.errors import ArchitectureError
 from triptych.targets.nvptx.passes.check_architecture import CLUSTERS_SINCE, checking, checking_launches
@@ -98,8 +97,15 @@ def test_clusters_and_overlapping_launches() -> None:
 
 
 def test_events() -> None:
-    with pytest.raises(LoweringError, match="launches do not record events yet"):
-        checking_launches(ARCHITECTURES["sm_90"])(parsed(launch(flags="{triptych.event}")))
+    programmatic, completion = "{triptych.programmatic_event}", "{triptych.launch_completion_event}"
+    for architecture in ("sm_80", "sm_89", "sm_90", "sm_100a"):
+        checking_launches(ARCHITECTURES[architecture])(parsed(launch(flags=completion)))
+    for architecture in ("sm_90", "sm_100a"):
+        checking_launches(ARCHITECTURES[architecture])(parsed(launch(flags=programmatic)))
+    for architecture in ("sm_80", "sm_89"):
+        with pytest.raises(ArchitectureError, match=f"{architecture} has no programmatic events") as error:
+            checking_launches(ARCHITECTURES[architecture])(parsed(launch(flags=programmatic)))
+        assert "sm_90 or newer, or `launch_completion_event`" in str(error.value)
 
 
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_86"])

@@ -40,10 +40,10 @@ _APART = {
 
 _NAMES: dict[str, dict[str, str]] = {
     "T0": {
-        "cutlass": "AddressSpace Constexpr Float16 Float32 Int32 Int8 const_expr range_constexpr",
+        "cutlass": "AddressSpace Constexpr Float16 Float32 Int32 Int8 const_expr for_generate range_constexpr",
         "cutlass._mlir.dialects": "llvm",
         "cutlass._mlir.dialects.llvm": "PointerType StructType extractvalue",
-        "cutlass._mlir.ir": "IntegerType.get_signless Value",
+        "cutlass._mlir.ir": "IntegerType Value",
         "cutlass.cute": """
             Pointer ReductionOp Shape Tensor TensorSSA blocked_product coalesce compile composition depth
             flat_divide flat_product jit logical_divide logical_product make_composed_layout
@@ -56,7 +56,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "cutlass.cutlass_dsl": "yield_out",
         "cutlass.jax": "TensorSpec cutlass_call",
         "cutlass.torch": "dtype",
-        "cutlass.utils": "print_latex_tv",
+        "cutlass.utils": "print_latex print_latex_tv",
     },
     "T1": {
         "cutlass": """
@@ -188,7 +188,7 @@ _NAMES: dict[str, dict[str, str]] = {
         "cutlass._mlir.dialects.llvm": "bitcast",
         "cutlass._mlir.dialects.math": "absf",
         "cutlass._mlir.dialects.vector": "from_elements",
-        "cutlass._mlir.ir": "InsertionPoint Location Type.parse VectorType.get",
+        "cutlass._mlir.ir": "InsertionPoint Location Type VectorType",
         "cutlass.base_dsl.arch": "Arch",
         "cutlass.cute": """
             FastDivmodDivisor Tile basic_copy_if copy_atom_call dice exp fast_divmod_create_divisor flatten
@@ -260,8 +260,8 @@ _NAMES: dict[str, dict[str, str]] = {
             Array Float4E2M1FNx2 Float6E3M2FNx4 GridConstant Int128 Pointer Swizzle Uint16 Vector
             debug_print_mlir_values full inttoptr make_array_view print_nd_vector set_dynamic_debug vector
         """,
-        "cutlass._mlir.ir": "Type",
         "cutlass._mlir_helpers": "dialect_proxy",
+        "cutlass.base_dsl": "dsl",
         "cutlass.cute": "_pack_shape _pack_tile append_ones",
         "cutlass.cute.arch": "alloc_smem atomic_fmin cluster_size shuffle_sync shuffle_sync_down",
         "cutlass.cute.experimental": """

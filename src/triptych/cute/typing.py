@@ -7,6 +7,7 @@ from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.program_integers import Coord, Int, IntTuple, Shape, Stride, Tile
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import ComposedLayout, Layout, SymInt
+from triptych.metastage.values.binding_time import Constexpr
 from triptych.metastage.values.scalars import (
     BFloat16,
     Boolean,
@@ -43,6 +44,7 @@ __all__ = [
     "BFloat16",
     "Boolean",
     "ComposedLayout",
+    "Constexpr",
     "Coord",
     "Float",
     "Float4E2M1FN",

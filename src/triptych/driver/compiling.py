@@ -292,10 +292,12 @@ class CompiledFunction:
         """For `tvm_ffi.convert`: the native entry point as a function of TVM FFI, which takes flattened arguments."""
         try:
             if self._loaded.packed is None:
+                name = self._loaded.compiled.lowered.traced.name
                 raise MissingViewError(
-                    f"{self._loaded.compiled.lowered.traced.name} has no entry for TVM FFI",
+                    f"{name} has an entry for TVM FFI only where it is exported",
                     found=f"code for the target {self.target}",
-                    expected="a function that is compiled for the CPU",
+                    expected="a function that is compiled for the CPU, or an object file",
+                    instead=f"export_to_c('{name}.o', function_name='{name}'), and load_module of that file",
                 )
             return self._loaded.packed()
         except Exception as error:

@@ -20,7 +20,10 @@ _GRID, _BLOCK, _CLUSTER, _SHARED, _ARGUMENTS, _STREAM, _END = 1, 4, 7, 10, 11, 1
 _FLAG = "triptych."
 MAPS = _FLAG + "maps"
 """On launches and on kernels: which of the arguments are tensor maps."""
-_COOPERATIVE, _OVERLAPPING, _EVENT = "cooperative", "use_pdl", "event"
+_COOPERATIVE, _OVERLAPPING = "cooperative", "use_pdl"
+PROGRAMMATIC_EVENT, LAUNCH_COMPLETION_EVENT = "programmatic_event", "launch_completion_event"
+EVENT_OPTIONS = {PROGRAMMATIC_EVENT: ("flags", "trigger_at_block_start"), LAUNCH_COMPLETION_EVENT: ("flags",)}
+"""The events that a launch may record, and what goes with the handle of each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +63,25 @@ class Launch:
         return self._operands(_ARGUMENTS, _STREAM)
 
     @property
-    def stream(self) -> Value | None:
-        """The handle of the stream, if the launch names one."""
+    def queue(self) -> Value | None:
+        """The handle of the stream, if the launch names one; with events, a struct of i64: the handle of each with
+        its options, then that of the stream."""
         return next(iter(self._operands(_STREAM, _END)), None)
 
     @property
+    def streamed(self) -> bool:
+        """Whether the launch names a stream; otherwise it is the call's."""
+        queued = 0 if self.queue is None else str(self.queue.type).count("i64")
+        return queued > sum(1 + len(EVENT_OPTIONS[event]) for event in self.events)
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """The events that it records, in the order of the queue."""
+        return tuple(event for event in EVENT_OPTIONS if self._has(event))
+
+    @property
     def values(self) -> tuple[Value, ...]:
-        """Grid, block, cluster, shared memory, arguments and stream, as far as they are there, in this order."""
+        """Grid, block, cluster, shared memory, arguments and queue, as far as they are there, in this order."""
         return self._operands(_GRID, _END)
 
     @property
@@ -78,11 +93,6 @@ class Launch:
     def overlapping(self) -> bool:
         """Whether the kernel may begin before the one in front of it in the stream has ended."""
         return self._has(_OVERLAPPING)
-
-    @property
-    def records_event(self) -> bool:
-        """Whether the stream is to record an event for it."""
-        return self._has(_EVENT)
 
     @property
     def maps(self) -> frozenset[int]:
@@ -141,17 +151,17 @@ def launch_parts(
     cluster: Sequence[Value],
     shared_bytes: Value,
     arguments: Sequence[Value],
-    stream: Sequence[Value],
+    queue: Sequence[Value],
+    events: Sequence[str],
     cooperative: bool,
     overlapping: bool,
-    records_event: bool,
 ) -> tuple[list[Value], dict[str, Attribute]]:
     """The operands and the attributes of a launch; `kernel` is written as a symbol, with that of its module."""
     each: list[list[Value]] = [[], *([n] for n in (*grid, *block)), *([n] for n in cluster or ())]
     each += [[]] * (_SHARED - len(each))
-    each += [[shared_bytes], list(arguments), list(stream)]
+    each += [[shared_bytes], list(arguments), list(queue)]
     sizes = ", ".join(str(len(segment)) for segment in each)
-    flags = {_COOPERATIVE: cooperative, _OVERLAPPING: overlapping, _EVENT: records_event}
+    flags = {_COOPERATIVE: cooperative, _OVERLAPPING: overlapping, **dict.fromkeys(events, True)}
     attributes = {
         "kernel": builder.attribute(kernel),
         _SIZES: builder.attribute(f"array<i32: {sizes}>"),

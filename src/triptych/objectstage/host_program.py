@@ -58,7 +58,8 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
         clustered=bool(launch.cluster),
         cooperative=launch.cooperative,
         overlapping=launch.overlapping,
-        streamed=launch.stream is not None,
+        streamed=launch.streamed,
+        events=launch.events,
     )
     graft(module, launch_function(code))
     builder = Builder(module.context)

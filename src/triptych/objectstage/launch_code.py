@@ -13,6 +13,8 @@ import ctypes
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from triptych.ir.launch import EVENT_OPTIONS, LAUNCH_COMPLETION_EVENT, PROGRAMMATIC_EVENT
+
 
 class LaunchRecord(ctypes.Structure):
     """What compiled host code is given for one call, and where it reports a failure: the driver's status, and the
@@ -48,12 +50,14 @@ class LaunchCode:
     """The kernel may begin before the one in front of it in the stream has ended (programmatic dependent launch)."""
     streamed: bool = False
     """The launch names a stream, whose handle follows the kernel's arguments; otherwise it is the call's."""
+    events: Sequence[str] = ()
+    """What the launch records. The handle of each, with its options, comes in a struct with that of the stream."""
 
 
 DIMENSIONS = ("gx", "gy", "gz", "bx", "by", "bz")
 CLUSTER = ("cx", "cy", "cz")
 SHARED = "shared"
-HANDLE = "handle"
+HANDLE, QUEUE = "handle", "queue"
 RECORD = "!llvm.struct<(ptr, ptr, ptr, i32, i32, ptr, i32)>"
 LAUNCH, STREAM, KERNELS, STATUS, FAILED, ENCODE, DRIVER = range(7)
 """Fields of a `LaunchRecord`."""
@@ -63,18 +67,22 @@ _CONFIG = "!llvm.struct<(i32, i32, i32, i32, i32, i32, i32, ptr, ptr, i32)>"
 _ATTRIBUTE = "!llvm.struct<(i32, i32, array<16 x i32>)>"
 """`CUlaunchConfig` and `CUlaunchAttribute`: a number, four bytes of nothing, and 64 bytes for a value."""
 _COOPERATIVE, _CLUSTER, _OVERLAPPING = 2, 4, 6
-"""Numbers of launch attributes."""
+_EVENTS = {PROGRAMMATIC_EVENT: 7, LAUNCH_COMPLETION_EVENT: 12}
+"""Numbers of launch attributes. The value of an event: its handle, 8 bytes, and 4 for each of its options."""
 
 
 def launch_function(code: LaunchCode) -> str:
-    """The function `symbol(record, grid, block, [cluster,] shared, arguments..., [handle])`.
+    """The function `symbol(record, grid, block, [cluster,] shared, arguments..., [handle or queue])`.
 
     An empty grid launches nothing.
     """
     numbers = (*DIMENSIONS, *(CLUSTER if code.clustered else ()), SHARED)
     parameters = ["%record: i64", *(f"%{name}: i32" for name in numbers)]
     parameters += [f"%value{i}: {kind}" for i, kind in enumerate(code.arguments)]
-    parameters += [f"%{HANDLE}: i64"] if code.streamed else []
+    if code.events:
+        parameters += [f"%{QUEUE}: {_queue(code)}"]
+    elif code.streamed:
+        parameters += [f"%{HANDLE}: i64"]
     attributes = _asked(code)
     return f"""
 llvm.func internal @"{code.symbol}"({", ".join(parameters)}) attributes {{no_inline}} {{
@@ -92,6 +100,7 @@ llvm.func internal @"{code.symbol}"({", ".join(parameters)}) attributes {{no_inl
   llvm.cond_br %wanted, ^launch, ^end
 ^launch:
 {_packed(code)}
+{_handles(code)}
 {_attributes(attributes)}
 {_stream(code.streamed)}
 {_config(len(attributes))}
@@ -138,8 +147,36 @@ def _asked(code: LaunchCode) -> dict[int, list[str]]:
         _CLUSTER: [f"%{name}" for name in CLUSTER] if code.clustered else [],
         _COOPERATIVE: ["%yes"] if code.cooperative else [],
         _OVERLAPPING: ["%yes"] if code.overlapping else [],
+        **{_EVENTS[event]: [f"%{event}{i}" for i in range(2 + len(_options(event)))] for event in code.events},
     }
     return {number: given for number, given in values.items() if given}
+
+
+def _queued(code: LaunchCode) -> list[str]:
+    """What the struct holds, by name."""
+    events = [name for event in code.events for name in (event, *_options(event))]
+    return [*events, *([HANDLE] if code.streamed else [])]
+
+
+def _options(event: str) -> list[str]:
+    return [f"{event}_{option}" for option in EVENT_OPTIONS[event]]
+
+
+def _queue(code: LaunchCode) -> str:
+    return f"!llvm.struct<({', '.join(['i64'] * len(_queued(code)))})>"
+
+
+def _handles(code: LaunchCode) -> str:
+    """Out of the struct: the stream, and each event as words of four bytes."""
+    if not code.events:
+        return ""
+    lines = [f"  %{name} = llvm.extractvalue %{QUEUE}[{i}] : {_queue(code)}" for i, name in enumerate(_queued(code))]
+    lines += ["  %half = llvm.mlir.constant(32 : i64) : i64"]
+    for event in code.events:
+        lines += [f"  %{event}_above = llvm.lshr %{event}, %half : i64"]
+        words = (event, f"{event}_above", *_options(event))
+        lines += [f"  %{event}{i} = llvm.trunc %{word} : i64 to i32" for i, word in enumerate(words)]
+    return "\n".join(lines)
 
 
 def _attributes(asked: dict[int, list[str]]) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
-from triptych.ir.launch import LAUNCH, Launch, launch_parts, launches
+from triptych.ir.launch import EVENT_OPTIONS, LAUNCH, Launch, launch_parts, launches
 from triptych.ir.modules import function
 from triptych.ir.passes import verify
 
@@ -58,10 +58,10 @@ class Program:
             "cluster": [],
             "shared_bytes": self.numbers[7],
             "arguments": self.arguments,
-            "stream": [],
+            "queue": [],
+            "events": [],
             "cooperative": False,
             "overlapping": False,
-            "records_event": False,
         }
         operands, attributes = launch_parts(self.builder, "@kernels::@k", **{**facts, **changed})
         self.builder.operation(LAUNCH, operands, (), self.builder.unknown, attributes)
@@ -80,20 +80,22 @@ def test_every_operand_has_its_name() -> None:
     assert launch.cluster == ()
     assert launch.shared_bytes == numbers[7]
     assert launch.arguments == tuple(program.arguments)
-    assert launch.stream is None
+    assert launch.queue is None
+    assert not launch.streamed
     assert launch.values == (*numbers[1:8], *program.arguments)
-    assert [launch.cooperative, launch.overlapping, launch.records_event] == [False] * 3
+    assert [launch.cooperative, launch.overlapping, launch.events] == [False, False, ()]
 
 
 def test_clusters_and_streams_move_nothing_else() -> None:
     program = Program()
     numbers = program.numbers
-    launch = program.launch(cluster=numbers[1:4], stream=[program.handle])
+    launch = program.launch(cluster=numbers[1:4], queue=[program.handle])
     assert launch.block == tuple(numbers[4:7])
     assert launch.cluster == tuple(numbers[1:4])
     assert launch.shared_bytes == numbers[7]
     assert launch.arguments == tuple(program.arguments)
-    assert launch.stream == program.handle
+    assert launch.queue == program.handle
+    assert launch.streamed
 
 
 def test_kernels_may_have_no_arguments_and_launches_no_shared_memory() -> None:
@@ -106,20 +108,31 @@ def test_kernels_may_have_no_arguments_and_launches_no_shared_memory() -> None:
             )
         )
     (launch,) = launches(module)
-    assert (launch.kernel, launch.shared_bytes, launch.arguments, launch.stream) == ("other", None, (), None)
+    assert (launch.kernel, launch.shared_bytes, launch.arguments, launch.queue) == ("other", None, (), None)
     assert len(launch.values) == 6
 
 
-@pytest.mark.parametrize("flag", ["cooperative", "overlapping", "records_event"])
+@pytest.mark.parametrize("flag", ["cooperative", "overlapping"])
 def test_flags(flag: str) -> None:
     program = Program()  # has the module
     launch = program.launch(**{flag: True})
-    assert [name for name in ("cooperative", "overlapping", "records_event") if getattr(launch, name)] == [flag]
+    assert [name for name in ("cooperative", "overlapping") if getattr(launch, name)] == [flag]
+
+
+@pytest.mark.parametrize("events", [["programmatic_event"], ["launch_completion_event"], list(EVENT_OPTIONS)])
+@pytest.mark.parametrize("streamed", [False, True])
+def test_events_lie_in_front_of_the_stream(events: list[str], streamed: bool) -> None:
+    program = Program()
+    fields = sum(1 + len(EVENT_OPTIONS[event]) for event in events) + streamed
+    kind = program.builder.type(f"!llvm.struct<({', '.join(['i64'] * fields)})>")
+    queue = program.builder.value("llvm.mlir.undef", (), kind, program.builder.unknown)
+    launch = program.launch(queue=[queue], events=events)
+    assert (launch.queue, launch.events, launch.streamed) == (queue, tuple(events), streamed)
 
 
 def test_operands_that_are_arguments_of_the_kernel() -> None:
     program = Program()
-    launch = program.launch(cluster=program.numbers[1:4], stream=[program.handle])
+    launch = program.launch(cluster=program.numbers[1:4], queue=[program.handle])
     places = [launch.argument_of_operand(number) for number in range(len(launch.operation.operands))]
     assert places == [*[None] * 10, 0, 1, None]
 
@@ -127,12 +140,12 @@ def test_operands_that_are_arguments_of_the_kernel() -> None:
 def test_more_arguments_go_after_the_ones_there_are() -> None:
     program = Program()
     numbers = program.numbers
-    launch = program.launch(cluster=numbers[1:4], stream=[program.handle], cooperative=True)
+    launch = program.launch(cluster=numbers[1:4], queue=[program.handle], cooperative=True)
     launch.operation.attributes["kernel"] = program.builder.attribute("@kernels::@more")
     more = launch.add_arguments(numbers[8:10])
     verify(program.module)
     assert launches(program.module) == [more]
     assert more.arguments == (*program.arguments, *numbers[8:10])
     assert more.cluster == tuple(numbers[1:4])
-    assert more.stream == program.handle
+    assert more.queue == program.handle
     assert more.cooperative

@@ -1,16 +1,14 @@
-"""Meta-stage, `printf` of programs with tensors and layouts: whole tensors, layouts with their run-time numbers."""
+"""Meta-stage, `printf` of programs with tensors: a tensor is printed whole, on lines of its own."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.dynamic.integers import numbers
 from triptych.cute.tensors.printing import print_tensor
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tensors.value import TensorSSA
-from triptych.layout import ComposedLayout, Layout
 from triptych.metastage.calls import printing
-from triptych.metastage.calls.printing import BRACES, register_printed
+from triptych.metastage.calls.printing import BRACES
 
 
 def printf(template: object, *args: object) -> None:
@@ -52,15 +50,3 @@ class _Line:
             # A part without arguments is a value too, so that braces in it mean what they mean beside arguments.
             printing.printf(self.text + "{}", *self.args, "")
         self.text, self.args = "", []
-
-
-def _layout_parts(layout: Layout) -> tuple[Any, ...]:
-    return numbers(layout.shape), ":", numbers(layout.stride)
-
-
-def _composed_parts(layout: ComposedLayout) -> tuple[Any, ...]:
-    return layout.inner, " o ", numbers(layout.offset), " o ", layout.outer
-
-
-register_printed(Layout, _layout_parts)
-register_printed(ComposedLayout, _composed_parts)

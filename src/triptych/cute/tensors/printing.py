@@ -1,4 +1,5 @@
-"""Meta-stage, tensors as text when the program runs: one line for each row, matrices one after the other."""
+"""Meta-stage, tensors as text when the program runs, in the form that public programs show: where the elements lie,
+their layout with the numbers of the run, then rows in brackets, matrices one after the other."""
 
 from __future__ import annotations
 
@@ -6,79 +7,131 @@ from collections.abc import Callable
 from typing import Any
 
 from triptych.cute.dynamic.integers import ints, numbers
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.factories import make_rmem_tensor
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tensors.value import TensorSSA
 from triptych.cute.tracing.current_trace import tracing
 from triptych.hooks import ignore_values, no_values
-from triptych.layout import IntTuple, group_modes, idx2crd, rank, size
-from triptych.metastage.calls.printing import printf
+from triptych.layout import ComposedLayout, IntTuple, Layout, flatten, idx2crd, rank, size
+from triptych.metastage.calls.printing import printf, register_printed
 from triptych.metastage.values.binding_time import Range
 from triptych.metastage.values.scalars import Float32, Float64, Numeric
 
+_MARGIN = " " * 7
+
 
 def print_tensor(tensor: Tensor | TensorSSA, *, verbose: bool = False) -> None:
-    """Print the layout now known and the elements of the run. The first mode goes down, the second across.
+    """Print address, layout and elements of the run. The first mode goes down, the second across.
 
-    With `verbose` every element stands on a line of its own, after its coordinate.
+    With `verbose` every element stands on a line of its own, after its coordinate; the last mode is the fastest.
     """
     if isinstance(tensor, TensorSSA):
         stored = make_rmem_tensor(tensor.shape, tensor.dtype)
         stored.store(tensor)
         tensor = stored
-    printf(_literal(f"{tensor} =\n"))
+    where, *start = _start(tensor.iterator)
+    printf(f"tensor({where} o {{}}, data={' (' if verbose else ''}\n", *start, tensor.layout)
     modes = rank(tensor.layout)
     if verbose:
-        _repeat(size(tensor.layout), lambda index: _located(tensor, index))
+        _each_element(tensor, ())
+        printf(")\n")
         return
+    printf(_MARGIN)
     if modes == 1:
-        _row(lambda column: tensor[column], size(tensor.layout))
-    elif modes == 2:
-        _matrix(tensor)
+        _lines(size(tensor.layout), _MARGIN, lambda row: _row(lambda _: tensor[row], 1))
     else:
-        stacked = Tensor(tensor.iterator, group_modes(tensor.layout, 2, modes))
-        _repeat(size(stacked.layout[2]), lambda index: _numbered_matrix(stacked, index))
+        _block(tensor, ())
+    printf(")\n")
 
 
-def _located(tensor: Tensor, index: object) -> None:
-    printf(" ")
-    _element(numbers(idx2crd(ints(index), tensor.layout.shape)))
-    printf(" =")
-    _element(tensor[index])
+# Any: a pointer, or a coordinate.
+def _start(iterator: Any) -> tuple[Any, ...]:
+    """A format and what goes into it: the address that elements begin at, or their first coordinate.
+
+    Registers have no address: to ask for one would keep an array from being registers.
+    """
+    if not isinstance(iterator, Pointer):
+        return "{}", numbers(iterator)
+    marks = [iterator.dtype.info.mlir, iterator.memspace.name, f"align<{iterator.alignment}>"]
+    marks += [str(mark) for mark in (iterator.swizzle, iterator.operand) if mark is not None]
+    if iterator.memspace is AddressSpace.rmem:
+        return "ptr({})", ", ".join(marks)
+    return "raw_ptr(0x{:016x}: {})", iterator.byte_address(), ", ".join(marks)
+
+
+def _each_element(tensor: Tensor, coord: tuple[Any, ...]) -> None:
+    if len(coord) < rank(tensor.layout):
+        _repeat(size(tensor.layout[len(coord)]), lambda index: _each_element(tensor, (*coord, index)))
+        return
+    shape = tensor.layout.shape if isinstance(tensor.layout.shape, tuple) else (tensor.layout.shape,)
+    shown = tuple(numbers(idx2crd(ints(index), extent)) for index, extent in zip(coord, shape, strict=True))
+    printf(f"\t{_form(shown)}=", *flatten(shown))
+    _element(tensor[coord])
     printf("\n")
 
 
-def _numbered_matrix(stacked: Tensor, index: object) -> None:
-    printf(_literal(f"({'_,_,'}") + "%d):\n", index)
-    _matrix(stacked[None, None, index])
+def _block(tensor: Tensor, behind: tuple[Any, ...]) -> None:
+    """What is left of a tensor when its last modes have the coordinates `behind`."""
+    mode = rank(tensor.layout) - len(behind) - 1
+    indent = _MARGIN + " " * (len(behind) + 1)
+    printf("[")
+    if mode == 1:
+        columns = size(tensor.layout[1])
+        _lines(size(tensor.layout[0]), indent, lambda row: _row(lambda column: tensor[(row, column, *behind)], columns))
+    else:
+        _lines(size(tensor.layout[mode]), "\n" + indent, lambda index: _block(tensor, (index, *behind)))
+    printf("]")
 
 
-def _matrix(matrix: Tensor) -> None:
-    columns = size(matrix.layout[1])
-    _repeat(size(matrix.layout[0]), lambda row: _row(lambda column: matrix[row, column], columns))
+def _lines(count: IntTuple, indent: str, line: Callable[[Any], None]) -> None:
+    """`line` of each index, a comma and a new line between two."""
+
+    def indented(index: Any) -> None:
+        tracing().hooks.if_(index > 0, lambda: printf(",\n" + indent), lambda: None)
+        line(index)
+
+    _repeat(count, indented)
 
 
 def _row(element: Callable[[Any], Any], count: IntTuple) -> None:
-    printf("  (")
-    _repeat(count, lambda column: _element(element(column)))
-    printf(" )\n")
+    def followed(column: Any) -> None:
+        _element(element(column))
+        printf(", ")
+
+    printf("[")
+    _repeat(count, followed)
+    printf("]")
 
 
 def _element(value: object) -> None:
+    """A number with a place for its sign, so that columns of either sign stand below one another; or a coordinate."""
     if isinstance(value, tuple):
-        printf(" (")
-        for part in value:
-            _element(part)
-        printf(" )")
+        printf(_form(value), *flatten(value))
     elif isinstance(value, Numeric) and value.info.kind == "float":
-        printf(" %f", value if type(value) in (Float32, Float64) else value.to(Float32))
+        printf("% f", value if type(value) in (Float32, Float64) else value.to(Float32))
+    elif isinstance(value, Numeric) and not value.signed:
+        printf(" %u", value)
     else:
-        printf(" %d", value)
+        printf("% d", value)
+
+
+def _form(coord: object) -> str:
+    return f"({','.join(map(_form, coord))})" if isinstance(coord, tuple) else "%d"
 
 
 def _repeat(count: IntTuple, body: Callable[[Any], None]) -> None:
     tracing().hooks.for_(Range(numbers(count)), body, (), (), no_values, ignore_values)
 
 
-def _literal(text: str) -> str:
-    return text.replace("%", "%%")
+def _layout_parts(layout: Layout) -> tuple[Any, ...]:
+    return numbers(layout.shape), ":", numbers(layout.stride)
+
+
+def _composed_parts(layout: ComposedLayout) -> tuple[Any, ...]:
+    return layout.inner, " o ", numbers(layout.offset), " o ", layout.outer
+
+
+register_printed(Layout, _layout_parts)
+register_printed(ComposedLayout, _composed_parts)

@@ -7,11 +7,13 @@ that there is one, for targets that queue launches.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from triptych.ir.handles import Value
 from triptych.metastage.trace.trace import Trace
-from triptych.metastage.values.scalars import Int64, Numeric
+from triptych.metastage.values.scalars import Int64, Numeric, lift
 from triptych.stages import Leaf
 
 _CLASSES = frozenset(
@@ -61,3 +63,21 @@ def is_event(value: object) -> bool:
     if isinstance(value, Numeric):
         return value.info.is_integer
     return type(value) is int or is_event_class(type(value))
+
+
+# Any: an event of one of several libraries, or its handle.
+def event_numbers(event: tuple[Any, ...], trace: Trace) -> list[Value]:
+    """The handle of an event and its options as MLIR values."""
+    handle, *options = event
+    known = handle if isinstance(handle, Numeric) else EVENT.passed(handle)
+    return [lift(number, Int64.info, trace) for number in (known, *options)]
+
+
+def together(numbers: Sequence[Value], trace: Trace) -> Value:
+    """Numbers of 64 bits as one value: a launch has one operand for what it is queued in."""
+    kind = f"!llvm.struct<({', '.join(['i64'] * len(numbers))})>"
+    struct = trace.value("llvm.mlir.undef", (), kind)
+    for place, number in enumerate(numbers):
+        position = {"position": trace.builder.attribute(f"array<i64: {place}>")}
+        struct = trace.value("llvm.insertvalue", (struct, number), kind, position)
+    return struct

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from typing import Any, TypedDict
 
 from triptych.diagnostics.kernel_errors import LaunchShapeError
+from triptych.ir.launch import EVENT_OPTIONS
 from triptych.metastage.arguments.events import is_event
 from triptych.metastage.kernels.launch_shape import dimensions_of, static_dimensions
 from triptych.metastage.trace.call_errors import ArgumentBindingError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.describing import describe
+from triptych.metastage.values.scalars import Numeric
 from triptych.support.nearest import did_you_mean
 
-_EVENTS = ("programmatic_event", "launch_completion_event")
 _HINTS = ("min_blocks_per_mp", "max_number_threads")
 
 
@@ -30,11 +31,11 @@ class LaunchKeywords(TypedDict, total=False):
     max_number_threads: Any
     programmatic_event: Any
     launch_completion_event: Any
-    # no result depends on the rest
-    fallback_cluster: Any
     launch_completion_event_flags: Any
     programmatic_event_flags: Any
     programmatic_event_trigger_at_block_start: Any
+    # no result depends on the rest
+    fallback_cluster: Any
     smem_merge_branch_allocs: Any
 
 
@@ -53,8 +54,8 @@ class LaunchOptions:
     cooperative: bool
     use_pdl: bool
     """Whether the kernel may begin before the one in front of it has ended (programmatic dependent launch)."""
-    event: bool
-    """Whether the launch is to be recorded in an event."""
+    events: dict[str, tuple[Any, ...]]
+    """The events that the launch is to record, each with its options."""
     hints: dict[str, int]
     """For the code generator of a GPU: kept with the kernel."""
 
@@ -63,8 +64,13 @@ class LaunchOptions:
         for keyword in keywords:
             if keyword not in _KNOWN:
                 raise _unknown(name, keyword)
-        for event in _EVENTS:
-            _check_event(event, keywords.get(event))
+        events = {
+            event: (keywords[event], *(keywords.get(f"{event}_{option}", 0) for option in options))
+            for event, options in EVENT_OPTIONS.items()
+            if keywords.get(event) is not None
+        }
+        for keyword, given in events.items():
+            _check_event(keyword, *given)
         hints = {hint: _hint(hint, keywords[hint]) for hint in _HINTS if keywords.get(hint)}
         return cls(
             cluster=_cluster(keywords.get("cluster")),
@@ -72,19 +78,24 @@ class LaunchOptions:
             stream=keywords.get("stream"),
             cooperative=bool(keywords.get("cooperative", False)),
             use_pdl=bool(keywords.get("use_pdl", False)),
-            event=any(keywords.get(event) is not None for event in _EVENTS),
+            events=events,
             hints=hints,
         )
 
 
-def _check_event(keyword: str, event: object) -> None:
-    if event is not None and not is_event(event):
+def _check_event(keyword: str, event: object, *options: object) -> None:
+    if not is_event(event):
         raise ArgumentBindingError(
             f"{keyword} is not an event",
             span=place(),
             found=describe(event),
             expected="None, an event of CUDA's bindings or of torch, or its handle",
         )
+    for name, value in zip(EVENT_OPTIONS[keyword], options, strict=True):
+        if not (isinstance(value, int) or (isinstance(value, Numeric) and not value.is_float)):
+            raise ArgumentBindingError(
+                f"{keyword}_{name} is not an integer", span=place(), found=describe(value), expected="0, or flags"
+            )
 
 
 def _cluster(given: object) -> tuple[int, int, int]:

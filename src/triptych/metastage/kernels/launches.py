@@ -23,6 +23,7 @@ from triptych.kernel_ir.dialects.async_order import ASYNC_ATTRIBUTE, CHECKS_ATTR
 from triptych.kernel_ir.dialects.device_attribute import device_attributes
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.kernel_ir.dialects.smem_symbols import name_parts
+from triptych.metastage.arguments.events import event_numbers, together
 from triptych.metastage.arguments.specs import Parameter, arrange
 from triptych.metastage.arguments.streams import launch_stream
 from triptych.metastage.calls.inlining import declared_arguments
@@ -308,6 +309,7 @@ def _emit_launch(
     if kernel.size_argument is not None:
         values = [*values, size]
     stream = launch_stream(options.stream, trace)
+    recorded = [number for event in options.events.values() for number in event_numbers(event, trace)]
     operands, attributes = launch_parts(
         builder,
         f"@{MODULE}::@{kernel.name}",
@@ -316,10 +318,10 @@ def _emit_launch(
         cluster=cluster,
         shared_bytes=size,
         arguments=values,
-        stream=stream,
+        queue=[together([*recorded, *stream], trace)] if recorded else stream,
+        events=list(options.events),
         cooperative=options.cooperative,
         overlapping=options.use_pdl,
-        records_event=options.event,
     )
     trace.operation(LAUNCH, operands, (), attributes)
 

@@ -1,4 +1,4 @@
-"""The MLIR type of a numeric class, for operations of a program's own: `Float32.mlir_type`."""
+"""Numeric classes as objects: the MLIR type, `Float32.mlir_type`, for operations of a program's own, and the text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,13 @@ from triptych.ir.handles import Type
 from triptych.metastage.trace.trace import active, place
 from triptych.support.errors import TriptychError
 from triptych.support.tracebacks import caller
+
+
+class NumericType(type):
+    """The class of `Int32`, `Float32` …: printed, one is its name, as public programs show it."""
+
+    def __str__(cls) -> str:
+        return cls.__name__
 
 
 class MlirTypeError(TriptychError, AttributeError):

@@ -17,7 +17,7 @@ from triptych.metastage.trace.trace import Region, Trace, active, in_progress, p
 from triptych.metastage.values import arithmetic, conversion, promotion
 from triptych.metastage.values.division import known_divisor
 from triptych.metastage.values.foreign_functions import ForeignOperand
-from triptych.metastage.values.mlir_types import MlirTypeOf
+from triptych.metastage.values.mlir_types import MlirTypeOf, NumericType
 from triptych.metastage.values.operators import Operators
 from triptych.metastage.values.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
 from triptych.support.float_formats import FLOAT_FORMATS
@@ -31,7 +31,7 @@ NUMERIC_CLASSES: dict[str, type[Numeric]] = {}
 """Every numeric class by name, filled by `scalars`."""
 
 
-class Numeric(ForeignOperand, Operators):
+class Numeric(ForeignOperand, Operators, metaclass=NumericType):
     """A number of a fixed type. `Int32(3)` is a run-time value inside a traced function, a typed constant outside."""
 
     __slots__ = ("_region", "_value")

@@ -95,9 +95,10 @@ def canonical(dotted: str) -> str | None:
 
 
 def _first_name(module: str) -> str:
-    """Of several names of one module, the one that stands for all."""
+    """Of several names of one module, the one that stands for all: the first of those with the fewest words."""
     home = HOMES.get(module)
-    return next(public for public, other in HOMES.items() if other == home) if home is not None else module
+    names = [public for public, other in HOMES.items() if other == home]
+    return min(names, key=lambda public: public.count(".")) if home is not None else module
 
 
 def _modules() -> Iterator[str]:

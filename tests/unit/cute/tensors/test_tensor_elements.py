@@ -333,5 +333,5 @@ def test_printing(capfd: Any) -> None:
 
     show()
     shown = capfd.readouterr().out.splitlines()
-    assert shown[1:3] == ["  ( 0 2 4 )", "  ( 1 3 5 )"]
-    assert shown[4:] == ["  ( ( 0 0 ) ( 0 1 ) )", "  ( ( 1 0 ) ( 1 1 ) )"]
+    assert shown[1:3] == ["       [[ 0,  2,  4, ],", "        [ 1,  3,  5, ]])"]
+    assert shown[4:] == ["       [[(0,0), (0,1), ],", "        [(1,0), (1,1), ]])"]

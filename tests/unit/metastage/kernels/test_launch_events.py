@@ -73,6 +73,15 @@ def test_what_is_no_event_is_refused_at_the_launch(event: Any) -> None:
         launch(np.zeros(8, np.int32))
 
 
+def test_flags_are_integers() -> None:
+    @cute.jit
+    def launch(out: cute.Tensor) -> None:
+        fill(out, 1).launch(grid=1, block=8, programmatic_event=1, programmatic_event_flags="none")
+
+    with pytest.raises(ArgumentBindingError, match="programmatic_event_flags is not an integer"):
+        launch(np.zeros(8, np.int32))
+
+
 def test_fields_may_be_called_like_an_event() -> None:
     @cute.jit
     def doubled(own: Own) -> Any:

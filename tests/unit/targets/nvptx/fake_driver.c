@@ -102,6 +102,7 @@ int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *base, const
     memset(map, 255, 128);
     return SUCCESS;
 }
+static unsigned long long handle_of(const uint32_t *value) { return value[0] | (unsigned long long)value[1] << 32; }
 int cuLaunchKernelEx(const Config *config, void *function, void **packed, void **extra) {
     Kernel *kernel = function;
     MAY_FAIL("cuLaunchKernelEx");
@@ -116,6 +117,8 @@ int cuLaunchKernelEx(const Config *config, void *function, void **packed, void *
         case 2: LOG(" cooperative %u", value[0]); break;
         case 4: LOG(" cluster %u %u %u", value[0], value[1], value[2]); break;
         case 6: LOG(" overlapping %u", value[0]); break;
+        case 7: LOG(" programmatic event %#llx flags %u trigger %u", handle_of(value), value[2], value[3]); break;
+        case 12: LOG(" completion event %#llx flags %u", handle_of(value), value[2]); break;
         default: return INVALID_VALUE;
         }
     }

@@ -15,7 +15,6 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.cute.runtime import make_fake_compact_tensor, make_fake_stream
 from triptych.ir.llvm.object_file import undefined_symbols
-from triptych.objectstage.exports import ExportError
 
 pytestmark = needs_assembler
 HERE = Path(__file__).parent
@@ -41,9 +40,53 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     compiled = tt.compile(add, vector, 1.0, make_fake_stream(), target="nvptx:sm_80")
     compiled.export_to_c(made, "add")
     (made / "cubin").write_bytes(compiled.__cubin__)
-    with pytest.raises(ExportError, match="no entry for TVM FFI"):
-        compiled.export_to_c(made / "add.o", function_name="add")
     return made
+
+
+@tt.jit
+def add_in_order(x: cute.Tensor, amount: tt.Float32) -> None:
+    add_kernel(x, amount).launch(grid=(x.shape[0] // 32, 1, 1), block=(32, 1, 1))
+
+
+@needs_gcc
+def test_tvm_ffi_launches_in_the_stream_of_the_framework(tmp_path: Path) -> None:
+    vector = make_fake_compact_tensor(tt.Float32, (cute.sym_int(divisibility=32),))
+    compiled = tt.compile(add_in_order, vector, 1.0, target="nvptx:sm_80")
+    compiled.export_to_c(tmp_path / "add.o", function_name="add")
+    imported = undefined_symbols((tmp_path / "add.o").read_bytes())
+    assert {name for name in imported if name.startswith(("cu", "Py", "TVM", "triptych"))} == {
+        "TVMFFIEnvGetStream",
+        "TVMFFIErrorSetRaisedFromCStr",
+    }
+    build = ["gcc", "-Wall", "-Wextra", "-Werror", str(HERE / "exported_tvm_ffi_launch.c"), "add.o", "-o", "program"]
+    subprocess.run([*build, "-pthread", "-lm", "-ldl"], cwd=tmp_path, check=True)
+    driver = ["gcc", "-shared", "-fPIC", "-o", "libcuda.so.1", str(HERE / "exported_driver.c")]
+    subprocess.run(driver, cwd=tmp_path, check=True)
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(tmp_path)}
+    ran = subprocess.run(["./program"], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    lines = ran.stdout.splitlines()
+    assert lines[0].startswith("kernel add_kernel")  # loaded once, by the first call
+    assert lines[1:] == [
+        "stream of device 2 number 3",
+        "launch 2 x 1 x 1 of 32, stream 0x90, first argument 0x1000",
+        "call: 0",
+        "stream of device 2 number 3",
+        "launch 13 x 1 x 1 of 32, stream 0x90, first argument 0x1000",
+        "RuntimeError: add: a kernel could not be launched (CUDA error 719)",
+        "failing call: -1",
+        "ValueError: add takes 2 arguments, not 1",
+        "one argument: -1",
+        "stream of device 2 number 3",
+        "ValueError: argument 'x' is not in memory that the target reads (DLPack's device 1)",
+        "on the CPU: -1",
+        "stream of device 2 number 0",
+        "ValueError: argument 'x' must be a tensor of Float32",
+        "no tensor: -1",
+    ]
+    if ctypes.util.find_library("cuda") is None:
+        ran = subprocess.run(["./program"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        missing = "RuntimeError: add: there is no NVIDIA driver (libcuda.so.1) on this machine"
+        assert ran.stdout.splitlines()[:2] == [missing, "call: -1"]
 
 
 def test_the_object_holds_the_cubin_and_imports_no_driver(folder: Path) -> None:

@@ -121,6 +121,13 @@ def test_path_that_is_not_there() -> None:
         coverage([Path("no_such_folder")])
 
 
+def test_a_public_name_is_counted_in_the_tier_of_the_table() -> None:
+    """Whatever another module it could be found under: `canonical` names the module that the table has."""
+    counted = {name: canonical(name) for name in public_names()}
+    wrong = {name: other for name, other in counted.items() if other and tier_of(other) != tier_of(name)}
+    assert wrong == {}
+
+
 def test_public_names_belong_to_known_tiers() -> None:
-    assert len(public_names()) == 679
+    assert len(public_names()) == 681
     assert set(public_names().values()) == set(TIERS)

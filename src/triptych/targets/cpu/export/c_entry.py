@@ -28,8 +28,9 @@ ENTRY = "triptych.entry"
 """The packed entry of the program, as its other modules call it."""
 BODY = "triptych.body"
 NO_KEYS = "the process has no keys of threads left (PTHREAD_KEYS_MAX)"
-_VALUE, _DESCRIPTION = 16, 48
+VALUE, _DESCRIPTION = 16, 48
 """Bytes of a packed value and of a DLPack description."""
+NOT_LAUNCHED = "a kernel could not be launched (CUDA error %d)"
 _FLOATS = {"Float16": "half", "BFloat16": "bfloat", "Float32": "float"}
 
 
@@ -52,7 +53,7 @@ def c_entry(function: CFunction, body_types: tuple[str, ...], kernels: tuple[str
         "not_loaded": f"{prefix}: the module is not loaded: call {prefix}_Kernel_Module_Load first",
         "no_keys": f"{prefix}: {NO_KEYS}",
         "null_argument": f"{prefix}: an argument is a null pointer where a structure is needed",
-        "not_launched": f"{prefix}: a kernel could not be launched (CUDA error %d)",
+        "not_launched": f"{prefix}: {NOT_LAUNCHED}",
         f"{prefix}_triptych_metadata": function.metadata,
     }
     constants = "".join(text_global(name, text) for name, text in texts.items())
@@ -187,23 +188,26 @@ def _call(function: CFunction, body_types: tuple[str, ...], *, on_device: bool) 
     interface = lines.field("%module", 0, "i64")
     lines.go_on_if(lines.set(f"icmp eq i64 {interface}, {_signed(function.interface)}"), "never")
     lines.add("call void @triptych_prepare()")
-    packed = lines.room(_VALUE * max(count, 1))
-    result = lines.room(_VALUE)
+    packed = lines.room(VALUE * max(count, 1))
+    result = lines.room(VALUE)
     received: list[str] = []
     for i, parameter in enumerate(function.parameters):
         given = lines.field("%arguments", 8 * i, "ptr")
-        value = lines.place(packed, _VALUE * i)
+        value = lines.place(packed, VALUE * i)
         if parameter.memory is not None:
             received += _pack_tensor(lines, parameter, given, value)
         else:
             received.append(_pack_number(lines, parameter, given, value))
-    record = _pack_record(lines, lines.place(packed, _VALUE * given_count)) if on_device else ""
+    record = ""
+    if on_device:  # launches that name no stream go to the default one
+        handle = lines.field("%module", HANDLE, "ptr")
+        record = pack_record(lines, handle, "null", lines.place(packed, VALUE * given_count))
     if function.result is None and not on_device:
         _call_unchecked(lines, received, body_types)
     status = lines.set(f"call i32 @{ENTRY}(ptr null, ptr {packed}, i32 {count}, ptr {result})")
     lines.go_on_if(lines.set(f"icmp eq i32 {status}, 0"), "failed")
     if on_device:
-        _check_launches(lines, record)
+        check_launches(lines, record)
     if function.result is not None:
         _unpack(lines, function.result.dtype, result, lines.field("%arguments", 8 * given_count, "ptr"))
     return f"""
@@ -223,12 +227,11 @@ failed:
 """
 
 
-def _pack_record(lines: Lines, value: str) -> str:
-    """A `LaunchRecord` of this call: launches that name no stream go to the default one."""
-    handle = lines.field("%module", HANDLE, "ptr")
+def pack_record(lines: Lines, handle: str, stream: str, value: str) -> str:
+    """A `LaunchRecord` of this call as a packed value; launches that name no stream go to the given one."""
     record = lines.room(RECORD)
     lines.put(f"ptr {lines.field(handle, LAUNCH, 'ptr')}", record, 0)
-    lines.put("ptr null", record, 8)
+    lines.put(f"ptr {stream}", record, 8)
     lines.put(f"ptr {lines.place(handle, KERNELS)}", record, 16)
     lines.put("i64 0", record, 24)
     lines.put(f"ptr {lines.field(handle, ENCODE, 'ptr')}", record, 32)
@@ -237,14 +240,14 @@ def _pack_record(lines: Lines, value: str) -> str:
     return record
 
 
-def _check_launches(lines: Lines, record: str) -> None:
+def check_launches(lines: Lines, record: str) -> None:
     """The first launch that failed has written the driver's number."""
     status = lines.field(record, 24, "i32")
     refused, following = lines.label("refused"), lines.label("launched")
     lines.add(f"br i1 {lines.set(f'icmp eq i32 {status}, 0')}, label %{following}, label %{refused}")
     lines.begin(refused)
-    code = lines.set(f"call i32 @triptych_native_fail_with(i32 {FAILED}, ptr @not_launched, i32 {status})")
-    lines.add(f"ret i32 {code}")
+    lines.add(f"call i32 @triptych_native_fail_with(i32 {FAILED}, ptr @not_launched, i32 {status})")
+    lines.add("br label %failed")
     lines.begin(following)
 
 

@@ -14,25 +14,21 @@ from triptych.diagnostics.check_facts import unpack
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.exports import Export, ExportError
 from triptych.stages import Compiled, Lowered, Traced
-from triptych.targets.cpu.abi.abi import INT_TAG, entry_symbol
+from triptych.targets.cpu.abi.abi import entry_symbol
 from triptych.targets.cpu.abi.system import system
 from triptych.targets.cpu.calling.calling_python import RAISE, WRITE
 from triptych.targets.cpu.code_generation import ANY_MACHINE, THIS_MACHINE
-from triptych.targets.cpu.export.c_entry import BODY, ENTRY, NO_KEYS, c_entry, exported_names, share_function
+from triptych.targets.cpu.export.c_entry import BODY, ENTRY, c_entry, exported_names
 from triptych.targets.cpu.export.c_header import header
 from triptych.targets.cpu.export.c_interface import CFunction, c_parameters
-from triptych.targets.cpu.export.codes import BAD_ARGUMENT, share_symbol
+from triptych.targets.cpu.export.codes import share_symbol
 from triptych.targets.cpu.export.device_code import device_code
 from triptych.targets.cpu.export.explaining import explaining_code
 from triptych.targets.cpu.export.native_code import native_code
-from triptych.targets.cpu.export.native_error_code import text_global
+from triptych.targets.cpu.export.tvm_ffi_entry import LARGE_INTEGERS, tvm_ffi_entry
 from triptych.targets.cpu.passes.poll_loops import POLL
 from triptych.targets.cpu.runtime.float16 import with_float_helpers
 from triptych.targets.cpu.runtime.int128 import with_division_helpers
-
-# The program of an exported object: its LLVM IR, with everything that calls Python declared instead of defined.
-# Input: the lowered program, as this process would run it. Output: a module for which `native_code` has the functions
-# that report errors and print, and whose entry the modules beside it call.
 
 _NATIVE = {
     RAISE: "declare void @{name}(ptr, ptr, i64, i64, i64)",
@@ -86,91 +82,24 @@ def _readable(found: re.Match[str]) -> str:
     return f'{found[1]} = internal constant [{len(data) + 1} x i8] c"{escaped}"'
 
 
-# LLVM IR of the entry that an exported object gives to TVM FFI: `__tvm_ffi_<name>`, by the convention of that
-# library.
-# It calls the packed entry of the program, which has the same parameters, and tells the library what went wrong. The
-# library is not in objects for C: what the entry asks it about large integers is answered by `LARGE_INTEGERS` there.
-
-
-def tvm_ffi_entry(name: str) -> str:
-    """The module's text."""
-    return f"""
-{share_function(name)}{text_global("no_keys", NO_KEYS)}
-{text_global("argument_kind", "ValueError")}{text_global("failure_kind", "RuntimeError")}
-declare i32 @{ENTRY}(ptr, ptr, i32, ptr)
-declare i1 @triptych_native_is_ready()
-declare ptr @triptych_native_error_text()
-declare i32 @triptych_native_error_code()
-declare void @TVMFFIErrorSetRaisedFromCStr(ptr, ptr)
-
-define i32 @{entry_symbol(name)}(ptr %self, ptr %arguments, i32 %count, ptr %result) {{
-entry:
-  %ready = call i1 @triptych_native_is_ready()
-  br i1 %ready, label %run, label %keyless
-keyless:
-  call void @TVMFFIErrorSetRaisedFromCStr(ptr @failure_kind, ptr @no_keys)
-  ret i32 -1
-run:
-  %status = call i32 @{ENTRY}(ptr null, ptr %arguments, i32 %count, ptr %result)
-  %done = icmp eq i32 %status, 0
-  br i1 %done, label %leave, label %failed
-failed:
-  %code = call i32 @triptych_native_error_code()
-  %refused = icmp eq i32 %code, {BAD_ARGUMENT}
-  %kind = select i1 %refused, ptr @argument_kind, ptr @failure_kind
-  %text = call ptr @triptych_native_error_text()
-  call void @TVMFFIErrorSetRaisedFromCStr(ptr %kind, ptr %text)
-  ret i32 -1
-leave:
-  ret i32 0
-}}
-"""
-
-
-LARGE_INTEGERS = f"""
-define {{ ptr, i64 }} @TVMFFIBigIntGetContentByteArray(ptr %packed) {{
-  %place = getelementptr i8, ptr %packed, i64 8
-  %words = load ptr, ptr %place
-  %part = insertvalue {{ ptr, i64 }} poison, ptr %words, 0
-  %whole = insertvalue {{ ptr, i64 }} %part, i64 16, 1
-  ret {{ ptr, i64 }} %whole
-}}
-define i32 @TVMFFIBigIntFromByteArray(ptr %bytes, ptr %result) {{
-  %words = load ptr, ptr %bytes
-  %word = load i64, ptr %words
-  %place = getelementptr i8, ptr %result, i64 8
-  store i32 {INT_TAG}, ptr %result
-  store i64 %word, ptr %place
-  ret i32 0
-}}
-"""
-"""Numbers from 2^63 on, as `c_entry` passes and takes them."""
-
-
 def export(compiled: Compiled, wanted: Export) -> dict[str, bytes]:
     """Contents by the suffix of the file."""
     traced = compiled.lowered.traced
     _check(traced)
     program = program_text(compiled.lowered)
     explaining = explaining_code(traced.parameters)
-    if wanted.is_tvm_ffi and wanted.device is not None:
-        raise ExportError(
-            f"functions for {wanted.device.target} have no entry for TVM FFI",
-            expected="a header and an object file",
-            instead=f"export_to_c(folder, file_name={wanted.name!r})",
-        )
+    device, machine = wanted.device, THIS_MACHINE if wanted.device is None else ANY_MACHINE
+    ours = () if device is None else (device_code(wanted.name, device),)
     if wanted.is_tvm_ffi:
-        modules: tuple[str, ...] = (native_code(), explaining, tvm_ffi_entry(wanted.name))
+        called = tvm_ffi_entry(wanted.name, traced.parameters, on_device=device is not None)
         names = (entry_symbol(wanted.name), share_symbol(wanted.name))
-        return {".o": _object(compiled, program, modules, names, THIS_MACHINE)}
-    device, result = wanted.device, traced.results[0] if traced.results else None
+        return {".o": _object(compiled, program, (native_code(), explaining, called, *ours), names, machine)}
+    result = traced.results[0] if traced.results else None
     leaves = traced.parameters if device is None else traced.parameters[:-1]
     parameters = tuple(c_parameters(leaves, wanted.addresses))
     target = "cpu" if device is None else device.target
     function = CFunction(wanted.name, parameters, result, target, traced.prints)
     entry = c_entry(function, body_types(program), () if device is None else device.kernels)
-    ours = () if device is None else (device_code(wanted.name, device),)
-    machine = THIS_MACHINE if device is None else ANY_MACHINE
     modules = (native_code(), explaining, entry, LARGE_INTEGERS, *ours)
     return {
         ".o": _object(compiled, program, modules, exported_names(wanted.name), machine),

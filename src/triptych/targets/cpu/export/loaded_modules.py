@@ -178,5 +178,5 @@ def _address(library: ctypes.CDLL, name: str) -> int:
 
 def _call_path_symbols() -> dict[str, int]:
     library = ctypes.CDLL(bindings.tvm_ffi().libinfo.find_libtvm_ffi())
-    names = ("TVMFFIErrorSetRaisedFromCStr", "TVMFFIBigIntGetContentByteArray", "TVMFFIBigIntFromByteArray")
-    return {name: _address(library, name) for name in names}
+    names = ("ErrorSetRaisedFromCStr", "BigIntGetContentByteArray", "BigIntFromByteArray", "EnvGetStream")
+    return {f"TVMFFI{name}": _address(library, f"TVMFFI{name}") for name in names}

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module, Operation
-from triptych.ir.launch import Launch, launches
+from triptych.ir.launch import LAUNCH_COMPLETION_EVENT, PROGRAMMATIC_EVENT, Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.dialects.kernel_operations import constant_of
@@ -91,12 +90,12 @@ def _check_launch(architecture: Architecture, launch: Launch) -> None:
             span=place_of(launch.operation),
             expected=f"sm_{CLUSTERS_SINCE} or newer, or a launch without `use_pdl`",
         )
-    if launch.records_event:
-        raise LoweringError(
-            "launches do not record events yet",
+    if PROGRAMMATIC_EVENT in launch.events and architecture.generation < CLUSTERS_SINCE:
+        raise ArchitectureError(
+            f"{architecture.name} has no programmatic events",
             span=place_of(launch.operation),
-            found="programmatic_event or launch_completion_event",
-            instead="an event that your library records in the stream after the call",
+            found=PROGRAMMATIC_EVENT,
+            expected=f"sm_{CLUSTERS_SINCE} or newer, or `{LAUNCH_COMPLETION_EVENT}`",
         )
     asked = constant_of(launch.shared_bytes)  # None: the host function knows it when it runs
     if asked is not None and asked > architecture.shared_of_a_block:

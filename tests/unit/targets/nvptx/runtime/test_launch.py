@@ -351,8 +351,7 @@ def test_a_launch_that_overlaps_the_one_before(fake: FakeDriver) -> None:
     ("options", "target", "error", "says"),
     [
         ({"use_pdl": True}, "nvptx:sm_89", ArchitectureError, "sm_90 or newer, or a launch without `use_pdl`"),
-        ({"launch_completion_event": 5}, TARGET, LoweringError, "record events"),
-        ({"programmatic_event": 5}, TARGET, LoweringError, "record events"),
+        ({"programmatic_event": 5}, "nvptx:sm_89", ArchitectureError, "or `launch_completion_event`"),
     ],
 )
 def test_launches_that_cannot_be(options: dict[str, Any], target: str, error: Any, says: str) -> None:
@@ -360,6 +359,43 @@ def test_launches_that_cannot_be(options: dict[str, Any], target: str, error: An
         tt.compile(overlapping, vector(), options, target=target)
     assert says in str(raised.value)
     assert "fill(x).launch" in raised.value.span.text()
+
+
+PROGRAMMATIC = {"programmatic_event": 0x7F00_0000_1230, "programmatic_event_trigger_at_block_start": 1}
+COMPLETION = {"launch_completion_event": 0x7F00_0000_4560, "launch_completion_event_flags": 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "logged"),
+    [
+        (PROGRAMMATIC, "stream 0 programmatic event 0x7f0000001230 flags 0 trigger 1 with"),
+        (COMPLETION, "stream 0 completion event 0x7f0000004560 flags 2 with"),
+        (
+            {"stream": 0x5550_0000_0010, "use_pdl": True, **COMPLETION, **PROGRAMMATIC},
+            "stream 0x555000000010 overlapping 1 programmatic event 0x7f0000001230 flags 0 trigger 1"
+            " completion event 0x7f0000004560 flags 2 with",
+        ),
+    ],
+)
+def test_a_launch_records_events(options: dict[str, Any], logged: str, fake: FakeDriver) -> None:
+    fake.kernel("fill", "pi")
+    tt.compile(overlapping, vector(), options, target=TARGET)(on_gpu(4))
+    (line,) = fake.log("launch")
+    assert logged in line
+
+
+@tt.jit
+def recorded(x: cute.Tensor, event: tt.Int64, flags: tt.Int32) -> None:
+    fill(x).launch(grid=1, block=32, launch_completion_event=event, launch_completion_event_flags=flags)
+
+
+def test_the_event_of_a_call(fake: FakeDriver) -> None:
+    fake.kernel("fill", "pi")
+    compiled = tt.compile(recorded, vector(), 0, 0, target="nvptx:sm_80")
+    compiled(on_gpu(4), 0x7F00_0000_7890, 1)
+    compiled(on_gpu(4), 0x10, 0)
+    assert ["event 0x7f0000007890 flags 1 with" in line for line in fake.log("launch")] == [True, False]
+    assert "event 0x10 flags 0 with" in fake.log("launch")[1]
 
 
 def test_launches_after_one_that_failed_do_nothing(fake: FakeDriver) -> None:
