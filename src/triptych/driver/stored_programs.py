@@ -140,7 +140,7 @@ def _check(read: Entry, made: Entry) -> None:
 
 def _check_results(rebuild: Rebuild, results: tuple[Leaf, ...]) -> None:
     """Raise where what Python makes of the results is not made of all of them."""
-    values = iter(results)
+    values = iter(results or (None,))  # which is what a call without results gives
     rebuild(values)
     if next(values, None) is not None:
         raise ValueError("a result that nothing is made of")
