@@ -17,7 +17,7 @@ from hashlib import sha256
 from statistics import median
 
 from benchmarks.report import Row, run
-from triptych.store import Entry, Store
+from triptych.artifact_store import Entry, Store
 
 FEW, MANY = 10, 10_000
 OBJECT, INGREDIENTS = 30_000, 40
@@ -25,7 +25,7 @@ IMPORT = """
 import time
 import triptych.support.config
 began = time.process_time()
-import triptych.store
+import triptych.artifact_store
 print(time.process_time() - began)
 """
 

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from pathlib import Path
 
-from triptych.store import Entry, Store
+from triptych.artifact_store import Entry, Store
 
 ROUNDS, PROCESSES, KEYS, KILLS = 200, 16, 8, 6
 PATIENCE = 20.0

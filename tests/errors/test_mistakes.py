@@ -59,8 +59,8 @@ NOT_BY_A_PROGRAM = {
     "TT0724",
     "TT0725",
     "TT0729",
-    "TT0734",  # whose compiled code is run: tests/unit/store/test_trust.py
-    "TT0735",  # a file that is no archive: tests/unit/store/test_archives.py
+    "TT0734",  # whose compiled code is run: tests/unit/artifact_store/test_trust.py
+    "TT0735",  # a file that is no archive: tests/unit/artifact_store/test_archives.py
     "TT0736",  # a sub-interpreter: tests/integration/test_subinterpreters.py
     "TT0740",  # a frozen program: tests/integration/test_packaged_kernels.py
     "TT0710",  # the other package: tests/integration/test_compat_imports.py

@@ -11,7 +11,7 @@ from tests.integration.subprograms import run
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
-from triptych.store.configured import default_store
+from triptych.artifact_store.configured import default_store
 from triptych.support.config import override
 
 PROGRAM = """
@@ -21,7 +21,7 @@ sys.addaudithook(lambda name, words: name == "subprocess.Popen" and started.appe
 import numpy as np
 import triptych as tt
 from triptych import cute
-from triptych.store.events import add_hook
+from triptych.artifact_store.events import add_hook
 from triptych.cute.runtime import make_fake_tensor
 from tests.support.ptx.unified import numpy_gpu
 

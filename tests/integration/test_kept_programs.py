@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 import triptych as tt
 from triptych import cute
-from triptych.store.events import add_hook
+from triptych.artifact_store.events import add_hook
 
 EVENTS = []
 add_hook(lambda event: EVENTS.append(event.kind))

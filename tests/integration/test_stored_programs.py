@@ -15,12 +15,12 @@ from tests.support import hostile_facts
 from tests.support.hostile_facts import Kept, forged, is_as_told, loaded
 from tests.unit.targets.nvptx.programs import vector
 from tests.unit.targets.nvptx.tools import needs_assembler
+from triptych.artifact_store import events as events_module
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.events import StoreWarning
+from triptych.artifact_store.record import NotAnEntry
 from triptych.driver.stored_programs import program_of
-from triptych.store import events as events_module
-from triptych.store.configured import default_store
-from triptych.store.entry import Entry
-from triptych.store.events import StoreWarning
-from triptych.store.record import NotAnEntry
 from triptych.support.config import override
 
 pytestmark = pytest.mark.filterwarnings("ignore::triptych.support.warnings.PerformanceWarning")

@@ -16,15 +16,15 @@ from typing import Any
 import triptych as tt
 from tests.support.hostile_records import NUMBERS, TEXTS, places
 from triptych import cute
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.directory import Part
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.loading import load
+from triptych.artifact_store.record import NotAnEntry, digest_of, write_record
 from triptych.driver.stored_programs import program_of
 from triptych.metastage.arguments.results import recipe_of
 from triptych.objectstage.target import Target, find_target
 from triptych.stages import Compiled, Loaded
-from triptych.store.configured import default_store
-from triptych.store.directory import Part
-from triptych.store.entry import Entry
-from triptych.store.loading import load
-from triptych.store.record import NotAnEntry, digest_of, write_record
 from triptych.support.config import override
 
 

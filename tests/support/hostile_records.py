@@ -13,10 +13,10 @@ from random import Random
 from typing import Any
 
 from tests.support.stores import entry_of, key_of
-from triptych.store.directory import Part
-from triptych.store.loading import load
-from triptych.store.record import NotAnEntry, Signer, digest_of, write_record
-from triptych.store.signatures import SharedKey
+from triptych.artifact_store.directory import Part
+from triptych.artifact_store.loading import load
+from triptych.artifact_store.record import NotAnEntry, Signer, digest_of, write_record
+from triptych.artifact_store.signatures import SharedKey
 
 SIGNER = SharedKey(b"a key of a team, which the attacker does not have")
 _FACTS: dict[str, Any] = {

@@ -16,7 +16,7 @@ import time
 import warnings
 
 from tests.support.stores import entry_of, key_of
-from triptych.store.configured import default_store
+from triptych.artifact_store.configured import default_store
 from triptych.support.config import override
 
 

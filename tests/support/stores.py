@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
-from triptych.store.entry import Entry
-from triptych.store.events import StoreEvent, add_hook
-from triptych.store.store import Store
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.events import StoreEvent, add_hook
+from triptych.artifact_store.store import Store
 
 
 def key_of(number: int) -> str:

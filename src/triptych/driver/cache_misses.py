@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from triptych.artifact_store.store import Store
 from triptych.fingerprint.cache_key import Key
-from triptych.store.store import Store
 from triptych.support.errors import TriptychError
 
 

@@ -16,13 +16,13 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from triptych.artifact_store.configured import default_store
 from triptych.driver.boundary import for_user
 from triptych.driver.cache_misses import NoStoreError
 from triptych.driver.compile_calls import Compiler
 from triptych.driver.compile_workers import CompileWorkers, is_loading
 from triptych.driver.compiling import CompiledFunction
 from triptych.fingerprint.cache_key import Key
-from triptych.store.configured import default_store
 from triptych.support.articles import with_article
 from triptych.support.config import config, override
 from triptych.support.cpu_time import cpu_seconds

@@ -10,6 +10,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeAlias, TypeVar, overload
 
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.events import report
 from triptych.diagnostics.likely_mistakes import missing_attribute
 from triptych.driver.boundary import for_user
 from triptych.driver.compile_jobs import Job
@@ -31,9 +34,6 @@ from triptych.objectstage.export_files import export_files
 from triptych.objectstage.exports import asked_for
 from triptych.objectstage.target import find_target
 from triptych.stages import Compiled, Found, Loaded, Rewritten, Traced
-from triptych.store.configured import default_store
-from triptych.store.entry import Entry
-from triptych.store.events import report
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late

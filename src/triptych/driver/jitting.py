@@ -10,6 +10,7 @@ from functools import partial
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
+from triptych.artifact_store.configured import default_store
 from triptych.driver.boundary import for_user
 from triptych.driver.cache_misses import Miss, NoStoreError, explain
 from triptych.driver.compile_jobs import Job
@@ -32,7 +33,6 @@ from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.tracer import Specialization
 from triptych.objectstage.target import CompileOptions, Target, find_target, host_target
 from triptych.stages import Found, Traced
-from triptych.store.configured import default_store
 from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config
 from triptych.support.forking import PerProcess

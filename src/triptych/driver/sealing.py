@@ -6,12 +6,12 @@ import inspect
 from types import FunctionType
 from typing import Any
 
+from triptych.artifact_store.store import Store
 from triptych.driver.cache_misses import explain
 from triptych.driver.compile_jobs import Job
 from triptych.fingerprint.cache_key import Key
 from triptych.metastage.arguments.specs import Shape
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
-from triptych.store.store import Store
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
 

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, TypeAlias
 
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.record import NotAnEntry
 from triptych.fingerprint.cache_key import Key
 from triptych.metastage.arguments.results import Rebuild, rebuild_from, recipe_of
 from triptych.metastage.values.scalars import dtype_named
 from triptych.objectstage.target import Frozen, Target, host_target
 from triptych.stages import Compiled, Leaf, Loaded, Lowered, Memory, Traced, Unknown
-from triptych.store.entry import Entry
-from triptych.store.record import NotAnEntry
 from triptych.support.errors import TriptychError
 from triptych.support.exact_fields import exactly
 from triptych.support.kept_text import KeptText

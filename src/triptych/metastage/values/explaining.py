@@ -27,7 +27,8 @@ from triptych.support.tracebacks import is_framework
 
 _OPERATING = {
     "triptych.hooks",
-    *(f"triptych.metastage.{name}" for name in ("tracing_hooks", "calls", "special_methods", "opaque_calls")),
+    "triptych.metastage.tracing_hooks",
+    *(f"triptych.metastage.calls.{name}" for name in ("inlining", "special_methods", "opaque_calls")),
 }
 """Modules that do an operation of the program for it: what fails there is the operation."""
 _RAISE = opcode.opmap["RAISE_VARARGS"]

@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.store import Store
 from triptych.driver.cache_misses import NoStoreError
 from triptych.driver.jitting import JitFunction
-from triptych.store.configured import default_store
-from triptych.store.store import Store
 from triptych.support.config import override
 from triptych.support.errors import TriptychError
 from triptych.workbench.commands.show import example_arguments, find

@@ -101,7 +101,7 @@ def _checked(item: pytest.Item, expected: Sequence[str] = ()) -> Generator[None,
         return (yield)
     if item.config.getoption("usepdb", False) and "break" not in words.split(","):
         words += ",break"  # a debugger then opens in the thread that fails
-    findings, settings = (importlib.import_module(f"triptych.support.{name}") for name in ("findings", "config"))
+    findings, settings = map(importlib.import_module, ("triptych.sanitizer.findings", "triptych.support.config"))
     with settings.override(debug=words), findings.collecting(only_under=words) as collection:
         result = yield
     report = importlib.import_module("triptych.workbench.commands.check")

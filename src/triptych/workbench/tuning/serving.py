@@ -16,10 +16,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from triptych.artifact_store.claims import FILE_LOCKS
 from triptych.cute.tuning.rows import Row, counts
 from triptych.cute.tuning.search import search_named
 from triptych.driver.compile_workers import CompileWorkers
-from triptych.store.claims import FILE_LOCKS
 from triptych.support.config import override
 from triptych.support.forking import import_late
 from triptych.support.processors import processors

@@ -6,11 +6,11 @@ import hashlib
 import json
 from dataclasses import asdict
 
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.record import NotAnEntry
 from triptych.driver.sealing import SealedError
 from triptych.ir.llvm.worker import Request, shared_pool
-from triptych.store.configured import default_store
-from triptych.store.entry import Entry
-from triptych.store.record import NotAnEntry
 from triptych.support.config import config
 from triptych.targets.cpu.abi.host import host_info
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from triptych.store.configured import default_store
-from triptych.store.entry import JSON, Entry
-from triptych.store.record import NotAnEntry
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.entry import JSON, Entry
+from triptych.artifact_store.record import NotAnEntry
 from triptych.support.config import config
 from triptych.targets.nvptx.description.architectures import Architecture
 from triptych.targets.nvptx.toolchain.assembler import Assembled, AssemblerOptions, refused

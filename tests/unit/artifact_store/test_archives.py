@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import entry_of, key_of, store_in
-from triptych.store.archive import ArchiveError
-from triptych.store.entry import Entry
-from triptych.store.signatures import SharedKey
+from triptych.artifact_store.archive import ArchiveError
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.signatures import SharedKey
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.store.events.StoreWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")
 
 
 def test_what_goes_out_comes_in(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from base64 import b64encode
 from http.client import HTTPConnection, HTTPResponse, HTTPSConnection
 from urllib.parse import unquote, urlsplit
 
-from triptych.store.directory import Part
+from triptych.artifact_store.directory import Part
 
 PACKAGES: tuple[str, ...] = ()
 _LONGEST_REPLY = 1 << 16

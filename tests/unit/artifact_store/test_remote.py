@@ -16,19 +16,19 @@ import pytest
 
 from tests.support.http_store import Server, http_store
 from tests.support.stores import entry_of, events, files_of, key_of, kinds, store_in
-from triptych.store import background
-from triptych.store import events as events_module
-from triptych.store import remote as remote_module
-from triptych.store.configured import default_store
-from triptych.store.events import StoreWarning
-from triptych.store.remote import Remote
-from triptych.store.store import Store
-from triptych.store.transports import redis_cache
+from triptych.artifact_store import background
+from triptych.artifact_store import events as events_module
+from triptych.artifact_store import remote as remote_module
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.events import StoreWarning
+from triptych.artifact_store.remote import Remote
+from triptych.artifact_store.store import Store
+from triptych.artifact_store.transports import redis_cache
 from triptych.support.config import override
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.store.events.StoreWarning"),
+    pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning"),
 ]
 
 
@@ -317,9 +317,9 @@ def test_slow_answers_are_said_and_not_waited_for_again(tmp_path: Path, server: 
 
 PROGRAM = """
 from tests.support.stores import entry_of, key_of
-from triptych.store.remote import Remote
-from triptych.store.store import Store
-from triptych.store.transports import redis_cache
+from triptych.artifact_store.remote import Remote
+from triptych.artifact_store.store import Store
+from triptych.artifact_store.transports import redis_cache
 
 Store({folder!r}, remote=Remote({url!r}, writes=True, timeout={timeout})).publish(key_of(1), entry_of(1))
 print("done")

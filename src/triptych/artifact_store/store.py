@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
-from triptych.store.claims import flight, remove_abandoned
-from triptych.store.directory import Directory, Part
-from triptych.store.entry import Checked, Entry, Listed, Pruned
-from triptych.store.events import discard, report, warn_once
-from triptych.store.loading import load
-from triptych.store.owners import Refused
-from triptych.store.record import (
+from triptych.artifact_store.claims import flight, remove_abandoned
+from triptych.artifact_store.directory import Directory, Part
+from triptych.artifact_store.entry import Checked, Entry, Listed, Pruned
+from triptych.artifact_store.events import discard, report, warn_once
+from triptych.artifact_store.loading import load
+from triptych.artifact_store.owners import Refused
+from triptych.artifact_store.record import (
     LARGEST_ARTIFACT,
     LARGEST_RECORD,
     CannotSign,
@@ -33,11 +33,11 @@ from triptych.store.record import (
 from triptych.support.forking import import_late
 
 if TYPE_CHECKING:
-    from triptych.store.remote import Remote
+    from triptych.artifact_store.remote import Remote
 import time
 from contextlib import suppress
 
-from triptych.store.directory import StoredFile
+from triptych.artifact_store.directory import StoredFile
 
 # Keeping a directory within its budget: what was not used for the longest leaves first.
 # Every file counts alone, records and artifacts alike: an entry that has lost an artifact is a miss, and dropped when
@@ -238,7 +238,7 @@ class Store:
         """Write entries, all or those of `keys`, to an archive; how many it has. Raises OSError where it cannot."""
         wanted = sorted(keys) if keys is not None else [one.key for one in self.entries()]
         written: list[str] = []
-        import_late("triptych.store.archive").write_archive(path, self._exported(wanted, written))
+        import_late("triptych.artifact_store.archive").write_archive(path, self._exported(wanted, written))
         return len(written)
 
     def import_(self, path: str) -> Checked:
@@ -247,7 +247,7 @@ class Store:
         Raises OSError where it cannot be read, `ArchiveError` where it is none.
         """
         good, discarded = 0, []
-        for part, name, data in import_late("triptych.store.archive").read_archive(path):
+        for part, name, data in import_late("triptych.artifact_store.archive").read_archive(path):
             fits = self._is_record(name, data) if part == "ac" else digest_of(data) == name
             if fits:
                 self._local.write(part, name, data)

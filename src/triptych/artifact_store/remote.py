@@ -13,12 +13,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from triptych.store.background import BackgroundWrites
-from triptych.store.directory import Part
-from triptych.store.entry import Entry
-from triptych.store.events import discard, report, warn_once
-from triptych.store.loading import load
-from triptych.store.record import Evicted, NotAnEntry, Signer, digest_of
+from triptych.artifact_store.background import BackgroundWrites
+from triptych.artifact_store.directory import Part
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.events import discard, report, warn_once
+from triptych.artifact_store.loading import load
+from triptych.artifact_store.record import Evicted, NotAnEntry, Signer, digest_of
 from triptych.support.forking import import_late
 from triptych.support.interrupts import interruptible
 from triptych.support.remote_url import authenticates, shown, without_secrets
@@ -157,7 +157,7 @@ class Remote:
 
     def _transport(self) -> Any:
         name = _TRANSPORTS.get(urlsplit(self._url).scheme, "fsspec_files")
-        return import_late(f"triptych.store.transports.{name}")
+        return import_late(f"triptych.artifact_store.transports.{name}")
 
     def _is_importable(self) -> bool:
         """Import what the transport needs before the clock runs; what is not installed will not be, in this process."""

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import entry_of, events, files_of, key_of, kinds, store_in
-from triptych.store import events as events_module
-from triptych.store.configured import default_store
-from triptych.store.directory import Directory
-from triptych.store.entry import Entry
-from triptych.store.events import StoreWarning
+from triptych.artifact_store import events as events_module
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.directory import Directory
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.events import StoreWarning
 from triptych.support.config import override, read
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.store.events.StoreWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterator
 from io import BytesIO
 
-from triptych.store.directory import LIMITS, SUFFIXES, Part
+from triptych.artifact_store.directory import LIMITS, SUFFIXES, Part
 from triptych.support.errors import TriptychError
 
 
@@ -19,7 +19,7 @@ class ArchiveError(TriptychError, ValueError):
     code = "TT0735"
     failing = """
 import tempfile
-from triptych.store.store import Store
+from triptych.artifact_store.store import Store
 
 with tempfile.TemporaryDirectory() as folder:
     with open(folder + "/programs.tar", "w") as file:
@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
 """
     fixed = """
 import tempfile
-from triptych.store.store import Store
+from triptych.artifact_store.store import Store
 
 with tempfile.TemporaryDirectory() as folder:
     Store(folder + "/store").export(folder + "/programs.tar")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import unquote, urlsplit
 
-from triptych.store.directory import Directory
+from triptych.artifact_store.directory import Directory
 
 PACKAGES: tuple[str, ...] = ()
 

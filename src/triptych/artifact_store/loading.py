@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from triptych.store.directory import Part
-from triptych.store.entry import Entry
-from triptych.store.record import LARGEST_RECORD, Evicted, Signer, check_artifact, read_record
+from triptych.artifact_store.directory import Part
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.record import LARGEST_RECORD, Evicted, Signer, check_artifact, read_record
 
 
 class Source(Protocol):

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from tests.support.stores import entry_of, events, files_of, key_of, kinds, store_in
-from triptych.store import events as events_module
-from triptych.store.configured import default_store
-from triptych.store.entry import Entry
-from triptych.store.events import StoreWarning
-from triptych.store.record import Signer
-from triptych.store.signatures import SharedKey, read_signer
+from triptych.artifact_store import events as events_module
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.entry import Entry
+from triptych.artifact_store.events import StoreWarning
+from triptych.artifact_store.record import Signer
+from triptych.artifact_store.signatures import SharedKey, read_signer
 from triptych.support.config import override
 
 KEY, OTHER = b"k" * 32, b"l" * 32
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.store.events.StoreWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")
 
 
 @pytest.fixture(autouse=True)

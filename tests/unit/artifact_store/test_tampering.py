@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from tests.support.hostile_records import SIGNER, hostile, is_loaded
 from tests.support.stores import entry_of, files_of, key_of, store_in
-from triptych.store import events as events_module
-from triptych.store.directory import Part
-from triptych.store.events import StoreWarning
-from triptych.store.loading import load
-from triptych.store.record import NotAnEntry, digest_of, read_record, write_record
+from triptych.artifact_store import events as events_module
+from triptych.artifact_store.directory import Part
+from triptych.artifact_store.events import StoreWarning
+from triptych.artifact_store.loading import load
+from triptych.artifact_store.record import NotAnEntry, digest_of, read_record, write_record
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.store.events.StoreWarning")
+pytestmark = pytest.mark.filterwarnings("ignore:.* that is no entry:triptych.artifact_store.events.StoreWarning")
 
 
 class Memory:
@@ -158,7 +158,7 @@ def test_hostile_records_are_misses_without_a_word_of_python() -> None:
         assert not is_loaded(record, None) or record.digest_fits
 
 
-@pytest.mark.filterwarnings("default::triptych.store.events.StoreWarning")
+@pytest.mark.filterwarnings("default::triptych.artifact_store.events.StoreWarning")
 def test_hostile_records_of_a_directory_warn_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_module, "_WARNED", set())
     store_in(tmp_path / "shared", signer=SIGNER).publish(key_of(1), entry_of(1))

@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 
-from triptych.store.events import report
+from triptych.artifact_store.events import report
 from triptych.support.forking import PerProcess
 
 _MOST = 256 << 20

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import entry_of, events, key_of, kinds, store_in
-from triptych.store import claims
+from triptych.artifact_store import claims
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 

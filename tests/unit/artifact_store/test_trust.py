@@ -20,13 +20,13 @@ import pytest
 from tests.integration.subprograms import run
 from tests.support.http_store import http_store
 from tests.support.stores import entry_of, files_of, key_of, store_in
-from triptych.store import events as events_module
-from triptych.store.configured import default_store
-from triptych.store.events import StoreWarning
-from triptych.store.record import digest_of, write_record
-from triptych.store.remote import Remote
-from triptych.store.signatures import SharedKey
-from triptych.store.store import Store
+from triptych.artifact_store import events as events_module
+from triptych.artifact_store.configured import default_store
+from triptych.artifact_store.events import StoreWarning
+from triptych.artifact_store.record import digest_of, write_record
+from triptych.artifact_store.remote import Remote
+from triptych.artifact_store.signatures import SharedKey
+from triptych.artifact_store.store import Store
 from triptych.support.config import config, override
 from triptych.support.remote_url import UntrustedRemoteError
 
@@ -144,7 +144,7 @@ def test_directory_that_others_could_have_written_is_refused(folder: Path, way: 
 
 
 @needs_second_user
-@pytest.mark.filterwarnings("ignore::triptych.store.events.StoreWarning")
+@pytest.mark.filterwarnings("ignore::triptych.artifact_store.events.StoreWarning")
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("way", WAYS)
 def test_second_user_cannot_put_a_program_in(folder: Path, way: str, signed: bool) -> None:

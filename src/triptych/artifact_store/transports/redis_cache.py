@@ -9,9 +9,9 @@ import os
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from triptych.store.directory import Part
-from triptych.store.owners import check_owner
-from triptych.store.record import NotAnEntry
+from triptych.artifact_store.directory import Part
+from triptych.artifact_store.owners import check_owner
+from triptych.artifact_store.record import NotAnEntry
 from triptych.support.forking import import_late
 
 PACKAGES: tuple[str, ...] = ("redis", "redis.exceptions", "redis.retry", "redis.backoff")

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from triptych.store.events import report
+from triptych.artifact_store.events import report
 from triptych.support.forking import Brief
 from triptych.support.interrupts import interruptible
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.store.directory import SUFFIXES, Part
+from triptych.artifact_store.directory import SUFFIXES, Part
 from triptych.support.forking import import_late
 
 PACKAGES: tuple[str, ...] = ("fsspec.core",)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hmac
 from typing import Any
 
-from triptych.store.record import CannotSign, Signer
+from triptych.artifact_store.record import CannotSign, Signer
 from triptych.support.forking import import_late
 
 _DOMAIN = b"triptych store record\n"

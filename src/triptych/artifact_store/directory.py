@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Literal
 
-from triptych.store.owners import Refused, check_owner
-from triptych.store.record import LARGEST_ARTIFACT, LARGEST_RECORD
+from triptych.artifact_store.owners import Refused, check_owner
+from triptych.artifact_store.record import LARGEST_ARTIFACT, LARGEST_RECORD
 
 Part = Literal["ac", "cas"]
 

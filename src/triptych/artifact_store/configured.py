@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from triptych.store.events import warn_once
-from triptych.store.record import Signer
-from triptych.store.store import Store
+from triptych.artifact_store.events import warn_once
+from triptych.artifact_store.record import Signer
+from triptych.artifact_store.store import Store
 from triptych.support.config import Config, config
 from triptych.support.forking import import_late
 
@@ -39,14 +39,16 @@ def _make(settings: Config) -> Store | None:
     signer: Signer | None = None
     if settings.cache_key_file:
         try:
-            signer = import_late("triptych.store.signatures").read_signer(os.path.expanduser(settings.cache_key_file))
+            signer = import_late("triptych.artifact_store.signatures").read_signer(
+                os.path.expanduser(settings.cache_key_file)
+            )
         except (OSError, ValueError, ImportError) as error:
             text = f"the store of compiled code is off: the key in {settings.cache_key_file} cannot be used ({error})"
             warn_once(text, text)
             return None
     remote = None
     if settings.cache_remote:
-        remote = import_late("triptych.store.remote").Remote(
+        remote = import_late("triptych.artifact_store.remote").Remote(
             settings.cache_remote,
             timeout=settings.cache_remote_timeout,
             writes=settings.cache_remote_write,

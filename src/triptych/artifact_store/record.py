@@ -19,7 +19,7 @@ from hashlib import sha256
 from itertools import accumulate
 from typing import Any, Protocol
 
-from triptych.store.entry import JSON
+from triptych.artifact_store.entry import JSON
 
 FORMAT = 1
 LARGEST_RECORD = 4 << 20
