@@ -1,15 +1,12 @@
 """A target outside the package: kernels run on the CPU, one thread after the other.
 
-It runs kernels only, as a GPU does: the base splits a program, compiles the host function, and calls our driver for
-each launch. Threads that run one after the other cannot wait for each other, so what threads do together is refused.
+The base compiles the host function, which calls our driver for each launch. What threads do together is refused.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from triptych.diagnostics.check_errors import CHECK_ERRORS
@@ -30,14 +27,15 @@ from triptych.objectstage.target import CompileOptions, Target
 from triptych.stages import Compiled, Loaded, Lowered, PassSpec
 
 INDICES = ("gpu.block_id", "gpu.thread_id", "gpu.grid_dim", "gpu.block_dim")
-DIALECTS = ("builtin.", "arith.", "math.", "scf.", "cf.", "llvm.", "vector.", "ub.")
-HAS = (*DIALECTS, "gpu.module", "gpu.func", "gpu.return", *INDICES)
+HAS = ("builtin.", "arith.", "math.", "scf.", "cf.", "llvm.", "vector.", "ub.", "gpu.module", "gpu.func", "gpu.return")
+LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
+KERNEL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_size_t] * 6)
 
 
 def refuse_cooperation(module: Any) -> None:
     """An operation that this machine does not have is an error at the user's line."""
     for name in sorted(operation_names(module)):
-        if not name.startswith(HAS):
+        if not name.startswith((*HAS, *INDICES)):
             place = place_of(operations_named(module, name)[0])
             raise LoweringError(f"the target 'serial' has no {name}", span=place, instead="target='cpu'")
 
@@ -63,28 +61,26 @@ def kernels_to_functions(module: Any) -> None:
         attributes = {"sym_name": builder.string(f"{name}.thread"), "function_type": kind}
         builder.move_blocks(kernel, builder.operation("func.func", (), (), place, attributes, regions=1))
         graft(module, launch_loops(name, [str(kind) for kind in types]))
-    for device in [op.operation for op in module.body.operations if op.operation.name == "gpu.module"]:
+    for device in operations_named(module, "gpu.module"):
         device.erase()
 
 
 def launch_loops(name: str, types: Sequence[str]) -> str:
-    """`name(arguments, sizes)` runs all threads until one returns the text of a failed check."""
+    """`name(arguments, failed, sizes)` runs all threads, until one has the text of a failed check for `failed`."""
     signature = f"({', '.join([*types, *['index'] * 12])}) -> !llvm.ptr"
-    ids, sizes, zeros, ones = (", ".join(f"%{what}{i}" for i in range(6)) for what in ("i", "size", "zero", "one"))
-    given = ", ".join([*(f"%v{i}" for i in range(len(types))), ids, sizes])
-    loads = [f"%zero{i} = arith.constant 0 : index\n%one{i} = arith.constant 1 : index" for i in range(6)]
+    ids, sizes = (", ".join(f"%{what}{i}" for i in range(6)) for what in ("i", "size"))
+    given, loads = ", ".join([*(f"%v{i}" for i in range(len(types))), ids, sizes]), []
     for i, kind in enumerate(types):
         loads += [f"%a{i} = llvm.getelementptr %arguments[{i}] : (!llvm.ptr) -> !llvm.ptr, !llvm.ptr"]
         loads += [f"%p{i} = llvm.load %a{i} : !llvm.ptr -> !llvm.ptr", f"%v{i} = llvm.load %p{i} : !llvm.ptr -> {kind}"]
     return f"""
 func.func private @"{name}.thread"{signature}
-func.func @"{name}"(%arguments: !llvm.ptr, {sizes.replace(",", ": index,")}: index) -> !llvm.ptr {{
+func.func @"{name}"(%arguments: !llvm.ptr, %failed: !llvm.ptr, {sizes.replace(",", ": index,")}: index) {{
+  %zero = arith.constant 0 : index
+  %one = arith.constant 1 : index
   %null = llvm.mlir.zero : !llvm.ptr
-  %single = arith.constant 1 : i32
-  %failed = llvm.alloca %single x !llvm.ptr : (i32) -> !llvm.ptr
-  llvm.store %null, %failed : !llvm.ptr, !llvm.ptr
   {chr(10).join(loads)}
-  scf.parallel ({ids}) = ({zeros}) to ({sizes}) step ({ones}) {{
+  scf.parallel ({ids}) = (%zero{", %zero" * 5}) to ({sizes}) step (%one{", %one" * 5}) {{
     %before = llvm.load %failed : !llvm.ptr -> !llvm.ptr
     %fine = llvm.icmp "eq" %before, %null : !llvm.ptr
     scf.if %fine {{
@@ -92,8 +88,7 @@ func.func @"{name}"(%arguments: !llvm.ptr, {sizes.replace(",", ": index,")}: ind
       llvm.store %text, %failed : !llvm.ptr, !llvm.ptr
     }}
   }}
-  %text = llvm.load %failed : !llvm.ptr -> !llvm.ptr
-  return %text : !llvm.ptr
+  return
 }}"""
 
 
@@ -121,14 +116,14 @@ def lower_checks(module: Any) -> None:
 
 
 PIPELINE = (
+    PassSpec("place-divisor-checks", "A quotient may be left unused.", place_divisor_checks, DIVISORS),
     PassSpec("refuse-cooperation", "A thread that waits for a later one waits forever.", refuse_cooperation),
     PassSpec("kernels-to-functions", "A CPU has no thread numbers: loops count them.", kernels_to_functions),
     PassSpec("canonicalize,cse,arith-expand,convert-scf-to-cf", "LLVM has branches only."),
     PassSpec("lower-checks", "A failed check leaves the kernel.", lower_checks),
-    PassSpec("convert-math-to-llvm,convert-math-to-libm", "Intrinsics, or functions of the C library."),
-    PassSpec("convert-vector-to-llvm,convert-to-llvm,reconcile-unrealized-casts", "Only this becomes LLVM IR."),
+    PassSpec("convert-math-to-llvm,convert-math-to-libm,convert-vector-to-llvm", "Intrinsics, or the C library."),
+    PassSpec("convert-to-llvm,reconcile-unrealized-casts", "Only LLVM's dialect becomes LLVM IR."),
 )
-BEFORE_SPLIT = (PassSpec("place-divisor-checks", "A quotient may be unused.", place_divisor_checks, DIVISORS),)
 
 
 def codegen(lowered: Lowered, options: CompileOptions) -> Compiled:
@@ -137,33 +132,23 @@ def codegen(lowered: Lowered, options: CompileOptions) -> Compiled:
     return Compiled(lowered, made.object, lambda: made.assembly)
 
 
-LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, *[ctypes.c_void_p] * 4)
-KERNEL = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p, *[ctypes.c_size_t] * 6)
-
-
 def load(compiled: Compiled) -> Loaded:
     """The host program calls `launch` for each launch, in the form of `cuLaunchKernelEx`."""
-    names = compiled.lowered.kernels
-
-    @cache
-    def program() -> tuple[Loaded, Any, Any]:
-        code = load_object(compiled.artifact, names[0], {}, *names[1:])
-        return load_host(compiled), code, (ctypes.c_void_p * len(names))(*(code.library[name] for name in names))
+    host = load_host(compiled)
+    code = [load_object(compiled.artifact, name, {}) for name in compiled.lowered.kernels]
 
     def call(*args: Any, stream: object = None) -> Any:
-        texts: list[bytes] = []
+        failed = ctypes.c_char_p()
 
         def launch(config: int, kernel: int, arguments: int, _: int) -> int:
-            sizes = (ctypes.c_uint32 * 6).from_address(config)
-            texts.extend(filter(None, [KERNEL(kernel)(arguments, *sizes)]))
-            return len(texts)
+            KERNEL(kernel)(arguments, ctypes.addressof(failed), *(ctypes.c_uint32 * 6).from_address(config))
+            return 1 if failed.value else 0
 
-        host, _, addresses = program()
-        driver = LAUNCH(launch)
+        driver, addresses = LAUNCH(launch), (ctypes.c_void_p * len(code))(*(kernel.address for kernel in code))
         record = LaunchRecord(ctypes.cast(driver, ctypes.c_void_p), None, ctypes.addressof(addresses))
         result = host.call(*args, ctypes.addressof(record))
-        for text in texts:
-            error, _, facts = text.decode().partition("\n")
+        if failed.value:
+            error, _, facts = failed.value.decode().partition("\n")
             raise CHECK_ERRORS[error](**unpack(facts))
         return result
 
@@ -171,12 +156,5 @@ def load(compiled: Compiled) -> Loaded:
 
 
 TARGET = Target(
-    "serial",
-    lambda: PIPELINE,
-    lambda name: name,
-    codegen,
-    load,
-    start=shared_pool().start,
-    info=lambda: {"serial": "1"},
+    "serial", lambda: PIPELINE, str, codegen, load, lambda: None, dict, before_split=tuple, devices=CPU_DEVICES
 )
-TARGET = replace(TARGET, before_split=lambda: BEFORE_SPLIT, devices=CPU_DEVICES)
