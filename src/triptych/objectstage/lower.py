@@ -24,8 +24,13 @@ from triptych.support.kept_text import KeptText
 _DEVICE = "gpu.module"
 
 
-def split(traced: Traced, passes: Sequence[PassSpec], observe: Callable[[PassRecord], None] | None = None) -> Split:
-    """Run the passes on a copy of the program, and take it apart."""
+def split(
+    traced: Traced,
+    passes: Sequence[PassSpec],
+    observe: Callable[[PassRecord], None] | None = None,
+    devices: tuple[int, ...] = GPU_DEVICES,
+) -> Split:
+    """Run the passes on a copy of the program, and take it apart. Tensors are in memory of the kinds `devices`."""
     device = copy_module(traced.module.read())
     attach_signature(device, Signature(traced.name, traced.parameters, traced.results))
     run_passes(device, passes, observe)
@@ -33,7 +38,7 @@ def split(traced: Traced, passes: Sequence[PassSpec], observe: Callable[[PassRec
     kernels = _kernel_names(device)
     host = _take_host(device)
     record = call_driver(host, traced.name, kernels)
-    parameters = (*(leaf.on_devices(GPU_DEVICES) for leaf in traced.parameters), record)
+    parameters = (*(leaf.on_devices(devices) for leaf in traced.parameters), record)
     return Split(
         host=replace(traced, module=KeptModule(host).store(), parameters=parameters),
         device=replace(traced, module=KeptModule(device)),
@@ -81,7 +86,7 @@ def lower(
     passes = (*target.pipeline(), *tables)
     if target.before_split is None:
         return _lower(traced, copy_module(traced.module.read()), target, (*language_passes, *passes), observe)
-    parts = split(traced, (*language_passes, *target.before_split()), observe)
+    parts = split(traced, (*language_passes, *target.before_split()), observe, target.devices)
     lowered = _lower(parts.device, parts.device.module.read(), target, passes, observe)  # nobody else needs that module
     return replace(lowered, traced=traced, host=parts.host, kernels=parts.kernels)
 

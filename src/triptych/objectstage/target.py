@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from triptych.interop.dlpack import GPU_DEVICES
 from triptych.kernel_ir.dialects.async_order import is_order
 from triptych.objectstage.errors import UnknownOptionError, UnknownTargetError
 from triptych.objectstage.exports import Export
@@ -108,6 +109,8 @@ class Target:
     before_split: Callable[[], tuple[PassSpec, ...]] | None = None
     """What runs before the pipeline on launches and kernels together, for a target that runs kernels only: its pipeline
     sees no host function, which `host_target` compiles. None for a target that runs both."""
+    devices: tuple[int, ...] = GPU_DEVICES
+    """Where tensors of its kernels may be, as DLPack numbers kinds of memory; asked if it runs kernels only."""
     device_model: DeviceModel = COMMON
     """The lanes of its warps and its limits, which programs see while they are traced."""
     export: Callable[[Compiled, Export], Mapping[str, bytes]] | None = None
