@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 HEAVY = {"torch_mlir", "llvmlite", "numpy", "ml_dtypes", "tvm_ffi", "torch"}
 BUDGET_SECONDS = 0.060
@@ -15,6 +17,25 @@ start = time.process_time()
 {statement}
 seconds = time.process_time() - start
 print(json.dumps([seconds, sorted(sys.modules)]))
+"""
+
+SANITIZER = "triptych.targets.cpu.sanitizer"
+LAUNCHING = """
+import json, sys
+import triptych as tt
+from triptych import cute
+
+@cute.kernel
+def ones():
+    memory = cute.make_tensor(cute.arch.alloc_smem(tt.Float32, 32), cute.make_layout(32))
+    memory[cute.arch.thread_idx()[0]] = 1.0
+
+@cute.jit
+def run():
+    ones().launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+run()
+print(json.dumps(sorted(sys.modules)))
 """
 
 
@@ -46,3 +67,20 @@ def test_public_names_load_nothing_heavy() -> None:
 def test_importing_the_command_line_loads_nothing_heavy() -> None:
     _, modules = probe("import triptych.workbench.commands.cli")
     assert not modules & HEAVY
+
+
+def test_a_release_build_imports_nothing_of_the_sanitizer(tmp_path: Path) -> None:
+    """Compiled and run in a fresh process: what it imports of the CPU target, with checkers and without."""
+    (tmp_path / "program.py").write_text(LAUNCHING)
+    release, checked = (launched(tmp_path, debug) for debug in ("", "bounds,races"))
+    assert "triptych.targets.cpu.loader" in release
+    assert not [name for name in release if name.startswith(SANITIZER)]
+    assert {f"{SANITIZER}.{name}" for name in ("runtime", "check_calls", "instrument_checks")} <= checked
+
+
+def launched(folder: Path, debug: str) -> set[str]:
+    """The modules that are loaded behind a launch."""
+    settings = {**os.environ, "TRIPTYCH_DEBUG": debug, "TRIPTYCH_CACHE_DIR": str(folder / f"store {debug}")}
+    command = [sys.executable, str(folder / "program.py")]
+    output = subprocess.run(command, capture_output=True, text=True, check=True, env=settings).stdout
+    return set(json.loads(output))

@@ -12,7 +12,8 @@ from triptych.ir import bindings
 from triptych.ir.llvm import loader
 from triptych.sanitizer.findings import note_launching
 from triptych.stages import Compiled, Loaded, Traced
-from triptych.targets.cpu.abi.abi import KERNEL_STOP, LAUNCH
+from triptych.support.forking import import_late
+from triptych.targets.cpu.abi.abi import CHECK_COLLECT, KERNEL_STOP, LAUNCH
 from triptych.targets.cpu.calling.calling_python import CALLING_FUNCTIONS, PYTHON_WRITER
 from triptych.targets.cpu.calling.entry_results import PYTHON_FUNCTIONS
 from triptych.targets.cpu.calling.native_types import is_read_natively
@@ -26,9 +27,8 @@ from triptych.targets.cpu.calling.raising import RAISING
 from triptych.targets.cpu.calling.tensor_calls import attempting, calling_with_tensors, calling_with_views, refused
 from triptych.targets.cpu.calling.writing import write_text
 from triptych.targets.cpu.runtime.pool import pool_symbols
-from triptych.targets.cpu.sanitizer.finding_code import COLLECT
-from triptych.targets.cpu.sanitizer.runtime import checker_symbols
 
+_CHECKERS = "triptych.targets.cpu.sanitizer.runtime"
 _CALL_PATH_FUNCTIONS = (
     "TVMFFIObjectCreateOpaque",
     "TVMFFIBigIntFromByteArray",
@@ -98,7 +98,9 @@ def _imports(artifact: bytes) -> dict[str, int]:
     if LAUNCH.encode() in artifact:
         note_launching()
         found |= pool_symbols(alone=KERNEL_STOP.encode() in artifact)
-    return {**found, **checker_symbols()} if COLLECT.encode() in artifact else found
+    if CHECK_COLLECT.encode() in artifact:
+        found |= import_late(_CHECKERS).checker_symbols()
+    return found
 
 
 @cache

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from triptych.ir.handles import Module
 from triptych.kernel_ir.analysis.signed_extensions import SIGNED_EXTENSIONS, mark_signed_extensions
 from triptych.kernel_ir.dialects.check import CHECK_ACCESS
 from triptych.kernel_ir.dialects.tile import GROUP_MMA
@@ -9,7 +12,9 @@ from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor
 from triptych.kernel_ir.transforms.loop_hints import annotate_loops, hint_loops
 from triptych.kernel_ir.transforms.preserve_spin_loops import LOOPS, preserve_spin_loops
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
+from triptych.sanitizer.checkers import ASYNC, BOUNDS, GLOBAL, INIT, MEETINGS, RACES, checkers
 from triptych.stages import PassSpec
+from triptych.support.forking import import_late
 from triptych.targets.cpu.blocks.vectorise_kernels import vectorise_kernels
 from triptych.targets.cpu.calling.entry import check_signature, write_entry
 from triptych.targets.cpu.debugger.lower_stops import STOPS, lower_stops
@@ -31,20 +36,36 @@ from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
 from triptych.targets.cpu.passes.poll_loops import poll_loops
 from triptych.targets.cpu.passes.prefetch_tiles import prefetch_tiles
 from triptych.targets.cpu.passes.vectorise_math import vectorise_math
-from triptych.targets.cpu.sanitizer.check_wgmma_registers import check_products
-from triptych.targets.cpu.sanitizer.hoist_loop_checks import gather_checks
-from triptych.targets.cpu.sanitizer.instrument_checks import instrument_checks
-from triptych.targets.cpu.sanitizer.simplify_bounds import drop_repeated_checks, simplify_bounds
+
+_OF_MEMORY = (RACES, INIT, GLOBAL, MEETINGS)
+
+
+def _checking(function: str, *words: str) -> Callable[[Module], bool | None]:
+    """A pass of the sanitizer, by module and name: builds without these checkers do not import it."""
+
+    def run(module: Module) -> bool | None:
+        if checkers().isdisjoint(words):
+            return False
+        file, _, name = function.partition(".")
+        changed: bool | None = getattr(import_late(f"triptych.targets.cpu.sanitizer.{file}"), name)(module)
+        return changed
+
+    return run
+
 
 PIPELINE = (
     PassSpec("check-signature", "Refuse a type that cannot cross to Python before any work is done.", check_signature),
     PassSpec("place-divisor-checks", "A quotient by zero may be left unused.", place_divisor_checks, DIVISORS),
     PassSpec("check-launch", "No machine runs more than 16 blocks of a cluster together.", check_launch),
-    PassSpec("instrument-checks", "A missing barrier shows in no result of this machine.", instrument_checks),
+    PassSpec(
+        "instrument-checks",
+        "A missing barrier shows in no result of this machine.",
+        _checking("instrument_checks.instrument_checks", *_OF_MEMORY),
+    ),
     PassSpec(
         "check-products",
         "Checking builds tell of products whose registers others touch.",
-        check_products,
+        _checking("check_wgmma_registers.check_products", ASYNC),
         frozenset({GROUP_MMA}),
     ),
     PassSpec(
@@ -70,7 +91,7 @@ PIPELINE = (
     PassSpec(
         "simplify-bounds",
         "What ranges of indices tell need not be asked.",
-        simplify_bounds,
+        _checking("simplify_bounds.simplify_bounds", BOUNDS),
         frozenset({"cf.assert"}),
     ),
     PassSpec(
@@ -84,10 +105,15 @@ PIPELINE = (
     PassSpec(
         "drop-repeated-checks",
         "What was checked need not be checked again.",
-        drop_repeated_checks,
+        _checking("simplify_bounds.drop_repeated_checks", BOUNDS),
         frozenset({"cf.assert"}),
     ),
-    PassSpec("gather-checks", "A loop that reads is told once.", gather_checks, frozenset({CHECK_ACCESS})),
+    PassSpec(
+        "gather-checks",
+        "A loop that reads is told once.",
+        _checking("hoist_loop_checks.gather_checks", *_OF_MEMORY),
+        frozenset({CHECK_ACCESS}),
+    ),
     PassSpec("prefetch-tiles", "A copy takes as long as memory does.", prefetch_tiles, frozenset({"scf.for"})),
     PassSpec(
         "join-warpgroup-products",

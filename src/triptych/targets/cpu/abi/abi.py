@@ -35,6 +35,9 @@ KERNEL_WAITING = "triptych_kernel_waiting"
 KERNEL_STUCK = "triptych_kernel_stuck"
 KERNEL_STOP = "triptych_kernel_stop"
 BLOCK_MEMORY = "triptych_block_memory"
+CHECK_COLLECT = "triptych_check_collect"
+CHECK_DISCARD = "triptych_check_discard"
+"""Of the checkers, which only debug builds have: a launch has ended, or failed."""
 
 FORMATS = {
     REFUSE: "Kyy",  # a packed value, the name of the type it should have, and the path of its parameter

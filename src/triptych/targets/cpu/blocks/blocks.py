@@ -45,13 +45,13 @@ from triptych.targets.cpu.emit.launch_frame import LaunchFrame
 from triptych.targets.cpu.emit.packed_sums import PackedGroup, PackedSums, Slot
 from triptych.targets.cpu.emit.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.emit.values import Emitted, Scalar, plain_pointer
-from triptych.targets.cpu.emit.warp import Arrays, Position, Warp
+from triptych.targets.cpu.emit.warp import Arrays, Observe, Position, Warp
 
 
 class BlockFunction(Arrays):
     """Builds `<name>.blocks(kernel arguments, grid x 3, block x 3, shared bytes, begin, end)`."""
 
-    def __init__(self, kernel: Operation, module: Module, width: int) -> None:
+    def __init__(self, kernel: Operation, module: Module, width: int, observe: Observe) -> None:
         super().__init__(module)
         self._kernel = kernel
         self._private = private_arrays(kernel)
@@ -60,6 +60,7 @@ class BlockFunction(Arrays):
         self._analysis, self._items = _planned(kernel, shape, by_element)
         self._crossings = LiveAcross(self._items, self._analysis)
         self._code = Code(Builder(module.context), width)
+        self.observer = observe(kernel, self._code, self)
         self._values: dict[Value, Emitted] = {}
         self._scratch: dict[tuple[Type, str], Value] = {}
         self._homes: dict[Value, list[tuple[Type, Value]]] = {}
@@ -83,7 +84,7 @@ class BlockFunction(Arrays):
             self._position = position
             self._run(self._items)
 
-        frame.build(run)
+        frame.build(run, self.observer)
         return frame.function
 
     # memory -----------------------------------------------------------------------------------------------------

@@ -29,15 +29,16 @@ from triptych.targets.cpu.emit.cluster_states import ClusterStates, words_of_blo
 from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
 from triptych.targets.cpu.emit.mbarriers import forget
-from triptych.targets.cpu.emit.warp import Position
+from triptych.targets.cpu.emit.warp import Observe, Position
 
 
 class CoroutineKernel:
     """Builds `<name>.warp`, the coroutine, and `<name>.blocks`, which runs the warps of each block in turn."""
 
-    def __init__(self, kernel: Operation, module: Module) -> None:
+    def __init__(self, kernel: Operation, module: Module, observe: Observe) -> None:
         self._kernel = kernel
         self._module = module
+        self._observe = observe
         model = device_of(kernel)
         self._code = Code(Builder(module.context), model.lanes)
         self._most_warps = model.warps
@@ -46,9 +47,8 @@ class CoroutineKernel:
         self._sites = [found for found in walk(kernel) if _is_site(found)]
 
     def build(self) -> None:
-        warp = WarpCoroutine(
-            self._kernel, self._module, self._code, self._name, self._sites, words_of_block(self._most_warps)
-        )
+        words = words_of_block(self._most_warps)
+        warp = WarpCoroutine(self._kernel, self._module, self._code, self._name, self._sites, words, self._observe)
         context_bytes = warp.build()
         self._partings = [warp.parting(site) for site in self._sites]
         self._blocks(warp, context_bytes)
@@ -66,15 +66,12 @@ class CoroutineKernel:
         queue = warp.queue
         if queue is not None:
             queue.define()
-        if warp.checks is not None:
-            warp.checks.define()
 
         def run(first: Position) -> None:
             states.reset()
             if queue is not None:
                 queue.begin(frame, states.each, first.block_ids[0])
-            if warp.checks is not None:
-                warp.checks.reset(frame, states)
+            warp.observer.reset(frame.memory, frame.blocks, states.state)
             zero, one = code.constant(0, "i32"), code.constant(1, "i32")
 
             def begin(place: Value) -> None:
@@ -95,7 +92,7 @@ class CoroutineKernel:
             loop(code, zero, states.warps, one, begin)
             self._schedule(states, handles, frame, first, launch, queue)
 
-        frame.build(run)
+        frame.build(run, warp.observer)
 
     def _handle(self, handles: Value, number: Value) -> Value:
         return self._code.offset(handles, self._code.value("arith.extui", (number,), "i64"), "!llvm.ptr")

@@ -5,20 +5,25 @@ from __future__ import annotations
 from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import graft, kernels, symbols
 from triptych.kernel_ir.analysis.clusters import reaches_other_blocks
-from triptych.kernel_ir.dialects.check import CHECK_STOP
+from triptych.kernel_ir.dialects.async_order import checks_async
+from triptych.kernel_ir.dialects.check import CHECK_STOP, CHECKS_ATTRIBUTE
 from triptych.kernel_ir.dialects.device_attribute import device_of
 from triptych.kernel_ir.dialects.kernel_operations import walk
 from triptych.kernel_ir.dialects.traits import traits
+from triptych.support.forking import import_late
 from triptych.targets.cpu.abi.abi import BLOCK_MEMORY_DECLARATION, KERNEL_WAITING_DECLARATION
 from triptych.targets.cpu.abi.kernel_functions import LAUNCH_REQUEST, POLL_REQUEST, SUSPEND_REQUEST
 from triptych.targets.cpu.abi.system import CLOCK
 from triptych.targets.cpu.blocks.barrier_regions import NeedsCoroutines
 from triptych.targets.cpu.blocks.blocks import BlockFunction
 from triptych.targets.cpu.blocks.coroutine import CoroutineKernel
+from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.private_arrays import private_arrays
+from triptych.targets.cpu.emit.warp import Arrays, Observer
 
 _MANY_BYTES = 48 * 32
 """Kept by the threads of a warp: more than the 32 registers of AVX-512 hold beside their operands."""
+_SANITIZER = "triptych.targets.cpu.sanitizer.async_checks"
 _REQUESTS = f"""
 func.func private @{POLL_REQUEST}()
 func.func private @{SUSPEND_REQUEST}()
@@ -41,14 +46,22 @@ def vectorise_kernels(module: Module) -> None:
 def _convert(kernel: Operation, module: Module) -> None:
     """Loops over warps between barriers where that is right, warps that wait for each other otherwise."""
     if reaches_other_blocks(kernel):
-        CoroutineKernel(kernel, module).build()
+        CoroutineKernel(kernel, module, _observer).build()
         return
     try:
-        function = BlockFunction(kernel, module, _width(kernel))
+        function = BlockFunction(kernel, module, _width(kernel), _observer)
     except NeedsCoroutines:
-        CoroutineKernel(kernel, module).build()
+        CoroutineKernel(kernel, module, _observer).build()
     else:
         function.build()
+
+
+def _observer(kernel: Operation, code: Code, arrays: Arrays) -> Observer:
+    """A kernel without checkers is observed by nobody, and the sanitizer is not imported for it."""
+    if CHECKS_ATTRIBUTE not in kernel.attributes and not checks_async(kernel):
+        return Observer()
+    made: Observer = import_late(_SANITIZER).observer_of(kernel, code, arrays)
+    return made
 
 
 def _width(kernel: Operation) -> int:

@@ -60,8 +60,7 @@ from triptych.targets.cpu.emit.dispatch import convert
 from triptych.targets.cpu.emit.function_memory import FunctionMemory
 from triptych.targets.cpu.emit.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.emit.values import Emitted, Scalar, plain_pointer
-from triptych.targets.cpu.emit.warp import Arrays, Position, Warp
-from triptych.targets.cpu.sanitizer.async_checks import AsyncChecks
+from triptych.targets.cpu.emit.warp import Arrays, Observe, Position, Warp
 
 _WIDEST = 8
 """Bytes that a lane has in the widest vectors."""
@@ -83,6 +82,7 @@ class WarpCoroutine(Arrays):
         name: str,
         sites: Sequence[Operation],
         state_words: int,
+        observe: Observe,
     ) -> None:
         super().__init__(module)
         self._kernel = kernel
@@ -94,7 +94,7 @@ class WarpCoroutine(Arrays):
         self._state_words = state_words
         self._private = private_arrays(kernel)
         self.queue: AsyncQueue | None = AsyncQueue.of(kernel, code, self)
-        self.checks: AsyncChecks | None = AsyncChecks.of(kernel, code, self)
+        self.observer = observe(kernel, code, self)
         self._offsets: dict[Value, int] = {}
         self._scratch: dict[tuple[Type, str], int] = {}
         self._bytes = 0
@@ -118,9 +118,7 @@ class WarpCoroutine(Arrays):
         values: dict[Value, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
         rest = given[len(arguments) :]
         grid, block, block_ids, number = rest[:3], rest[3:6], rest[6:9], rest[9]
-        state, self._context, self.shared, launch = rest[10:]
-        if self.checks is not None:
-            self.checks.launch = launch
+        state, self._context, self.shared, self.observer.launch = rest[10:]
         self.state = self._state = State(code, state)
         self._memory = FunctionMemory(code)
         self._position = Position(block_ids, grid, block)

@@ -17,17 +17,13 @@ from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
 from triptych.targets.cpu.emit.queue_functions import (
     FIRST_OPERAND,
-    LINE_WORD,
     MOST_OPERANDS,
     PRODUCTS,
     QUEUE_BYTES,
-    RANGE_WORDS,
     STORES,
     queue_functions,
 )
 from triptych.targets.cpu.emit.warp import Arrays, Background, Warp
-from triptych.targets.cpu.sanitizer import async_proxy_calls
-from triptych.targets.cpu.sanitizer import shadow_layout as at
 
 Act = Callable[["State | None", "list[Value]"], None]
 """Writes what an operation does, with nothing but the values it is given."""
@@ -66,16 +62,6 @@ class AsyncQueue:
             stored = code.resized(value, "i64") if str(value.type) == "i1" else value
             code.store(stored, code.offset(record, i, "i64"), 8)
         return record
-
-    def note(self, record: Value, line: int, ranges: Sequence[tuple[Value, Value]]) -> None:
-        """Write into a record which operation it is, and which bytes (addresses and sizes, i64) it works on."""
-        code = self._code
-        code.store(code.constant(line, "i64"), code.offset(record, LINE_WORD, "i64"), 8)
-        ends = [(low, code.value("arith.addi", (low, size), "i64")) for low, size in ranges]
-        nothing = code.constant(0, "i64")
-        for i, (low, high) in enumerate([*ends, (nothing, nothing)][:2]):
-            code.store(low, code.offset(record, RANGE_WORDS + 2 * i, "i64"), 8)
-            code.store(high, code.offset(record, RANGE_WORDS + 2 * i + 1, "i64"), 8)
 
     def _write_function(self, site: int, values: Sequence[Value], act: Act) -> None:
         """The function of an operation; truth values come as numbers."""
@@ -165,19 +151,17 @@ def later(
         return
     owner = warp.arrays.owner(warp, whole_group=kind == PRODUCTS)
     number = state.get(state.of_warp(warp.number, BULK_GROUPS)) if group is None else group
-    checks, code = warp.arrays.checks, warp.code
+    observer, code = warp.arrays.observer, warp.code
     taken = [(code.value("llvm.ptrtoint", (low,), "i64"), code.counted(size)) for low, size in ranges]
-    if checks is not None:
-        checks.begins(warp, operation, taken)
+    observer.enqueues(warp, operation, taken)
     record = queue.put(state, kind, owner, number, values, act)
-    if checks is not None:
-        queue.note(record, checks.line(operation), taken)
+    observer.enqueued(operation, record, taken)
 
 
 # groups -------------------------------------------------------------------------------------------------------------
 def commit_copies(warp: Warp, operation: Operation) -> None:
     """What was stored since the last commit is a group."""
-    async_proxy_calls.step(warp, operation, at.COMMIT_STORES)
+    warp.arrays.observer.sync(warp, operation)
     state = warp.arrays.state
     if warp.arrays.queue is not None and state is not None:
         state.add(state.of_warp(warp.number, BULK_GROUPS), 1)
@@ -186,7 +170,7 @@ def commit_copies(warp: Warp, operation: Operation) -> None:
 def wait_for_copies(warp: Warp, operation: Operation) -> None:
     """Run this warp's stores but those of the newest groups."""
     code, state = warp.code, warp.arrays.state
-    async_proxy_calls.step(warp, operation, at.AWAIT_STORES, int(operation.attributes["groups"].value))
+    warp.arrays.observer.sync(warp, operation)
     if warp.arrays.queue is None or state is None:
         return
     newest = code.constant(int(operation.attributes["groups"].value), "i32")
@@ -208,7 +192,7 @@ def commit_products(warp: Warp, operation: Operation, products: Value | None = N
 def wait_for_products(warp: Warp, operation: Operation) -> None:
     """Run the products of the warpgroup but those of the newest groups of this warp."""
     code, state, queue = warp.code, warp.arrays.state, warp.arrays.queue
-    async_proxy_calls.step(warp, operation, at.AWAIT_PRODUCTS, int(operation.attributes["groups"].value))
+    warp.arrays.observer.sync(warp, operation)
     if queue is None or state is None:
         return
     newest = min(int(operation.attributes["groups"].value), MOST_OPEN - 1)

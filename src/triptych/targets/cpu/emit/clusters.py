@@ -29,8 +29,6 @@ from triptych.targets.cpu.emit.mbarriers import complete
 from triptych.targets.cpu.emit.serialized_lanes import each_active
 from triptych.targets.cpu.emit.values import Scalar, Wide, plain_pointer
 from triptych.targets.cpu.emit.warp import Arrays, Position, Warp
-from triptych.targets.cpu.sanitizer import async_proxy_calls
-from triptych.targets.cpu.sanitizer import shadow_layout as at
 
 _ENDED = "a block of the cluster that has ended is still in use"
 _NO_RANK = "the cluster has no block with this rank"
@@ -166,14 +164,13 @@ class ClusterUnit:
 
 # each operation -----------------------------------------------------------------------------------------------------
 def arrive(warp: Warp, operation: Operation) -> None:
-    relaxed = operation.attributes["order"].value == "relaxed"
-    async_proxy_calls.cluster(warp, operation, at.ARRIVE_RELAXED if relaxed else at.ARRIVE)
+    warp.arrays.observer.sync(warp, operation)
     _unit(warp).arrive(warp, operation)
 
 
 def wait(warp: Warp, operation: Operation) -> None:
     _unit(warp).wait(warp, operation)
-    async_proxy_calls.cluster(warp, operation, at.PASS_NAMED)
+    warp.arrays.observer.sync(warp, operation)
 
 
 def address(warp: Warp, operation: Operation) -> None:
@@ -218,7 +215,7 @@ def store_async(warp: Warp, operation: Operation) -> None:
         pairs = zip((place, value, barrier), kinds, strict=True)
         to, stored, counting = (warp.lane(operand, lane, kind) for operand, kind in pairs)
         number = code.value("arith.index_castui", (lane,), "i32")
-        async_proxy_calls.load(warp, operation, number, to, counting, size)
+        warp.arrays.observer.begins(warp, operation, number, to, size, counting)
         code.store(stored, to, size)
         complete(code, warp.arrays.state, counting, code.constant(size, "i32"))
 

@@ -36,7 +36,6 @@ from triptych.targets.cpu.emit import (
 from triptych.targets.cpu.emit.memory import lane_address
 from triptych.targets.cpu.emit.values import Emitted, Private, Scalar, Wide, plain_pointer
 from triptych.targets.cpu.emit.warp import Warp
-from triptych.targets.cpu.sanitizer import check_calls
 
 # Memory that is asked for ahead: one request for each line of the cache that the lanes of a warp mean.
 
@@ -89,7 +88,6 @@ _HANDLERS = {
     **clusters.HANDLERS,
     **thread_vectors.HANDLERS,
     **wgmma.HANDLERS,
-    **check_calls.HANDLERS,
     **stop_calls.HANDLERS,
 }
 _THREAD = frozenset({"gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid_dim", "gpu.lane_id"})
@@ -97,13 +95,14 @@ _THREAD = frozenset({"gpu.thread_id", "gpu.block_id", "gpu.block_dim", "gpu.grid
 
 def convert(warp: Warp, operation: Operation) -> None:
     """Convert one operation; its results get their values."""
-    name = operation.name
+    name, observer = operation.name, warp.arrays.observer
     if _is_number(warp, operation):
         return
-    if warp.arrays.checks is not None:
-        warp.arrays.checks.before(warp, operation)
+    observer.before(warp, operation)
     if name in _HANDLERS:
         _HANDLERS[name](warp, operation)
+    elif name in observer.handlers:
+        observer.handlers[name](warp, operation)
     elif name in _THREAD:
         _index(warp, operation, name)
     elif name == addresses.INDEXING:

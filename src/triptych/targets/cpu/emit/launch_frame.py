@@ -20,8 +20,7 @@ from triptych.targets.cpu.abi.memory_sizes import SHARED_ALIGNMENT, STACK_BYTES,
 from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.function_memory import FunctionMemory, insert_here
 from triptych.targets.cpu.emit.values import plain_pointer
-from triptych.targets.cpu.emit.warp import Position
-from triptych.targets.cpu.sanitizer.check_calls import begin_block, end_block
+from triptych.targets.cpu.emit.warp import Observer, Position
 
 # Memory of the function that runs blocks: on the stack what LLVM may turn into registers, in an arena what is large.
 # The thread that runs a block has an arena that the launch has made large enough (`pool_memory_code`): shared memory
@@ -67,7 +66,6 @@ class LaunchFrame:
 
     def __init__(self, kernel: Operation, module: Module, code: Code) -> None:
         self._code = code
-        self._kernel = kernel
         code.location = kernel.location
         kinds = [plain_pointer(a.type) for a in body(kernel).arguments] + ["i32"] * 7 + ["i64"] * 2
         types = [code.builder.type(kind) for kind in kinds]
@@ -97,7 +95,7 @@ class LaunchFrame:
         """Whether every lane of every warp is a thread."""
         self.threads, self.warps = self._counts(known)
 
-    def build(self, run: Callable[[Position], None]) -> None:
+    def build(self, run: Callable[[Position], None], observer: Observer) -> None:
         """Write the loop; `run` writes what one block does, or a whole cluster, given its first block."""
         code = self._code
         loop = code.operation("scf.for", (self._begin, self._end, code.constant(1, "i64")), regions=1)
@@ -105,9 +103,9 @@ class LaunchFrame:
         before = code.enter(inside)
         position = Position(self._block_ids(inside.arguments[0]), self._grid, self._block)
         threads, size = self._together()
-        begin_block(code, self._kernel, position, threads, self.shared, size)
+        observer.begin_block(position, threads, self.shared, size)
         run(position)
-        end_block(code, self._kernel)
+        observer.end_block()
         code.operation("scf.yield")
         code.leave(before)
         code.operation("func.return")

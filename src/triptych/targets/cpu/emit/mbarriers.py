@@ -20,8 +20,6 @@ from triptych.targets.cpu.emit.memory import gather
 from triptych.targets.cpu.emit.serialized_lanes import each_active
 from triptych.targets.cpu.emit.values import Scalar, Wide, plain_pointer
 from triptych.targets.cpu.emit.warp import Warp
-from triptych.targets.cpu.sanitizer import async_proxy_calls
-from triptych.targets.cpu.sanitizer import shadow_layout as at
 
 COUNT_BITS, TX_BITS = 20, 21
 EXPECTED, TX, MARK, PHASE = COUNT_BITS, 2 * COUNT_BITS, 2 * COUNT_BITS + TX_BITS, 63
@@ -130,9 +128,10 @@ def forget(code: Code, state: State) -> None:
 
 # each operation -----------------------------------------------------------------------------------------------------
 def init(warp: Warp, operation: Operation) -> None:
-    def act(pointer: Value, rest: list[Value], lanes: Value) -> None:
+    def act(lane: Value | None) -> None:
         code = warp.code
-        async_proxy_calls.phase(warp, operation, at.MAKE_PHASE, pointer, lanes)
+        pointer, rest = _operands(warp, operation, lane)
+        warp.arrays.observer.phase(warp, operation, pointer, lane)
         arrivals = code.resized(rest[0], "i64")
         upper = code.value("arith.shli", (arrivals, code.constant(EXPECTED, "i64")), "i64")
         counts = code.value("arith.ori", (arrivals, upper), "i64")
@@ -140,10 +139,10 @@ def init(warp: Warp, operation: Operation) -> None:
         if warp.arrays.state is not None:
             _note(code, warp.arrays.state, pointer)
 
-    if not _alike(warp, operation):
-        each_active(warp, lambda lane: act(*_operands(warp, operation, lane), _alone(warp, lane)))
-        return
-    act(*_operands(warp, operation, None), async_proxy_calls.active(warp))
+    if _alike(warp, operation):
+        act(None)
+    else:
+        each_active(warp, act)
 
 
 def arrive(warp: Warp, operation: Operation) -> None:
@@ -170,10 +169,10 @@ def _update(warp: Warp, operation: Operation, change: Change) -> None:
     """Once for all active lanes that do the same to one barrier, otherwise lane after lane."""
     code = warp.code
     if operation.name == simt.ASYNC_ARRIVE:
-        async_proxy_calls.step(warp, operation, at.LAND_COPIES)
+        warp.arrays.observer.sync(warp, operation)
     if _alike(warp, operation):
         pointer, rest = _operands(warp, operation, None)
-        _tell_arrival(warp, operation, pointer, async_proxy_calls.active(warp))
+        warp.arrays.observer.phase(warp, operation, pointer)
         many = code.constant(code.width, "i32") if warp.mask is None else code.many(warp.mask)
         lane = code.constant(0, "i32") if warp.mask is None else code.first(warp.mask)
         _change(warp, operation, change, pointer, rest, code.resized(many, "i64"), lane)
@@ -182,20 +181,10 @@ def _update(warp: Warp, operation: Operation, change: Change) -> None:
     def once(lane: Value) -> None:
         pointer, rest = _operands(warp, operation, lane)
         number = code.value("arith.index_castui", (lane,), "i32")
-        _tell_arrival(warp, operation, pointer, _alone(warp, lane))
+        warp.arrays.observer.phase(warp, operation, pointer, lane)
         _change(warp, operation, change, pointer, rest, code.constant(1, "i64"), number)
 
     each_active(warp, once)
-
-
-def _tell_arrival(warp: Warp, operation: Operation, pointer: Value, lanes: Value) -> None:
-    what = at.USE_PHASE if operation.name == simt.MBARRIER_EXPECT else at.ARRIVE_PHASE
-    async_proxy_calls.phase(warp, operation, what, pointer, lanes)
-
-
-def _alone(warp: Warp, lane: Value) -> Value:
-    """One lane (an index) as bits."""
-    return async_proxy_calls.active(warp, warp.code.value("arith.index_castui", (lane,), "i32"))
 
 
 def _change(
@@ -265,28 +254,28 @@ def wait(warp: Warp, operation: Operation) -> None:
     if _alike(warp, operation):
         pointer, (parity,) = _operands(warp, operation, None)
         lane = warp.code.constant(0, "i32") if warp.mask is None else warp.code.first(warp.mask)
-        async_proxy_calls.phase(warp, operation, at.USE_PHASE, pointer, async_proxy_calls.active(warp))
+        warp.arrays.observer.phase(warp, operation, pointer)
         _require_initialised(warp, operation, Word(warp.code, pointer), lane)
         over = partial(_is_over, warp.code, pointer, parity)
         warp.arrays.wait_until(warp, operation, over, (pointer, parity))
-        async_proxy_calls.phase(warp, operation, at.PASS_PHASE, pointer, async_proxy_calls.active(warp))
+        warp.arrays.observer.phase(warp, operation, pointer, over=True)
         return
-    _tell_each(warp, operation, at.USE_PHASE)
+    _tell_each(warp, operation)
     _wait_each(warp, operation)
-    _tell_each(warp, operation, at.PASS_PHASE)
+    _tell_each(warp, operation, over=True)
 
 
-def _tell_each(warp: Warp, operation: Operation, what: int, over: Value | None = None) -> None:
-    """Lanes, or those of them with a truth value, use mbarriers of their own, or have seen the ends of their phases."""
-    if not async_proxy_calls.is_told(operation):
+def _tell_each(warp: Warp, operation: Operation, *, over: Value | bool = False) -> None:
+    """Lanes use mbarriers of their own; or they, or those of them with a truth value, have seen their phases end."""
+    if not warp.arrays.observer.is_told(operation):
         return
     before = warp.mask
-    if over is not None:
+    if not isinstance(over, bool):
         warp.mask = over if before is None else warp.code.both(before, over)
 
     def once(lane: Value) -> None:
         pointer, _ = _operands(warp, operation, lane)
-        async_proxy_calls.phase(warp, operation, what, pointer, _alone(warp, lane))
+        warp.arrays.observer.phase(warp, operation, pointer, lane, over=over is not False)
 
     each_active(warp, once)
     warp.mask = before
@@ -327,10 +316,8 @@ def _over(warp: Warp, pointers: Value, parities: Value) -> Value:
 
 
 def fence(warp: Warp, operation: Operation) -> None:
-    """A CPU's copies see what its threads wrote; only the checking build counts fences."""
-    async_proxy_calls.step(warp, operation, at.FENCE_PROXY)
-    if warp.arrays.checks is not None:
-        warp.arrays.checks.fence(warp)
+    """A CPU's copies see what its threads wrote; only checking builds count fences."""
+    warp.arrays.observer.sync(warp, operation)
 
 
 def test(warp: Warp, operation: Operation) -> None:
@@ -338,16 +325,16 @@ def test(warp: Warp, operation: Operation) -> None:
     if _alike(warp, operation):
         pointer, (parity,) = _operands(warp, operation, None)
         over = Word(warp.code, pointer).is_over(parity)
-        if async_proxy_calls.is_told(operation):
-            lanes = async_proxy_calls.active(warp)
-            async_proxy_calls.phase(warp, operation, at.USE_PHASE, pointer, lanes)
-            when(warp.code, over, partial(async_proxy_calls.phase, warp, operation, at.PASS_PHASE, pointer, lanes))
+        observer = warp.arrays.observer
+        if observer.is_told(operation):
+            observer.phase(warp, operation, pointer)
+            when(warp.code, over, partial(observer.phase, warp, operation, pointer, over=True))
         warp.set(result, Scalar(over))
         return
     pointers, parities = (warp.vector(operand) for operand in operation.operands)
-    _tell_each(warp, operation, at.USE_PHASE)
+    _tell_each(warp, operation)
     over = _over(warp, pointers, parities)
-    _tell_each(warp, operation, at.PASS_PHASE, over)
+    _tell_each(warp, operation, over=over)
     warp.set(result, Wide(over))
 
 

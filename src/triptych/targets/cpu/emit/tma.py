@@ -32,8 +32,6 @@ from triptych.targets.cpu.emit.serialized_lanes import each_active
 from triptych.targets.cpu.emit.tma_functions import BOX, EXTENTS, LOAD, SIZE, STRIDES, BoxCopy, box_function
 from triptych.targets.cpu.emit.values import plain_pointer
 from triptych.targets.cpu.emit.warp import Warp
-from triptych.targets.cpu.sanitizer import async_proxy_calls
-from triptych.targets.cpu.sanitizer import shadow_layout as at
 
 _BEFORE_COORDINATES = 4
 """Operands of a load: the map, where the box goes, the mbarrier and the blocks."""
@@ -49,7 +47,7 @@ def load(warp: Warp, operation: Operation) -> None:
             values = [used, target, counter, *where]
             stretch = _stretch(warp, operation, copy, used, target)
             for low, size in stretch:
-                async_proxy_calls.load(warp, operation, lane, low, counter, size)
+                warp.arrays.observer.begins(warp, operation, lane, low, size, counter)
             later(warp, operation, LOADS, values, copied, stretch)
 
         def copied(state: State | None, values: list[Value]) -> None:
@@ -77,7 +75,7 @@ def store(warp: Warp, operation: Operation) -> None:
     def once(given: list[Value], lane: Value) -> None:
         stretch = _stretch(warp, operation, copy, *given[:2])
         for low, size in stretch:
-            async_proxy_calls.use(warp, operation, lane, low, size, at.STORE_PARTY)
+            warp.arrays.observer.begins(warp, operation, lane, low, size)
         later(warp, operation, STORES, given, stored, stretch)
 
     _each_lane(warp, operation, once)
@@ -89,7 +87,7 @@ def _stretch(
     """The bytes of shared memory that a box takes. Where only its map knows them, who checks asks it as it is now."""
     if copy.is_known:
         return [(shared, prod(copy.box) * copy.element_bytes)]
-    if not async_proxy_calls.is_told(operation) and warp.arrays.checks is None:
+    if not warp.arrays.observer.is_told(operation):
         return []
     code = warp.code
 

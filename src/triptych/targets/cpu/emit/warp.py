@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from triptych.ir.handles import Block, InsertionPoint, Module, Operation, Type, Value
@@ -14,6 +14,7 @@ from triptych.kernel_ir.dialects.kernel_operations import operations
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX
 from triptych.targets.cpu.emit.barrier_state import State
 from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.function_memory import FunctionMemory
 from triptych.targets.cpu.emit.packed_sums import Slot
 from triptych.targets.cpu.emit.private_arrays import PrivateArray
 from triptych.targets.cpu.emit.values import Emitted, Packed, Rows, Scalar, Wide, plain_pointer
@@ -94,23 +95,62 @@ class Background(Protocol):
         act: Callable[[State | None, list[Value]], None],
     ) -> Value: ...
 
-    def note(self, record: Value, line: int, ranges: Sequence[tuple[Value, Value]]) -> None: ...
-
     def run_due(self, state: State, kind: int, owner: Value, before: Value) -> None: ...
 
     def address(self, state: State) -> Value: ...
 
 
-class Watch(Protocol):
-    """What looks for accesses of memory that is in use in the background."""
+class Observer:
+    """Who is told what a kernel does while its code is written: this one writes nothing, those of debug builds checks.
 
-    def before(self, warp: Warp, operation: Operation) -> None: ...
+    Emission says where something happens, and with which values; what code that makes is up to the observer.
+    """
 
-    def fence(self, warp: Warp) -> None: ...
+    handlers: Mapping[str, Callable[[Warp, Operation], None]] = {}
+    """Operations that exist only to be observed."""
+    launch: Value | None = None
+    """Whom warps that wait for each other report to."""
 
-    def begins(self, warp: Warp, operation: Operation, ranges: Sequence[tuple[Value, Value]]) -> None: ...
+    # blocks -----------------------------------------------------------------------------------------------------
+    def begin_block(self, position: Position, threads: Value, shared: Value | None, size: Value) -> None:
+        """Another block begins, or another cluster, with as many threads and bytes of shared memory (i32)."""
 
-    def line(self, operation: Operation) -> int: ...
+    def end_block(self) -> None:
+        """It has ended."""
+
+    def reset(self, memory: FunctionMemory, blocks: int, state_of: Callable[[Value], State]) -> None:
+        """Warps that wait for each other are about to begin, in blocks that have their states by rank (i32)."""
+
+    # operations -------------------------------------------------------------------------------------------------
+    def is_told(self, operation: Operation) -> bool:
+        """Whether anything is made of what is told of an operation: what is costly to find out is then found out."""
+        return False
+
+    def before(self, warp: Warp, operation: Operation) -> None:
+        """An operation is about to be done."""
+
+    def sync(self, warp: Warp, operation: Operation) -> None:
+        """Active lanes fence, close or have awaited a group, arrive at their cluster's barrier or are behind it."""
+
+    def phase(
+        self, warp: Warp, operation: Operation, pointer: Value, lane: Value | None = None, *, over: bool = False
+    ) -> None:
+        """Active lanes, or one (an index), are about to do something with an mbarrier, or have seen its phase end."""
+
+    def begins(
+        self, warp: Warp, operation: Operation, lane: Value, low: Value, size: int | Value, barrier: Value | None = None
+    ) -> None:
+        """A thread (its lane is an i32) begins a copy or a product that reads or writes shared memory from there on.
+
+        An mbarrier counts the bytes that a copy writes.
+        """
+
+    # operations that are done later ------------------------------------------------------------------------------
+    def enqueues(self, warp: Warp, operation: Operation, ranges: Sequence[tuple[Value, Value]]) -> None:
+        """An operation on these addresses and sizes (i64) is about to get a record of the queue."""
+
+    def enqueued(self, operation: Operation, record: Value, ranges: Sequence[tuple[Value, Value]]) -> None:
+        """It has got one."""
 
 
 class Neighbours(Protocol):
@@ -130,8 +170,8 @@ class Arrays:
     """What warps that wait for each other share; None where no warp waits."""
     queue: Background | None = None
     """None where they are done at once."""
-    checks: Watch | None = None
-    """None where nothing looks."""
+    observer: Observer
+    """Who is told what the kernel does."""
     cluster: Neighbours | None = None
     """Those of a kernel whose blocks have to do with each other."""
 
@@ -211,6 +251,10 @@ class Arrays:
     def of_rank(self, warp: Warp, operation: Operation, pointer: Value, rank: Value) -> Value:
         """The same place of shared memory in another block of the cluster; a block alone is its own."""
         return pointer
+
+
+Observe: TypeAlias = Callable[[Operation, Code, Arrays], Observer]
+"""Makes the observer of a kernel."""
 
 
 class Warp:

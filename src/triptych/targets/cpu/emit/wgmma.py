@@ -29,8 +29,6 @@ from triptych.targets.cpu.emit.values import Scalar
 from triptych.targets.cpu.emit.warp import Warp
 from triptych.targets.cpu.emit.wgmma_tiles import Factor, function_name, product_function
 from triptych.targets.cpu.emit.whole_warps import require_whole_warp
-from triptych.targets.cpu.sanitizer import async_proxy_calls
-from triptych.targets.cpu.sanitizer import shadow_layout as at
 
 _RECORD = "vector<4xi64>"
 
@@ -47,9 +45,9 @@ def multiply(warp: Warp, operation: Operation) -> None:
         _same_in_all_lanes(warp, operation, value) for value in (a, b, accumulate) if not _is_array(operation, value)
     ]
     _compare(warp, operation, state.get(arrived), back, given)
-    for low, size in _ranges(warp, operation, given) if async_proxy_calls.is_told(operation) else ():
+    for low, size in _ranges(warp, operation, given) if warp.arrays.observer.is_told(operation) else ():
         for lane in (code.width - 1, 0):
-            async_proxy_calls.use(warp, operation, code.constant(lane, "i32"), low, size, at.PRODUCT_PARTY)
+            warp.arrays.observer.begins(warp, operation, code.constant(lane, "i32"), low, size)
     before = state.get(runs)
     last = code.compare("eq", state.add(arrived, 1), code.constant(WARPGROUP_WARPS, "i32"))
 
@@ -218,7 +216,7 @@ def _multiply(warp: Warp, operation: Operation, d: Value, distance: Value, accum
 
 def commit(warp: Warp, operation: Operation) -> None:
     """The products that this warpgroup has begun so far are closed groups of this warp."""
-    async_proxy_calls.step(warp, operation, at.COMMIT_PRODUCTS)
+    warp.arrays.observer.sync(warp, operation)
     if warp.arrays.queue is not None:
         commit_products(warp, operation, _state(warp).get(_words(warp)[1]))
 

@@ -21,7 +21,7 @@ from triptych.ir.modules import callee, function, graft, operations_named, symbo
 from triptych.ir.types import type_text
 from triptych.kernel_ir.analysis.clusters import CLUSTER_ATTRIBUTE
 from triptych.kernel_ir.dialects.check import TABLE_ATTRIBUTE
-from triptych.targets.cpu.abi.abi import LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
+from triptych.targets.cpu.abi.abi import CHECK_DISCARD, LAUNCH, LAUNCH_DECLARATION, NO_ROOM, POLL, POLL_DECLARATION
 from triptych.targets.cpu.abi.kernel_functions import (
     BLOCKS,
     KERNEL_ATTRIBUTE,
@@ -32,7 +32,6 @@ from triptych.targets.cpu.abi.kernel_functions import (
 )
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT, SHARED_ALIGNMENT
 from triptych.targets.cpu.emit.plain_code import PlainCode
-from triptych.targets.cpu.sanitizer.finding_code import DISCARD
 
 _CHUNK = ".chunk"
 _CONTAINER = "gpu.container_module"
@@ -158,7 +157,7 @@ def _lower(module: Module, given: Launch) -> None:
     status = code.call(LAUNCH, (chunk, packed, total, *given.block[:2], identity, memory, as_one), ["i32"]).result
     if TABLE_ATTRIBUTE in launch.attributes:
         name = {"global_name": code.attribute(f'@"{launch.attributes[TABLE_ATTRIBUTE].value}"')}
-        code.call(DISCARD, (code.value("llvm.mlir.addressof", (), "!llvm.ptr", name), status))
+        code.call(CHECK_DISCARD, (code.value("llvm.mlir.addressof", (), "!llvm.ptr", name), status))
     has_room = code.compare("ne", status, code.constant(NO_ROOM, "i32"))
     code.check(has_room, BlockMemoryError, "the system has no memory for a block of this kernel", **facts)
     code.check_zero(status)

@@ -7,7 +7,7 @@ did not happen, and accesses through other blocks' addresses.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -19,14 +19,16 @@ from triptych.ir.location import place_of
 from triptych.ir.types import SHARED_SPACE, byte_size, is_pointer, memory_space
 from triptych.kernel_ir.dialects.async_order import checks_async
 from triptych.kernel_ir.dialects.kernel_operations import walk
+from triptych.kernel_ir.dialects.simt import ASYNC_FENCE
 from triptych.kernel_ir.dialects.tile import GROUP_MMA, LOAD_BOX, LOAD_MATRIX, STORE_BOX, STORE_MATRIX
 from triptych.targets.cpu.abi.abi import KERNEL_WAITING, WAITING_WORDS
 from triptych.targets.cpu.emit.barrier_state import FENCES, SHADOW, State, when
-from triptych.targets.cpu.emit.cluster_states import ClusterStates
 from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.collectives import require
-from triptych.targets.cpu.emit.launch_frame import LaunchFrame
-from triptych.targets.cpu.emit.warp import Arrays, Warp
+from triptych.targets.cpu.emit.function_memory import FunctionMemory
+from triptych.targets.cpu.emit.queue_functions import LINE_WORD, RANGE_WORDS
+from triptych.targets.cpu.emit.warp import Arrays, Observer, Warp
+from triptych.targets.cpu.sanitizer.check_calls import CheckCalls
 from triptych.targets.cpu.sanitizer.check_functions import SHADOW_BYTES, WRITER_SHIFT, check_functions
 
 _ASYNCHRONOUS = (LOAD_BOX, STORE_BOX, GROUP_MMA)
@@ -38,27 +40,28 @@ _WRITES: dict[str, int] = {"llvm.store": 1, STORE_MATRIX: 0, "llvm.atomicrmw": 0
 _WAIT = "the wait for what is under way before this line: `consumer_wait`, `wait_group`, `producer_acquire`"
 
 
-class AsyncChecks:
-    """Writes the checks of one kernel."""
+def observer_of(kernel: Operation, code: Code, arrays: Arrays) -> Observer:
+    """Whoever observes a kernel with checkers. Where nothing is queued nothing goes on by itself."""
+    if checks_async(kernel) and arrays.queue is not None:
+        return AsyncChecks(kernel, code, arrays)
+    return CheckCalls(kernel, code)
+
+
+class AsyncChecks(CheckCalls):
+    """Writes these checks of one kernel, beside the calls of the other checkers."""
 
     def __init__(self, kernel: Operation, code: Code, arrays: Arrays) -> None:
-        self._code, self._arrays = code, arrays
+        super().__init__(kernel, code)
+        self._arrays = arrays
         self._name = str(kernel.attributes["sym_name"].value)
         self._lines = [found for found in walk(kernel) if found.name in _ASYNCHRONOUS]
-        self.launch: Value | None = None
 
-    @staticmethod
-    def of(kernel: Operation, code: Code, arrays: Arrays) -> AsyncChecks | None:
-        """Those of a kernel that is compiled for checking."""
-        return AsyncChecks(kernel, code, arrays) if checks_async(kernel) else None
-
-    def line(self, operation: Operation) -> int:
-        """The number of an asynchronous operation in the reports."""
-        return self._lines.index(operation)
+    def is_told(self, operation: Operation) -> bool:
+        return operation.name in _ASYNCHRONOUS or super().is_told(operation)
 
     # accesses of threads ----------------------------------------------------------------------------------------
     def before(self, warp: Warp, operation: Operation) -> None:
-        """Check an access of shared memory, before it is done."""
+        """Check an access of shared memory."""
         name = operation.name
         if name not in _READS and name not in _WRITES:
             return
@@ -89,14 +92,16 @@ class AsyncChecks:
         value = code.value("arith.ori", (writer, field), "i32")
         self._do("mark_lanes", [self._shadow(state), self._base(), home, bits, size, value, lanes])
 
-    def fence(self, warp: Warp) -> None:
-        """What this warp has written is visible to copies and products."""
-        state = self._state()
-        state.add(state.of_warp(warp.number, FENCES), 1)
+    def sync(self, warp: Warp, operation: Operation) -> None:
+        """Behind a fence, what this warp has written is visible to copies and products."""
+        super().sync(warp, operation)
+        if operation.name == ASYNC_FENCE:
+            state = self._state()
+            state.add(state.of_warp(warp.number, FENCES), 1)
 
     # asynchronous operations ------------------------------------------------------------------------------------
-    def begins(self, warp: Warp, operation: Operation, ranges: Sequence[tuple[Value, Value]]) -> None:
-        """Check what an asynchronous operation is about to read or write: addresses and sizes (i64)."""
+    def enqueues(self, warp: Warp, operation: Operation, ranges: Sequence[tuple[Value, Value]]) -> None:
+        """Check what an asynchronous operation is about to read or write."""
         for low, size in ranges:
             if operation.name == LOAD_BOX:
                 self._check_free(warp, operation, low, size)
@@ -104,6 +109,16 @@ class AsyncChecks:
                 self._do("mark", [self._shadow(self._state()), self._base(), low, size, zero])
             else:
                 self._check_fenced(warp, operation, low, size)
+
+    def enqueued(self, operation: Operation, record: Value, ranges: Sequence[tuple[Value, Value]]) -> None:
+        """Write into the record which operation it is, and which bytes it works on."""
+        code = self._code
+        code.store(code.constant(self._lines.index(operation), "i64"), code.offset(record, LINE_WORD, "i64"), 8)
+        ends = [(low, code.value("arith.addi", (low, size), "i64")) for low, size in ranges]
+        nothing = code.constant(0, "i64")
+        for i, (low, high) in enumerate([*ends, (nothing, nothing)][:2]):
+            code.store(low, code.offset(record, RANGE_WORDS + 2 * i, "i64"), 8)
+            code.store(high, code.offset(record, RANGE_WORDS + 2 * i + 1, "i64"), 8)
 
     def _check_free(self, warp: Warp, operation: Operation, low: Value, size: Value) -> None:
         code = self._code
@@ -136,7 +151,7 @@ class AsyncChecks:
         code = self._code
         fails = code.negated(holds)
         when(code, fails, partial(self._keep, line))
-        require(warp, holds, lane, self._facts(operation, title, found))
+        require(warp, holds, lane, self._report(operation, title, found))
 
     def _keep(self, line: Value) -> None:
         assert self.launch is not None
@@ -144,7 +159,7 @@ class AsyncChecks:
         self._code.store(line, words, 4)
         self._code.call(KERNEL_WAITING, [self.launch, words])
 
-    def _facts(self, operation: Operation, title: str, found: str) -> dict[str, Attribute]:
+    def _report(self, operation: Operation, title: str, found: str) -> dict[str, Attribute]:
         here, builder = place_of(operation), self._code.builder
         spans = [place_of(other) for other in self._lines]
         expected = "an access after the wait for what reads or writes these bytes in the background"
@@ -154,20 +169,17 @@ class AsyncChecks:
         return {**attributes, FACTS_ATTRIBUTE: builder.string(text)}
 
     # memory -----------------------------------------------------------------------------------------------------
-    def define(self) -> None:
-        """Write the functions that the checks call."""
-        self._arrays.define(check_functions(self._name))
-
-    def reset(self, frame: LaunchFrame, states: ClusterStates) -> None:
+    def reset(self, memory: FunctionMemory, blocks: int, state_of: Callable[[Value], State]) -> None:
         """Nobody has written anything yet."""
         code = self._code
-        memory = frame.memory.allocate(code.builder.type("i8"), SHADOW_BYTES * frame.blocks)
-        size = code.constant(SHADOW_BYTES * frame.blocks, "i64")
+        self._arrays.define(check_functions(self._name))
+        shadow = memory.allocate(code.builder.type("i8"), SHADOW_BYTES * blocks)
+        size = code.constant(SHADOW_BYTES * blocks, "i64")
         no = {"isVolatile": code.attribute("false")}
-        code.operation("llvm.intr.memset", (memory, code.constant(0, "i8"), size), attributes=no)
-        for rank in range(frame.blocks):
-            state = states.state(code.constant(rank, "i32"))
-            code.store(code.offset(memory, SHADOW_BYTES * rank, "i8"), state.place(SHADOW), 8)
+        code.operation("llvm.intr.memset", (shadow, code.constant(0, "i8"), size), attributes=no)
+        for rank in range(blocks):
+            state = state_of(code.constant(rank, "i32"))
+            code.store(code.offset(shadow, SHADOW_BYTES * rank, "i8"), state.place(SHADOW), 8)
 
     def _state(self) -> State:
         assert self._arrays.state is not None

@@ -1,24 +1,78 @@
 """What the checkers are told of mbarriers, boxes, bulk stores, products and clusters (debug builds).
 
-`instrument-checks` marks such operations with a site; whoever converts one calls what is here, with the addresses that
-it works on. Without the mark nothing is written.
+`instrument-checks` marks such operations with a site; without the mark nothing is written.
 """
 
 from __future__ import annotations
 
 from triptych.ir.handles import Operation, Value
+from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.check import SITE_ATTRIBUTE
+from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_MMA, GROUP_WAIT, STORE_BOX
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_WARPS
 from triptych.targets.cpu.emit.code import Code
-from triptych.targets.cpu.emit.warp import Warp
+from triptych.targets.cpu.emit.warp import Observer, Warp
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.async_proxy_code import LOAD, PHASE, USE
 from triptych.targets.cpu.sanitizer.happens_before_code import SYNC
 
+_STEPS = {
+    simt.ASYNC_FENCE: at.FENCE_PROXY,
+    simt.ASYNC_ARRIVE: at.LAND_COPIES,
+    simt.BULK_COMMIT: at.COMMIT_STORES,
+    simt.BULK_WAIT: at.AWAIT_STORES,
+    GROUP_COMMIT: at.COMMIT_PRODUCTS,
+    GROUP_WAIT: at.AWAIT_PRODUCTS,
+}
+_PHASES = {
+    simt.MBARRIER_INIT: at.MAKE_PHASE,
+    simt.MBARRIER_EXPECT: at.USE_PHASE,
+    simt.MBARRIER_WAIT: at.USE_PHASE,
+    simt.MBARRIER_TEST: at.USE_PHASE,
+}
+"""All others arrive."""
+_PARTIES = {STORE_BOX: at.STORE_PARTY, GROUP_MMA: at.PRODUCT_PARTY}
+"""Who reads shared memory for them."""
 
-def is_told(operation: Operation) -> bool:
-    """Whether the checkers of a kernel are told of an operation."""
-    return SITE_ATTRIBUTE in operation.attributes
+
+class AsyncProxyCalls(Observer):
+    """Writes calls of the checkers for operations that go on by themselves, or order such ones."""
+
+    def is_told(self, operation: Operation) -> bool:
+        return SITE_ATTRIBUTE in operation.attributes
+
+    def phase(
+        self, warp: Warp, operation: Operation, pointer: Value, lane: Value | None = None, *, over: bool = False
+    ) -> None:
+        if SITE_ATTRIBUTE in operation.attributes:
+            code, lanes = warp.code, active(warp, lane)
+            what = at.PASS_PHASE if over else _PHASES.get(operation.name, at.ARRIVE_PHASE)
+            code.call(PHASE, [code.constant(what, "i32"), lanes, first_number(warp), pointer, _site(code, operation)])
+
+    def begins(
+        self, warp: Warp, operation: Operation, lane: Value, low: Value, size: int | Value, barrier: Value | None = None
+    ) -> None:
+        if SITE_ATTRIBUTE in operation.attributes:
+            code = warp.code
+            thread = code.value("arith.addi", (first_number(warp), lane), "i32")
+            counted, site = code.counted(size), _site(code, operation)
+            if barrier is not None:
+                code.call(LOAD, [thread, low, barrier, counted, site])
+            else:
+                code.call(USE, [thread, low, counted, site, code.constant(_PARTIES[operation.name], "i32")])
+
+    def sync(self, warp: Warp, operation: Operation) -> None:
+        if SITE_ATTRIBUTE not in operation.attributes:
+            return
+        name, attributes = operation.name, operation.attributes
+        if name == simt.CLUSTER_ARRIVE:
+            _meet_cluster(warp, at.ARRIVE_RELAXED if attributes["order"].value == "relaxed" else at.ARRIVE)
+        elif name == simt.CLUSTER_WAIT:
+            _meet_cluster(warp, at.PASS_NAMED)
+        else:
+            newest = int(attributes["groups"].value) if name in (simt.BULK_WAIT, GROUP_WAIT) else 0
+            place = warp.code.value("arith.andi", (warp.number, warp.code.constant(WARPGROUP_WARPS - 1, "i32")), "i32")
+            _sync(warp, _STEPS[name], warp.code.resized(place, "i64"), warp.code.constant(newest, "i32"))
 
 
 def first_number(warp: Warp) -> Value:
@@ -39,61 +93,28 @@ def threads_of_block(warp: Warp) -> Value:
 
 
 def active(warp: Warp, lane: Value | None = None) -> Value:
-    """The active lanes as bits (i64), or one of them (its number is an i32)."""
+    """The active lanes as bits (i64), or one of them (an index)."""
     code = warp.code
     if lane is not None:
-        return code.value("arith.shli", (code.constant(1, "i64"), code.resized(lane, "i64")), "i64")
+        number = code.value("arith.index_castui", (lane,), "i64")
+        return code.value("arith.shli", (code.constant(1, "i64"), number), "i64")
     if warp.mask is None:
         return code.constant((1 << code.width) - 1 if code.width < 64 else -1, "i64")
     return code.resized(code.bits(warp.mask), "i64")
 
 
-def phase(warp: Warp, operation: Operation, what: int, pointer: Value, lanes: Value) -> None:
-    """These lanes are about to make or to use an mbarrier, to arrive at it, or have seen its phase end."""
-    if is_told(operation):
-        code = warp.code
-        code.call(PHASE, [code.constant(what, "i32"), lanes, first_number(warp), pointer, _site(code, operation)])
-
-
-def load(warp: Warp, operation: Operation, lane: Value, target: Value, barrier: Value, size: int | Value) -> None:
-    """A thread begins a copy whose bytes an mbarrier counts."""
-    if is_told(operation):
-        code = warp.code
-        thread = code.value("arith.addi", (first_number(warp), lane), "i32")
-        code.call(LOAD, [thread, target, barrier, code.counted(size), _site(code, operation)])
-
-
-def use(warp: Warp, operation: Operation, lane: Value, low: Value, size: int | Value, party: int) -> None:
-    """A bulk store, or a product, begins to read shared memory."""
-    if is_told(operation):
-        code = warp.code
-        thread = code.value("arith.addi", (first_number(warp), lane), "i32")
-        given = [thread, low, code.counted(size), _site(code, operation), code.constant(party, "i32")]
-        code.call(USE, given)
-
-
-def step(warp: Warp, operation: Operation, what: int, newest: int = 0) -> None:
-    """Active lanes fence, close a group, or have waited for groups."""
-    if is_told(operation):
-        code = warp.code
-        place = code.value("arith.andi", (warp.number, code.constant(WARPGROUP_WARPS - 1, "i32")), "i32")
-        _sync(warp, what, code.resized(place, "i64"), newest)
-
-
-def cluster(warp: Warp, operation: Operation, what: int) -> None:
-    """The warp comes to the barrier of its cluster, or is behind it."""
-    if is_told(operation) and warp.arrays.cluster is not None:
+def _meet_cluster(warp: Warp, what: int) -> None:
+    if warp.arrays.cluster is not None:
         blocks = warp.code.constant(warp.arrays.cluster.blocks, "i32")
-        _sync(warp, what, at.OF_CLUSTER, warp.code.value("arith.muli", (threads_of_block(warp), blocks), "i32"))
+        threads = warp.code.value("arith.muli", (threads_of_block(warp), blocks), "i32")
+        _sync(warp, what, warp.code.constant(at.OF_CLUSTER, "i64"), threads)
 
 
-def _sync(warp: Warp, what: int, number: int | Value, count: int | Value) -> None:
+def _sync(warp: Warp, what: int, number: Value, count: Value) -> None:
     code = warp.code
-    numbered = code.counted(number)
-    counted = code.constant(count, "i32") if isinstance(count, int) else count
     threads = [active(warp), first_number(warp), code.constant(code.width, "i32")]
     nowhere = code.value("llvm.mlir.zero", (), "!llvm.ptr")
-    code.call(SYNC, [code.constant(what, "i32"), *threads, numbered, counted, nowhere])
+    code.call(SYNC, [code.constant(what, "i32"), *threads, number, count, nowhere])
 
 
 def _site(code: Code, operation: Operation) -> Value:

@@ -27,7 +27,7 @@ from triptych.targets.cpu.emit.values import Private
 from triptych.targets.cpu.emit.warp import Position, Warp
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.async_code import COPY
-from triptych.targets.cpu.sanitizer.async_proxy_calls import active, first_number, threads_of_block
+from triptych.targets.cpu.sanitizer.async_proxy_calls import AsyncProxyCalls, active, first_number, threads_of_block
 from triptych.targets.cpu.sanitizer.global_code import ACCESS_GLOBAL, GLOBAL_LOOP, GLOBAL_RUN, GLOBAL_RUN_LOOP
 from triptych.targets.cpu.sanitizer.happens_before_code import SYNC
 from triptych.targets.cpu.sanitizer.pipeline_code import CALL
@@ -48,27 +48,6 @@ _BY_STRIDE = {
     (True, True): GLOBAL_RUN_LOOP,
 }
 """What an access calls: whether of global memory, and whether loops repeat it."""
-
-
-def begin_block(
-    code: Code, kernel: Operation, position: Position, threads: Value, shared: Value | None, size: Value
-) -> None:
-    """Tell the checkers that another block begins; a kernel without checks tells nothing."""
-    if CHECKS_ATTRIBUTE not in kernel.attributes:
-        return
-    facts = json.loads(kernel.attributes[CHECKS_ATTRIBUTE].value)
-    table = code.attribute(f'@"{facts["table"]}"')
-    numbers = [code.constant(facts[name], "i32") for name in ("grain", "lanes", "mode")]
-    start = shared if shared is not None else code.value("llvm.mlir.zero", (), "!llvm.ptr")
-    extent = size if shared is not None else code.constant(0, "i32")
-    address = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": table})
-    code.call(BEGIN_BLOCK, [start, extent, threads, *numbers, *position.block_ids, address])
-
-
-def end_block(code: Code, kernel: Operation) -> None:
-    """Tell the checkers that a block has ended."""
-    if CHECKS_ATTRIBUTE in kernel.attributes:
-        code.call(END_BLOCK, [])
 
 
 def access(warp: Warp, operation: Operation) -> None:
@@ -247,3 +226,28 @@ HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
     CHECK_UNSET: unset,
     CHECK_CALL: call,
 }
+
+
+class CheckCalls(AsyncProxyCalls):
+    """Writes all calls of the checkers that one kernel makes."""
+
+    handlers = HANDLERS
+
+    def __init__(self, kernel: Operation, code: Code) -> None:
+        self._code, attributes = code, kernel.attributes
+        self._facts = json.loads(attributes[CHECKS_ATTRIBUTE].value) if CHECKS_ATTRIBUTE in attributes else None
+
+    def begin_block(self, position: Position, threads: Value, shared: Value | None, size: Value) -> None:
+        if self._facts is None:
+            return
+        code = self._code
+        table = code.attribute(f'@"{self._facts["table"]}"')
+        numbers = [code.constant(self._facts[name], "i32") for name in ("grain", "lanes", "mode")]
+        start = shared if shared is not None else code.value("llvm.mlir.zero", (), "!llvm.ptr")
+        extent = size if shared is not None else code.constant(0, "i32")
+        address = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": table})
+        code.call(BEGIN_BLOCK, [start, extent, threads, *numbers, *position.block_ids, address])
+
+    def end_block(self) -> None:
+        if self._facts is not None:
+            self._code.call(END_BLOCK, [])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from triptych.targets.cpu.abi.abi import CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.sanitizer.async_code import COPY
 from triptych.targets.cpu.sanitizer.async_proxy_code import LOAD, PHASE, USE
-from triptych.targets.cpu.sanitizer.finding_code import COLLECT, DISCARD
 from triptych.targets.cpu.sanitizer.global_code import ACCESS_GLOBAL, GLOBAL_LOOP, GLOBAL_RUN, GLOBAL_RUN_LOOP
 from triptych.targets.cpu.sanitizer.happens_before_code import SYNC
 from triptych.targets.cpu.sanitizer.pipeline_code import CALL
@@ -32,6 +32,6 @@ llvm.func @{CALL}(i64, {", ".join(["i32"] * 7)})
 llvm.func @{PHASE}(i32, i64, i32, !llvm.ptr, i32)
 llvm.func @{LOAD}(i32, !llvm.ptr, !llvm.ptr, i64, i32)
 llvm.func @{USE}(i32, !llvm.ptr, i64, i32, i32)
-llvm.func @{COLLECT}(!llvm.ptr) -> i32
-llvm.func @{DISCARD}(!llvm.ptr, i32)
+llvm.func @{CHECK_COLLECT}(!llvm.ptr) -> i32
+llvm.func @{CHECK_DISCARD}(!llvm.ptr, i32)
 """

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from triptych.targets.cpu.abi.abi import CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number
 from triptych.targets.cpu.sanitizer.spin_locks import lock, named, unlock
 
 RECORD = "triptych_check_record"
-COLLECT = "triptych_check_collect"
-DISCARD = "triptych_check_discard"
 PEEK = "triptych_check_peek"
 REPORT = "triptych_check_report"
 """The Python function that is told what a launch has found."""
@@ -88,7 +87,7 @@ def _is_other(f: Function, findings: Number, place: Number, key: Number, table: 
 
 def _collect() -> str:
     """`collect(table)`: after a launch. Tells Python what code with this table found; gives what a call gives."""
-    f = Function(COLLECT, "i32", [("table", "ptr")], "noinline")
+    f = Function(CHECK_COLLECT, "i32", [("table", "ptr")], "noinline")
     (table,) = f.parameters
     skipped = f.call("triptych_check_end_launch", "i32", ())
     with f.when((f.load("i32", named(f, _COUNT)) | skipped).equals(0)):
@@ -108,7 +107,7 @@ def _collect() -> str:
 
 def _discard() -> str:
     """`discard(table, status)`: a launch that an error has ended tells that error; the next one begins anew."""
-    f = Function(DISCARD, "void", [("table", "ptr"), ("status", "i32")], "noinline")
+    f = Function(CHECK_DISCARD, "void", [("table", "ptr"), ("status", "i32")], "noinline")
     table, status = f.parameters
     with f.when(status.differs(0)):
         f.call("triptych_check_end_launch", "i32", ())

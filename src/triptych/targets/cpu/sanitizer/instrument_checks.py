@@ -60,10 +60,10 @@ from triptych.sanitizer.checkers import GLOBAL, INIT, MEETINGS, RACES, checkers,
 from triptych.sanitizer.findings import BOX_STORE, note_order
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL
 from triptych.support.warnings import TriptychWarning
+from triptych.targets.cpu.abi.abi import CHECK_COLLECT
 from triptych.targets.cpu.emit.plain_code import PlainCode
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.declarations import DECLARATIONS
-from triptych.targets.cpu.sanitizer.finding_code import COLLECT
 from triptych.targets.cpu.sanitizer.pipeline_memory import PipelineMemory
 from triptych.targets.cpu.sanitizer.register_shadows import follow_unset_registers
 
@@ -165,7 +165,7 @@ def _collect_after(launch: Operation, table: str) -> None:
     builder.insertion = builder.behind(launch)
     code = PlainCode(builder, launch.location)
     address = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.attribute(f'@"{table}"')})
-    code.check_status(COLLECT, (address,))
+    code.check_status(CHECK_COLLECT, (address,))
 
 
 class _Kernel:

@@ -27,6 +27,7 @@ from triptych.sanitizer.pipeline_protocol import (
 from triptych.sanitizer.tma_store_protocol import store_explanation
 from triptych.support.source import Span
 from triptych.support.warnings import TriptychWarning
+from triptych.targets.cpu.abi.abi import CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.abi.system import system
 from triptych.targets.cpu.runtime.kept_object import kept_object
 from triptych.targets.cpu.sanitizer import shadow_layout as at
@@ -34,7 +35,7 @@ from triptych.targets.cpu.sanitizer.async_code import COPY, async_code
 from triptych.targets.cpu.sanitizer.async_proxy_code import LOAD, PHASE, USE, party_code
 from triptych.targets.cpu.sanitizer.barrier_statistics_code import meeting_code
 from triptych.targets.cpu.sanitizer.coalesced_access_code import stretch_code
-from triptych.targets.cpu.sanitizer.finding_code import COLLECT, DISCARD, PEEK, REPORT, finding_code
+from triptych.targets.cpu.sanitizer.finding_code import PEEK, REPORT, finding_code
 from triptych.targets.cpu.sanitizer.global_coalesced_access_code import global_stretch_code
 from triptych.targets.cpu.sanitizer.global_code import (
     ACCESS_GLOBAL,
@@ -103,7 +104,8 @@ def _is_open(f: Function, state: Number, mask: Number, first: Number) -> Number:
 
 
 _ACCESSES = (ACCESS, ACCESS_RUN, ACCESS_LOOP, RUN_LOOP, ACCESS_GLOBAL, GLOBAL_RUN, GLOBAL_LOOP, GLOBAL_RUN_LOOP)
-_EXPORTS = (*_ACCESSES, COPY, UNSET, SYNC, PASS_ALL, PHASE, LOAD, USE, CALL, BEGIN_BLOCK, END_BLOCK, COLLECT, DISCARD)
+_LAUNCHES = (BEGIN_BLOCK, END_BLOCK, CHECK_COLLECT, CHECK_DISCARD)
+_EXPORTS = (*_ACCESSES, COPY, UNSET, SYNC, PASS_ALL, PHASE, LOAD, USE, CALL, *_LAUNCHES)
 _PYTHON_FUNCTIONS = ("PyGILState_Ensure", "PyGILState_Release", "Py_DecRef", "PyObject_CallFunction")
 _SAMPLED = (
     "`global` has looked at a part of the memory that {} accesses: its shadow is limited to {} MiB, and of what is "
