@@ -141,10 +141,10 @@ def test_a_number_that_fell_stays_down(what: str) -> None:
 
 def test_two_folders_below_one_package_never_import_each_other() -> None:
     edges = set()
-    for used, users in importers().items():
-        for user in users if used in modules() else ():
+    for user, path in modules().items():
+        for used in _imports(syntax(path)) & modules().keys():
             paths = [modules()[name].relative_to(PACKAGE) for name in (user, used)]
-            if "__init__.py" in (paths[0].name, paths[1].name) or not _imports(user, used):
+            if "__init__.py" in (paths[0].name, paths[1].name):
                 continue
             first, second = (path.parent.parts for path in paths)
             common = len(list(takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False))))
@@ -153,15 +153,9 @@ def test_two_folders_below_one_package_never_import_each_other() -> None:
     assert {(a, b) for a, b in edges if (b, a) in edges and a < b} == set()
 
 
-@cache
-def _imports(user: str, used: str) -> bool:
-    """Whether a module imports another when it is imported itself, not late and not for a type checker."""
-    tree = syntax(modules()[user])
-    checked = {id(n) for node in tree.body if isinstance(node, ast.If) for n in ast.walk(node)}
-    runs = ast.Module(
-        [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and id(node) not in checked], []
-    )
-    return used in _used(runs)
+def _imports(tree: ast.Module) -> set[str]:
+    """What a module imports when it is imported itself, not late and not for a type checker."""
+    return set(_used(ast.Module([node for node in tree.body if isinstance(node, ast.ImportFrom)], [])))
 
 
 def test_unit_tests_stand_where_the_path_of_their_module_says() -> None:
