@@ -12,10 +12,11 @@ from unittest import mock
 import numpy as np
 
 from tests.support.ptx.installed import installed
-from triptych.interop.dlpack import CPU, ELEMENT_CODES, GPU_DEVICES, passing_view
-from triptych.objectstage import lower as split
+from triptych.interop.dlpack import CPU, ELEMENT_CODES, passing_view
+from triptych.objectstage import lower
 from triptych.ptxsim.driver import NumpyDriver
 from triptych.ptxsim.memory import Room
+from triptych.stages import Split, Traced
 from triptych.support.config import override
 from triptych.support.warnings import PerformanceWarning
 from triptych.targets.nvptx.runtime import loader
@@ -40,11 +41,16 @@ def numpy_gpu(architecture: str = "sm_80", *, whole_memory: bool = False) -> Ite
             with _reachable(library, [] if whole_memory else tensors):
                 return super()._run(host, args, stream)
 
+    split = lower.split
+
+    def split_with_cpu(traced: Traced, passes: Any, observe: Any, devices: tuple[int, ...]) -> Split:
+        return split(traced, passes, observe, (CPU, *devices))
+
     with (
         warnings.catch_warnings(),
         mock.patch.object(loader, "Program", Reaching),
         installed(library),
-        mock.patch.object(split, "GPU_DEVICES", (CPU, *GPU_DEVICES)),
+        mock.patch.object(lower, "split", split_with_cpu),
         override(target=f"nvptx:{architecture}"),
     ):
         warnings.simplefilter("ignore", PerformanceWarning)
