@@ -14,6 +14,7 @@ from triptych.targets.nvptx.description.instructions import INSTRUCTIONS, Emissi
 PACKAGE = Path(__file__).resolve().parents[5] / "src" / "triptych"
 EMITTING = (
     "cute/**/*.py",
+    "frontends/ptx/*.py",
     "metastage/**/*.py",
     "ir/device_module.py",
     "kernel_ir/dialects/tile.py",
@@ -24,6 +25,7 @@ NO_INSTRUCTIONS = {
     "gpu.container_module",  # an attribute
     "gpu.launch_func",  # the host's
     "gpu.module",  # the file
+    *("llvm.insertvalue", "llvm.mlir.undef"),  # the host's: events and stream of a launch
     "simt.divisor",  # becomes a check where its quotient is used, before any instruction is chosen
     "tile.tensor_map",  # the host's
 }
