@@ -63,7 +63,7 @@ class Entry(NamedTuple):
 class JitFunction:
     """A Python function that is compiled when it is called, once for each specialization.
 
-    Every instance has a class of its own: `__call__` is looked up there, and becomes a warm call (see `warm`).
+    Every instance has a class of its own: `__call__` is looked up there, and becomes a warm call (see `warm_calls`).
     To a type checker a call takes and gives Any: where the function says Int32 and Tensor, Python passes ints and
     arrays, and gets Python's numbers back.
     """
