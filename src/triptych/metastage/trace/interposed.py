@@ -70,7 +70,7 @@ def is_interposed(frame: FrameType | None) -> bool:
     start, own = frame, _OWN_GLOBALS
     while frame is not None and id(frame.f_globals) in own:
         frame = frame.f_back
-    if frame is not None and locations.is_program(frame.f_code):
+    if frame is not None and id(frame.f_code) in locations.CODES:
         return False
     return maker(start) is Maker.NOBODY
 

@@ -24,7 +24,7 @@ class TracedCode:
 
     def __init__(self, code: CodeType, root: int, function: str, rewritten: bool = True) -> None:
         identity = id(code)
-        self._code = weakref.ref(code, lambda _: _CODES.pop(identity, None))
+        self._code = weakref.ref(code, lambda _: CODES.pop(identity, None))
         self._positions: list[tuple[int | None, int | None, int | None, int | None]] = []
         self._spans: dict[int, Span] = {}
         self.root = root
@@ -48,7 +48,7 @@ class TracedCode:
         return Span(code.co_filename, first, column or 0, end_line, end_column, self.function)
 
 
-_CODES: dict[int, TracedCode] = {}
+CODES: dict[int, TracedCode] = {}
 """By id, as long as the code lives: hashing a code object costs 300 ns."""
 _FLOORS: set[int] = set()
 _DEVICE_FLOORS: set[int] = set()
@@ -60,9 +60,9 @@ def register(code: CodeType, rewritten: bool = True) -> None:
 
 
 def _register(code: CodeType, root: int, function: str, rewritten: bool) -> None:
-    if id(code) in _CODES:
+    if id(code) in CODES:
         return
-    _CODES[id(code)] = TracedCode(code, root, function, rewritten)
+    CODES[id(code)] = TracedCode(code, root, function, rewritten)
     for const in code.co_consts:
         if isinstance(const, CodeType):
             own = const.co_name != function and not const.co_name.startswith("<")
@@ -71,24 +71,24 @@ def _register(code: CodeType, root: int, function: str, rewritten: bool) -> None
 
 def is_rewritten(code: CodeType) -> bool:
     """Whether the code is rewritten, on its own or as a part of the function that defines it."""
-    known = _CODES.get(id(code))
+    known = CODES.get(id(code))
     return known is not None and known.rewritten
 
 
 def is_program(code: CodeType) -> bool:
     """Whether code belongs to a program that is or was traced."""
-    return id(code) in _CODES
+    return id(code) in CODES
 
 
 def root_of(code: CodeType) -> int:
     """What a code object is a part of, as an identity: regions of one function have the same."""
-    known = _CODES.get(id(code))
+    known = CODES.get(id(code))
     return known.root if known is not None else id(code)
 
 
 def name_of(code: CodeType) -> str:
     """The function that a code object is a part of."""
-    known = _CODES.get(id(code))
+    known = CODES.get(id(code))
     return known.function if known is not None else code.co_name
 
 
@@ -116,7 +116,7 @@ def functions(frame: FrameType | None) -> Iterator[list[FrameType]]:
     group: list[FrameType] = []
     within = 0
     while frame is not None and id(frame.f_code) not in _FLOORS | _DEVICE_FLOORS:
-        traced = _CODES.get(id(frame.f_code))
+        traced = CODES.get(id(frame.f_code))
         if traced is not None:
             if group and within != traced.root:
                 yield group
@@ -133,7 +133,7 @@ def functions(frame: FrameType | None) -> Iterator[list[FrameType]]:
 
 def user_frame(frame: FrameType | None) -> FrameType | None:
     """The innermost frame of the user's program: `frame` itself or one that led to it."""
-    while frame is not None and id(frame.f_code) not in _CODES:
+    while frame is not None and id(frame.f_code) not in CODES:
         frame = frame.f_back
     return frame
 
@@ -146,7 +146,7 @@ def chain(frame: FrameType | None) -> tuple[tuple[int, int], ...]:
         identity = id(frame.f_code)
         if identity in _FLOORS:
             break
-        traced = _CODES.get(identity)
+        traced = CODES.get(identity)
         if traced is not None:
             if within != traced.root:
                 found.append((identity, frame.f_lasti))
@@ -177,7 +177,7 @@ def innermost(traceback: TracebackType | None) -> Span | None:
     """The innermost position in the user's program of an exception."""
     found = None
     while traceback is not None:
-        if id(traceback.tb_frame.f_code) in _CODES:
+        if id(traceback.tb_frame.f_code) in CODES:
             found = id(traceback.tb_frame.f_code), traceback.tb_lasti
         traceback = traceback.tb_next
     return _span(*found) if found is not None else None
@@ -194,4 +194,4 @@ def callers() -> tuple[Span, ...]:
 
 
 def _span(identity: int, instruction: int) -> Span:
-    return _CODES[identity].span(instruction)
+    return CODES[identity].span(instruction)
