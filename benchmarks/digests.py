@@ -26,9 +26,12 @@ from triptych.targets.nvptx.description.errors import ArchitectureError
 
 TARGETS = ("cpu", "nvptx:sm_80", "nvptx:sm_90a", "nvptx:sm_120a")
 _LABEL_OR_DIRECTIVE = re.compile(r"^\s*([.@{}()/#]|$)|:\s*$|^\S+:")
-_FILE_NAMES = re.compile(r'"(?:[^"\\\n]|\\.)*"|//.*$|#.*$|^\s*\.size.*$|^\.global .* assert_\w+\[.*$', re.MULTILINE)
+_FILE_NAMES = re.compile(
+    r'"(?:[^"\\\n]|\\.)*"|//.*$|#.*$|^[ \t]*\.(?:size|section)\b.*\n?|^\.global .* assert_\w+\[.*$', re.MULTILINE
+)
 """Comments, and texts that name files, by which checkouts differ: assembly has them in quotes (others inside have
-backslashes), PTX as the bytes of what an assertion says."""
+backslashes), PTX as the bytes of what an assertion says. LLVM gives a function of the large code model a section of its
+own in one run and none in the next: sections do not count either."""
 
 Record = dict[str, dict[str, tuple[str, int]]]
 """By row and target: a digest and the number of instructions."""
