@@ -40,8 +40,8 @@ ROOMS = {
         *("tests/integration/test_kernel_faults.py", "tests/differential/test_kernels_against_numpy.py"),
     ),
     "targets/cpu/blocks": ("tests/passes/test_vectorise_kernels.py", "tests/unit/targets/cpu/blocks"),
-    "targets/nvptx/passes": ("tests/passes", "tests/unit/targets/nvptx/test_ptx.py"),
-    "targets/nvptx/analysis": ("tests/passes", "tests/unit/targets/nvptx/passes/test_hoist_to_host.py"),
+    "targets/nvptx/passes": ("tests/passes", "tests/unit/targets/nvptx/passes", "tests/unit/targets/nvptx/test_ptx.py"),
+    "targets/nvptx/analysis": ("tests/passes", "tests/unit/targets/nvptx/passes"),
 }
 """Where mutants are made, and the tests of each room."""
 
