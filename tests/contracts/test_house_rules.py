@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from tests.contracts.tree import PACKAGE, package_files, python_files, relative, syntax, text_files
+from tests.contracts.tree import PACKAGE, ROOT, package_files, python_files, relative, syntax, text_files
 
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
@@ -16,6 +16,7 @@ NAMED_BY_PUBLIC_PROGRAMS = {
     *(PACKAGE / "compat" / "utils").iterdir(),
     PACKAGE / "cute" / "utils.py",
 }
+ROOT_FILES = {"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "pyproject.toml"}
 ENVIRONMENT_READER = PACKAGE / "support" / "config.py"
 # Spelt in pieces, so that this file does not break the rule it checks.
 MACHINE_PATHS = ["/" + folder + "/" for folder in ("work", "root", "home", "Users")] + ["/tmp" + "/venv"]
@@ -33,6 +34,11 @@ def test_file_is_one_idea() -> None:
 
     too_long = broken(python_files(), lambda path: max(0, lines(path) - LONGEST_FILE))
     assert not too_long, f"lines over {LONGEST_FILE}: split by idea"
+
+
+def test_nothing_stands_in_the_root_that_a_run_has_left_there() -> None:
+    files = {path.name for path in ROOT.iterdir() if path.is_file() and not path.name.startswith(".")}
+    assert files <= ROOT_FILES, "what a test or an example writes belongs in a directory of its own"
 
 
 def test_functions_are_short() -> None:

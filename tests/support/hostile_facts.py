@@ -48,6 +48,8 @@ class Kept:
     target: Target
     key: str
     entry: Entry
+    folder: str
+    """Where the store is; a forged option may ask for files, which belong there, too."""
 
 
 def kept(target: str, folder: str, x: object) -> Kept:
@@ -55,11 +57,11 @@ def kept(target: str, folder: str, x: object) -> Kept:
     with override(cache=True, cache_dir=folder, performance_warnings=False):
         tt.compile(tt.jit(scale.function), 2.0, x, target=target)
         store = default_store()
-        assert store is not None
+        assert store is not None, "the setting `cache` is on"
         (listed,) = [each for each in store.entries() if each.facts["function"] == "scale"]
         found = store.find(listed.key)
-    assert found is not None
-    return Kept(find_target(target), listed.key, found)
+    assert found is not None, "listed a moment ago"
+    return Kept(find_target(target), listed.key, found, folder)
 
 
 def forged(random: Random, facts: Any) -> Any:
@@ -81,7 +83,7 @@ def loaded(program: Kept, facts: Any) -> Loaded | None:
         source = _Source(write_record(program.key, facts, program.entry.artifacts, None), program.entry)
         found = load(source, program.key, None)
         assert found is not None
-        with override(performance_warnings=False):
+        with override(performance_warnings=False, keep=program.folder):
             made, rebuild = program_of(found[0], program.target, _never)
     except NotAnEntry:
         return None
