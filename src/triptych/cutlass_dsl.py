@@ -1,4 +1,4 @@
-"""What programs extend the language with: operations of their own, and classes made of MLIR values."""
+"""Extension API of the language: operations of a program's own, and classes made of MLIR values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam between pre-stage and meta-stage: what rewritten Python calls instead of doing it itself.
+"""Hook protocol between pre-stage and meta-stage: what rewritten Python calls instead of doing it itself.
 
 The pre-stage turns control flow, calls and mutations into calls of a `Hooks` object; a language answers them by
 emitting IR. `PythonHooks` answers them as CPython would, so every rewritten function also runs, and is tested,

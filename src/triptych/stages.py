@@ -1,4 +1,4 @@
-"""The nouns of the three stages: what each stage hands to the next, frozen and printable.
+"""Stage artifacts: what each of the three stages gives to the next, frozen and printable.
 
 `Source -> Rewritten` (pre-stage) `-> Traced` (meta-stage) `-> Lowered -> Compiled -> Loaded` (object-stage). For a
 target that runs kernels only the object-stage begins with `Traced -> Split`.

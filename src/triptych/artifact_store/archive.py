@@ -1,4 +1,4 @@
-"""Entries as one file, to be carried to another machine: a tar of the same files, each verified when it is taken in."""
+"""Archives of store entries, to be carried to another machine: a tar whose files are verified when it is read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes that nobody waits for: a thread makes them one after the other, and ends when there are none left."""
+"""Background writes to the store: one thread makes them in order, and ends when there are none left."""
 
 from __future__ import annotations
 

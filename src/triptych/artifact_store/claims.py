@@ -1,4 +1,4 @@
-"""Single flight: of all threads and processes that lack the same entry, one makes it, and the others wait for it.
+"""Lease on a store entry (single flight): of all threads and processes that miss it, one compiles, the others wait.
 
 A claim is a file that its owner has locked (`flock`): the kernel releases it when the owner ends, however it ends. The
 owner removes the file before it lets go of it; whoever gets the lock of a file that is no longer the one in the

@@ -1,4 +1,4 @@
-"""The store that the settings ask for."""
+"""Configuration of the store: the tiers that the settings ask for."""
 
 from __future__ import annotations
 

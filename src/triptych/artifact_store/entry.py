@@ -1,4 +1,4 @@
-"""What the store keeps: an entry, and how it is listed without its artifacts."""
+"""Entry of the store: its artifacts, and how it is listed without them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens in the store, for whoever watches: log lines of `triptych.cache`, hooks, and one warning per cause."""
+"""Event log of the store: lines of `triptych.cache`, hooks, and one warning per cause."""
 
 from __future__ import annotations
 

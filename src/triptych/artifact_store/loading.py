@@ -1,4 +1,4 @@
-"""From a tier to an entry: the record by its key, then every artifact by its digest, nothing unverified."""
+"""Lookup in a tier: the record by its key, then every artifact by its digest, nothing unverified."""
 
 from __future__ import annotations
 

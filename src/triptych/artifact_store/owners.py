@@ -1,4 +1,4 @@
-"""Who else could have written what lies here: a folder, a file, a socket, judged by its owner and its mode.
+"""File ownership: who else could have written a folder, a file or a socket, by its owner and its mode.
 
 Compiled code is run as it is, so whoever can write where it is read from can have us run theirs. What belongs to this
 user or to root and is writable by nobody else is theirs alone. The file is what decides, since it is judged after it

@@ -1,4 +1,4 @@
-"""Who vouches for a record: a key that a team shares (HMAC-SHA256), or a pair of keys (Ed25519).
+"""Signatures of records: by a key that a team shares (HMAC-SHA256), or by a pair of keys (Ed25519).
 
 With HMAC everybody who can verify can also sign. With Ed25519 those who build have the private key, and those who run
 the public one: they use what was signed, and keep nothing that they compile themselves.

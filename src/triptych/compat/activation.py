@@ -1,4 +1,4 @@
-"""Whether `import cutlass` means Triptych in this process: on under `triptych run` and its like, otherwise never."""
+"""Activation of `import cutlass`: on under `triptych run` and its like, otherwise never."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The part of CUDA's driver that host programs name: streams, and a context that is ready.
+"""CUDA driver API, the part that host programs name: streams, and a context that is ready.
 
 Without a driver and a GPU kernels run on the CPU, each call to its end: there is nothing to prepare or to wait for.
 """

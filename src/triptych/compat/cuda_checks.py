@@ -1,4 +1,4 @@
-"""What calls of CUDA's bindings give, taken apart: the status is looked at, the rest is the result."""
+"""CUDA status codes: a call of the bindings is taken apart, its status checked, its result returned."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can go wrong when programs that import `cutlass` run on Triptych: a name that is not here, the other package."""
+"""Errors of programs that import `cutlass`: a name that Triptych does not have, the other package."""
 
 from __future__ import annotations
 

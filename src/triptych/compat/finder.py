@@ -1,4 +1,4 @@
-"""Finds `cutlass` and the modules in it for Python's import system: each is an existing module of Triptych."""
+"""Import finder for `cutlass` and the modules in it: each is an existing module of Triptych."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyTorch, or an error that says how it gets here."""
+"""PyTorch import, or an error that says how to install it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Host side of public programs: the GPU that they are told of on a machine that has none.
+"""Modelled GPU: the device properties that public programs read on a machine without a GPU.
 
 Programs ask how many multiprocessors there are and which generation, and choose grids and code paths by it. The answer
 is a row of a table, chosen by the setting `gpu`, so that a program takes the same path on every machine.

@@ -1,4 +1,4 @@
-"""Which module of Triptych each module of public CuTe DSL programs is: the one table that the import finder reads.
+"""Module aliases: the module of Triptych behind each module of public CuTe DSL programs, in one table.
 
 Several public names may be one module here. A module of which nothing is here yet stands in the table without a home:
 it can be imported, so that a program that never uses it runs, and each of its names is an error that tells the tier.

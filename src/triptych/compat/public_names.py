@@ -1,4 +1,4 @@
-"""The names that public CuTe DSL programs use, by the tier of programs that first needs each.
+"""Public names that CuTe DSL programs use, by the tier of programs that first needs each.
 
 Facts, counted over the public examples (version 4.7): what a program can ask for, whether it is here or not. The error
 for a name that is not here yet, and `triptych coverage`, read this table.

@@ -1,4 +1,4 @@
-"""Object-stage, array -> its content: arrays that show their bytes are compared by them, up to a size.
+"""Buffer contents: arrays that show their bytes are compared by them, up to a size.
 
 Nothing says that an array was written: no array library counts its writes. A small array is compared with a copy at
 each call; a large one is watched by identity, which is enough when nobody can write it, and refused otherwise.

@@ -1,4 +1,4 @@
-"""Object-stage, code object -> names: what bytecode looks up outside itself.
+"""Bytecode names: what a code object looks up outside itself.
 
 The bytecode is the authority because Python has already decided in it which names are local; nested functions, lambdas,
 comprehensions and class bodies are code objects among the constants.

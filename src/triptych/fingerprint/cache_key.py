@@ -1,4 +1,4 @@
-"""Object-stage, function and specialization -> key: equal keys mean equal compiled code, in any process.
+"""Cache key of a function and a specialization: equal keys mean equal compiled code, in any process.
 
 The key is a list of named ingredients, each with its own digest, so that a person can ask what it is made of
 (`explain`) and why another call did not find the same code (`diff`).

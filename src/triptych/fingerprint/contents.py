@@ -1,4 +1,4 @@
-"""Object-stage, value -> content: objects that are windows to something else, and functions that answer from state.
+"""Contents of values: objects that are windows to something else, and functions that answer from state.
 
 A view shows a dictionary that it does not own, a weak reference an object that it does not keep alive, a context
 variable what is set in this thread. `os.getenv` and `decimal.Decimal` are pinned by a release, and yet what they answer

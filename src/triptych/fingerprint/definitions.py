@@ -1,4 +1,4 @@
-"""Object-stage, function / class / module -> parts: the content of a definition, one named part per ingredient.
+"""Definitions (function, class, module) as parts: one named part per ingredient.
 
 `value` turns what a definition refers to into tokens; it names other definitions instead of repeating them, so
 recursion and helpers shared by many functions cost nothing.

@@ -1,4 +1,4 @@
-"""Object-stage, function -> dependencies: everything a function reads, also through the helpers it mentions."""
+"""Dependencies of a function: everything it reads, also through the helpers it mentions."""
 
 from __future__ import annotations
 

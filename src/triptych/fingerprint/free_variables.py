@@ -1,4 +1,4 @@
-"""Object-stage, function -> reads: every name one function looks up outside itself, and what it finds there now.
+"""Free variables of a function: every name it looks up outside itself, and what it finds there now.
 
 Attribute chains are followed as long as they go through modules: `settings.tiles.WIDTH` reads a number, not a package.
 """

@@ -1,4 +1,4 @@
-"""Object-stage, function -> token: what a function says (source and code), and separately where it says it.
+"""Source fingerprint of a function: what it says (source and code), and separately where it says it.
 
 Comments, blank lines and docstrings cannot reach the compiled code; line numbers reach it through error messages and
 line tables, so positions are an ingredient of their own.

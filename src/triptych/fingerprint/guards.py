@@ -1,4 +1,4 @@
-"""Object-stage, function -> guard: has anything that was read changed since?
+"""Guards of a compiled function: has anything that was read changed since?
 
 A warm call must not compute a key. Whatever a key depends on is reached through names, cells and attributes, and every
 one of them is compared by identity in one generated expression; only values that hide their content are read again.

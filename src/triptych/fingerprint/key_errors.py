@@ -1,4 +1,4 @@
-"""Object-stage errors about cache keys: a value that cannot be told apart from another one across processes."""
+"""Errors of cache keys: a value that cannot be told apart from another one across processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Object-stage, value -> token: the ground that every cache key stands on.
+"""Primitive tokens of values: the base of every cache key.
 
 A token is nested tuples of text, integers and bytes: it has one spelling per value, no addresses and no hash order, so
 its digest is the same in every process.

@@ -1,4 +1,4 @@
-"""Object-stage, object -> token valid in this process only: for locks, files and other things without readable content.
+"""Process-local tokens, for locks, files and other things without readable content.
 
 A function may read such an object (a module's logger lock, say) and still be compiled and found again here; the key
 says that it means nothing elsewhere.

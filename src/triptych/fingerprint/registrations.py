@@ -1,4 +1,4 @@
-"""Object-stage, class -> what has been registered with it: `ABC.register` changes what `isinstance` says of others.
+"""Registrations of a class: `ABC.register` changes what `isinstance` says of others.
 
 A class says so of the classes that are registered with it or with a class derived from it. Those that a release pins
 are as their release made them; which of them are there depends on what a process has imported, and says nothing.

@@ -1,4 +1,4 @@
-"""Object-stage, module name -> release: code that a version number pins is named in a key, other code is read.
+"""Release versions of modules: code that a version number pins is named in a key, other code is read.
 
 Reading all of NumPy for a key would be slow and pointless; naming a user's helper would miss every edit of it. What is
 named is the standard library and the libraries of `support.libraries`, which are never rewritten, and what is compiled

@@ -1,4 +1,4 @@
-"""Object-stage, any Python value -> token: structural, the same in every process, different whenever the value differs.
+"""Tokens of Python values: structural, the same in every process, different whenever the value differs.
 
 A `Walk` reads values and lists the definitions (functions, classes, modules) they mention; each definition is read
 once, so cycles end and the token grows with the program, not with the number of paths through it.

@@ -1,4 +1,4 @@
-"""What of the tools decides the generated code: our own source, and the releases of MLIR and LLVM.
+"""Toolchain fingerprint: our own source, and the releases of MLIR and LLVM.
 
 A release number is enough for what others publish. Ours is read: in a checkout code changes and its number does not.
 """

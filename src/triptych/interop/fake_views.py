@@ -1,4 +1,4 @@
-"""Tensors of torch that have no memory: functions are compiled for them, and called with tensors that have."""
+"""Fake tensors of torch: functions are compiled for them, and called with tensors that have memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What NumPy takes as an array without copying: arrays of JAX, `array.array`, `memoryview`, `__array_interface__`.
+"""Array interfaces that NumPy reads without copying: JAX, `array.array`, `memoryview`, `__array_interface__`.
 
 As NumPy arrays compiled code reads them itself. JAX's own way, DLPack, takes ten times as long, and the other kinds
 have no way but this one.

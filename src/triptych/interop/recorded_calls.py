@@ -1,4 +1,4 @@
-"""Calls of compiled functions that somebody records instead of running them, as the capture of a CUDA graph does."""
+"""Recorded calls of compiled functions, which the capture of a CUDA graph stores instead of running them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams of CUDA, in all forms in which programs have them, as the handle that the driver takes."""
+"""CUDA streams, in all forms in which programs have them, as the handle that the driver takes."""
 
 from __future__ import annotations
 

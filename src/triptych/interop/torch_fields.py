@@ -1,4 +1,4 @@
-"""What compiled code asks of torch before it reads a tensor: nobody records, no gradient, nothing left to be negated.
+"""Torch tensor flags that compiled code reads first: no tracer, no gradient, no pending negation.
 
 Before it writes one, it asks where autograd counts the changes of the tensor: its version.
 

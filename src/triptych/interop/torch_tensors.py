@@ -1,4 +1,4 @@
-"""What a tensor of torch is asked by Python before compiled code gets it, and what torch is told of it afterwards.
+"""Torch tensors at a call: autograd's state is checked before, and its version counter advanced after.
 
 Where compiled code reads tensors itself it asks the same, by `torch_fields`. torch is never imported for this.
 """

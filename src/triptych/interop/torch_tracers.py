@@ -1,4 +1,4 @@
-"""torch's tracers (`torch.compile`, `make_fx`, `torch.jit.trace`, …) record what torch runs, and compiled code is not.
+"""Torch tracers (`torch.compile`, `make_fx`, `torch.jit.trace`, …): they record torch's calls, not compiled code.
 
 `torch.compile` leaves calls of ours out of its graph: `opaque` says so, with the reason. Under the other tracers a call
 would happen once, while they record, and be missing from the recording: `check_untraced` refuses it. torch is never

@@ -1,4 +1,4 @@
-"""The lazy door to the native packages: MLIR (torch-mlir), LLVM (llvmlite) and the call path (apache-tvm-ffi).
+"""Bindings of native packages, loaded on first use: MLIR (torch-mlir), LLVM (llvmlite), calls (apache-tvm-ffi).
 
 Each function imports its package on first use and returns it. MLIR is loaded without NumPy and without its generated
 dialect classes, which nobody here uses: measured 60 ms to the first context instead of 630 to 800 ms.

@@ -1,4 +1,4 @@
-"""Building MLIR: types, constants, operations and blocks by name, through the cheapest calls the bindings have.
+"""MLIR builder: types, constants, operations and blocks by name, through the cheapest calls the bindings have.
 
 `Operation.create` costs 1.5 to 2.7 us; the generated operation classes cost 6 us and 100 ms of imports.
 """

@@ -1,4 +1,4 @@
-"""A run-time check in MLIR: the attributes of its `cf.assert`, which say what it raises and why.
+"""Assertions in MLIR: the attributes of a `cf.assert`, which say what it raises and why.
 
 `msg` is the picture for people, which a GPU prints; the facts are what the CPU's exception is made of.
 """

@@ -1,4 +1,4 @@
-"""The MLIR context of the calling thread.
+"""MLIR context of the calling thread.
 
 One context per thread, kept for the thread's life: a new one costs 9 to 16 ms, and sharing one between threads would
 mix their diagnostics. The bindings hold the interpreter lock in every call, so a module made in one thread may be

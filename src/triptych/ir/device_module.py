@@ -1,4 +1,4 @@
-"""Kernels as MLIR: the `gpu.module` of a program, with one `gpu.func` for each launch."""
+"""Device module of a program: its `gpu.module`, with one `gpu.func` for each launch."""
 
 from __future__ import annotations
 

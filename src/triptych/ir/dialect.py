@@ -1,4 +1,4 @@
-"""A dialect declared in Python as data, and made known to an MLIR context.
+"""Dialect declaration in Python as data, and its registration with an MLIR context.
 
 Input: names, operand and result types. Output: operations that MLIR verifies, prints and moves like its own. The
 declaration imports nothing, so a language may be declared where it is imported.

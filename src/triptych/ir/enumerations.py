@@ -1,4 +1,4 @@
-"""Attributes that are words of an enumeration. The bindings have no class for them: their text is read here only."""
+"""Enumeration attributes of MLIR. The bindings have no class for them: their text is read here only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this package asks of MLIR's Python objects, as types: the bindings themselves carry none.
+"""Protocols of MLIR's Python objects: the bindings themselves carry no types.
 
 Only members that are used stand here. An operation and its view (`OpView`, what blocks and owners give) are one
 Protocol: `operation.operation` is the operation of both.

@@ -1,4 +1,4 @@
-"""A launch as MLIR: the one place that knows how `gpu.launch_func` orders its operands.
+"""Launch operation: the one place that knows how `gpu.launch_func` orders its operands.
 
 The meta-stage writes launches with `launch_parts`; every pass reads them as a `Launch`.
 """

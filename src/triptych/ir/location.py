@@ -1,4 +1,4 @@
-"""Source spans to MLIR locations and back: `Locations.of` going down, `spans_of` when MLIR reports a problem.
+"""MLIR locations of source spans: `Locations.of` going down, `spans_of` when MLIR reports a problem.
 
 Every operation carries where it was written and the chain of inlined calls that led there, so that an error found
 late still speaks at the user's line.

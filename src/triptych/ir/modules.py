@@ -1,4 +1,4 @@
-"""Working with whole modules: copying one before passes change it, finding things in it, adding ready-made text."""
+"""Module operations: copying one before passes change it, finding symbols in it, appending ready-made text."""
 
 from __future__ import annotations
 

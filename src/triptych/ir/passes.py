@@ -1,4 +1,4 @@
-"""Running a target's pass list on a module: upstream MLIR passes by name, Python callables in between.
+"""Pass manager: upstream MLIR passes by name, Python callables in between.
 
 Neighbouring upstream passes share one pass manager. The module is verified before every group, because an upstream
 pass on malformed IR ends the process instead of raising.

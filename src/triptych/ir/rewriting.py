@@ -1,4 +1,4 @@
-"""Lowering by rules: operations are replaced by what a Python function builds in their place.
+"""Rewrite rules: operations are replaced by what a Python function builds in their place.
 
 `replacing` makes a pass of rules by name. A pass that finds its operations in another way hands them to `replace_each`.
 """

@@ -1,4 +1,4 @@
-"""The Python signature of the compiled function, carried on the module while passes run.
+"""Signature of the compiled function, carried on the module while passes run.
 
 Passes see only the module, and MLIR integers have no sign; so the path and DSL type of every parameter and result
 travel as one attribute from the start of the pass list to the pass that writes the entry point.

@@ -1,4 +1,4 @@
-"""What an MLIR type is: the one place that tells vectors, pointers, integers and floats apart.
+"""MLIR types: the one place that tells vectors, pointers, integers and floats apart.
 
 Asked of the bindings' own classes (0.1 us), never of printed text (3 us, and it must be parsed). `type_text` prints a
 type: for messages, and for IR that is written as text.

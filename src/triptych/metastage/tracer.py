@@ -1,4 +1,4 @@
-"""The meta-stage, top to bottom: run the rewritten function once, with run-time values for its dynamic arguments."""
+"""Tracer, the meta-stage top to bottom: run the rewritten function once, with run-time values as dynamic arguments."""
 
 from __future__ import annotations
 

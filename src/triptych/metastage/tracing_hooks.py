@@ -1,4 +1,4 @@
-"""The hooks of a traced function: static control flow is Python's, dynamic control flow becomes structured MLIR."""
+"""Tracing hooks: static control flow is Python's, dynamic control flow becomes structured MLIR."""
 
 from __future__ import annotations
 

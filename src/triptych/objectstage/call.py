@@ -1,4 +1,4 @@
-"""Object-stage, last step: `Compiled -> Loaded`, an artifact that this process can call."""
+"""Loading, the last step of the object-stage: `Compiled -> Loaded`, an artifact that this process can call."""
 
 from __future__ import annotations
 

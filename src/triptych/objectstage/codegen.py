@@ -1,4 +1,4 @@
-"""Object-stage, second step: `Lowered -> Compiled`, by the target's code generator."""
+"""Code generation, the second step of the object-stage: `Lowered -> Compiled`, by the target's code generator."""
 
 from __future__ import annotations
 

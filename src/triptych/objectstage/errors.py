@@ -1,4 +1,4 @@
-"""Errors of asking the object-stage for something that does not exist: a target, an option or a view of code."""
+"""Errors of requests to the object-stage: a target, an option or a view of code that does not exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Object-stage, another last step: `Compiled -> files`, for programs that are not Python."""
+"""Export, another last step of the object-stage: `Compiled -> files`, for programs that are not Python."""
 
 from __future__ import annotations
 

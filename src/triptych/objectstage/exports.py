@@ -1,4 +1,4 @@
-"""What can be asked of an export: `Compiled -> files`, for programs that are not Python."""
+"""Export requests: `Compiled -> files`, for programs that are not Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The host function of a program as a program for the CPU: its launches become calls of the driver.
+"""Host program of a GPU target, compiled for the CPU: its launches become calls of the driver.
 
 Input: a module that launches kernels which it does not contain. Output: the same module with one function for each
 launch (see `launch_code`) and for each tensor map (`tensor_map_code`), and one parameter more for the host function,

@@ -1,4 +1,4 @@
-"""Object-stage, first step: `Traced -> Lowered`, by running the target's pass list on a copy of the module."""
+"""Lowering, the first step of the object-stage: `Traced -> Lowered`, by the target's pass list on a copy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A target as data: its pass list, how it generates code, how it loads it; and finding a target by name.
+"""Target protocol: its pass list, how it generates code, how it loads it; and finding a target by name.
 
 The base imports no target. Names resolve through the entry points of the group `triptych.targets`.
 """

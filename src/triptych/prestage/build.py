@@ -1,4 +1,4 @@
-"""Building AST: the few shapes that rewritten code is made of, each located at the user's own line and column."""
+"""AST builder: the few shapes that rewritten code is made of, each located at the user's own line and column."""
 
 from __future__ import annotations
 

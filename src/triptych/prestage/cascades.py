@@ -1,4 +1,4 @@
-"""Long `if … elif … else` chains: one after the other instead of one inside the other.
+"""Cascades of `if … elif … else`: one after the other instead of one inside the other.
 
 The parser nests every `elif` in the `else` before it, so regions would be as deep as a chain is long. A long chain
 becomes a block in which each `if` leaves when its test held; early exits are cheap to have many of (see `statements`).

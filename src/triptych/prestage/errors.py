@@ -1,4 +1,4 @@
-"""What the pre-stage refuses, each with its replacement."""
+"""Errors of the pre-stage: syntax that it refuses, each with its replacement."""
 
 from __future__ import annotations
 

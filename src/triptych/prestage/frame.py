@@ -1,4 +1,4 @@
-"""The function being rewritten: its flow facts, its exit flags, and the regions cut out of it so far."""
+"""Rewriting frame of a function: its flow facts, its exit flags, and the regions cut out of it so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pre-stage, top to bottom: find the source, refuse, analyse, rewrite, build a new function.
+"""Rewriter, the pre-stage top to bottom: find the source, refuse, analyse, rewrite, build a new function.
 
 `rewrite(function) -> Rewritten`; running `rewritten.bind(PythonHooks())` means what the original means.
 """

@@ -1,4 +1,4 @@
-"""Names: which are local to a function, which a piece of code stores, and which a nested scope reads from outside."""
+"""Scopes: names that are local to a function, that a statement stores, that a nested scope reads from outside."""
 
 from __future__ import annotations
 

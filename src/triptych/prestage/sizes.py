@@ -1,4 +1,4 @@
-"""How long rows of things in a program may become one inside the other, or be in one scope, before they are cut up."""
+"""Size limits: how deep a row of operands or statements may nest in one scope before it is split."""
 
 from __future__ import annotations
 

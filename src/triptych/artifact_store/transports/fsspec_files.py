@@ -1,4 +1,4 @@
-"""Any other URL, as `s3://bucket/folder`: files by the package fsspec and what is installed for the scheme."""
+"""fsspec transport, for any other URL, as `s3://bucket/folder`: files by the package installed for the scheme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CUDA hands out by number: streams are in `compat.cuda`; events, contexts and devices are here."""
+"""CUDA handles: events, contexts and devices by number; streams are in `compat.cuda`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `torch.cuda` and its submodules say while the CPU stands in for a GPU, as a table of names and values."""
+"""`torch.cuda` and its submodules while the CPU stands in for a GPU, as a table of names and values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mode in which torch's functions run: what they are asked to do on the GPU they do on the CPU.
+"""Torch function mode: what torch's functions are asked to do on the GPU they do on the CPU.
 
 Input: a call of torch, with devices as the program wrote them. Output: what the call gives on the CPU, marked as being
 on the GPU if it would be there. Compiled kernels read tensors below this: a call of one costs what it costs without.

@@ -1,4 +1,4 @@
-"""Putting the CPU in the place of CUDA, and torch back as it was."""
+"""Installation of the CPU in the place of CUDA, and torch restored as it was."""
 
 from __future__ import annotations
 

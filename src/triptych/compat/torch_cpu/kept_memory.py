@@ -1,4 +1,4 @@
-"""Memory of CUDA's tensors after the tensors: CUDA's allocator keeps it, and some programs still write to it.
+"""Allocator lifetime: CUDA's allocator retains the memory of freed tensors, and some programs still write to it.
 
 A program that hands addresses to a kernel, as numbers, and lets the tensors go, works on a GPU: nobody else gets the
 memory in between. On the CPU it would be that of something else. So the latest tensors stay, up to a number of bytes.

@@ -1,4 +1,6 @@
-"""Which tensors a program has put on the GPU, as far as it can tell. They are in the CPU's memory like all others.
+"""Device placement: the tensors that a program has put on the GPU, as far as it can tell.
+
+They are in the CPU's memory like all others.
 
 A tensor carries a mark; what is computed from marked tensors is marked. So `tensor.device` and `tensor.is_cuda` answer
 as on a machine with a GPU, and a copy between the two devices is a copy.

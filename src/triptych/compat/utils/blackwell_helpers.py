@@ -1,4 +1,4 @@
-"""Choices that programs for Blackwell share, as far as they have to do with shared memory alone."""
+"""Blackwell helpers: choices that programs share, as far as they have to do with shared memory alone."""
 
 from __future__ import annotations
 

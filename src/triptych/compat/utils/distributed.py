@@ -1,4 +1,4 @@
-"""Kernels on several GPUs that share memory: reductions by the switch between them, and flags that they wait for.
+"""Multi-GPU kernels that share memory: reductions by the switch between GPUs, and flags that they wait for.
 
 `multimem` instructions go through an address that stands for the same place on all GPUs; only NVIDIA's have them.
 """

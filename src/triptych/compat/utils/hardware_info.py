@@ -1,4 +1,4 @@
-"""What host code asks of the GPU before it launches: how many multiprocessors, how many clusters at a time."""
+"""Hardware queries of host code before a launch: how many multiprocessors, how many clusters at a time."""
 
 from __future__ import annotations
 

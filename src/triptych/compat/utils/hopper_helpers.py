@@ -1,4 +1,4 @@
-"""Choices that programs for warpgroups share: a product for given types, layouts of shared memory, epilogue tiles."""
+"""Hopper helpers: a WGMMA for given types, layouts of shared memory, epilogue tiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Host side of schedulers and descriptors that need instructions of Hopper and Blackwell: grids, and names of choices.
+"""Launch control, host side: grids and enumerations of schedulers for Hopper and Blackwell.
 
 What a kernel would do with them is refused where it is called, with the tier that it belongs to.
 """

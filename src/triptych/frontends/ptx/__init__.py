@@ -1,1 +1,1 @@
-"""Inline PTX: emitted as it is where the machine reads it, and elsewhere by what its instructions mean."""
+"""Inline PTX: emitted as it is where the machine reads it, and lowered instruction by instruction elsewhere."""

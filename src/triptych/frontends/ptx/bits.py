@@ -1,4 +1,4 @@
-"""Inline PTX, meanings of instructions on bits: counting, reversing, fields, permuting bytes, any logic of three."""
+"""Inline PTX, lowerings of bit instructions: counting, reversing, fields, permuting bytes, any logic of three."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Four of the eight bytes of two registers, chosen at run time."""
+"""Byte permutation (`prmt`): four of the eight bytes of two registers, chosen at run time."""
 
 from __future__ import annotations
 

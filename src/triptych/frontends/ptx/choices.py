@@ -1,4 +1,4 @@
-"""Inline PTX, meanings of comparisons and choices: `setp`, `set`, `selp`, `slct`."""
+"""Inline PTX, lowerings of comparisons and selections: `setp`, `set`, `selp`, `slct`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inline PTX, meanings -> operations: what all meanings emit with, on raw MLIR values at the user's line."""
+"""Inline PTX, builder of lowerings: operations on raw MLIR values at the user's line."""
 
 from __future__ import annotations
 

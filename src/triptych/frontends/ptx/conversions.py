@@ -1,4 +1,4 @@
-"""Inline PTX, meanings of `cvt`: between integers, between floats, from one to the other, and packed pairs."""
+"""Inline PTX, lowerings of `cvt`: between integers, between floats, from one to the other, and packed pairs."""
 
 from __future__ import annotations
 

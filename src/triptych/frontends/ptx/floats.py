@@ -1,4 +1,4 @@
-"""Inline PTX, meanings of float arithmetic: one rounding, mostly to the nearest; pairs are two floats in a register.
+"""Inline PTX, lowerings of float arithmetic: one rounding, mostly to nearest; pairs are two floats in a register.
 
 `.ftz` takes subnormal numbers of f32 for zeros and gives zeros for them, `.sat` clamps to 0 and 1. Approximations are
 computed as well as the machine can: they are nearer than PTX promises.

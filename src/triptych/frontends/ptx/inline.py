@@ -1,4 +1,4 @@
-"""Inline PTX inside a kernel: as it is for machines that read it, by the meanings of its instructions for others."""
+"""Inline PTX inside a kernel: as it is for machines that read it, by lowerings of its instructions for others."""
 
 from __future__ import annotations
 

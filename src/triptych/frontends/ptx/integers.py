@@ -1,4 +1,4 @@
-"""Inline PTX, meanings of integer arithmetic: sums, products, quotients, logic and shifts; nothing traps.
+"""Inline PTX, lowerings of integer arithmetic: sums, products, quotients, logic and shifts; nothing traps.
 
 Each function takes an instruction and gives its meaning, or None where there is none.
 """

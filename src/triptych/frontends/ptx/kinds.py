@@ -1,4 +1,4 @@
-"""The types of PTX: how many bits each has, and which MLIR type computes with it."""
+"""PTX types: how many bits each has, and which MLIR type computes with it."""
 
 from __future__ import annotations
 

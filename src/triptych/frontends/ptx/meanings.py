@@ -1,4 +1,4 @@
-"""Inline PTX, instruction -> meaning: the table of what has one on every machine, and what programs add to it."""
+"""Inline PTX, table of lowerings: the instructions that every machine runs, and what programs add to them."""
 
 from __future__ import annotations
 

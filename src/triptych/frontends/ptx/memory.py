@@ -1,4 +1,4 @@
-"""Inline PTX, meanings of accesses to memory: loads, stores, atomic updates, fences, prefetching.
+"""Inline PTX, lowerings of accesses to memory: loads, stores, atomic updates, fences, prefetching.
 
 Addresses are integers. One in shared memory counts from where the memory of the block starts, as on a GPU.
 """

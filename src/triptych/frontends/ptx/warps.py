@@ -1,4 +1,4 @@
-"""Inline PTX, meanings of what threads do together, of where they are, and of time."""
+"""Inline PTX, lowerings of warp instructions, special registers and clocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linking an ELF object file into this process without LLVM: what a program from the store needs to be called.
+"""ELF linker: an object file in this process without LLVM, for a program from the store to be called.
 
 Input: an object file and the addresses of what it imports. Output: an `Image`: its sections in memory of their own,
 with every address written in, as the `relocations` of the machine say. Code generated for this process has a large code

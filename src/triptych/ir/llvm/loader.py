@@ -1,4 +1,4 @@
-"""Object code into this process: it is mapped, its imports are bound, and the address of its entry is found.
+"""Object file loader: code is mapped into this process, its imports are bound, and its entry is found.
 
 Input: the bytes a worker emitted and the symbols they may import. Output: a `LoadedObject` that keeps the code mapped.
 ELF object files are linked here (`linking`), which needs no LLVM; LLVM's JIT linker is for other systems. It is never

@@ -1,4 +1,4 @@
-"""Reading an ELF object file: its sections, its symbols, and what is to be written where once addresses are known.
+"""ELF object file reader: its sections, its symbols, and what is to be written where once addresses are known.
 
 Input: the bytes that a code generator emitted. Output: tables of numbers and names. Which names must be found elsewhere
 is asked before linking: a linker's own message names the wrong symbol.

@@ -1,4 +1,4 @@
-"""What the relocations of an object file write, by machine: a table for x86-64 and one for AArch64.
+"""Relocations of an object file, by machine: a table for x86-64 and one for AArch64.
 
 Input: the bytes at a place, the address to be reached and that of the place. Output: the bytes with the address, or the
 distance, in them. Kinds are numbered and defined by the ELF supplements of the System V ABI for each processor; a kind

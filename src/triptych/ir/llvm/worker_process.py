@@ -1,4 +1,4 @@
-"""The program of a worker process: LLVM IR comes in on stdin, object code and assembly go out on stdout.
+"""Worker process: LLVM IR comes in on stdin, object code and assembly go out on stdout.
 
 Runs alone (`python -I -S worker_process.py FOLDER PARENT`), imports nothing but llvmlite from FOLDER, and ends at the
 end of its input or with the process PARENT. LLVM may abort or exit at any point; that is why it lives here and not in

@@ -1,4 +1,4 @@
-"""Addresses of a kernel as sums: equal sums but for a number are a known distance apart.
+"""Address analysis: addresses as sums, so that equal sums but for a number are a known distance apart.
 
 Input: the value that a load or a store has as its address. Output: the memory that it begins in, what is added to it at
 run time, and the bytes that are known now. How one address differs between lanes is `Lanes` of its value

@@ -1,4 +1,4 @@
-"""Clusters of a kernel: how many blocks one has, and whether its blocks have to do with each other."""
+"""Cluster analysis: how many blocks a cluster has, and whether its blocks communicate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Integers of a kernel that follow from the numbers of loops' turns."""
+"""Constant folding of integers that follow from trip counts of loops."""
 
 from __future__ import annotations
 

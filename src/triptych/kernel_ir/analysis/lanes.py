@@ -1,4 +1,6 @@
-"""How a value differs over the lanes of a warp: the lattice and its arithmetic. Pure Python, no MLIR.
+"""Lane analysis: how a value differs over the lanes of a warp, as a lattice with its arithmetic.
+
+Pure Python, no MLIR.
 
 A value with known differences is its value in lane 0 plus one number for each lane that is known now, and perhaps plus
 known multiples of numbers that the block knows at run time (the rows of a matrix). Such a value costs one scalar at

@@ -1,4 +1,4 @@
-"""Facts about values that follow from facts about what they are computed from: chains are longer than any stack."""
+"""Memoized dataflow: facts about values that follow from facts about their operands, without recursion."""
 
 from __future__ import annotations
 

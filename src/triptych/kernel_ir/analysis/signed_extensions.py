@@ -1,4 +1,4 @@
-"""Pass `mark-signed-extensions`: which numbers are extended with their sign.
+"""Sign extension analysis, pass `mark-signed-extensions`: which numbers are extended with their sign.
 
 Passes over ranges extend without a sign what is known not to be negative. A number that has had none from the beginning
 is another thing: it wraps around at zero, and differences between lanes end there.

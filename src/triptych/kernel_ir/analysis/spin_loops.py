@@ -1,4 +1,4 @@
-"""Loops that wait for memory: what decides whether they go on is read from a place that stays the same.
+"""Spin loop detection: the condition of a loop is loaded from an address that does not change.
 
 A warp in such a loop waits for another one. A loop that also counts ends by itself; any other may wait for ever.
 """

@@ -1,4 +1,4 @@
-"""The private array that an address lies in, as far as the offsets from its start are known before a run."""
+"""Stack slot of an address, as far as the offsets from its start are known before a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which values of a kernel are the same for a block or a warp, and which differ by amounts known now.
+"""Uniformity analysis: which values are the same for a block or a warp, and which differ by known amounts.
 
 Input: a `gpu.func` of structured control flow. Output: `Lanes` of every value, printable. Code generation for CPUs
 turns uniform values into scalars and known differences into runs of memory; for GPUs it says which branches a warp

@@ -1,4 +1,4 @@
-"""Where values go that a thread may have read from registers which it has not set.
+"""Uninitialized values: taint that follows what a thread may have read from registers it has not set.
 
 Input: a kernel, its register tensors, and the reads that are not proven. Output: every value that may be made of such
 an element, the arrays that may hold one, and the places where it would matter: an address, a branch, a store to global

@@ -1,4 +1,4 @@
-"""Registers of products that run in the background: who writes them without a fence, who touches them too early.
+"""WGMMA register hazards: who writes them without a fence, who touches them before the wait.
 
 Input: a kernel of structured control flow. Output: findings, each with the two operations that meet. A fence is due
 between whatever else wrote the sums (or a factor in registers) and the product; a wait between the product and whoever

@@ -1,4 +1,4 @@
-"""Whether a program may write to memory that it receives by a pointer: read-only memory may go where it only reads.
+"""Write analysis of arguments: read-only memory may be passed where a program never writes.
 
 The pointer is followed through address arithmetic, tensor maps and kernel launches. Whatever else happens to it counts
 as writing. The answer decides twice: read-only memory may go where a program only reads, and autograd is told of the

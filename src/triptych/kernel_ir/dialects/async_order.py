@@ -1,4 +1,4 @@
-"""When copies and products that go on by themselves are done: an attribute of kernels, for machines that can choose.
+"""Asynchronous completion order of copies and WGMMAs: an attribute of kernels, for machines that can choose.
 
 `early`: where they are asked for, as if the machine were infinitely fast. `late`: the oldest, and only when no warp can
 go on without it, or somebody waits for it. `seed:<n>`: any of them, at moments drawn by chance. A program that waits

@@ -1,4 +1,4 @@
-"""What a program calls its mbarriers: attributes of the operations that initialise them.
+"""Mbarrier names: attributes of the operations that initialize them, for reports.
 
 Input: a kernel. Output: a name for the offset in shared memory of every barrier whose place is known while tracing.
 """

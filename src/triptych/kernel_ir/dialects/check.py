@@ -1,4 +1,4 @@
-"""Dialect `check`: what a kernel tells checkers. Only debug builds have such operations.
+"""Sanitizer dialect `check`: the events that a kernel reports to checkers. Only debug builds have such operations.
 
     check.access %address[, %value] {size, kind, site}   a thread is about to access `size` bytes
     check.access %address, %counts... {..., steps}       it is about to read so often, `steps` bytes further each time

@@ -1,4 +1,4 @@
-"""The machine that kernels were traced for, as an attribute of their `gpu.module`; none where it is the common one.
+"""Device attribute of a `gpu.module`: the machine that its kernels were traced for, if not the common one.
 
 What a pass needs of it travels with the kernels, so a pass stays a function of the module and a target with other
 warps has the same pass list.

@@ -1,4 +1,4 @@
-"""Reading kernel operations: what is inside them, and the attributes that an analysis or a target asks for."""
+"""Kernel operation accessors: regions, and the attributes that an analysis or a target reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instructions of a warp that move small matrices between shared memory and registers: ldmatrix and stmatrix.
+"""`ldmatrix` and `stmatrix`: instructions of a warp that move small matrices between shared memory and registers.
 
 In memory a matrix is rows of 16 bytes, and each thread gives the address of one row; in registers a thread holds
 32-bit words. An entry is a layout (thread, bit) -> number of a bit for each side: equal numbers are the same bit, and

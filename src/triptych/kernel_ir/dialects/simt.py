@@ -1,4 +1,4 @@
-"""Dialect `simt`: what the threads of a kernel do with each other, and with time and memory, on any machine.
+"""SIMT dialect: barriers, shuffles, votes, atomics, mbarriers and clocks of threads, on any machine.
 
 Input: what the languages trace. Output: data; each target has its own operations for these. Beside them a kernel has
 `tile` for matrices, `gpu` for indices and the barrier of the block, `llvm` for memory, and `arith`, `math`, `vector`

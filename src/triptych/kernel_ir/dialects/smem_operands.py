@@ -1,4 +1,4 @@
-"""Operands of products in shared memory: how a matrix may lie there, and which byte an instruction then reads.
+"""Shared memory operands of WGMMA: how a matrix may lie there, and which byte an instruction then reads.
 
 An instruction is told where its slice of a matrix begins and four numbers: which mode is contiguous, a swizzle, and two
 distances. They come from the layout *without* its swizzle; the swizzle is applied to byte addresses when memory is

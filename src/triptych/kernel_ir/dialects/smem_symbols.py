@@ -1,4 +1,4 @@
-"""What the parts of a kernel's shared memory are called, as an attribute of the kernel: debug builds name them."""
+"""Shared memory symbols: an attribute of the kernel with the name and range of each part, in debug builds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boxes of tensors: which part of a tile one copy of the machine moves, and how a tile is divided among such copies.
+"""Tensor maps of TMA: which box of a tile one copy moves, and how a tile is divided among such copies.
 
 Input: the shape and strides of a tensor in global memory, the layout of a tile in shared memory and the tiler that
 takes the tile. Output: `Boxes`, which dimensions a map has and what a box is of each; and layouts that cut tiles into

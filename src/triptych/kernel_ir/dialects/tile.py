@@ -1,4 +1,4 @@
-"""Dialect `tile`: what a warp does with small matrices, until a target writes instructions for it or runs it whole.
+"""Tile dialect: matrix instructions of a warp, until a target writes instructions for them or runs them whole.
 
     tile.mma %d, %a, %b, %c {instruction, tiles = [M, N, K], d, a, b, c} : arrays that each thread has for itself
 

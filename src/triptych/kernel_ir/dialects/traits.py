@@ -1,4 +1,4 @@
-"""What every operation of a kernel does to other threads: the one table that analyses and targets ask.
+"""Traits of every operation of a kernel, its effects on other threads: the table that analyses and targets read.
 
 Input: the name of an operation. Output: its `Traits`. An operation without an entry is an error where it is asked
 about: to take it for one that does nothing would be wrong code.

@@ -1,4 +1,4 @@
-"""Attributes that a traced function assigns on objects from outside: the class style, `self.rows = x.shape[0]`.
+"""Call-local attributes that a traced function assigns on objects from outside: `self.rows = x.shape[0]`.
 
 A value that Python knows stays, as in Python. A run-time value lives only as long as the call that computes it: when
 the trace ends, the attribute says so to whoever reads it.

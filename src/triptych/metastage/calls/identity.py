@@ -1,4 +1,6 @@
-"""Questions that tell a run-time number from a Python one: identity, types, text. Refused where the answers differ.
+"""Identity, type and text of run-time numbers: questions that would tell them from Python ones.
+
+Refused where the answers differ.
 
 While tracing, a run-time number is an object of ours: `x is y`, `type(x) == int`, `isinstance(x, int)` and `f"{x}"`
 would speak of that object, not of the number that the program computes.

@@ -1,4 +1,4 @@
-"""What Python iterates over while tracing: the user's `__iter__` and `__next__` are traced, iterators have a stage."""
+"""Iterators while tracing: the user's `__iter__` and `__next__` are traced, iterators have a stage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls of compiled functions that Python makes while a program is traced: which of them the program makes.
+"""JIT calls that Python makes while a program is traced: which of them the program makes.
 
 Rewritten code asks a hook for every call. What arrives at a compiled function by Python's own call comes from code
 that is not rewritten: the program's (`preprocessor=False`), a library's that the program has called, or code that

@@ -1,4 +1,4 @@
-"""What of a trace another process might do otherwise, and what it reads by ways that names in the source do not show.
+"""Repeatability of a trace: what another process might do otherwise, and what names in the source do not show.
 
 Meta-stage: hooks tell of what Python does; a program that depends on one process (the order of a set, a hash, an
 address, an answer of the system) is not for the store, and says why. What is read past the key is watched from then on.

@@ -1,4 +1,4 @@
-"""Watching what a call does to objects, for calls of code that the rewriter does not see into.
+"""Side effect tracking: what a call does to objects, for calls of code that the rewriter does not see into.
 
 Before the call the state of everything that it can reach is taken down (the receiver, arguments, closure cells, what
 iterators and containers hold, and so on); afterwards the states are compared. Objects are compared by identity, so

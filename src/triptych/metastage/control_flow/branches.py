@@ -1,4 +1,4 @@
-"""Branches on run-time conditions: both sides are traced, and the variables they assign meet after them."""
+"""Branches on run-time conditions: both sides are traced, and the variables they assign join after them."""
 
 from __future__ import annotations
 

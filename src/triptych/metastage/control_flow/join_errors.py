@@ -1,4 +1,4 @@
-"""Errors of values that cannot meet: naming both definitions and both types, found in the source only when needed."""
+"""Join errors of values: naming both definitions and both types, found in the source only when needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plans: how one variable crosses a join, as run-time numbers, as an aggregate of such, or as one static object.
+"""Join plans: how one variable crosses a join, as run-time numbers, as an aggregate of such, or as a static object.
 
 A plan is made from the values that meet (`meet`) or from a value that enters a loop (`carry`); it then turns values
 into MLIR values on each path and back into one Python value after the join.

@@ -1,4 +1,4 @@
-"""Objects that meet others: a variable that is one object or another goes on as a copy made of numbers.
+"""Object joins: a variable that is one object or another goes on as a copy made of numbers.
 
 Python would go on with one of the objects, and whoever else holds it would see what is assigned to it. The copy is as
 good as long as none of them changes afterwards, so changes of all of them are refused; unless a side made its object

@@ -1,4 +1,4 @@
-"""Loops that are traced again: when one turns out to assign an attribute, it starts anew with the attribute carried.
+"""Loop retracing: a loop that turns out to assign an attribute is traced again with the attribute carried.
 
 What the trace before has emitted, allocated and printed is taken back.
 """

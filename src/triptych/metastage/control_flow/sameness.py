@@ -1,4 +1,4 @@
-"""Whether two values are one object, where a run-time value may have chosen which: `is`, and `==` that means it.
+"""Object identity where a run-time value may have chosen the object: `is`, and `==` that means it.
 
 A copy (see `merged_objects`) is the object that the run chose among its originals, so that the value by which it chose
 answers. Where nothing tells any more, as after a loop, the question is refused.

@@ -1,4 +1,4 @@
-"""Reading one of several static items by a run-time index."""
+"""Selection of one of several static items by a run-time index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of an argument does not cross to run time, as a part of a key: attributes beside those that are its parts.
+"""Static parts of an argument in its key: attributes that do not cross to run time.
 
 An object that crosses by a protocol says which values are its parts, not where it has them from. Being the same object
 is no proof: every 5 is one 5. So a copy of the object is asked again with marks in the places of its parts, and an

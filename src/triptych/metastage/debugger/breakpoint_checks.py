@@ -1,4 +1,4 @@
-"""TRIPTYCH_BREAK with a place where no thread can stop: said when the kernel is traced, or when the process ends."""
+"""Breakpoint diagnostics: a line of TRIPTYCH_BREAK where no thread can stop, said at tracing or at exit."""
 
 from __future__ import annotations
 

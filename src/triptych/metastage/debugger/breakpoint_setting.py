@@ -1,4 +1,4 @@
-"""TRIPTYCH_BREAK: a line of a kernel, and perhaps a block and a thread, that stop without a `breakpoint()`."""
+"""Breakpoint setting TRIPTYCH_BREAK: a line of a kernel, and perhaps a block and a thread, that stop there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meta-stage, `breakpoint()` and the stops between statements: in a build for a debugger they are compiled.
+"""Debugger hooks: `breakpoint()` and the stops between statements, compiled in a build for a debugger.
 
 In any other build `breakpoint()` stops Python where it traces, once, and says how to stop a thread instead.
 """

@@ -1,4 +1,4 @@
-"""Values of a stopped thread as a debugger shows them: read from what the thread has kept, never changed.
+"""Frame values of a stopped thread as a debugger shows them: read from what the thread has stored, never changed.
 
 Input: what a name stood for while tracing. Output: a `Shown`, which makes a Python value of a thread's words when the
 program runs. A language registers how its own classes are shown.

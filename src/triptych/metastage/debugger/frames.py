@@ -1,4 +1,4 @@
-"""The functions of a kernel where they stand while tracing, with the variables that Python's frames have.
+"""Call frames of a kernel while tracing, with the variables that Python's frames have.
 
 Input: the frame that is running. Output: a `StopFrame` for the kernel and each function inlined in it. Regions that the
 pre-stage has cut out of a function are part of it: what their frames have counts as the function's.

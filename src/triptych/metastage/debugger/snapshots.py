@@ -1,4 +1,4 @@
-"""Builds for a debugger: what every thread of a kernel keeps of its variables, as stores into an array of its own.
+"""Debug variable records: every thread of a kernel stores its variables into an array of its own.
 
 A value is stored again only where it may have changed: in the region where the trace stands, or one of the branches
 around it, the same value need not be written twice. Threads that take other ways keep what they had.

@@ -1,4 +1,4 @@
-"""Places where compiled kernels can stop, as this process knows them: their frames, and how each name is shown.
+"""Breakpoint sites of compiled kernels, as this process knows them: their frames, and how each name is shown.
 
 Such programs are not kept for other processes, so a place is a number of this table, and code asks a byte of its own
 whether to stop there.

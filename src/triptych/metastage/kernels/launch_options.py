@@ -1,4 +1,4 @@
-"""The keywords of a launch beside its shape."""
+"""Launch options: the keywords beside the shape."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shape of a launch: blocks of a grid and threads of a block, each in three dimensions.
+"""Launch shape: blocks of a grid and threads of a block, each in three dimensions.
 
 A dimension that is a Python int is checked while tracing, a run-time one by the compiled host function.
 """

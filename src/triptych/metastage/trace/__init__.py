@@ -1,1 +1,1 @@
-"""The trace in progress: regions, source locations, what it has read and done, and its errors."""
+"""Trace in progress: regions, source locations, what it has read and done, and its errors."""

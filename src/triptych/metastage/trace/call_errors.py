@@ -1,4 +1,4 @@
-"""What can be wrong with a call of a compiled function or a kernel: arguments, results, decorations."""
+"""Errors of calls of a compiled function or a kernel: arguments, results, decorations."""
 
 from __future__ import annotations
 

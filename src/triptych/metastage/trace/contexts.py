@@ -1,4 +1,4 @@
-"""`with` in traced code: what a context manager of the user's does on the way in and out is traced like a call.
+"""Context managers in traced code: what `with` does on the way in and out is traced like a call.
 
 A manager of the language may open a region: at run time its block runs once, never, or many times. Rewritten code
 hands such a block over with its variables, as it does the sides of an `if`.

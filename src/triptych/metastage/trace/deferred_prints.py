@@ -1,4 +1,4 @@
-"""What `print` says while a loop is traced, held back until the loop will not be traced again: it is said once."""
+"""Deferred prints: the output of `print` while a loop is traced, until the loop will not be traced again."""
 
 from __future__ import annotations
 

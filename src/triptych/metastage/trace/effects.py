@@ -1,4 +1,4 @@
-"""What calls of library code do beyond their arguments: which are known to be pure, which reach the world outside.
+"""Side effects of library calls beyond their arguments: which are known to be pure, which reach the world outside.
 
 Tables by name for what is known, and for the rest Python's audit events: while a call is watched, an operation on
 files, processes or the network is stopped before it happens.

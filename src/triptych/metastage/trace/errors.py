@@ -1,4 +1,4 @@
-"""What can be wrong with a program while it is traced."""
+"""Errors of a program that are found while it is traced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who runs: the program that is traced, or code that Python runs in between.
+"""Interposed code: whether the traced program runs, or code that Python runs in between.
 
 Between any two instructions Python may run code that the program has not called: signal handlers, `__del__`, callbacks
 of weak references and of the garbage collector, trace, profile and audit hooks. Libraries run such code too: handlers

@@ -1,4 +1,4 @@
-"""Where the user's program is right now: the line and column being executed, and the calls that led there.
+"""Source locations of the trace: the line and column being executed, and the calls that led there.
 
 Only code that is being traced counts as the user's (it is registered here); hooks, languages and framework frames in
 between are invisible. Regions cut out of a function are shown as part of it.

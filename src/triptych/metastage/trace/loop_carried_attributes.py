@@ -1,4 +1,4 @@
-"""Attributes of objects that a branch or loop hands on as it does its variables.
+"""Loop-carried attributes of objects: a branch or loop carries them as it does its variables.
 
 Which they are shows at the assignment: it may be in a function that the construct calls. A branch takes such an
 attribute up at once, since what it has read of it so far is right. A loop has to be traced again, because its body read

@@ -1,4 +1,4 @@
-"""How far a trace has come: it says so when it takes long, and ends with an error where it would not end.
+"""Progress of a trace: it says so when it takes long, and ends with an error where it would not end.
 
 Everything that makes a program long (a loop, a comprehension or a recursion that Python runs while tracing) emits
 operations, so these are what is counted; loops are followed to name the one that is the reason.

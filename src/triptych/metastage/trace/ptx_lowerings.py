@@ -1,4 +1,4 @@
-"""What programs say that instructions of a machine mean on others: functions that a trace calls by name only.
+"""PTX lowerings that programs register for other machines: functions that a trace calls by name only.
 
 They are kept here because compiled code depends on them, though no function mentions them: guards and keys ask.
 """

@@ -1,4 +1,4 @@
-"""Python names as symbols of the object code."""
+"""Symbol names of the object code, made of Python names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trace in progress: the module being built, the regions that are open, and where the next operation goes."""
+"""Trace in progress: the module being built, the regions that are open, and where the next operation goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saying that something is meant once: Python does it while the program is traced, not each time the program runs."""
+"""Trace-time calls: Python makes them once while the program is traced, not each time it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose code is it: the framework's, a library's, or the user's, which is rewritten when traced code calls it."""
+"""User code: the framework's, a library's, or the user's, which is rewritten when traced code calls it."""
 
 from __future__ import annotations
 

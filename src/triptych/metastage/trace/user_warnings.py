@@ -1,4 +1,4 @@
-"""A warning at the line of the program that is being traced."""
+"""Warnings at the line of the program that is being traced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators as operations on raw MLIR values of one type: what each means, so that it means what Python means.
+"""Arithmetic operators as operations on raw MLIR values of one type, with Python's meaning.
 
 Nothing emitted here is undefined behaviour: division by zero is checked, the one overflowing quotient wraps,
 shifts beyond the width give what infinitely wide shifting would.

@@ -1,4 +1,4 @@
-"""Binding time: saying whether something is decided while tracing (static) or at run time (dynamic)."""
+"""Binding time: whether something is decided while tracing (static) or at run time (dynamic)."""
 
 from __future__ import annotations
 

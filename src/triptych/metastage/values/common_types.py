@@ -1,4 +1,4 @@
-"""The type in which several numbers are one: of `min`, `max` and every function that takes numbers of two types."""
+"""Common type of several numbers: of `min`, `max` and every function that takes numbers of two types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Divisions by a zero that is known while tracing: they fail when they happen, and nobody knows yet whether they do."""
+"""Divisions by a zero that is known while tracing: they fail when they run, and tracing does not know if they do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Emitting an operation of a language's own: numbers in, a number out, at the user's line."""
+"""Emission of an operation of a language's own: numbers in, a number out, at the user's line."""
 
 from __future__ import annotations
 

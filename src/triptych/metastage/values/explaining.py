@@ -1,4 +1,4 @@
-"""Python's own errors in a traced program, told with what they mean here.
+"""Explanations of Python's own errors in a traced program.
 
 A mistake such as `threadIdx.x` or `x[i][0]` fails in the interpreter, not in the framework. Where its words do not say
 what to write, they become an error with a code; exceptions that the program raises itself stay what they are.

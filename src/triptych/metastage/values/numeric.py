@@ -1,4 +1,4 @@
-"""A number while tracing: what its operators mean, in which type, and where Python must know it now.
+"""Numeric values while tracing: what their operators mean, in which type, and where Python must know them now.
 
 Every operator asks the promotion table for its type and `arithmetic` for its operations. The classes themselves
 (`Int32`, `Float32` …) are in `scalars`.

@@ -1,4 +1,4 @@
-"""The numeric types and how they combine, as data: one table for every operator, join and conversion."""
+"""Type promotion: the numeric types and how they combine, one table for every operator, join and conversion."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numeric classes, one for each row of the promotion table."""
+"""Scalar classes, one for each row of the promotion table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compiled kernels as the store keeps them, and as a process has them that did not compile them.
+"""Serialized kernels in the store, and as a process has them that did not compile them.
 
 Nothing here needs a compiler or an assembler; what the first compilation warned of is warned of again.
 """

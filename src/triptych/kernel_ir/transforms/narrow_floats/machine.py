@@ -1,4 +1,4 @@
-"""What a target has to say about narrow floats: which operations it does itself, and how it converts.
+"""Target hooks for narrow floats: which operations a machine does itself, and how it converts.
 
 The formulas here need nothing but integers, Float32 and Float64. A target with instructions overrides what they do
 better, and must get the same numbers; which NaN a NaN becomes is its own affair.

@@ -1,4 +1,4 @@
-"""What each operation on narrow floats becomes: rules by name, used by the pass `expand-narrow-floats`.
+"""Narrow float rules: what each operation becomes, by name, for the pass `expand-narrow-floats`.
 
 Input: an operation whose values already have the types that store narrow floats, and the formats they had before.
 Output: operations before it whose results take its place. Arithmetic widens, computes once and rounds once. Float32

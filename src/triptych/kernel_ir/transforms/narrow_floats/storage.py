@@ -1,4 +1,4 @@
-"""How narrow floats are stored: the types that stand for them in memory, in registers and between functions."""
+"""Narrow float storage: the types that stand for them in memory, in registers and between functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The binary interface of compiled code: what a packed value looks like and which functions Python gives it.
+"""ABI of compiled code: what a packed value looks like and which functions Python gives it.
 
 A packed value is `{i32 type tag, i32 padding, 64-bit payload}`. Compiled code reads an array of them and writes one.
 What happens rarely (refusing arguments, raising, printing) is done by Python functions that it calls

@@ -1,4 +1,4 @@
-"""The machine that code for the CPU is generated for and run on."""
+"""Host machine that code for the CPU is generated for and run on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The functions that run a kernel's blocks: their names, what marks them, and where they keep what a launch needs.
+"""Kernel function names: the functions that run blocks, their attributes, and where they store launch data.
 
 A kernel `k` is `k.blocks` from the moment when it has become ordinary code until it is in the LLVM dialect.
 """

@@ -1,4 +1,4 @@
-"""The record of a launch, as Python reads it from the memory of the pool."""
+"""Launch record, as Python reads it from the memory of the pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the CPU target asks of the operating system beside LLVM and Python: a port begins with a row of this table.
+"""System interface of the CPU target beside LLVM and Python: a port begins with a row of this table.
 
 Blocks of kernels run on POSIX threads and in memory of `aligned_alloc`; loops read the time of `clock_gettime`. Systems
 have these under the same names, with numbers and sizes of their own. Only Linux is tested.

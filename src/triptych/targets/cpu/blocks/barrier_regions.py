@@ -1,4 +1,4 @@
-"""Where barriers cut a kernel: stretches that every warp runs to their end, and what the block does in between.
+"""Barrier regions of a kernel: segments that every warp runs to their end, and what the block does in between.
 
 A barrier in control flow that the whole block takes together needs no waiting: the loop or branch belongs to the
 block, and around each stretch between barriers runs a loop over the warps.

@@ -1,4 +1,4 @@
-"""A kernel as a function that runs blocks one after the other: the block's own code, and loops over its warps."""
+"""Block function of a kernel, which runs blocks one after the other: the block's own code, and loops over its warps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warps that wait for each other: each warp is a coroutine, and a block runs its warps in turn until all have ended.
+"""Coroutines for warps that wait for each other: a block resumes its warps in turn until all have ended.
 
 Used when a barrier stands where not all warps come, for named barriers, and for loops that wait for a value in memory.
 Waiting gives way to the other warps; a round in which no warp got on is a deadlock, reported where they wait.

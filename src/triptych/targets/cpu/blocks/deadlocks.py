@@ -1,4 +1,4 @@
-"""A round in which no warp got on: what each warp waits for is kept with the launch, which then fails.
+"""Deadlock detection: a round in which no warp advanced; what each waits for is stored, and the launch fails.
 
 Input: the state words of the warps. Output: code that copies them for `runtime.waiting_warps`, which tells the user.
 """

@@ -1,4 +1,4 @@
-"""Where values live between stretches of a kernel: in memory of the warp, or nowhere because they are made again."""
+"""Values live across barriers: spilled to memory of the warp, or rematerialized in the next segment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A warp that may wait: the coroutine `<name>.warp`, its barriers, and the checks that all threads come to them."""
+"""Warp coroutine `<name>.warp`: its barriers, and the checks that all threads come to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whose turn it is: warps of a block run by their numbers, or in the order of a seed that `check --schedules` gives."""
+"""Warp schedule of a block: by number, or in the order of a seed that `check --schedules` gives."""
 
 from __future__ import annotations
 

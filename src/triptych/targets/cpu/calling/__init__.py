@@ -1,1 +1,1 @@
-"""How Python calls compiled code: entry points, arguments, results, errors."""
+"""Calling convention between Python and compiled code: entry points, arguments, results, errors."""

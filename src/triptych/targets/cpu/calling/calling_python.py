@@ -1,4 +1,4 @@
-"""Python called from compiled code, through Python's own C functions: what it raises stays raised in this thread.
+"""Callbacks into Python from compiled code, through Python's own C API: an exception stays set in this thread.
 
 Compiled code that fails calls one of the functions of `raising`, which gives the exception to raise. An interrupt may
 come instead, anywhere in Python: either way the thread's exception is set, and compiled code only has to return. A

@@ -1,4 +1,4 @@
-"""Python types whose tensors compiled code reads by itself, and how: a table that it looks into at every call.
+"""Native tensor types: Python types that compiled code reads by itself, in a table it looks into at every call.
 
 NumPy arrays are read as the C structure that they are, torch's tensors through the function that their class offers
 for it, our own views by their attribute. A type is entered when a tensor of it is first passed; tensors of types that

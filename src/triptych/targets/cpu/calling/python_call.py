@@ -1,4 +1,4 @@
-"""A second entry point, in CPython's own calling convention, for functions over numbers and tensors.
+"""Vectorcall entry point, in CPython's own calling convention, for functions over numbers and tensors.
 
 Ints, floats, bools and tensors are packed by compiled code and the result becomes a Python object there too; everything
 else goes to the call path, which is loaded only then. Measured against going through the call path always: half the

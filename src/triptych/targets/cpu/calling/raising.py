@@ -1,4 +1,4 @@
-"""Python functions that make the exceptions of compiled code, with all that Python knows.
+"""Exceptions of compiled code, made by Python functions with all that Python knows.
 
 Compiled code calls one of them, raises what it gives (see `calling_python`) and returns a failing status.
 """

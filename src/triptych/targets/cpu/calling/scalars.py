@@ -1,4 +1,4 @@
-"""How each DSL scalar crosses the call boundary: its MLIR type, the Python values it takes, and its bounds."""
+"""Scalar conversion at the call boundary: its MLIR type, the Python values it takes, and its bounds."""
 
 from __future__ import annotations
 

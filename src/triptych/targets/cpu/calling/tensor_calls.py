@@ -1,4 +1,4 @@
-"""Calls whose tensors compiled code cannot read by itself: Python makes views of them and calls again.
+"""Tensor calls that compiled code cannot read by itself: Python makes views of the tensors and calls again.
 
 The type of every tensor is entered in the table of `tensor_types` on the way, so for NumPy and torch this happens once.
 """

@@ -1,4 +1,4 @@
-"""Why tensors do not fit: compiled code has found that they do not, Python finds out what to say.
+"""Tensor mismatch errors: compiled code has found that tensors do not fit, Python finds out what to say.
 
 Input: the packed values of a call and the parameters. Output: the error for the first tensor that is not as compiled.
 """

@@ -1,4 +1,4 @@
-"""The function through which compiled code prints, to Python's current `sys.stdout`."""
+"""Print function of compiled code, which writes to Python's current `sys.stdout`."""
 
 from __future__ import annotations
 

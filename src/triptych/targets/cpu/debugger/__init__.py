@@ -1,1 +1,1 @@
-"""Threads of kernels that stop for a debugger: who stops, its values, its frames, and the debugger that opens."""
+"""Debugger of kernels on the CPU: which thread stops, its values, its frames, and the debugger that opens."""

@@ -1,4 +1,4 @@
-"""Called by the pool when threads of a warp come to a place where they may stop, or one of them fails."""
+"""Breakpoint callback of the pool: threads of a warp reach a place where they may stop, or one of them fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who answers a debugger: nobody does in a job without a terminal, which would wait for ever."""
+"""Interactive input: whether anybody can answer a debugger, as nobody does in a job without a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A thread that fails a check in a build for a debugger: its frames go into the traceback of the error.
+"""Post-mortem frames: a thread that fails a check in a debugger build adds its frames to the traceback.
 
 Input: the thread's last stop, while its memory is there. Output: an exception whose innermost frames are the kernel's,
 with the values that the thread had, so that post-mortem debuggers open there.

@@ -1,4 +1,4 @@
-"""The threads of a stopped warp: the words that each has kept, and memory of the process as far as it can be read."""
+"""Lanes of a stopped warp: the words that each has stored, and memory of the process as far as it can be read."""
 
 from __future__ import annotations
 

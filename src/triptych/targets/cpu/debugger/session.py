@@ -1,4 +1,4 @@
-"""A thread that has come to a place where it may stop: whether it does, and what the debugger wants next.
+"""Debugger session of a thread at a breakpoint: whether it stops, and what the debugger wants next.
 
 Threads of a warp arrive together. A `breakpoint()` stops the first of those that are active; `n` and `s` follow that
 thread, and TRIPTYCH_BREAK names one. While a debugger is open all others wait: blocks run one after the other, on the

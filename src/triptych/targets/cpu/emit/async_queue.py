@@ -1,4 +1,4 @@
-"""Copies and products that are done later than they are asked for, for kernels of another order than `early`.
+"""Asynchronous queue: copies and WGMMAs that complete later than they are issued, in orders other than `early`.
 
 An operation puts what it works on into a record of the queue that all warps of a cluster share; a function of its own
 does it. The scheduler runs the oldest, or any, when no warp gets on; who waits for groups runs exactly those. What is

@@ -1,4 +1,4 @@
-"""What the warps of a block share while they wait for each other, and the few shapes of code that look at it."""
+"""Barrier state that the warps of a block share while they wait, and the few shapes of code that read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Branches of a warp: a choice that all lanes make alike, or both sides under masks.
+"""Branches of a warp: uniform ones as they are, divergent ones as both sides under masks.
 
 A side that no lane takes is skipped when it does more than compute, or than change elements of its thread's own arrays:
 these are vectors of lanes, in which the others' elements are kept, so that code without a branch is shorter.

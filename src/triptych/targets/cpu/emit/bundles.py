@@ -1,4 +1,4 @@
-"""Elements of private arrays that lie side by side in every lane (`packed_sums`): sums of them, and single elements."""
+"""Accumulator tiles: elements of private arrays side by side in every lane (`packed_sums`), and single elements."""
 
 from __future__ import annotations
 

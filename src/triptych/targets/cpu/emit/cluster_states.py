@@ -1,4 +1,4 @@
-"""Warps that run together: those of one block, or of all blocks of a cluster, each block with its own state words.
+"""Cluster state: warps that run together, of one block or of all blocks of a cluster, with the words of each block.
 
 Warps are numbered through all blocks. What a cluster has once lies among the words of its first block.
 """

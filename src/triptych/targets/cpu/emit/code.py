@@ -1,4 +1,4 @@
-"""Writing vector code: operations on scalars and on vectors of lanes, by name, with the few idioms they share."""
+"""Lane builder: operations on scalars and on vectors of lanes, by name, with the few idioms they share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations in which lanes meet: shuffles, votes, reductions, and what every active lane does in turn (printing)."""
+"""Collective operations of lanes: shuffles, votes, reductions, and what every active lane does in turn (printing)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One operation of a kernel as vector code of a warp: what a stretch without barriers does, for all lanes at once.
+"""Emission of one kernel operation as vector code of a warp: a segment without barriers, for all lanes at once.
 
 Uniform values stay scalars. Where lanes take different ways, both ways run under a mask; a way that no lane takes is
 skipped when it does more than compute. A loop runs until no lane is active.

@@ -1,4 +1,4 @@
-"""The order of many sums: a few at a time over all their terms, so that these few stay in registers.
+"""FMA grouping: a few accumulators at a time over all their terms, so that these few stay in registers.
 
 Input: a stretch of operations that a warp runs one after the other. Output: the same operations. A product of fragments
 by single numbers adds one term to each of 64 sums, then the next to each: with vectors for numbers that is twice what

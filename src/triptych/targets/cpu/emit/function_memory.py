@@ -1,4 +1,4 @@
-"""Memory of a function that runs warps: arrays, scratch and the place where a failing thread is noted."""
+"""Function memory of code that runs warps: arrays, scratch, and the record of a failing thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads and stores that belong together: a vector of every lane that goes from one memory to another."""
+"""Paired loads and stores: a vector of every lane that goes from one memory to another."""
 
 from __future__ import annotations
 

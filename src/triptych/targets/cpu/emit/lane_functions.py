@@ -1,4 +1,4 @@
-"""Functions that access memory lane after lane, each written once: not at every access that no instruction has.
+"""Lane-by-lane access functions, each written once: not at every access that no instruction has.
 
 Input: the size of an access, its alignment, the lanes of a warp and whether some may be missing. Output: a function as
 MLIR text. It takes the memory in which the values of all lanes wait side by side, the address of each lane, and the

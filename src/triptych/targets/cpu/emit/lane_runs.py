@@ -1,4 +1,4 @@
-"""How the addresses of a warp's lanes lie: runs of lanes one after the other in memory, or all at one address."""
+"""Contiguous runs of lane addresses: lanes one after the other in memory, or all at one address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The function `<name>.blocks` around a kernel's code: its arguments, shared memory, and the loop over its blocks.
+"""Block loop function `<name>.blocks` around a kernel's code: its arguments, shared memory, and its blocks.
 
 Where blocks of a cluster have to do with each other a cluster takes the place of a block in that loop: its blocks run
 together, and their shared memories lie side by side.

@@ -1,4 +1,4 @@
-"""Matrices between shared memory and registers: `tile.load_matrix` and `tile.store_matrix`.
+"""Matrix loads and stores between shared memory and registers: `tile.load_matrix` and `tile.store_matrix`.
 
 A row of a matrix is 16 bytes at the address of one lane: a matrix is loaded and stored row by row, whole. Which of its
 bytes are whose the entries of `matrix_copies` say; here that becomes shuffles of vectors. They are written in place

@@ -1,4 +1,4 @@
-"""Loads, stores and atomics of a warp: runs of memory where differences are known, gathers and scatters otherwise."""
+"""Memory accesses of a warp: vector loads where differences are known, gathers and scatters otherwise."""
 
 from __future__ import annotations
 

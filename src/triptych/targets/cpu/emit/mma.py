@@ -1,4 +1,4 @@
-"""Products of matrices that a warp holds in registers: calls of functions that are made for each instruction."""
+"""MMA of a warp on operands in registers: calls of functions that are made for each instruction."""
 
 from __future__ import annotations
 

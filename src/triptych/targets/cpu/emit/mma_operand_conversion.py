@@ -1,4 +1,4 @@
-"""Factors of matrix instructions as the CPU multiplies them: vectors of any element type as f32 or i32, exactly."""
+"""MMA operand conversion: vectors of any element type as f32 or i32, exactly."""
 
 from __future__ import annotations
 

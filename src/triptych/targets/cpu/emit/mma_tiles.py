@@ -1,4 +1,4 @@
-"""Matrix instructions of a warp on a CPU: functions that multiply tiles as they lie in the lanes' registers.
+"""MMA tile functions: they multiply tiles as they lie in the registers of a warp's lanes.
 
 Input: an instruction. Output: functions as MLIR text. A value of all lanes is a row of memory. For each k the operands
 are spread once so that they meet the accumulators lane by lane, and the accumulators of two tiles stay in registers

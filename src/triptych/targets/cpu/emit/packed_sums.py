@@ -1,4 +1,4 @@
-"""Sums whose factors lie side by side in memory stay so: lane by lane, as a load of neighbouring lanes finds them.
+"""Packed accumulators: sums whose operands lie side by side in memory stay so, lane by lane, as a load finds them.
 
 Input: the stretches of a block function. Output: which elements of an array of sums form a bundle, and what is added to
 each. A thread that has four neighbouring columns of a product loads a vector of four, and the lanes' vectors lie one

@@ -1,4 +1,4 @@
-"""What an address is in the first iteration of a loop, and how far it goes on in each: loops that count, as sums.
+"""Loop peeling: what an address is in the first iteration of a loop, and how far it advances in each.
 
 Input: an `scf.for` and addresses of its body. Output: the address before the loop, and the bytes between iterations;
 nothing where these differ, or where an address needs more than the counter.

@@ -1,4 +1,4 @@
-"""Writing operations by name: values, constants, comparisons, calls and blocks, all at one place of the source."""
+"""Operation builder by name: values, constants, comparisons, calls and blocks, all at one location of the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arrays that every thread has for itself (register tensors): which of them are used so that lanes can lie together.
+"""Private arrays of threads (register tensors): which of them are used so that lanes can lie together.
 
 An array whose every access is one of whole elements is kept element by element, a vector over the lanes for each: such
 accesses are whole vectors and LLVM turns them into registers. Any other array stays lane by lane.

@@ -1,4 +1,4 @@
-"""Functions of the queue of a kernel's asynchronous operations, as MLIR text: take a place, run what is due.
+"""Queue functions of asynchronous operations, as MLIR text: take a slot, run what is due.
 
 A queue is two numbers, those of its oldest place and of the one after the newest, the state of chance, and a ring of
 records. A record: whether its operation is still to be done, which one it is, whose, of which kind and group; then what

@@ -1,4 +1,4 @@
-"""What the active lanes of a warp do one after the other: accesses that no vector instruction has, and whatever may not
+"""Serialized lanes: what active lanes do one after the other, accesses that no vector instruction has, and what may not
 be done at once. Addresses and values wait in memory, where a run-time lane number finds them.
 """
 

@@ -1,4 +1,4 @@
-"""Stops for a debugger, for the threads of a warp at once: where each keeps its values, and what it looks at."""
+"""Breakpoint calls for the threads of a warp at once: where each stores its values, and which switch it reads."""
 
 from __future__ import annotations
 

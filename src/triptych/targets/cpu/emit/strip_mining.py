@@ -1,4 +1,4 @@
-"""A counted loop cut into stretches: a loop of loops, so that something can be done between them and not inside.
+"""Strip mining of a counted loop: a loop of loops, so that something can be done between the inner ones.
 
 The inner loop stays what it was, and LLVM vectorises it as before.
 """

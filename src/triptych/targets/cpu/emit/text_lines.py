@@ -1,4 +1,4 @@
-"""Functions that are written as MLIR text: values get names, loops close what they open."""
+"""MLIR text writer of functions: values get names, loops close what they open."""
 
 from __future__ import annotations
 

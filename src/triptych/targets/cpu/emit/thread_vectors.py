@@ -1,4 +1,4 @@
-"""Vectors that every thread has (TensorSSA): element by element over the lanes, or packed as memory has them."""
+"""Thread vectors (TensorSSA): element by element over the lanes, or packed as memory has them."""
 
 from __future__ import annotations
 

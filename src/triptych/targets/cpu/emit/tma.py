@@ -1,4 +1,4 @@
-"""Copies of boxes on a CPU: done when they are asked for, by a function for each kind of box.
+"""TMA copies on a CPU: done when they are issued, by a function for each kind of box.
 
 Every active lane makes its own copy; an elected one is alone. What an mbarrier is to count is counted at once. Groups
 of copies are complete when they are closed, and there is nothing to prefetch: a CPU looks ahead by itself.

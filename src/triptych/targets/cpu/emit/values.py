@@ -1,4 +1,4 @@
-"""What a kernel value has become: a scalar of lane 0, a vector over the lanes, or one of those for each element."""
+"""Value representations of a warp: a scalar of lane 0, a vector over the lanes, or one of those for each element."""
 
 from __future__ import annotations
 

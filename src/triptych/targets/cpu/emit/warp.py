@@ -1,4 +1,4 @@
-"""A warp while its code is written: the value of each lane so far, which lanes are active, and the memory around it."""
+"""Warp state during emission: the value of each lane so far, the active mask, and the memory around it."""
 
 from __future__ import annotations
 

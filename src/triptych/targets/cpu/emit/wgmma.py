@@ -1,4 +1,4 @@
-"""Products that the four warps of a warpgroup compute together: the last one to come runs it for all of them.
+"""WGMMA of four warps on a CPU: the last warp of the warpgroup that arrives runs it for all of them.
 
 A warp that comes earlier waits there, so that all products that were begun have run when a program waits for them. What
 the warps hold lies in their own memory, whose parts are a known distance apart. Factors must be the same for all four:

@@ -1,4 +1,4 @@
-"""Products of a warpgroup on a CPU: a function that multiplies one tile for all four warps, written for each kind.
+"""WGMMA tile functions: each multiplies one tile for all four warps, written for each kind.
 
 Input: element types, and how the factors lie. Output: MLIR text. The sums stay where programs see them: a row of memory
 is one value of all lanes of a warp, which is 8 rows by 4 columns of the tile. Four such vectors, transposed 4x4 inside

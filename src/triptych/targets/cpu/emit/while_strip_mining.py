@@ -1,4 +1,4 @@
-"""A `scf.while` cut into stretches, whose test may run twice: the inner loop goes on as before, or until it has run
+"""Strip mining of a `scf.while`, whose test may run twice: the inner loop goes on as before, or until it has run
 for a number of iterations; the outer one starts it again, and does something in between.
 
 A loop that counts by itself up to a bound is given a nearer bound. Any other one is given a counter.

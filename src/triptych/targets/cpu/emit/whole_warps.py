@@ -1,4 +1,4 @@
-"""Instructions that all threads of a warp execute together: a lane that is missing is an error at its line."""
+"""Warp convergence: instructions that all threads of a warp execute together; a missing lane is an error there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The header of an exported function: structures of tensors, the functions of its module, a typed wrapper.
+"""C header of an exported function: structures of tensors, the functions of its module, a typed wrapper.
 
 It is C99 and C++. Names are those that programs for the public CuTe DSL use; what is ours begins with the prefix too.
 """

@@ -1,4 +1,4 @@
-"""An exported function as C sees it: names and types of parameters, which extents and strides a caller gives.
+"""C interface of an exported function: names and types of parameters, which extents and strides a caller gives.
 
 Input: the leaves of the compiled signature. Output: a `CFunction`, from which the header, the entry and the loader are
 made, so that they cannot differ.

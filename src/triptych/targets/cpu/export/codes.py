@@ -1,4 +1,4 @@
-"""The numbers of the interface between exported objects and the programs that call them."""
+"""Export ABI codes: the numbers between exported objects and the programs that call them."""
 
 from __future__ import annotations
 

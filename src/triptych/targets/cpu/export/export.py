@@ -1,4 +1,4 @@
-"""Exporting for the CPU: compiled code to the object file, and header, of a program that runs without Python.
+"""Export for the CPU: compiled code to the object file, and header, of a program that runs without Python.
 
 Input: a compiled function, the names that the user wants. Output: the contents of files. LLVM joins the program with
 the runtime and the entry of its interface, and generates position-independent code for a linker.

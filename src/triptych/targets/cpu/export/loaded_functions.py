@@ -1,4 +1,4 @@
-"""An exported function, called from Python: arguments become the structures that C would pass.
+"""Exported functions called from Python: arguments become the structures that C would pass.
 
 Input: the metadata inside of the object, and its functions. Layouts are checked here, where there are words for what is
 wrong, and again by the function itself.

@@ -1,4 +1,4 @@
-"""Exported files in a Python process again: object files and shared libraries, with functions as attributes.
+"""Exported modules in a Python process again: object files and shared libraries, with functions as attributes.
 
 An object file is linked here; a shared library is opened as the system does. Which interface a function has is seen by
 its symbols: our own structures, whose description is in the file, or TVM FFI.

@@ -1,4 +1,4 @@
-"""Pass `join-warpgroup-products`: products that follow each other on the same sums become one over more of k.
+"""Pass `join-warpgroup-products`: WGMMAs that follow each other on the same accumulators become one over more of k.
 
 Input: `tile.group_mma` operations whose factors are known distances apart. Output: one for each run of them, with the
 tables of all. A product loads and stores its sums once, and warps meet there once, however deep it is.

@@ -1,1 +1,1 @@
-"""What compiled code needs while it runs: the thread pool, the operating system, wide and narrow arithmetic."""
+"""Runtime of compiled code on the CPU: the thread pool, the operating system, wide and narrow arithmetic."""

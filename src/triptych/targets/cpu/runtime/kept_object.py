@@ -1,4 +1,4 @@
-"""Our own native code (the pool of threads) as an object file: compiled once for all processes that share a store."""
+"""Runtime object file (the thread pool): compiled once for all processes that share a store."""
 
 from __future__ import annotations
 

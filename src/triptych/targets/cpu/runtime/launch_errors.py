@@ -1,4 +1,4 @@
-"""A launch that ended early, as the native pool describes it, becomes the exception that the call raises.
+"""Launch errors: a launch that ended early, as the native pool describes it, becomes the exception of the call.
 
 The cause is what a Python signal handler raised (Ctrl-C), or the first check that failed in a thread of the kernel.
 """

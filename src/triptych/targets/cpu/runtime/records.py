@@ -1,4 +1,4 @@
-"""When which thread ran which blocks of a kernel, for whoever profiles: records that a pool of its own writes.
+"""Execution records for profilers: when which thread ran which blocks of a kernel, written by a pool of its own.
 
 Programs that are loaded while records are kept (`keep_records`) launch on that pool; all others never know of it.
 """

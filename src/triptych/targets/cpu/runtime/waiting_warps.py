@@ -1,4 +1,4 @@
-"""What the user is told of warps that wait for ever: who waits where, for which barrier, and what it misses.
+"""Deadlock reports: which warps wait for ever, for which barrier, and what it misses.
 
 Input: the words that `simt.deadlocks` writes, and the tables that the check carries. Output: the error.
 """

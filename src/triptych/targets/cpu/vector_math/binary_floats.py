@@ -1,4 +1,4 @@
-"""Taking binary floats apart and putting them together by integer arithmetic on their bits.
+"""Binary floats taken apart and put together by integer arithmetic on their bits.
 
 Input and output: expressions of `f32` or `f64`. Conversion instructions would leave lanes that hold NaN undefined;
 adding, shifting and reinterpreting bits is defined for every pattern.

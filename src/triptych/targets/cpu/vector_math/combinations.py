@@ -1,4 +1,4 @@
-"""What formulas are made of beside operators: fused products, bounds, signs and polynomials."""
+"""Formula building blocks beside operators: fused products, bounds, signs and polynomials."""
 
 from __future__ import annotations
 

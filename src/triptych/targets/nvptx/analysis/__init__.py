@@ -1,1 +1,1 @@
-"""What passes and reports of the NVIDIA target ask about kernels."""
+"""Analyses of kernels for the passes and reports of the NVIDIA target."""

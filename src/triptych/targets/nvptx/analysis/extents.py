@@ -1,4 +1,4 @@
-"""Which arguments of a kernel are never negative: extents and strides of tensors, which are checked at the call."""
+"""Nonnegative arguments of a kernel: extents and strides of tensors, which are checked at the call."""
 
 from __future__ import annotations
 

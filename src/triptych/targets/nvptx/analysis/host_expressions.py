@@ -1,4 +1,4 @@
-"""What a kernel computes of its arguments and its grid alone, found in it and computed by the host before the launch.
+"""Host expressions: what a kernel computes of its arguments and its grid alone, which the host can compute.
 
 Every thread would compute the same. All that is taken over is defined for any numbers: the host computes it even if no
 thread would have come to it.

@@ -1,4 +1,4 @@
-"""Recognising what a value is computed from: terms are written as tuples and compared with operations."""
+"""Pattern matching on values: terms are written as tuples and compared with operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which products of a warpgroup may still run where something waits, and which begin after a fence.
+"""WGMMAs in flight: which may still run where something waits, and which begin after a fence.
 
 A forward and a backward walk over the blocks of a kernel, until nothing changes. Of each product it is kept how many
 groups have been closed since, at least: a wait that leaves `n` groups ends those with more than `n`.

@@ -1,4 +1,4 @@
-"""The registers that a vector of a thread is in: one number of 32 bits or more each, or a few narrower ones."""
+"""Register parts of a thread's vector: one number of 32 bits or more each, or a few narrower ones."""
 
 from __future__ import annotations
 

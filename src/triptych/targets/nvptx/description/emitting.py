@@ -1,4 +1,4 @@
-"""What rules of passes build: calls of LLVM's intrinsics for NVIDIA's GPUs, and inline PTX."""
+"""NVVM intrinsics and inline PTX that the rules of passes build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pass `bound-launches`: what a launch promises about its shape is told to the code generator.
+"""Pass `bound-launches`: what a launch promises about its shape reaches the code generator.
 
 The number of threads of a block bounds the registers of each; without it the assembler assumes blocks of 1024. The
 blocks of a cluster are fixed too: a kernel that says so cannot be launched in another way by mistake. No grid has more

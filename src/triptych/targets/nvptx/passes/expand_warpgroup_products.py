@@ -1,4 +1,4 @@
-"""Pass `expand-warpgroup-products`: products of warpgroups, and what waits for them, as inline PTX on registers.
+"""Pass `expand-warpgroup-products`: WGMMAs, and what waits for them, as inline PTX on registers.
 
 Input: kernels whose fragments are private arrays. Output: one piece of PTX for each `tile.group_mma`, between loads and
 stores of whole registers at constant offsets, so that LLVM keeps the arrays in registers.

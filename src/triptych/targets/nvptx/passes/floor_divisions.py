@@ -1,4 +1,4 @@
-"""Python's `//` and `%` of signed run-time numbers, recognised in the operations that they are traced to.
+"""Floor division: Python's `//` and `%` of signed run-time numbers, recognised in the operations they are traced to.
 
 The form is the one that `metastage.arithmetic` emits: it corrects a quotient that was rounded toward zero.
 """

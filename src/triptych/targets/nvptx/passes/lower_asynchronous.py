@@ -1,4 +1,4 @@
-"""Pass `lower-asynchronous`: mbarriers, copies of boxes and clusters become what NVIDIA's GPUs have for them.
+"""Pass `lower-asynchronous`: mbarriers, TMA copies and clusters become what NVIDIA's GPUs have for them.
 
 Input: kernels of any machine. Output: intrinsics of LLVM, by their names because MLIR knows them from a newer LLVM than
 the one that generates code; and inline PTX for copies, whose names differ between the two and whose addresses in shared

@@ -1,4 +1,4 @@
-"""Part of pass `lower-asynchronous`: copies of boxes, and the tensor maps that they go by, as inline PTX.
+"""TMA copies and their tensor maps as inline PTX, a part of pass `lower-asynchronous`.
 
 A map is 128 bytes at a generic address. Addresses of shared memory have 32 bits; those of the block itself are also
 addresses of its cluster, so that the form for clusters serves loads of both kinds, and of every version of PTX.

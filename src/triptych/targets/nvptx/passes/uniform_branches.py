@@ -1,4 +1,4 @@
-"""Branches that a warp takes together, said to the assembler: `bra.uni`.
+"""Uniform branches, which a warp takes together, marked for the assembler: `bra.uni`.
 
 Where it must expect that only some lanes of a warp come to a shuffle or a vote, the assembler adds a second way that
 calls a function for each, and a call needs many registers. `thread // 32` is the same for a warp, but it does not know.

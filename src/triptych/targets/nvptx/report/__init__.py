@@ -1,1 +1,1 @@
-"""What a compiled kernel takes of a GPU, and what makes it slow."""
+"""Resource usage of a compiled kernel, and what makes it slow."""

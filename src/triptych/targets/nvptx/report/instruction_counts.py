@@ -1,4 +1,4 @@
-"""Counting the instructions of SASS text: what kernels cost before anything has run them."""
+"""Instruction counts of SASS text: what kernels cost before anything has run them."""
 
 from __future__ import annotations
 

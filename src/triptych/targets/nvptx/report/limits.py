@@ -1,4 +1,4 @@
-"""How many blocks of a kernel a multiprocessor holds, what limits that first, and what the next step would take.
+"""Occupancy limits: how many blocks a multiprocessor holds, what limits that first, and the next step.
 
 The rules are NVIDIA's, of the occupancy calculator and the tables of compute capabilities: registers are given to
 warps in pieces of 256, to four warps at once; shared memory in pieces of 128 bytes, with 1 KiB more for each block.

@@ -1,4 +1,4 @@
-"""Counting machine instructions in a cubin itself, which is an ELF file: no disassembler is needed.
+"""Machine code counts of a cubin itself, which is an ELF file: no disassembler is needed.
 
 From architecture 70 on an instruction takes 16 bytes; its lowest 12 bits say which it is.
 """

@@ -1,4 +1,4 @@
-"""What each kernel of a program takes of a GPU and how many of its blocks fit, for people and for tools to read.
+"""Occupancy report: what each kernel takes of a GPU and how many of its blocks fit, for people and for tools.
 
 Input: the traced kernels and the assembler's report. Output: one `Usage` for each kernel.
 """

@@ -1,4 +1,4 @@
-"""What a kernel takes of a GPU: read from the assembler's report, and how many blocks of it fit at once.
+"""Resource report of the assembler: what a kernel takes of a GPU, and how many blocks of it fit at once.
 
 The report is text for people, the same from the program and the library; its numbers are in no other place that both
 give.

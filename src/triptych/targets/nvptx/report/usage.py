@@ -1,4 +1,4 @@
-"""What a kernel takes of a GPU and what follows from it: as data, which the store keeps with the code."""
+"""Resource usage of a kernel and what follows from it: as data, which the store keeps with the code."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The programs of NVIDIA that assemble and disassemble."""
+"""NVIDIA's toolchain: programs that assemble and disassemble."""

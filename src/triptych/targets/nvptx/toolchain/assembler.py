@@ -1,4 +1,4 @@
-"""What an assembler is, whichever way it is reached: PTX goes in, a cubin and a report on each kernel come out."""
+"""Assembler protocol, whichever way it is reached: PTX goes in, a cubin and a report on each kernel come out."""
 
 from __future__ import annotations
 

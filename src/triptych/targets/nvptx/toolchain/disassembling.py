@@ -1,4 +1,4 @@
-"""A cubin as readable SASS, by the program `nvdisasm`."""
+"""Disassembly of a cubin as readable SASS, by the program `nvdisasm`."""
 
 from __future__ import annotations
 

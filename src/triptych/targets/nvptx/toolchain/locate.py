@@ -1,4 +1,4 @@
-"""Where NVIDIA's programs and libraries are: beside this Python, in a toolkit, or on the PATH.
+"""Toolchain search: NVIDIA's programs and libraries beside this Python, in a toolkit, or on the PATH.
 
 `cuda-pathfinder` knows the places that packages, conda and toolkits use. It takes 0.3 s to import, so it is asked only
 when a kernel is compiled, and each question once.
