@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 
 from triptych.driver.compile_jobs import Job
 from triptych.driver.listeners import observe
 from triptych.metastage.arguments.results import Rebuild
+from triptych.metastage.trace.trace import Instrumentation, Rewrite, TraceOptions
 from triptych.metastage.tracer import trace
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
@@ -17,66 +20,77 @@ from triptych.prestage.rewrite import rewrite
 from triptych.sanitizer.checkers import BREAK, RACES, checkers
 from triptych.stages import Loaded, Rewritten, Traced
 from triptych.support.interrupts import arrive, interruptible
-from triptych.support.timeline import STAGE, now, past
+from triptych.support.timeline import STAGE, during, now, past
 
 
 @interruptible
 def compile_stages(job: Job, likely: Loaded | None = None) -> tuple[Rewritten | None, Loaded, Rebuild]:
     """Python in, a callable native function out; `likely` is code that serves if the same program is traced again."""
-    started = begun = now()
-    job.target.start()
-    job.language.load()
-    arrive()
-    stops = stops_of(job)
-    begun = past("start", begun, STAGE)
-    rewritten = rewritten_of(job)  #                                    pre-stage:    Python AST -> Python AST
-    begun = past("rewrite", begun, STAGE)
-    traced, rebuild = trace(  #                                         meta-stage:   run it once -> MLIR
-        rewritten or job.function,
-        job.specialization,
-        job.language.hooks,
-        partial(rewrite, stops=True) if stops else rewrite,
-        job.name,
-        contract_everywhere=job.options.contract,
-        contract=job.contract,
-        async_order=job.options.async_order,
-        device_model=job.target.device_model,
-        stops=stops,
-        tells_calls=job.target.checks and RACES in checkers(),
-    )
-    begun = past("trace", begun, STAGE)
+    started = now()
+    with _step("start"):
+        job.target.start()
+        job.language.load()
+        options = _trace_options(job)
+    with _step("rewrite"):  #          pre-stage:    Python AST -> Python AST
+        rewritten = rewritten_of(job)
+    with _step("trace"):  #            meta-stage:   run it once -> MLIR
+        traced, rebuild = trace(
+            rewritten or job.function, job.specialization, job.language.hooks, _rewriter(job), job.name, options
+        )
     if likely is not None and _is_like(traced, likely.compiled.lowered.traced):
         return rewritten, likely, rebuild
-    lowered = lower(  #                                                 object-stage: the target's pass list
-        traced, job.target, job.language.passes, options=job.options
-    )
-    arrive()
-    begun = past("lower", begun, STAGE)
-    compiled = codegen(lowered, job.target, _options(job, stops))  #                           -> object file
-    begun = past("code generation", begun, STAGE)
-    loaded = load(compiled, job.target)
-    traced.module.store()
-    lowered.text.store()
-    past("load", begun, STAGE)
+    with _step("lower"):  #            object-stage: the passes of the language and of the target
+        lowered = lower(traced, job.target, job.language.passes, options=job.options)
+    with _step("code generation"):  #                -> object file
+        compiled = codegen(lowered, job.target, _codegen_options(job))
+    with _step("load"):  #                           -> function pointer
+        loaded = load(compiled, job.target)
+        traced.module.store()
+        lowered.text.store()
     done = past(f"compile {traced.name}", started, STAGE)
     return rewritten, observe(rewritten, loaded, (done - started) / 1e9), rebuild
 
 
-def _options(job: Job, stops: bool | None) -> CompileOptions:
+@contextmanager
+def _step(name: str) -> Iterator[None]:
+    """A step of a compilation on the timeline; signals that came meanwhile are handled when it ends."""
+    with during(name, STAGE):
+        yield
+    arrive()
+
+
+def rewritten_of(job: Job) -> Rewritten | None:
+    """What the pre-stage makes of a job's function."""
+    return _rewriter(job)(job.function) if job.preprocessor else None
+
+
+def _rewriter(job: Job) -> Rewrite:
+    """The pre-stage, for the job's function and for those that it calls."""
+    return partial(rewrite, stops=True) if _instrumentation(job).stops else rewrite
+
+
+def _trace_options(job: Job) -> TraceOptions:
+    return TraceOptions(
+        contract_everywhere=job.options.contract,
+        contract=job.contract,
+        async_order=job.options.async_order,
+        device_model=job.target.device_model,
+        instrumentation=_instrumentation(job),
+    )
+
+
+def _instrumentation(job: Job) -> Instrumentation:
+    """What the setting `debug` adds to the program, as far as the target can."""
+    wanted = checkers()
+    stops = (job.target.stops or None) if BREAK in wanted else False
+    return Instrumentation(stops, records_pipelines=job.target.checks and RACES in wanted)
+
+
+def _codegen_options(job: Job) -> CompileOptions:
     """Code that stops at every statement is not optimised: LLVM would take many times as long, for nobody's use."""
-    return replace(job.options, opt_level=0) if stops else job.options
+    return replace(job.options, opt_level=0) if _instrumentation(job).stops else job.options
 
 
 def _is_like(one: Traced, other: Traced) -> bool:
     """Whether two traces gave the same program, to be called in the same way."""
     return replace(one, module=None) == replace(other, module=None) and one.module.is_like(other.module)
-
-
-def rewritten_of(job: Job) -> Rewritten | None:
-    """What the pre-stage makes of a job's function."""
-    return rewrite(job.function, bool(stops_of(job))) if job.preprocessor else None
-
-
-def stops_of(job: Job) -> bool | None:
-    """Whether statements stop for a debugger; None if they should, and the target's cannot."""
-    return (job.target.stops or None) if BREAK in checkers() else False

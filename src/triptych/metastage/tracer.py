@@ -15,7 +15,6 @@ from triptych.hooks import Hooks
 from triptych.ir.handles import Block, Module
 from triptych.ir.modules import KeptModule
 from triptych.kernel_ir.analysis.written_memory import WrittenMemory
-from triptych.kernel_ir.dialects.async_order import EARLY
 from triptych.metastage.arguments.argument_kinds import Received, received_types
 from triptych.metastage.arguments.results import Rebuild, take_results
 from triptych.metastage.arguments.specs import Shape, arrange
@@ -23,10 +22,9 @@ from triptych.metastage.calls.call_local import assigned, check_left, end_of_cal
 from triptych.metastage.kernels.launches import check_launched
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.symbols import symbol
-from triptych.metastage.trace.trace import Rewrite, Trace, activated
+from triptych.metastage.trace.trace import Rewrite, Trace, TraceOptions, activated
 from triptych.metastage.values.explaining import explained
 from triptych.stages import Leaf, Rewritten, Traced
-from triptych.support.device_model import COMMON, DeviceModel
 from triptych.support.source import Span
 
 
@@ -55,21 +53,10 @@ def trace(
     make_hooks: Callable[[Trace], Hooks],
     rewrite: Rewrite,
     called: str = "",
-    *,
-    contract_everywhere: bool | None = None,
-    contract: bool | None = None,
-    async_order: str = EARLY,
-    device_model: DeviceModel = COMMON,
-    stops: bool | None = False,
-    tells_calls: bool = False,
+    options: TraceOptions = TraceOptions(),  # noqa: B008 - it is frozen
 ) -> tuple[Traced, Rebuild]:
-    """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results.
-
-    `contract` is what the function itself says of contraction, `contract_everywhere` what holds for all it calls.
-    Kernels are for `device_model`, do in `async_order` what goes on by itself, can stop for a debugger (`stops`) and
-    tell checkers of their pipelines (`tells_calls`)."""
-    current = Trace(rewrite, contract_everywhere, contract, device_model, async_order)
-    current.stops, current.tells_calls = stops, tells_calls
+    """Trace a rewritten function (or, unrewritten, a plain one): the module, and how Python sees its results."""
+    current = Trace(rewrite, options)
     current.hooks = make_hooks(current)
     function, code = _runnable(rewritten, current)
     locations.register(code, rewritten=isinstance(rewritten, Rewritten))

@@ -27,7 +27,7 @@ class ToldCalls:
     def tell(self, call: str, state: Place | None = None, group: Any = 0) -> None:
         """Before the call does what it does: it may wait for ever. Some pipelines do not say which stage it is."""
         trace = device_trace()
-        if not trace.tells_calls:
+        if not trace.instrumentation.records_pipelines:
             return
         builder = trace.builder
         CHECK.load(builder.context)

@@ -30,16 +30,16 @@ class StoppingHooks(PythonHooks):
     trace: Trace
 
     def stop(self) -> None:
-        if self.trace.kernel is not None and self.trace.stops:
+        if self.trace.kernel is not None and self.trace.instrumentation.stops:
             _emit(self.trace, sys._getframe(1), is_breakpoint=False)
 
     def stopping(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if function is not builtins.breakpoint:
             return function
         trace = self.trace
-        if trace.kernel is not None and trace.stops:
+        if trace.kernel is not None and trace.instrumentation.stops:
             return lambda *_args, **_keywords: _emit(trace, sys._getframe(1), is_breakpoint=True)
-        if trace.kernel is not None and trace.stops is None:
+        if trace.kernel is not None and trace.instrumentation.stops is None:
             raise DeviceBreakpointError(
                 "a thread of a GPU cannot stop for Python",
                 span=locations.here(),

@@ -162,7 +162,7 @@ class KernelLaunch:
         if kernel.size_argument is not None:
             trace.builder.finish_function(kernel.function, [*types, kernel.size_argument.type], ())
         _mark_arguments(trace, kernel, [mark for plan in plans.values() for mark in plan.marks()])
-        if trace.stops:
+        if trace.instrumentation.stops:
             check_break_place(sites)
         if checkers():
             parts = [(part.what, part.offset, part.size, part.span) for part in kernel.shared]

@@ -181,34 +181,48 @@ class KernelBody:
         return next((part.name_of(offset, size) for part in self.shared if part.offset <= offset < part.end), None)
 
 
-class Trace:
-    """One run of the meta-stage."""
+@dataclass(frozen=True, slots=True)
+class Instrumentation:
+    """What debugging adds to a program while it is traced; a release build has none of it."""
 
     stops: bool | None = False
     """Whether statements of kernels can stop for a debugger; None where that is asked for and cannot be."""
+    records_pipelines: bool = False
+    """Whether kernels report the calls of their pipelines to the sanitizer."""
+
+
+@dataclass(frozen=True, slots=True)
+class TraceOptions:
+    """What a compilation asks of the meta-stage beside the program itself."""
+
+    contract_everywhere: bool | None = None
+    """What holds of contraction for all that the function calls."""
+    contract: bool | None = None
+    """What the function itself says of it."""
+    async_order: str = EARLY
+    """When kernels do what goes on asynchronously."""
+    device_model: DeviceModel = COMMON
+    """The machine that kernels are for."""
+    instrumentation: Instrumentation = Instrumentation()
+
+
+class Trace:
+    """One run of the meta-stage."""
+
     unrepeatable: str = ""
     """What Python did while tracing that another process might do otherwise, as a clause."""
     found: list[Found]
     """What it has read by ways that names in the source do not show."""
-    tells_calls: bool = False
-    """Whether checkers are told of the calls of pipelines."""
 
-    def __init__(
-        self,
-        rewrite: Rewrite,
-        contract_everywhere: bool | None = None,
-        contract: bool | None = None,
-        device_model: DeviceModel = COMMON,
-        async_order: str = EARLY,
-    ) -> None:
+    def __init__(self, rewrite: Rewrite, options: TraceOptions) -> None:
         self.rewrite = rewrite
         """The pre-stage, for plain Python functions that the program calls."""
         self.hooks: Hooks
         self.decorated: set[FunctionType] = set()  # by @jit or @kernel: rewritten, whoever wrote them
-        self.device_model, self.async_order = device_model, async_order
-        """The machine that kernels are for, and when what goes on by itself is done in them."""
+        self.device_model, self.async_order = options.device_model, options.async_order
+        self.instrumentation = options.instrumentation
         self.builder = Builder()
-        self.contraction = Contraction(self.builder, contract_everywhere, contract)
+        self.contraction = Contraction(self.builder, options.contract_everywhere, options.contract)
         self.locations = Locations(self.builder.context)
         self.progress = Progress()
         self.region: Region = Region(self, None, "function", None, HandedAttributes())
