@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.support.layouts import compact_layouts, divisor_of, fitting, gaps_filled, layouts, values
 from triptych import layout
 from triptych.layout import Layout, SymInt
-from triptych.layout.digits import digits
+from triptych.layout.mixed_radix import digits
 from triptych.layout.ranges import Ranges
 from triptych.layout.symbolic import Operation, Terms
 

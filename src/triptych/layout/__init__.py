@@ -6,14 +6,20 @@ The same functions answer in a notebook, in a unit test and while a kernel is tr
 
 from __future__ import annotations
 
-from triptych.layout.arithmetic import elem_less, round_up, shape_div, tuple_add, tuple_mul, tuple_sub
-from triptych.layout.basis import E, ScaledBasis
+from triptych.layout.basis import E, Ratio, ScaledBasis
 from triptych.layout.coalescing import coalesce, filter, filter_zeros
 from triptych.layout.compose import composition
 from triptych.layout.composed import AnyLayout, ComposedLayout, make_composed_layout
-from triptych.layout.constructors import make_identity_layout, make_layout, make_layout_like, make_ordered_layout
-from triptych.layout.divides import ceil_div, flat_divide, logical_divide, tiled_divide, zipped_divide
-from triptych.layout.drawing import draw_latex, draw_text
+from triptych.layout.constructors import (
+    make_identity_layout,
+    make_layout,
+    make_layout_like,
+    make_ordered_layout,
+    parse,
+    substitute,
+    tile_text,
+)
+from triptych.layout.drawing import bank_svg, draw_latex, draw_text, layout_svg, swizzle_svg, thread_value_svg
 from triptych.layout.errors import (
     AccessError,
     DeclarationError,
@@ -26,9 +32,15 @@ from triptych.layout.errors import (
     UndecidableError,
 )
 from triptych.layout.fast_divmod import FastDivmodDivisor, fast_divmod_create_divisor
-from triptych.layout.gaps import complement
 from triptych.layout.integers import DynamicInt, Int, Requirement, assuming, divisibility, is_static
-from triptych.layout.inverses import left_inverse, max_common_layout, max_common_vector, nullspace, right_inverse
+from triptych.layout.inverses import (
+    complement,
+    left_inverse,
+    max_common_layout,
+    max_common_vector,
+    nullspace,
+    right_inverse,
+)
 from triptych.layout.layout import Layout
 from triptych.layout.memory import BankConflicts, Sectors, bank_conflicts, global_sectors
 from triptych.layout.modes import (
@@ -57,44 +69,53 @@ from triptych.layout.modes import (
     size_in_bytes,
     stride,
 )
-from triptych.layout.parsing import parse, tile_text
 from triptych.layout.partition import (
+    dice,
+    domain_offset,
     local_partition,
     local_tile,
     make_layout_image_mask,
     make_layout_tv,
+    slice_,
+    slice_and_offset,
 )
-from triptych.layout.picture import cycle_grid, index_grid, thread_value_grid
-from triptych.layout.products import (
+from triptych.layout.picture import cycle_grid, draw_svg, index_grid, thread_value_grid
+from triptych.layout.recast import recast_layout
+from triptych.layout.swizzle import Swizzle, make_swizzle
+from triptych.layout.symbolic import SymInt
+from triptych.layout.tiling import (
     blocked_product,
+    ceil_div,
+    flat_divide,
     flat_product,
+    logical_divide,
     logical_product,
     raked_product,
     tile_to_shape,
+    tiled_divide,
     tiled_product,
+    zipped_divide,
     zipped_product,
 )
-from triptych.layout.ratio import Ratio
-from triptych.layout.recast import recast_layout
-from triptych.layout.slicing import dice, domain_offset, slice_, slice_and_offset
-from triptych.layout.substitution import substitute
-from triptych.layout.svg import draw_svg
-from triptych.layout.swizzle import Swizzle, make_swizzle
-from triptych.layout.symbolic import SymInt
 from triptych.layout.tuples import (
     Coord,
     IntTuple,
     Shape,
     Stride,
     Tile,
+    elem_less,
     product,
     product_each,
     product_like,
+    round_up,
+    shape_div,
     transform_leaf,
+    tuple_add,
+    tuple_mul,
+    tuple_sub,
 )
 from triptych.layout.tuples import tuple_text as text
 from triptych.layout.unknowns import assume, sym_int
-from triptych.layout.views import bank_svg, layout_svg, swizzle_svg, thread_value_svg
 
 __all__ = [
     "AccessError",

@@ -10,17 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
-from triptych.layout.arithmetic import tuple_add
 from triptych.layout.coordinates import evaluate
 from triptych.layout.errors import ProfileError
 from triptych.layout.integers import is_static
 from triptych.layout.layout import Layout
 from triptych.layout.notation import Reader
-from triptych.layout.picture import fits_a_picture, index_grid
-from triptych.layout.program_numbers import answer_in_numbers
-from triptych.layout.svg import draw_svg
+from triptych.layout.number_operators import answer_in_numbers
+from triptych.layout.picture import draw_svg, fits_a_picture, index_grid
 from triptych.layout.swizzle import Swizzle
-from triptych.layout.tuples import Coord, IntTuple, Modes, tuple_text
+from triptych.layout.tuples import Coord, IntTuple, Modes, tuple_add, tuple_text
 
 Inner: TypeAlias = Layout | Swizzle | Callable[[Any], Any]
 """What the indices of the outer layout go through; a function of the user's own can only be evaluated."""

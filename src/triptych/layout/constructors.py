@@ -1,15 +1,21 @@
-"""Making layouts.
+"""Constructors of layouts: from shapes, from the notation, and with numbers in the place of symbolic integers.
 
-Input: shapes, orders, other layouts. Output: layouts, compact unless a stride is given.
+Input: shapes, orders, other layouts, or text. Output: layouts, compact unless a stride is given; text may also be a
+composed layout, a swizzle, a tile or a nested tuple.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from triptych.layout.basis import ScaledBasis
-from triptych.layout.composed import AnyLayout, ComposedLayout
+from triptych.layout.composed import AnyLayout, ComposedLayout, read_composed
 from triptych.layout.errors import ProfileError
 from triptych.layout.integers import Int, is_one
 from triptych.layout.layout import Layout, trusted
+from triptych.layout.notation import Reader, read_tuple
+from triptych.layout.symbolic import SymInt
 from triptych.layout.tuples import IntTuple, Nested, Shape, Stride, compact_stride, flat, leaves
 
 
@@ -82,3 +88,50 @@ def refill(profile: Nested, values: list[Int]) -> IntTuple:
         return tuple(build(item) for item in part) if isinstance(part, tuple) else next(remaining)
 
     return build(profile)
+
+
+def parse(text: str) -> Any:
+    """The value written in a text; `[4:1;_]` is a tile, a text without `:` or `o` a nested tuple."""
+    if "[" not in text and ":" not in text and "o" not in text and "S" not in text:
+        return read_tuple(text)
+    reader = Reader(text)
+    value = _tile(reader)
+    reader.finish()
+    return value
+
+
+def _tile(reader: Reader) -> Any:
+    if reader.skip("_"):
+        return None
+    if not reader.skip("["):
+        return read_composed(reader)
+    items = [_tile(reader)]
+    while reader.skip(";"):
+        items.append(_tile(reader))
+    reader.take("]")
+    return tuple(items)
+
+
+def tile_text(tile: object) -> str:
+    """A tile in the notation."""
+    if isinstance(tile, tuple):
+        return "[" + ";".join(map(tile_text, tile)) + "]"
+    return "_" if tile is None else str(tile)
+
+
+def substitute(value: object, bindings: Mapping[str, Int]) -> Any:
+    """The value with every symbol of `bindings` replaced."""
+    match value:
+        case SymInt():
+            return value.substitute(bindings)
+        case tuple():
+            return tuple(substitute(item, bindings) for item in value)
+        case ScaledBasis():
+            return ScaledBasis(substitute(value.value, bindings), value.mode)
+        case Layout():
+            return Layout(substitute(value.shape, bindings), substitute(value.stride, bindings))
+        case ComposedLayout():
+            parts = (value.inner, value.offset, value.outer)
+            return ComposedLayout(*(substitute(part, bindings) for part in parts))
+        case _:
+            return value

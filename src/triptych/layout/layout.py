@@ -15,9 +15,8 @@ from triptych.layout.coordinates import evaluate, has_underscore, hier_coord
 from triptych.layout.errors import ProfileError
 from triptych.layout.integers import Int, divisibility, is_one, is_static, known_equal
 from triptych.layout.notation import read_layout
-from triptych.layout.picture import fits_a_picture, index_grid
-from triptych.layout.program_numbers import answer_in_numbers
-from triptych.layout.svg import draw_svg
+from triptych.layout.number_operators import answer_in_numbers
+from triptych.layout.picture import draw_svg, fits_a_picture, index_grid
 from triptych.layout.tuples import (
     Coord,
     IntTuple,

@@ -9,9 +9,8 @@ from __future__ import annotations
 import re
 from typing import Any, NoReturn
 
-from triptych.layout.basis import ScaledBasis
+from triptych.layout.basis import Ratio, ScaledBasis
 from triptych.layout.errors import NotationError
-from triptych.layout.ratio import Ratio
 from triptych.layout.tuples import IntTuple, Stride, compact_stride
 from triptych.layout.unknowns import sym_int
 

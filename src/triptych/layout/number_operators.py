@@ -1,7 +1,9 @@
-"""Operators that the polynomials of the algebra do not answer: what the program's run-time numbers make of them.
+"""Operators on run-time numbers that the polynomials of the algebra do not answer.
 
 Input: an integer known later and another operand. Output: what is the same in every run where that is seen; else an
 operation of the run-time number that the integer stands for. One that stands for none is refused.
+A language registers the class of its numbers; as coordinates of a layout they become integers of the algebra, and its
+answers numbers again. Otherwise what is exact in the algebra would wrap where the type of the number ends.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from triptych.layout.errors import UndecidableError
+from triptych.layout.integers import Int
 
 Bounds: TypeAlias = tuple[int | None, int | None]
 """The smallest and the largest number that a value may be, as far as they are known."""
@@ -210,3 +213,29 @@ def _count(shift: int) -> int:
     if shift < 0:
         raise ValueError("negative shift count")
     return shift
+
+
+_KINDS: dict[type, tuple[Callable[[Any], Int], Callable[[Any], Any]]] = {}
+
+
+def register_numbers(kind: type, integer: Callable[[Any], Int], number: Callable[[Any], Any]) -> None:
+    """Let layouts take numbers of a class: `integer` makes an integer of the algebra of one, `number` a number."""
+    _KINDS[kind] = (integer, number)
+
+
+def answer_in_numbers(function: Callable[[Any], Any], coord: object) -> Any:
+    """`function(coord)`, computed by the algebra whether or not there are numbers of a program in the coordinate."""
+    for kind, (integer, number) in _KINDS.items():
+        if _has(coord, kind):
+            return number(function(_changed(coord, kind, integer)))
+    return function(coord)
+
+
+def _has(coord: object, kind: type) -> bool:
+    return any(_has(item, kind) for item in coord) if isinstance(coord, tuple) else isinstance(coord, kind)
+
+
+def _changed(coord: object, kind: type, integer: Callable[[Any], Int]) -> Any:
+    if isinstance(coord, tuple):
+        return tuple(_changed(item, kind, integer) for item in coord)
+    return integer(coord) if isinstance(coord, kind) else coord

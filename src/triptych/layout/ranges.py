@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from triptych.layout.digits import digits
 from triptych.layout.integers import Int
+from triptych.layout.mixed_radix import digits
 from triptych.layout.symbolic import Atom, Operation, Symbol, SymInt, Terms
 
 Range: TypeAlias = tuple[int, int]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from triptych.layout.arithmetic import shape_div, tuple_mul
 from triptych.layout.basis import ScaledBasis
 from triptych.layout.coalescing import leaf_pairs
 from triptych.layout.composed import ComposedLayout, L
@@ -16,7 +15,7 @@ from triptych.layout.errors import OverlapError, ProfileError
 from triptych.layout.integers import Int, is_one, minimum, require
 from triptych.layout.layout import Layout, from_modes, trusted
 from triptych.layout.swizzle import Swizzle, recast_swizzle
-from triptych.layout.tuples import Shape, Stride, transform_leaf
+from triptych.layout.tuples import Shape, Stride, shape_div, transform_leaf, tuple_mul
 
 _OPERATION = "recast_layout"
 

@@ -1,4 +1,4 @@
-"""Dealing a tile out to threads: which elements each holds, grouped as one instruction moves them.
+"""Thread-value layouts of a tile: which elements each thread holds, grouped as one instruction moves them.
 
 Input: a layout (thread, value) -> number of a coordinate in a tile, and a layout made of such tiles. Output: the
 layout with a mode for the threads, one for the values ((of an instruction), instructions), and one for the tiles.
@@ -12,15 +12,14 @@ from triptych.layout.coalescing import coalesce, filter
 from triptych.layout.compose import composition
 from triptych.layout.composed import L
 from triptych.layout.constructors import make_layout
-from triptych.layout.divides import logical_divide, zipped_divide
 from triptych.layout.errors import UndecidableError
 from triptych.layout.integers import Int
 from triptych.layout.inverses import left_inverse, right_inverse
 from triptych.layout.layout import Layout, from_modes
 from triptych.layout.modes import prepend, rank, size
-from triptych.layout.products import logical_product
+from triptych.layout.partition import slice_and_offset
 from triptych.layout.recast import recast_layout
-from triptych.layout.slicing import slice_and_offset
+from triptych.layout.tiling import logical_divide, logical_product, zipped_divide
 from triptych.layout.tuples import Coord, IntTuple, Tile, product_each
 
 
@@ -59,8 +58,8 @@ def occupied_tile(tv: Layout, shape: IntTuple) -> tuple[tuple[Layout, ...], Layo
 def thread_part(target: L, tv: Layout, tile: Tile, thread: Int) -> tuple[L, IntTuple]:
     """What a thread holds of a target, ((values), tiles…), and the offset where it begins."""
     tiled = zipped_divide(target, tile)
-    dealt = composition(tiled, (tv, None))
-    return slice_and_offset(((thread, None), (None,) * rank(tiled, [1])), dealt)
+    distributed = composition(tiled, (tv, None))
+    return slice_and_offset(((thread, None), (None,) * rank(tiled, [1])), distributed)
 
 
 def retiled(held: L, tv: Layout, tile: Tile, together: int) -> L:
@@ -79,7 +78,7 @@ def retiled(held: L, tv: Layout, tile: Tile, together: int) -> L:
     return slice_and_offset((None, first), view)[0]
 
 
-def dealt_to_atoms(target: L, order: Tile, atom: IntTuple, tv: Layout, atoms: IntTuple) -> L:
+def distribute_to_atoms(target: L, order: Tile, atom: IntTuple, tv: Layout, atoms: IntTuple) -> L:
     """A matrix in tiles of an atom, ((thread, value), ((atom, rest), (atom, rest), further modes…)).
 
     `order` says for each of the first two modes how many elements, or which in which order, all atoms together take.
@@ -88,24 +87,24 @@ def dealt_to_atoms(target: L, order: Tile, atom: IntTuple, tv: Layout, atoms: In
     return logical_divide(composition(tiled, (tv, None)), (None, atoms))
 
 
-def part_of_atom(dealt: L, thread: Int, row: Int, column: Int) -> tuple[L, IntTuple]:
+def part_of_atom(distributed: L, thread: Int, row: Int, column: Int) -> tuple[L, IntTuple]:
     """What one thread of the atom at (row, column) holds, (values, rest, rest, further modes…), and where it begins."""
-    further: Coord = ((row, None), (column, None), *(None,) * (rank(dealt, [1]) - 2))
-    return slice_and_offset(((thread, None), further), dealt)
+    further: Coord = ((row, None), (column, None), *(None,) * (rank(distributed, [1]) - 2))
+    return slice_and_offset(((thread, None), further), distributed)
 
 
-def tiled_thread_values(dealt: Layout, threads: Layout, row: int, column: int) -> Layout:
+def tiled_thread_values(distributed: Layout, threads: Layout, row: int, column: int) -> Layout:
     """(thread, (value, (rest, rest))) -> number, for one tile that atoms on `threads` (thread, m, n, k) cover.
 
-    `row` and `column` are the modes of `threads` along which the two modes of the tile are dealt out; along the others
+    `row` and `column` are the modes of `threads` along which the two modes of the tile go; along the others
     every atom has the same elements.
     """
-    atoms = {0: dealt[0][0], row: dealt[1][0][0], column: dealt[1][1][0]}
+    atoms = {0: distributed[0][0], row: distributed[1][0][0], column: distributed[1][1][0]}
     spread = from_modes(atoms.get(mode, Layout(size(part), 0)) for mode, part in enumerate(threads))
     return from_modes(
         (
             composition(spread, right_inverse(threads)),
-            from_modes((dealt[0][1], from_modes((dealt[1][0][1], dealt[1][1][1])))),
+            from_modes((distributed[0][1], from_modes((distributed[1][0][1], distributed[1][1][1])))),
         )
     )
 

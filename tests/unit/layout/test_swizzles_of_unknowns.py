@@ -34,7 +34,7 @@ def test_index_is_that_of_the_number(
     number = constant + sum(factor * value for factor, value in zip(factors, values, strict=True))
     permuted: Any = swizzle(index)
     assert permuted.substitute(dict(zip(NAMES, values, strict=True))) == swizzle(number)
-    rest, added = swizzle.parted(index)
+    rest, added = swizzle.split(index)
     assert rest + added == index
 
 
@@ -73,7 +73,7 @@ def test_neighbours_of_a_digit_below_a_unit_share_what_is_permuted() -> None:
     swizzle, thread = Swizzle(3, 3, 3), sym_int(symbol="thread")
     pair: Any = thread % 4 * 2 + thread // 4 % 8 * 64
     assert swizzle(pair + 1) - swizzle(pair) == 1
-    rest, added = swizzle.parted(pair + 1)
+    rest, added = swizzle.split(pair + 1)
     assert rest == thread // 4 % 8 * 64
     assert added == thread % 4 * 2 + 1
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from triptych.layout.digits import digits
 from triptych.layout.errors import UndecidableError
 from triptych.layout.integers import Int
+from triptych.layout.mixed_radix import digits
 from triptych.layout.ranges import Range, Ranges
 from triptych.layout.symbolic import Atom, Monomial, Operation, Symbol, SymInt
 from triptych.metastage.trace.trace import active

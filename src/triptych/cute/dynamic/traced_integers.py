@@ -13,8 +13,8 @@ from typing import Any
 from triptych.cute.dynamic.symbol_emission import Emitter, TracedSymbol, kind_for
 from triptych.diagnostics.runtime_errors import LayoutRequirementError
 from triptych.layout import DeclarationError, Int, IntTuple, Layout, Requirement, SymInt, assuming, is_static
-from triptych.layout.digits import balanced
-from triptych.layout.program_numbers import register_numbers
+from triptych.layout.mixed_radix import balanced
+from triptych.layout.number_operators import register_numbers
 from triptych.layout.symbolic import terms_of
 from triptych.metastage.trace.checks import check
 from triptych.metastage.trace.errors import OperandTypeError

@@ -24,7 +24,7 @@ from triptych.ir.handles import Value
 from triptych.ir.types import is_pointer, type_text
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
 from triptych.layout import Int, Swizzle, divisibility
-from triptych.layout.term_parts import multiples_in
+from triptych.layout.mixed_radix import multiples_in
 from triptych.metastage.trace.trace import Region, in_progress, place
 from triptych.metastage.values.numeric import leaked
 from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8, lift, numeric_class

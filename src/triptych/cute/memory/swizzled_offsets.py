@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from triptych.cute.tracing.current_trace import tracing
 from triptych.layout import Int, Swizzle, SymInt
-from triptych.layout.stretches import Parts
-from triptych.layout.term_parts import constant_and_rest
+from triptych.layout.mixed_radix import constant_and_rest
+from triptych.layout.swizzle import SwizzleSplit
 
 _PARTS, _PERMUTED = "parts of offsets", "permuted offsets"
 
@@ -19,7 +19,7 @@ def permuted(swizzle: Swizzle, offset: Int) -> Int:
         return swizzle(offset)
     constant, computed = constant_and_rest(offset)
     table = tracing().tables[_PARTS]
-    parts: Parts | None = table.get((swizzle, computed))
+    parts: SwizzleSplit | None = table.get((swizzle, computed))
     if parts is None:
         parts = table[swizzle, computed] = swizzle.parts(computed)
     rest, added = parts.moved(constant)

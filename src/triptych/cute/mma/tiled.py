@@ -19,7 +19,7 @@ from triptych.cute.thread_slices import warn_of_missing_threads
 from triptych.cute.tracing.eager import eager
 from triptych.layout import AnyLayout, IntTuple, Layout, make_layout, right_inverse, size, text, tiled_product
 from triptych.layout.layout import from_modes
-from triptych.layout.thread_values import dealt_to_atoms, part_of_atom, tiled_thread_values
+from triptych.layout.thread_values import distribute_to_atoms, part_of_atom, tiled_thread_values
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Numeric
 
@@ -147,24 +147,24 @@ class TiledMma(StaticExpression):
         """Registers for a part of the sums, whatever the type that memory holds."""
         return self.atom.make_fragment_C(source)
 
-    def dealt(self, target: AnyLayout, modes: tuple[int, int], tv: Layout) -> AnyLayout:
+    def distribute(self, target: AnyLayout, modes: tuple[int, int], tv: Layout) -> AnyLayout:
         """A matrix of two of the modes as the atoms take it."""
         order = tuple(self._order(mode) for mode in modes)
         shape = tuple(self.shape_mnk[mode] for mode in modes)
         atoms = tuple(size(self.atom_layout_mnk, [mode]) for mode in modes)
-        return dealt_to_atoms(target, order, shape, tv, atoms)
+        return distribute_to_atoms(target, order, shape, tv, atoms)
 
     def _order(self, mode: int) -> int | Layout:
         taken = self.permutation_mnk[mode]
         return self.get_tile_size(mode) if taken is None else taken
 
     def _tiled(self, modes: tuple[int, int], tv: Layout) -> Layout:
-        dealt = self.dealt(make_layout(tuple(map(self.get_tile_size, modes))), modes, tv)
-        assert isinstance(dealt, Layout)
-        return tiled_thread_values(dealt, self.thr_layout_vmnk, 1 + modes[0], 1 + modes[1])
+        distributed = self.distribute(make_layout(tuple(map(self.get_tile_size, modes))), modes, tv)
+        assert isinstance(distributed, Layout)
+        return tiled_thread_values(distributed, self.thr_layout_vmnk, 1 + modes[0], 1 + modes[1])
 
     def _shape(self, modes: tuple[int, int], tv: Layout, shape: IntTuple) -> Any:
-        return part_of_atom(self.dealt(make_layout(ints(shape)), modes, tv), 0, 0, 0)[0].shape
+        return part_of_atom(self.distribute(make_layout(ints(shape)), modes, tv), 0, 0, 0)[0].shape
 
     def __str__(self) -> str:
         taken = tuple(map(self.get_tile_size, range(3)))
@@ -201,7 +201,7 @@ class ThrMma:
     def _part(self, tensor: Tensor, modes: tuple[int, int], tv: Layout) -> Tensor:
         coordinate: Any = self.tiled_mma.thr_layout_vmnk.get_flat_coord(ints(self.thr_idx))
         thread, row, column = coordinate[0], coordinate[1 + modes[0]], coordinate[1 + modes[1]]
-        layout, offset = part_of_atom(self.tiled_mma.dealt(tensor.layout, modes, tv), thread, row, column)
+        layout, offset = part_of_atom(self.tiled_mma.distribute(tensor.layout, modes, tv), thread, row, column)
         return tensor.moved(offset, layout)
 
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from triptych.layout.picture import Cell, Grid
-from triptych.layout.svg import draw_svg
+from triptych.layout.picture import Cell, Grid, draw_svg
 from triptych.metastage.trace import locations
 from triptych.sanitizer.checkers import DEFAULT
 from triptych.sanitizer.finding_errors import ScheduleError, error_of

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from triptych.layout.picture import Cell, Grid
-from triptych.layout.svg import Panel, bar_panel, grid_panel, page
+from triptych.layout.picture import Cell, Grid, Panel, bar_panel, grid_panel, page
 from triptych.ptxsim.counting import CountedLaunch
 from triptych.ptxsim.reading import Instruction, Line
 from triptych.ptxsim.traffic import BANKS, SECTOR, WARP, WORD, Request, words_of

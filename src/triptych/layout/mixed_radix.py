@@ -1,4 +1,4 @@
-"""Symbolic integers as a machine computes them: `x - d*(x//d)` is the remainder x % d.
+"""Mixed-radix digits of symbolic integers, as a machine computes them: `x - d*(x//d)` is the remainder x % d.
 
 Input: a polynomial in its normal form, which has no remainders. Output: terms of the same value that have them.
 The normal form proves things; this form has the digits of a coordinate back, which are small and cheap.
@@ -94,3 +94,16 @@ def _scale(terms: dict[Monomial, int], parts: list[tuple[Monomial, int]]) -> int
     scales = {divmod(terms.get(monomial, 0), coefficient) for monomial, coefficient in anchors}
     scale, rest = scales.pop()
     return 0 if scales or rest else scale
+
+
+def constant_and_rest(value: SymInt) -> tuple[int, SymInt]:
+    """The constant term, which comes first, and the others."""
+    (first, constant), *others = value.terms
+    return (constant, SymInt(tuple(others))) if first == () else (0, value)
+
+
+def multiples_in(value: Int, factor: int) -> Int:
+    """The part of a value that is seen to be multiples of a factor; the rest is what is left."""
+    constant = dict(terms_of(value)).get((), 0)
+    whole = tuple((monomial, number) for monomial, number in terms_of(value) if monomial and number % factor == 0)
+    return constant // factor * factor + (SymInt(whole) if whole else 0)
