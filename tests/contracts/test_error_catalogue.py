@@ -1,4 +1,7 @@
-"""Every error documents itself, and the page in docs/ says the same as the classes."""
+"""Every error documents itself and has its two programs, and the page in docs/ says the same as classes and programs.
+
+`tests/errors/test_catalogue_programs.py` runs the programs.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,9 @@ from collections import Counter
 
 import pytest
 
-from tests.contracts.tree import ROOT
+from tests.contracts.tree import CATALOGUE, ROOT
 from triptych.support.errors import TriptychError, all_errors
-from triptych.workbench.commands.errors_page import PAGE, errors, page
+from triptych.workbench.commands.errors_page import PAGE, PROGRAMS, errors, page, program
 
 ERRORS = errors()
 each_error = pytest.mark.parametrize("error", ERRORS, ids=lambda error: error.__name__)
@@ -43,12 +46,21 @@ def test_error_gives_its_reason(error: type[TriptychError]) -> None:
 
 
 @each_error
-@pytest.mark.parametrize("program", ["failing", "fixed"])
-def test_error_shows_programs(error: type[TriptychError], program: str) -> None:
-    assert program in vars(error)
-    text = getattr(error, program)
-    assert text.strip()
-    ast.parse(text)
+@pytest.mark.parametrize("which", PROGRAMS)
+def test_error_has_programs(error: type[TriptychError], which: str) -> None:
+    """A program is statements, not only a comment that describes them."""
+    assert ast.parse(program(error, which).read_text(encoding="utf-8")).body
+
+
+def test_programs_of_an_error_differ() -> None:
+    texts = {error.code: {program(error, which).read_bytes() for which in PROGRAMS} for error in ERRORS}
+    assert [code for code, programs in texts.items() if len(programs) < 2] == []
+
+
+def test_catalogue_has_nothing_else() -> None:
+    asked = {f"{error.code}/{which}.py" for error in ERRORS for which in PROGRAMS}
+    files = (path.relative_to(CATALOGUE) for path in CATALOGUE.rglob("*") if path.is_file())
+    assert {path.as_posix() for path in files if "__pycache__" not in path.parts} == asked
 
 
 def test_page_is_up_to_date() -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "triptych"
+CATALOGUE = PACKAGE / "diagnostics" / "catalogue"
+"""Programs that show errors, which nothing imports."""
 
 TEXT = {".py", ".md", ".toml", ".yaml", ".yml", ".txt", ".mlir", ".ll", ".json", ".cfg", ""}
 GENERATED = {"__pycache__", "build", "dist", "node_modules", "venv", ".git"}
@@ -17,7 +19,7 @@ GENERATED = {"__pycache__", "build", "dist", "node_modules", "venv", ".git"}
 
 def package_files() -> list[Path]:
     """Every module of the package."""
-    return sorted(PACKAGE.rglob("*.py"))
+    return sorted(path for path in PACKAGE.rglob("*.py") if CATALOGUE not in path.parents)
 
 
 def python_files() -> list[Path]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import linecache
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from itertools import count
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -154,11 +153,3 @@ def test_a_variable_that_is_dead_after_an_exit_may_change_its_type() -> None:
         return t
 
     assert [f(x) for x in (1, 2, 3, 4)] == [1.0, 7.0, 6.0, 0.0]
-
-
-def test_the_programs_of_the_catalogue(tmp_path: Path) -> None:
-    for text, fails in ((TooDeepError.failing, True), (TooDeepError.fixed, False)):
-        file = tmp_path / f"program_{fails}.py"
-        file.write_text(f"import triptych as tt\n{text}", encoding="utf-8")
-        with pytest.raises(TooDeepError) if fails else nullcontext():
-            exec(compile(file.read_text(encoding="utf-8"), file, "exec"), {"__name__": "__main__"})

@@ -7,8 +7,6 @@ import subprocess
 import sys
 import weakref
 from collections.abc import Callable
-from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -237,11 +235,3 @@ def test_the_entry_point_has_a_module_and_is_collected() -> None:
     del entry
     gc.collect()
     assert gone() is None
-
-
-def test_the_programs_of_the_catalogue(tmp_path: Path) -> None:
-    for text, fails in ((TracedByTorchError.failing, True), (TracedByTorchError.fixed, False)):
-        file = tmp_path / f"program_{fails}.py"
-        file.write_text(f"import triptych as tt\n{text}", encoding="utf-8")
-        with pytest.raises(TracedByTorchError) if fails else nullcontext():
-            exec(compile(file.read_text(encoding="utf-8"), file, "exec"), {"__name__": "__main__"})

@@ -17,23 +17,6 @@ class ArchiveError(TriptychError, ValueError):
     """A file that should have entries of a store is something else, or a part of an archive only."""
 
     code = "TT0735"
-    failing = """
-import tempfile
-from triptych.artifact_store.store import Store
-
-with tempfile.TemporaryDirectory() as folder:
-    with open(folder + "/programs.tar", "w") as file:
-        file.write("not an archive")
-    Store(folder + "/store").import_(folder + "/programs.tar")
-"""
-    fixed = """
-import tempfile
-from triptych.artifact_store.store import Store
-
-with tempfile.TemporaryDirectory() as folder:
-    Store(folder + "/store").export(folder + "/programs.tar")
-    Store(folder + "/other").import_(folder + "/programs.tar")
-"""
 
 
 _PARTS: dict[str, Part] = {"ac": "ac", "cas": "cas"}

@@ -12,20 +12,6 @@ class NotHereYetError(TriptychError, AttributeError):
     """
 
     code = "TT0706"
-    failing = """
-from triptych import compat
-
-with compat.activated():
-    import cutlass.cute as cute
-    cute.nvgpu.tcgen05.CtaGroup
-"""
-    fixed = """
-from triptych import compat
-
-with compat.activated():
-    import cutlass.cute as cute
-    print(hasattr(cute.nvgpu.tcgen05, "CtaGroup"))
-"""
 
 
 class NotImportableYetError(TriptychError, ImportError):
@@ -35,40 +21,9 @@ class NotImportableYetError(TriptychError, ImportError):
     """
 
     code = "TT0707"
-    failing = """
-from triptych import compat
-
-with compat.activated():
-    from cutlass.cute.nvgpu.tcgen05 import CtaGroup
-"""
-    fixed = """
-from triptych import compat
-
-with compat.activated():
-    try:
-        from cutlass.cute.nvgpu.tcgen05 import CtaGroup
-    except ImportError:
-        CtaGroup = None
-"""
 
 
 class OtherPackageError(TriptychError, RuntimeError):
     """The package `cutlass` itself is imported already, and one process cannot have two meanings of one name."""
 
     code = "TT0710"
-    failing = """
-import sys, types
-from triptych import compat
-
-sys.modules["cutlass"] = types.ModuleType("cutlass")
-try:
-    compat.activate()
-finally:
-    del sys.modules["cutlass"]
-"""
-    fixed = """
-from triptych import compat
-
-with compat.activated():
-    import cutlass
-"""

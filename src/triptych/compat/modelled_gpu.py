@@ -21,8 +21,6 @@ class ModelledGpuError(TriptychError, ValueError):
     """A program asked for a GPU, or for clusters, that the modelled machine does not have."""
 
     code = "TT0711"
-    failing = "from triptych.utils import HardwareInfo\n\nprint(HardwareInfo().get_max_active_clusters(64))"
-    fixed = "from triptych.utils import HardwareInfo\n\nprint(HardwareInfo().get_max_active_clusters(4))"
 
 
 @dataclass(frozen=True, slots=True)

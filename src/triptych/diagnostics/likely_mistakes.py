@@ -18,26 +18,6 @@ class MissingAttributeError(TriptychError, AttributeError):
     """A tensor, a number or a module has no such attribute; arrays of other libraries may have it."""
 
     code = "TT0310"
-    failing = """
-from triptych import cute
-
-@tt.jit
-def f(x: cute.Tensor):
-    return x.size
-
-import numpy as np
-f(np.zeros((2, 4), np.float32))
-"""
-    fixed = """
-from triptych import cute
-
-@tt.jit
-def f(x: cute.Tensor):
-    return cute.size(x)
-
-import numpy as np
-f(np.zeros((2, 4), np.float32))
-"""
 
 
 _REDUCED = (

@@ -16,28 +16,6 @@ class NoStoreError(TriptychError, RuntimeError):
     """The store of compiled programs was asked for something, and the settings switch it off."""
 
     code = "TT0713"
-    failing = """
-import triptych as tt
-from triptych.support.config import override
-
-@tt.jit
-def double(n: tt.Int32):
-    return n + n
-
-with override(cache=False):
-    double.explain_miss(3)
-"""
-    fixed = """
-import triptych as tt
-from triptych.support.config import override
-
-@tt.jit
-def double(n: tt.Int32):
-    return n + n
-
-with override(cache=True):
-    print(double.explain_miss(3))
-"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,23 +38,6 @@ class CompileJobError(TriptychError, TypeError):
     """Something is no job for `compile_many`, or it is called again while a worker process loads the program."""
 
     code = "TT0716"
-    failing = """
-import triptych as tt
-
-@tt.jit
-def double(n: tt.Int32):
-    return n + n
-
-tt.compile_many([double])
-"""
-    fixed = """
-from functools import partial
-
-import triptych as tt
-
-jobs = [partial(tt.compile, function) for function in []]
-tt.compile_many(jobs)
-"""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -25,28 +25,6 @@ class SealedError(TriptychError, RuntimeError):
     """A process that must not compile (`TRIPTYCH_SEALED=1`) needs a program that nobody has built for it."""
 
     code = "TT0718"
-    failing = """
-import triptych as tt
-from triptych.support.config import override
-
-@tt.jit
-def double(n: tt.Int32):
-    return n + n
-
-with override(sealed=True, cache=False):
-    double(3)
-"""
-    fixed = """
-import triptych as tt
-from triptych.support.config import override
-
-@tt.jit
-def double(n: tt.Int32):
-    return n + n
-
-with override(sealed=False, cache=False):
-    double(3)
-"""
 
 
 def check_unsealed(job: Job, key: Key, store: Store | None) -> None:

@@ -19,28 +19,6 @@ class StreamError(TriptychError, TypeError):
     """Something that is no stream was given as the stream of a call or of a launch."""
 
     code = "TT0515"
-    failing = """
-@tt.kernel
-def nothing() -> None:
-    pass
-
-@tt.jit
-def f() -> None:
-    nothing().launch(grid=1, block=1, stream="the first one")
-
-f()
-"""
-    fixed = """
-@tt.kernel
-def nothing() -> None:
-    pass
-
-@tt.jit
-def f() -> None:
-    nothing().launch(grid=1, block=1, stream=0)
-
-f()
-"""
 
 
 def is_stream_class(kind: type) -> bool:

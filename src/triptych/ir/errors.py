@@ -12,44 +12,18 @@ class LoweringError(TriptychError, RuntimeError):
     """A pass refused the program, or something reached the target that it cannot express."""
 
     code = "TT0501"
-    failing = """
-@tt.jit
-def f(x: tt.Int128):
-    return x
-
-f(1)  # the CPU entry point has no 128-bit integers
-"""
-    fixed = """
-@tt.jit
-def f(x: tt.Int64):
-    return x
-
-f(1)
-"""
 
 
 class CodegenError(TriptychError, RuntimeError):
     """LLVM refused the program with an ordinary error, or its object file needs a symbol nobody provides."""
 
     code = "TT0502"
-    failing = """
-compile_llvm("define i32 @f() { ret i64 0 }")  # the returned type is not the declared one
-"""
-    fixed = """
-compile_llvm("define i32 @f() { ret i32 0 }")
-"""
 
 
 class WorkerDiedError(TriptychError, RuntimeError):
     """LLVM stopped the worker process (abort, exit or time limit); the next compilation gets a new one."""
 
     code = "TT0503"
-    failing = """
-compile_llvm('define void @f() { call void asm "no such instruction", ""() ret void }')
-"""
-    fixed = """
-compile_llvm('define void @f() { call void asm "nop", ""() ret void }')
-"""
 
 
 class FrozenProgramError(TriptychError, RuntimeError):
@@ -58,14 +32,6 @@ class FrozenProgramError(TriptychError, RuntimeError):
     """
 
     code = "TT0740"
-    failing = """
-# frozen, as by PyInstaller, with an empty store
-tt.compile(f, 1)
-"""
-    fixed = """
-# on the machine that builds it: `triptych build`; the frozen program reads that store, or loads exported objects
-tt.compile(f, 1)
-"""
 
 
 def python_executable() -> str:
@@ -85,28 +51,12 @@ class MissingPackageError(TriptychError, ModuleNotFoundError):
     """A package that the compiler needs at run time is not installed or cannot be loaded."""
 
     code = "TT0506"
-    failing = """
-# pip uninstall torch-mlir
-tt.compile(f, 1)
-"""
-    fixed = """
-# pip install torch-mlir
-tt.compile(f, 1)
-"""
 
 
 class PackageVersionError(TriptychError, ImportError):
     """A package is installed in a version that the compiler was not written for."""
 
     code = "TT0508"
-    failing = """
-# pip install 'torch-mlir>=20270101'
-tt.compile(f, 1)  # the LLVM inside writes a text that the older one of llvmlite need not read
-"""
-    fixed = """
-# pip install 'torch-mlir>=20261001,<20270101'
-tt.compile(f, 1)
-"""
 
 
 def how_it_ended(status: int) -> str:

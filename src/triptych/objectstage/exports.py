@@ -13,22 +13,6 @@ class ExportError(TriptychError, ValueError):
     """A compiled function cannot be exported as asked: by its results, its target or the names that it is to get."""
 
     code = "TT0521"
-    failing = """
-@tt.jit
-def both(x: tt.Int32, y: tt.Int32):
-    return x + y, x - y
-
-tt.compile(both, 1, 2, target="cpu").export_to_c(".", "both")
-"""
-    fixed = """
-import tempfile
-
-@tt.jit
-def total(x: tt.Int32, y: tt.Int32):
-    return x + y
-
-tt.compile(total, 1, 2, target="cpu").export_to_c(tempfile.mkdtemp(), "total")
-"""
 
 
 @dataclass(frozen=True, slots=True)

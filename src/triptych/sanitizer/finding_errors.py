@@ -11,132 +11,47 @@ from triptych.sanitizer.findings import BOX_STORE, NOTES, Collection, Example, F
 from triptych.support.source import Span
 from triptych.support.warnings import TriptychWarning
 
-_RACE = """
-from triptych import cute
-from triptych.support.config import override
-
-@tt.kernel
-def shifts(out: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    kept = cute.arch.alloc_smem(tt.Float32, 64)
-    values = cute.make_tensor(kept, cute.make_layout(64))
-    values[tidx] = tt.Float32(tidx)
-    {barrier}
-    out[tidx] = values[63 - tidx]
-
-@tt.jit
-def run(out: cute.Tensor):
-    shifts(out).launch(grid=1, block=64)
-
-import numpy as np
-with override(debug="races"):
-    run(np.zeros(64, np.float32))
-"""
-_INIT = _RACE.replace('"races"', '"init"').replace("values[63 - tidx]", "values[{place}]").replace("64)", "128)", 1)
-
 
 class RaceError(CompiledCodeError, RuntimeError):
     """Two threads access the same memory, one of them writes, and nothing orders the two (checker `races`)."""
 
     code = "TT0630"
-    failing = _RACE.format(barrier="pass")
-    fixed = _RACE.format(barrier="cute.arch.sync_threads()")
 
 
 class UninitialisedReadError(CompiledCodeError, RuntimeError):
     """Shared memory is read that no thread of the block has written (checker `init`)."""
 
     code = "TT0631"
-    failing = _INIT.format(barrier="cute.arch.sync_threads()", place="tidx + 1")
-    fixed = _INIT.format(barrier="cute.arch.sync_threads()", place="63 - tidx")
-
-
-_COPY = """
-from triptych import cute
-from triptych.cute.nvgpu import cpasync
-from triptych.support.config import override
-
-@tt.kernel
-def copies(x: cute.Tensor, out: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    kept = cute.make_tensor(cute.arch.alloc_smem(tt.Float32, 32), cute.make_layout(32))
-    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), tt.Float32, num_bits_per_copy=32)
-    cute.copy(atom, cute.local_tile(x, (1,), (tidx,)), cute.local_tile(kept, (1,), (tidx,)))
-    cute.arch.cp_async_commit_group()
-    {wait}
-    out[tidx] = kept[tidx]
-
-@tt.jit
-def run(x: cute.Tensor, out: cute.Tensor):
-    copies(x, out).launch(grid=1, block=32)
-
-import numpy as np
-with override(debug="races"):
-    run(np.ones(32, np.float32), np.zeros(32, np.float32))
-"""
-
-
-_UNSET = """
-from triptych import cute
-from triptych.support.config import override
-
-@tt.kernel
-def sums(x: cute.Tensor, out: cute.Tensor):
-    tidx, _, _ = cute.arch.thread_idx()
-    total = cute.make_rmem_tensor(2, tt.Float32)
-    {fill}
-    for i in range(4):
-        total[i % 2] += x[tidx + i]
-    out[tidx] = total[0] + total[1]
-
-@tt.jit
-def run(x: cute.Tensor, out: cute.Tensor):
-    sums(x, out).launch(grid=1, block=32)
-
-import numpy as np
-with override(debug="init"):
-    run(np.ones(36, np.float32), np.zeros(32, np.float32))
-"""
 
 
 class UnsetRegisterError(CompiledCodeError, RuntimeError):
     """A thread uses an element of a register tensor that it has not set (checker `init`)."""
 
     code = "TT0635"
-    failing = _UNSET.format(fill="pass")
-    fixed = _UNSET.format(fill="total.fill(0)")
 
 
 class UnwrittenOutputError(CompiledCodeError, RuntimeError):
     """A kernel leaves a part of an output untouched, though its host says that it writes it (a note)."""
 
     code = "TT0636"
-    failing = "# triptych check, of a kernel file with OUTPUTS = ['out'] whose grid is n // block"
-    fixed = "# the same, whose grid is cute.ceil_div(n, block)"
 
 
 class AsyncCopyError(CompiledCodeError, RuntimeError):
     """What an asynchronous copy writes is accessed before it was waited for, or it never is (checker `races`)."""
 
     code = "TT0633"
-    failing = _COPY.format(wait="pass")
-    fixed = _COPY.format(wait="cute.arch.cp_async_wait_group(0)")
 
 
 class CheckerLimitError(CompiledCodeError, RuntimeError):
     """A checker has run out of numbers: what it says from there on would mean nothing."""
 
     code = "TT0632"
-    failing = "# a kernel of 4,000,000,000 barriers in one block, under TRIPTYCH_DEBUG=races"
-    fixed = "# the same kernel without TRIPTYCH_DEBUG"
 
 
 class ScheduleError(CompiledCodeError, RuntimeError):
     """What a program leaves behind depends on the order of blocks and warps, and no race was found."""
 
     code = "TT0638"
-    failing = "# triptych check --schedules 8, of a kernel whose blocks add floats to one place by atomics"
-    fixed = "# the same, with a place for each block and one sum at the end"
 
 
 class SameValueWarning(TriptychWarning):

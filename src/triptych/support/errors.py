@@ -1,7 +1,7 @@
 """Every error a user can meet: a code, a headline, the user's line, what was found, expected, and what to write.
 
-Each class has two parents, `TriptychError` and the builtin a Python programmer would catch, and documents itself
-with a failing and a fixed program (`docs/errors.md` is generated from them).
+Each class has two parents, `TriptychError` and the builtin a Python programmer would catch, and a docstring with its
+reason; `diagnostics/catalogue` has a failing and a fixed program for each code (`docs/errors.md` is written from both).
 """
 
 from __future__ import annotations
@@ -18,8 +18,6 @@ class TriptychError(Exception):
     """Root of all errors raised by Triptych."""
 
     code: ClassVar[str] = "TT0000"
-    failing: ClassVar[str] = ""
-    fixed: ClassVar[str] = ""
 
     def __init__(
         self,

@@ -14,8 +14,6 @@ class SubinterpreterError(TriptychError, RuntimeError):
     """Triptych was used in a sub-interpreter, where neither NumPy nor the compiler's libraries can be loaded."""
 
     code = "TT0736"
-    failing = "from triptych.support.interpreters import check_interpreter\n\ncheck_interpreter(1)"
-    fixed = "from triptych.support.interpreters import check_interpreter\n\ncheck_interpreter(0)"
 
 
 def check_interpreter(number: int) -> None:

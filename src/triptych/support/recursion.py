@@ -24,33 +24,6 @@ class TooDeepError(TriptychError, RecursionError):
     """A program nests deeper than the compiler, or Python's own stack, can follow."""
 
     code = "TT0104"
-    failing = """
-@tt.jit
-def f(x: tt.Int32):
-    def search(n):
-        if n == 0:
-            return x
-        if x > n:
-            if x > 2 * n:
-                if x > 3 * n:
-                    return search(n - 1)
-        return n
-
-    return search(60)
-
-f(3)
-"""
-    fixed = """
-@tt.jit
-def f(x: tt.Int32):
-    found = x
-    for n in range(1, 61):
-        if not (x > n and x > 2 * n and x > 3 * n):
-            found = n
-    return found
-
-f(3)
-"""
 
 
 @contextmanager

@@ -22,26 +22,12 @@ class UnknownPluginError(TriptychError, LookupError):
     """A plug-in was asked for by a name nobody registered, or the plug-in of that name cannot be loaded."""
 
     code = "TT0701"
-    failing = "from triptych.support.registry import Registry\n\nRegistry('triptych.targets').get('abacus')"
-    fixed = "from triptych.support.registry import Registry\n\nRegistry('triptych.targets').names()"
 
 
 class DuplicatePluginError(TriptychError, ValueError):
     """Two different plug-ins claim one name, so asking for that name has no single answer."""
 
     code = "TT0702"
-    failing = (
-        "from triptych.support.registry import Registry\n\n"
-        "colours = Registry('example.colours')\n"
-        "colours.register('red', 1)\n"
-        "colours.register('red', 2)"
-    )
-    fixed = (
-        "from triptych.support.registry import Registry\n\n"
-        "colours = Registry('example.colours')\n"
-        "colours.register('red', 1)\n"
-        "colours.register('blue', 2)"
-    )
 
 
 class Registry(Generic[T]):

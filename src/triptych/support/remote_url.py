@@ -24,8 +24,6 @@ class UntrustedRemoteError(SettingError):
     the way, could have this process run anything."""
 
     code = "TT0734"
-    failing = "from triptych.support.config import override\n\nwith override(cache_remote='redis://host'):\n    pass"
-    fixed = "from triptych.support.config import override\n\nwith override(cache_remote='rediss://host'):\n    pass"
 
 
 def check_trusted(url: str, *, is_signed: bool, dares: bool) -> None:

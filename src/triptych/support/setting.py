@@ -21,8 +21,6 @@ class SettingError(TriptychError, ValueError):
     """A setting was given a name or a value that does not exist."""
 
     code = "TT0703"
-    failing = "from triptych.support.config import override\n\nwith override(opt_level=9):\n    pass"
-    fixed = "from triptych.support.config import override\n\nwith override(opt_level=3):\n    pass"
 
 
 @dataclass(frozen=True, slots=True)

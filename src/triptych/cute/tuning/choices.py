@@ -29,8 +29,6 @@ class ChoiceFileError(TriptychError, ValueError):
     """A file is none of `triptych tune --export`, or one of a version that is not known."""
 
     code = "TT0729"
-    failing = "from triptych.cute.tuning.choices import read_choices\n\nread_choices('no_such_choices.json')"
-    fixed = "from triptych.cute.tuning.choices import SCHEMA\n\nprint(SCHEMA)"
 
 
 @dataclass(frozen=True, slots=True)

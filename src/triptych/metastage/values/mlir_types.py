@@ -21,17 +21,6 @@ class MlirTypeError(TriptychError, AttributeError):
     """A class of numbers has an MLIR type only while a function is traced; `hasattr` says whether it has one."""
 
     code = "TT0212"
-    failing = """
-print(tt.Int32.mlir_type)
-"""
-    fixed = """
-@tt.jit
-def f(n: tt.Int32):
-    print(tt.Int32.mlir_type)
-    return n
-
-f(3)
-"""
 
 
 class MlirTypeOf:

@@ -26,8 +26,6 @@ class ManifestError(TriptychError, ValueError):
     """`triptych build` was given a file that is no manifest."""
 
     code = "TT0717"
-    failing = "from triptych.workbench.commands.build import jobs_of\n\njobs_of('no_such_manifest.py')"
-    fixed = "from triptych.workbench.commands.build import JOBS\n\nprint(JOBS)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,6 @@ class CacheError(TriptychError, ValueError):
     """`triptych cache` was asked for a size or a function that it cannot read, or for files that it cannot use."""
 
     code = "TT0714"
-    failing = "from triptych.workbench.commands.cache import size\n\nsize('many')"
-    fixed = "from triptych.workbench.commands.cache import size\n\nsize('200M')"
 
 
 def cache_command(action: str, given: dict[str, Any], *, as_json: bool) -> str:

@@ -25,13 +25,6 @@ class CoverageError(TriptychError, ValueError):
     """`triptych coverage` was asked about a path that is not there."""
 
     code = "TT0709"
-    failing = (
-        "from pathlib import Path\nfrom triptych.workbench.commands.coverage import coverage\n\n"
-        "coverage([Path('no_such_folder')])"
-    )
-    fixed = (
-        "from pathlib import Path\nfrom triptych.workbench.commands.coverage import coverage\n\ncoverage([Path('.')])"
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """`triptych errors`: the catalogue of error codes, as text for one code, and as the page `docs/errors.md`.
 
-Everything comes from the error classes, so the page cannot tell something else than the code.
+Everything comes from the error classes and from `diagnostics/catalogue`, a folder for each code with a program that
+fails and one that works, so the page cannot tell something else than the code.
 """
 
 from __future__ import annotations
@@ -12,17 +13,21 @@ import pkgutil
 from pathlib import Path
 
 import triptych
+from triptych import diagnostics
 from triptych.support.errors import TriptychError, all_errors
 from triptych.support.nearest import did_you_mean
 
 PAGE = Path("docs/errors.md")
+CATALOGUE = Path(diagnostics.__file__).with_name("catalogue")
+PROGRAMS = ("failing", "fixed")
+_ASSUMED = "import triptych as tt\n"
 
 PREFACE = """\
 # Error catalogue
 
 Every error of Triptych has a code. `python -m triptych errors CODE` prints its entry; this page is written by
-`python -m triptych errors --page`, so change the error classes and not this file. The programs assume
-`import triptych as tt`.
+`python -m triptych errors --page`, so change the error classes and the files of `diagnostics/catalogue`, not
+this file. The programs assume `import triptych as tt`.
 """
 
 
@@ -30,8 +35,6 @@ class UnknownErrorCodeError(TriptychError, LookupError):
     """The catalogue was asked for a code that no error has."""
 
     code = "TT0705"
-    failing = "from triptych.workbench.commands.errors_page import catalogue\n\ncatalogue('TT9999')"
-    fixed = "from triptych.workbench.commands.errors_page import catalogue\n\ncatalogue('TT0705')"
 
 
 def errors() -> list[type[TriptychError]]:
@@ -79,8 +82,22 @@ def entry(error: type[TriptychError]) -> str:
     """One error as Markdown: why it exists, the program that fails, the program that works."""
     return (
         f"## {error.code} {error.__name__}\n\n{_reason(error)} It is also a `{_builtin(error)}`.\n\n"
-        f"Fails:\n\n```python\n{error.failing.strip()}\n```\n\nWorks:\n\n```python\n{error.fixed.strip()}\n```\n"
+        f"Fails:\n\n```python\n{_shown(error, 'failing')}\n```\n\nWorks:\n\n```python\n{_shown(error, 'fixed')}\n```\n"
     )
+
+
+def program(error: type[TriptychError], which: str) -> Path:
+    """The file of its failing or its fixed program."""
+    return CATALOGUE / error.code / f"{which}.py"
+
+
+def _text(error: type[TriptychError], which: str) -> str:
+    return program(error, which).read_text(encoding="utf-8")
+
+
+def _shown(error: type[TriptychError], which: str) -> str:
+    """Without the import that readers of the page know."""
+    return _text(error, which).replace(_ASSUMED, "", 1).replace("\n\n\n\n", "\n\n\n").strip()
 
 
 def _is_ours(error: type[TriptychError]) -> bool:
@@ -93,8 +110,7 @@ def _record(error: type[TriptychError]) -> dict[str, str]:
         "name": error.__name__,
         "builtin": _builtin(error),
         "reason": _reason(error),
-        "failing": error.failing,
-        "fixed": error.fixed,
+        **{which: _text(error, which) for which in PROGRAMS},
     }
 
 

@@ -40,8 +40,6 @@ class RunError(TriptychError, ValueError):
     """`triptych run` was asked for a script that it cannot find, or for a target that it cannot compile for alone."""
 
     code = "TT0708"
-    failing = "from triptych.workbench.commands.run import RunRequest, run\n\nrun(RunRequest('no_such_script.py'))"
-    fixed = "from triptych.workbench.commands.run import banner\n\nprint(banner())"
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,8 +88,6 @@ class ShowError(TriptychError, ValueError):
     """`triptych show` was asked for a file, a function or arguments that it cannot find or read."""
 
     code = "TT0704"
-    failing = "from triptych.workbench.commands.show import show\n\nshow('no_such_file.py:function')"
-    fixed = "from triptych.workbench.commands.show import example_arguments\n\nexample_arguments('100, limit=0.5')"
 
 
 def show(

@@ -41,14 +41,6 @@ class UnsupportedSystemError(TriptychError, NotImplementedError):
     """The CPU target runs kernels on POSIX threads, and has not been ported to this operating system."""
 
     code = "TT0516"
-    failing = """
-# on Windows
-launch_a_kernel(x)
-"""
-    fixed = """
-# on Linux, or in the Windows Subsystem for Linux
-launch_a_kernel(x)
-"""
 
 
 def is_supported() -> bool:

@@ -1,0 +1,12 @@
+import triptych as tt
+
+
+@tt.jit
+def f(n: tt.Int32):
+    y = 0
+    if n > 0:
+        y = 1
+    return y
+
+
+f(3)

@@ -1,0 +1,13 @@
+import triptych as tt
+
+
+@tt.jit
+def f(n: tt.Int32, x: tt.Float32):
+    if n > 0:
+        y = n
+    else:
+        y = x
+    return y
+
+
+f(3, 1.5)

@@ -1,0 +1,11 @@
+import triptych as tt
+
+
+@tt.jit
+def f(n: tt.Int32):
+    if n < 0:
+        raise ValueError("negative")
+    return n
+
+
+f(3)

@@ -1,0 +1,12 @@
+import triptych as tt
+
+
+@tt.jit
+def f(n: tt.Int32):
+    total = 0
+    for i in tt.range_constexpr(n):
+        total += i
+    return total
+
+
+f(3)

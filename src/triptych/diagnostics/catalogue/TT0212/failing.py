@@ -1,0 +1,3 @@
+import triptych as tt
+
+print(tt.Int32.mlir_type)

@@ -1,0 +1,9 @@
+import triptych as tt
+
+
+@tt.jit
+def f(name):
+    return 1
+
+
+f("relu")

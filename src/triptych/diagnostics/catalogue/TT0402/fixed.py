@@ -1,0 +1,9 @@
+import triptych as tt
+
+
+@tt.jit
+def f(name: tt.Constexpr):
+    return 1
+
+
+f("relu")

@@ -1,0 +1,9 @@
+import triptych as tt
+
+
+@tt.kernel
+def k(n: tt.Int32):
+    pass
+
+
+k(4)

@@ -1,0 +1,6 @@
+import triptych as tt
+
+
+@tt.kernel
+def k(n: tt.Int32):
+    pass

@@ -1,0 +1,9 @@
+import triptych as tt
+
+
+@tt.jit
+def f(x: tt.Int32):
+    return x
+
+
+tt.compile(f, 1, opt_level=4)

@@ -1,0 +1,14 @@
+import triptych as tt
+from triptych import cute
+from triptych.support.config import override
+
+
+@tt.jit
+def f(i: tt.Int32):
+    row = cute.make_rmem_tensor((8,), tt.Float32)
+    row.fill(0.0)
+    return row[i]
+
+
+with override(debug="bounds"):
+    f(7)

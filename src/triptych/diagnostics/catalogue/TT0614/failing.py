@@ -1,0 +1,22 @@
+import numpy as np
+
+import triptych as tt
+from triptych import cute
+from triptych.support.config import override
+
+
+@tt.kernel
+def fill(x: cute.Tensor):
+    i = cute.arch.thread_idx()[0]
+    breakpoint()
+    x[i] = i
+
+
+@tt.jit
+def run(x: cute.Tensor):
+    fill(x).launch(grid=1, block=4)
+
+
+# python program.py < /dev/null
+with override(debug="break"):
+    run(np.zeros(4, np.int32))

@@ -1,0 +1,11 @@
+import numpy as np
+
+import triptych as tt
+
+
+@tt.jit
+def clear(x):
+    x[0] = 0
+
+
+clear(np.zeros(4, np.float32))

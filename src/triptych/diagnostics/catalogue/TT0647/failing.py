@@ -1,0 +1,5 @@
+import triptych as tt
+from triptych import cute
+from triptych.cute.runtime import make_ptr
+
+make_ptr(tt.Float32, 4100, cute.AddressSpace.gmem, assumed_align=16)

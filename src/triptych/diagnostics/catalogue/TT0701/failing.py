@@ -1,0 +1,3 @@
+from triptych.support.registry import Registry
+
+Registry("triptych.targets").get("abacus")

@@ -1,0 +1,4 @@
+from triptych.support.config import override
+
+with override(opt_level=9):
+    pass

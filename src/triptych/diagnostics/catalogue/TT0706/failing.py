@@ -1,0 +1,6 @@
+from triptych import compat
+
+with compat.activated():
+    import cutlass.cute as cute
+
+    print(cute.nvgpu.tcgen05.CtaGroup)

@@ -1,0 +1,6 @@
+from triptych import compat
+
+with compat.activated():
+    import cutlass.cute as cute
+
+    print(hasattr(cute.nvgpu.tcgen05, "CtaGroup"))

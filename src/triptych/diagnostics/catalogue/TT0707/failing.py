@@ -1,0 +1,6 @@
+from triptych import compat
+
+with compat.activated():
+    from cutlass.cute.nvgpu.tcgen05 import CtaGroup
+
+    print(CtaGroup)

@@ -1,0 +1,3 @@
+from triptych.workbench.commands.run import banner
+
+print(banner())

@@ -1,0 +1,5 @@
+from pathlib import Path
+
+from triptych.workbench.commands.coverage import coverage
+
+coverage([Path(".")])

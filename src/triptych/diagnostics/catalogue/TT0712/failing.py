@@ -1,0 +1,3 @@
+from triptych.compat.cuda_bindings import driver
+
+driver.cuModuleLoadData(b"")

@@ -1,0 +1,11 @@
+import triptych as tt
+from triptych.support.config import override
+
+
+@tt.jit
+def double(n: tt.Int32):
+    return n + n
+
+
+with override(cache=False):
+    double.explain_miss(3)

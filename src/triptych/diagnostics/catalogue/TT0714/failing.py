@@ -1,0 +1,3 @@
+from triptych.workbench.commands.cache import size
+
+size("many")

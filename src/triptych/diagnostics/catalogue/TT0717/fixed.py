@@ -1,0 +1,3 @@
+from triptych.workbench.commands.build import JOBS
+
+print(JOBS)

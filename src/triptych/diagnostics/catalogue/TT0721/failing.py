@@ -1,0 +1,3 @@
+from triptych.workbench.measurement.records import read_record
+
+read_record("no_such_record.json")

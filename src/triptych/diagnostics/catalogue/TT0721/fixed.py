@@ -1,0 +1,3 @@
+from triptych.workbench.measurement.records import SCHEMA
+
+print(SCHEMA)

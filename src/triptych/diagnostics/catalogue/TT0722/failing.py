@@ -1,0 +1,3 @@
+from triptych.workbench.measurement.benching import check_time
+
+check_time(1e-9, floor=1e-3, why="4 MB at 4 GB/s")

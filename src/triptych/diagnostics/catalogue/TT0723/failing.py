@@ -1,0 +1,3 @@
+from triptych.workbench import device
+
+device("sm_77")

@@ -1,0 +1,3 @@
+from triptych.workbench import KernelPlan
+
+KernelPlan().plan()

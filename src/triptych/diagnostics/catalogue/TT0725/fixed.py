@@ -1,0 +1,3 @@
+from triptych.workbench.folders.versions import templates
+
+print(templates())

@@ -1,0 +1,3 @@
+from triptych.cute.tuning.choices import SCHEMA
+
+print(SCHEMA)

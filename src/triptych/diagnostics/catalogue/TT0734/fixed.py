@@ -1,0 +1,4 @@
+from triptych.support.config import override
+
+with override(cache_remote="rediss://host"):
+    pass

@@ -1,0 +1,3 @@
+from triptych.support.interpreters import check_interpreter
+
+check_interpreter(0)

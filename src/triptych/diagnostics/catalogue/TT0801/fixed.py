@@ -1,0 +1,3 @@
+from triptych.layout import Layout
+
+Layout.parse("(4,8):(8,1)")

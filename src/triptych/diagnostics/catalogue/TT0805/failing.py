@@ -1,0 +1,3 @@
+from triptych.layout import Layout, composition
+
+composition(Layout.parse("(?,?):(?,?)"), Layout(4, 1))

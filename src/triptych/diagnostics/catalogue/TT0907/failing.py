@@ -1,0 +1,8 @@
+from triptych import cute
+
+
+class Stays(cute.CopyOperation):
+    pass
+
+
+Stays()
