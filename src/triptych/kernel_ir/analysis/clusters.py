@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from triptych.ir.handles import Operation
-from triptych.kernel_ir.dialects import simt as dialect
 from triptych.kernel_ir.dialects.kernel_operations import walk
-from triptych.kernel_ir.dialects.tile import LOAD_BOX
+from triptych.kernel_ir.dialects.traits import definition_of
 
 CLUSTER_ATTRIBUTE = "triptych.cluster"
 """Of a kernel that is launched in clusters: blocks along x, y, z."""
-
-_BETWEEN_BLOCKS = frozenset(
-    {dialect.CLUSTER_ARRIVE, dialect.CLUSTER_WAIT, dialect.CLUSTER_ADDRESS, dialect.STORE_ASYNC}
-)
-_WITH_RANK = 3
-"""Operands of an operation on an mbarrier that names a block."""
 
 
 def cluster_of(kernel: Operation) -> tuple[int, int, int]:
@@ -31,9 +24,5 @@ def reaches_other_blocks(kernel: Operation) -> bool:
 
 
 def _is_between_blocks(operation: Operation) -> bool:
-    name = operation.name
-    if name == LOAD_BOX:
-        return bool(operation.attributes["multicast"].value)
-    if name.startswith("simt.mbarrier_") and len(operation.operands) == _WITH_RANK:
-        return True
-    return name in _BETWEEN_BLOCKS
+    definition = definition_of(operation)
+    return definition is not None and definition.leaves_block is not None and definition.leaves_block(operation)

@@ -30,8 +30,9 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     operations,
     writes,
 )
+from triptych.kernel_ir.dialects.opdef import Result, Traits
 from triptych.kernel_ir.dialects.simt import REDUCE, SHUFFLE
-from triptych.kernel_ir.dialects.traits import Result, Traits, traits
+from triptych.kernel_ir.dialects.traits import traits
 from triptych.support.device_model import COMMON
 
 _TWO_OPERANDS: dict[str, Callable[[Lanes, Lanes], Lanes]] = {

@@ -10,16 +10,11 @@ from __future__ import annotations
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.launch import LAUNCH, Launch
 from triptych.ir.modules import kernels, operations_named
-from triptych.kernel_ir.dialects.simt import ASYNC_COPY, PREFETCH
-from triptych.kernel_ir.dialects.tile import LOAD_BOX, PREFETCH_BOX, PREFETCH_MAP, TENSOR_MAP
+from triptych.kernel_ir.dialects.tile import TENSOR_MAP
+from triptych.kernel_ir.dialects.traits import definition_of
 from triptych.support.forking import lazy
 
-_READS = frozenset(
-    {"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"}
-    | {PREFETCH, PREFETCH_BOX, PREFETCH_MAP}
-)
-_READS_OPERAND = {(ASYNC_COPY, 1), (LOAD_BOX, 0)}
-"""Copies, and which operand is the global memory that they read."""
+_READS = frozenset({"llvm.load", "llvm.intr.masked.load", "llvm.intr.masked.gather", "llvm.intr.prefetch"})
 _DERIVES = frozenset(
     {"llvm.getelementptr", "llvm.addrspacecast", "llvm.bitcast", "arith.select", "llvm.select", TENSOR_MAP}
 )
@@ -38,7 +33,7 @@ class WrittenMemory:
         while pending:
             for use in pending.pop().uses:
                 user = use.owner.operation
-                if user.name in _READS or (user.name, use.operand_number) in _READS_OPERAND:
+                if _only_reads(user, use.operand_number):
                     continue
                 if user.name == _TO_INTEGER and not self._makes_pointers:
                     continue
@@ -71,3 +66,8 @@ class WrittenMemory:
 
     def _all(self, name: str) -> list[Operation]:
         return operations_named(self._module.operation, name)
+
+
+def _only_reads(user: Operation, operand: int) -> bool:
+    definition = definition_of(user)
+    return user.name in _READS if definition is None else operand in definition.read_only

@@ -22,18 +22,11 @@ A site is a number: which access of the kernel this is. Kinds and ways to meet a
 
 from __future__ import annotations
 
-from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
-from triptych.ir.handles import Operation
+from functools import partial
 
-CHECK_ACCESS = "check.access"
-CHECK_SYNC = "check.sync"
-CHECK_PLACE = "check.place"
-CHECK_COPY = "check.copy"
-CHECK_UNSET = "check.unset"
-CHECK_CALL = "check.call"
-CHECK_ADDRESS = "check.address"
-CHECK_STOP = "check.stop"
-CHECK_STOPPED = "check.stopped"
+from triptych.ir.handles import Operation
+from triptych.kernel_ir.dialects.opdef import INSTRUMENTATION, KernelDialect, OpDef, Result, Scope, Traits
+
 CHECKS_ATTRIBUTE = "triptych.checks"
 """Of a kernel that has such operations: its checkers, the grain of its cells, and the name of its table of sites."""
 SITE_ATTRIBUTE = "triptych.site"
@@ -48,24 +41,34 @@ STEPS_ATTRIBUTE = "steps"
 PASS_BLOCK = 0
 """Of a `check.sync`: behind a barrier of the block."""
 
-CHECK = Dialect(
-    "check",
-    (
-        OperationSpec("access", ("T", "U*"), attributes=tuple(map(AttributeSpec, ("size", "kind", "site")))),
-        OperationSpec("sync", ("T*",), attributes=(AttributeSpec("what"),)),
-        OperationSpec("copy", ("T", "U", "i32"), attributes=tuple(map(AttributeSpec, ("size", "site")))),
-        OperationSpec("place", ("T",), attributes=(AttributeSpec("what"),)),
-        OperationSpec(
-            "call",
-            ("i32", "i32"),
-            attributes=tuple(map(AttributeSpec, ("call", "pipeline", "kind", "stages", "ring", "groups"))),
-        ),
-        OperationSpec("unset", ("i32",), attributes=(AttributeSpec("site"),)),
-        OperationSpec("address", ("T",), ("i64", "i64")),
-        OperationSpec("stop", ("T",), attributes=tuple(map(AttributeSpec, ("site", "switch")))),
-        OperationSpec("stopped", ("i64*",), attributes=tuple(map(AttributeSpec, ("site", "switch")))),
-    ),
+CHECK = KernelDialect("check")
+_op = partial(OpDef, CHECK)
+_STOPS = Traits(Scope.GRID, reads=True, writes=True, repeatable=False)
+
+CHECK_ACCESS = _op("access", operands=("T", "U*"), attributes=("size", "kind", "site"), traits=INSTRUMENTATION)
+CHECK_SYNC = _op("sync", operands=("T*",), attributes=("what",), traits=INSTRUMENTATION)
+CHECK_COPY = _op(
+    "copy",
+    operands=("T", "U", "i32"),
+    attributes=("size", "site"),
+    traits=Traits(Scope.BLOCK, reads=True, writes=True, repeatable=False),
 )
+CHECK_PLACE = _op("place", operands=("T",), attributes=("what",), traits=INSTRUMENTATION)
+CHECK_CALL = _op(
+    "call",
+    operands=("i32", "i32"),
+    attributes=("call", "pipeline", "kind", "stages", "ring", "groups"),
+    traits=INSTRUMENTATION,
+)
+CHECK_UNSET = _op("unset", operands=("i32",), attributes=("site",), traits=INSTRUMENTATION)
+CHECK_ADDRESS = _op(
+    "address",
+    operands=("T",),
+    results=("i64", "i64"),
+    traits=Traits(result=Result.DIVERGENT, repeatable=False),
+)
+CHECK_STOP = _op("stop", operands=("T",), attributes=("site", "switch"), traits=_STOPS)
+CHECK_STOPPED = _op("stopped", operands=("i64*",), attributes=("site", "switch"), traits=_STOPS)
 
 
 def passes_barrier(operation: Operation) -> bool:

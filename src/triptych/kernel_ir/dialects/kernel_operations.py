@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Block, Operation, Type, Value
 from triptych.ir.types import byte_size, element_type, int_width
-from triptych.kernel_ir.dialects.traits import Traits, traits
+from triptych.kernel_ir.dialects.opdef import Traits
+from triptych.kernel_ir.dialects.traits import traits
 
 _DYNAMIC = -(2**31)
 _NOT_ATOMIC = 0

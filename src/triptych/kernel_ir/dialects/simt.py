@@ -2,7 +2,7 @@
 
 Input: what the languages trace. Output: data; each target has its own operations for these. Beside them a kernel has
 `tile` for matrices, `gpu` for indices and the barrier of the block, `llvm` for memory, and `arith`, `math`, `vector`
-and `scf`. What each of them does to others is in `triptych.kernel_ir.dialects.traits`.
+and `scf`.
 
     lanes     shuffle %members, %value, %offset, %clamp {kind}    vote %members, %predicate {kind}
               reduce %value, %members {kind}    match %members, %value    elect    sync_warp %members
@@ -38,109 +38,161 @@ wrote visible to copies of boxes and to products of warpgroups.
 
 from __future__ import annotations
 
-from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
+from functools import partial
+
+from triptych.ir.handles import Operation
 from triptych.ir.types import CLUSTER_SPACE, GLOBAL_SPACE, SHARED_SPACE, pointer_to
+from triptych.kernel_ir.dialects.opdef import (
+    ASYNC_TRANSFER,
+    AWAITS,
+    BLOCK_BARRIER,
+    COMPUTES,
+    CONVERGENT,
+    CONVERGENT_UNIFORM,
+    COUNTED,
+    OF_THE_MOMENT,
+    ONCE,
+    KernelDialect,
+    OpDef,
+    Result,
+    Scope,
+    Traits,
+    one_of,
+)
 from triptych.kernel_ir.dialects.tile import TILE
 
-SHUFFLE = "simt.shuffle"
-VOTE = "simt.vote"
-REDUCE = "simt.reduce"
-MATCH = "simt.match"
-ELECT = "simt.elect"
-SYNC_WARP = "simt.sync_warp"
-BARRIER = "simt.barrier"
-BARRIER_ARRIVE = "simt.barrier_arrive"
-ASYNC_COPY = "simt.async_copy"
-ASYNC_COMMIT = "simt.async_commit"
-ASYNC_WAIT = "simt.async_wait"
-PREFETCH = "simt.prefetch"
-AWAIT_PREVIOUS_GRID = "simt.await_previous_grid"
-LAUNCH_DEPENDENTS = "simt.launch_dependents"
-CLOCK = "simt.clock"
-GLOBAL_TIMER = "simt.global_timer"
-SLEEP = "simt.sleep"
-
-MBARRIER_INIT = "simt.mbarrier_init"
-MBARRIER_ARRIVE = "simt.mbarrier_arrive"
-MBARRIER_EXPECT = "simt.mbarrier_expect"
-MBARRIER_ARRIVE_EXPECT = "simt.mbarrier_arrive_expect"
-MBARRIER_COMPLETE = "simt.mbarrier_complete"
-MBARRIER_WAIT = "simt.mbarrier_wait"
-MBARRIER_TEST = "simt.mbarrier_test"
-MBARRIER_FENCE = "simt.mbarrier_fence"
-ASYNC_ARRIVE = "simt.async_arrive"
-ASYNC_FENCE = "simt.async_fence"
-BULK_COMMIT = "simt.bulk_commit"
-BULK_WAIT = "simt.bulk_wait"
-CLUSTER_ARRIVE = "simt.cluster_arrive"
-CLUSTER_WAIT = "simt.cluster_wait"
-CLUSTER_ADDRESS = "simt.cluster_address"
-STORE_ASYNC = "simt.store_async"
-SET_REGISTERS = "simt.set_registers"
-DIVISOR = "simt.divisor"
+SIMT = KernelDialect("simt")
+KERNEL_DIALECTS = (SIMT, TILE)
+"""Those of our own that a kernel may be made of."""
 
 _LANES = "i32|i64"
 """A mask of lanes."""
 _GLOBAL, _SHARED, _CLUSTER = (pointer_to(space) for space in (GLOBAL_SPACE, SHARED_SPACE, CLUSTER_SPACE))
-
-
-def _words(name: str, *values: str) -> tuple[AttributeSpec, ...]:
-    """An attribute that is one of these words."""
-    return (AttributeSpec(name, tuple(f'"{value}"' for value in values)),)
-
-
-def _operation(
-    name: str, *operands: str, result: str = "", attributes: tuple[AttributeSpec, ...] = ()
-) -> OperationSpec:
-    return OperationSpec(name.partition(".")[2], operands, (result,) if result else (), attributes=attributes)
-
-
 _REDUCTIONS = ("add", "min", "max", "umin", "umax", "and", "or", "xor", "fmin", "fmax")
 
-SIMT = Dialect(
-    "simt",
-    (
-        _operation(
-            SHUFFLE, _LANES, "T", "i32", "i32", result="T", attributes=_words("kind", "idx", "up", "down", "bfly")
-        ),
-        _operation(VOTE, _LANES, "i1", result="T", attributes=_words("kind", "any", "all", "uni", "ballot")),
-        _operation(REDUCE, "T", _LANES, result="T", attributes=_words("kind", *_REDUCTIONS)),
-        _operation(MATCH, _LANES, "T", result=_LANES),
-        _operation(ELECT, result="i1"),
-        _operation(SYNC_WARP, _LANES),
-        _operation(BARRIER, "i32", "i32?"),
-        _operation(BARRIER_ARRIVE, "i32", "i32"),
-        _operation(
-            ASYNC_COPY, _SHARED, _GLOBAL, "i32?", attributes=(AttributeSpec("size"), *_words("cache", "all", "global"))
-        ),
-        _operation(ASYNC_COMMIT),
-        _operation(ASYNC_WAIT, attributes=(AttributeSpec("groups"),)),
-        _operation(PREFETCH, "T"),
-        _operation(AWAIT_PREVIOUS_GRID),
-        _operation(LAUNCH_DEPENDENTS),
-        _operation(CLOCK, result="T"),
-        _operation(GLOBAL_TIMER, result="i64"),
-        _operation(SLEEP, "i32"),
-        OperationSpec(DIVISOR.partition(".")[2], ("T",), ("T",), pure=True),
-        _operation(MBARRIER_INIT, _SHARED, "i32"),
-        *(
-            _operation(name, _SHARED, "i32", "i32?")
-            for name in (MBARRIER_ARRIVE, MBARRIER_EXPECT, MBARRIER_ARRIVE_EXPECT, MBARRIER_COMPLETE)
-        ),
-        _operation(MBARRIER_WAIT, _SHARED, "i32"),
-        _operation(MBARRIER_TEST, _SHARED, "i32", result="i1"),
-        _operation(MBARRIER_FENCE),
-        _operation(ASYNC_ARRIVE, _SHARED),
-        _operation(ASYNC_FENCE, attributes=_words("space", "shared", "global", "all")),
-        _operation(BULK_COMMIT),
-        _operation(BULK_WAIT, attributes=(AttributeSpec("groups"), *_words("kind", "all", "read"))),
-        _operation(CLUSTER_ARRIVE, attributes=_words("order", "release", "relaxed")),
-        _operation(CLUSTER_WAIT),
-        _operation(CLUSTER_ADDRESS, _SHARED, "i32", result=_CLUSTER),
-        _operation(STORE_ASYNC, _CLUSTER, "T", _CLUSTER),
-        _operation(SET_REGISTERS, attributes=(*_words("kind", "increase", "decrease"), AttributeSpec("count"))),
-    ),
+_op = partial(OpDef, SIMT)
+
+
+# lanes ----------------------------------------------------------------------------------------------------------------
+SHUFFLE = _op(
+    "shuffle",
+    operands=(_LANES, "T", "i32", "i32"),
+    results=("T",),
+    attributes=(one_of("kind", "idx", "up", "down", "bfly"),),
+    traits=CONVERGENT,
+    members=0,
+)
+VOTE = _op(
+    "vote",
+    operands=(_LANES, "i1"),
+    results=("T",),
+    attributes=(one_of("kind", "any", "all", "uni", "ballot"),),
+    traits=CONVERGENT_UNIFORM,
+    members=0,
+)
+REDUCE = _op(
+    "reduce",
+    operands=("T", _LANES),
+    results=("T",),
+    attributes=(one_of("kind", *_REDUCTIONS),),
+    traits=CONVERGENT_UNIFORM,
+    members=1,
+)
+MATCH = _op("match", operands=(_LANES, "T"), results=(_LANES,), traits=CONVERGENT, members=0)
+ELECT = _op("elect", results=("i1",), traits=CONVERGENT)
+SYNC_WARP = _op("sync_warp", operands=(_LANES,), traits=Traits(Scope.WARP, collective=True, suspends=True), members=0)
+
+# barriers -------------------------------------------------------------------------------------------------------------
+BARRIER = _op("barrier", operands=("i32", "i32?"), traits=BLOCK_BARRIER)
+BARRIER_ARRIVE = _op("barrier_arrive", operands=("i32", "i32"), traits=Traits(Scope.BLOCK, collective=True))
+
+# copies ---------------------------------------------------------------------------------------------------------------
+ASYNC_COPY = _op(
+    "async_copy",
+    operands=(_SHARED, _GLOBAL, "i32?"),
+    attributes=("size", one_of("cache", "all", "global")),
+    traits=Traits(Scope.BLOCK, reads=True, writes=True),
+    read_only=(1,),
+)
+ASYNC_COMMIT = _op("async_commit", traits=ONCE)
+ASYNC_WAIT = _op("async_wait", attributes=("groups",), traits=Traits(suspends=True))
+PREFETCH = _op("prefetch", operands=("T",), traits=ONCE, read_only=(0,))
+
+# grids ----------------------------------------------------------------------------------------------------------------
+AWAIT_PREVIOUS_GRID = _op("await_previous_grid", traits=Traits(Scope.GRID, suspends=True))
+LAUNCH_DEPENDENTS = _op("launch_dependents", traits=Traits(Scope.GRID, repeatable=False))
+
+# time -----------------------------------------------------------------------------------------------------------------
+CLOCK = _op("clock", results=("T",), traits=OF_THE_MOMENT)
+GLOBAL_TIMER = _op("global_timer", results=("i64",), traits=OF_THE_MOMENT)
+SLEEP = _op("sleep", operands=("i32",), traits=ONCE)
+
+# numbers --------------------------------------------------------------------------------------------------------------
+DIVISOR = _op("divisor", operands=("T",), results=("T",), pure=True, traits=COMPUTES)
+
+
+# mbarriers ------------------------------------------------------------------------------------------------------------
+def _has_rank(operation: Operation) -> bool:
+    return len(operation.operands) == len(MBARRIER_ARRIVE.spec.operands)
+
+
+_counting = partial(_op, operands=(_SHARED, "i32", "i32?"), traits=COUNTED, of_mbarrier=True, leaves_block=_has_rank)
+"""An update of an mbarrier, or of the one at the same place of the block that the last operand names."""
+
+MBARRIER_INIT = _op(
+    "mbarrier_init", operands=(_SHARED, "i32"), traits=COUNTED, of_mbarrier=True, says="makes an mbarrier"
+)
+MBARRIER_ARRIVE = _counting("mbarrier_arrive", says="arrives at an mbarrier")
+MBARRIER_EXPECT = _counting("mbarrier_expect", says="expects bytes at an mbarrier")
+MBARRIER_ARRIVE_EXPECT = _counting("mbarrier_arrive_expect", says="arrives at an mbarrier")
+MBARRIER_COMPLETE = _counting("mbarrier_complete", says="counts bytes at an mbarrier")
+MBARRIER_WAIT = _op(
+    "mbarrier_wait", operands=(_SHARED, "i32"), traits=AWAITS, of_mbarrier=True, says="waits for an mbarrier"
+)
+MBARRIER_TEST = _op(
+    "mbarrier_test",
+    operands=(_SHARED, "i32"),
+    results=("i1",),
+    traits=Traits(Scope.CLUSTER, reads=True, writes=True, result=Result.OF_THE_MOMENT, repeatable=False),
+    of_mbarrier=True,
+    says="looks at an mbarrier",
+)
+MBARRIER_FENCE = _op("mbarrier_fence", traits=COUNTED)
+ASYNC_ARRIVE = _op("async_arrive", operands=(_SHARED,), traits=COUNTED, of_mbarrier=True, says="arrives at an mbarrier")
+
+# groups of TMA stores, and the fence of their proxy -------------------------------------------------------------------
+ASYNC_FENCE = _op(
+    "async_fence", attributes=(one_of("space", "shared", "global", "all"),), traits=COUNTED, says="fences"
+)
+BULK_COMMIT = _op("bulk_commit", traits=ONCE, says="closes a group of stores")
+BULK_WAIT = _op(
+    "bulk_wait", attributes=("groups", one_of("kind", "all", "read")), traits=AWAITS, says="waits for stores"
 )
 
-KERNEL_DIALECTS = (SIMT, TILE)
-"""Those of our own that a kernel may be made of."""
+
+# clusters -------------------------------------------------------------------------------------------------------------
+def _always(operation: Operation) -> bool:
+    return True
+
+
+CLUSTER_ARRIVE = _op(
+    "cluster_arrive",
+    attributes=(one_of("order", "release", "relaxed"),),
+    traits=COUNTED,
+    leaves_block=_always,
+    says="arrives at the barrier of the cluster",
+)
+CLUSTER_WAIT = _op("cluster_wait", traits=AWAITS, leaves_block=_always, says="waits for the cluster")
+CLUSTER_ADDRESS = _op(
+    "cluster_address", operands=(_SHARED, "i32"), results=(_CLUSTER,), traits=COMPUTES, leaves_block=_always
+)
+STORE_ASYNC = _op(
+    "store_async",
+    operands=(_CLUSTER, "T", _CLUSTER),
+    traits=ASYNC_TRANSFER,
+    leaves_block=_always,
+    says="begins to store",
+)
+
+# registers ------------------------------------------------------------------------------------------------------------
+SET_REGISTERS = _op("set_registers", attributes=(one_of("kind", "increase", "decrease"), "count"), traits=ONCE)

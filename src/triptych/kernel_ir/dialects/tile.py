@@ -48,25 +48,22 @@ lies: [major (0: K, 1: M or N), swizzle, leading byte offset, stride byte offset
 
 from __future__ import annotations
 
-from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
-from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, pointer_to
+from functools import partial
 
-MMA = "tile.mma"
-LOAD_MATRIX = "tile.load_matrix"
-STORE_MATRIX = "tile.store_matrix"
-TENSOR_MAP = "tile.tensor_map"
-LOAD_BOX = "tile.load_box"
-STORE_BOX = "tile.store_box"
-PREFETCH_BOX = "tile.prefetch_box"
-PREFETCH_MAP = "tile.prefetch_map"
-REPLACE_MAP = "tile.replace_map"
-RELEASE_MAP = "tile.release_map"
-ACQUIRE_MAP = "tile.acquire_map"
-PUBLISH_MAP = "tile.publish_map"
-GROUP_MMA = "tile.group_mma"
-GROUP_FENCE = "tile.group_fence"
-GROUP_COMMIT = "tile.group_commit"
-GROUP_WAIT = "tile.group_wait"
+from triptych.ir.handles import Operation
+from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, pointer_to
+from triptych.kernel_ir.dialects.opdef import (
+    ASYNC_TRANSFER,
+    AWAITS,
+    COUNTED,
+    ONCE,
+    STORES,
+    KernelDialect,
+    OpDef,
+    Result,
+    Scope,
+    Traits,
+)
 
 TENSOR_MAP_BYTES = 128
 TENSOR_MAP_ARGUMENT = "triptych.tensor_map"
@@ -77,44 +74,82 @@ WARP_THREADS = 32
 """Threads that execute an instruction of a warp together: all entries are NVIDIA's, and so is this number.
 Machines with other warps have other instructions."""
 
+TILE = KernelDialect("tile")
+
+_POINTER = "!llvm.ptr"
 _SHARED, _GLOBAL = pointer_to(SHARED_SPACE), pointer_to(GLOBAL_SPACE)
 
+_op = partial(OpDef, TILE)
 
-def _attributes(*names: str) -> tuple[AttributeSpec, ...]:
-    return tuple(map(AttributeSpec, names))
-
-
-_INSTRUCTION = AttributeSpec("instruction")
-_TABLES = _attributes("tiles", "d", "a", "b", "c")
-
-TILE = Dialect(
-    "tile",
-    (
-        OperationSpec("mma", operands=("!llvm.ptr",) * 4, attributes=(_INSTRUCTION, *_TABLES)),
-        OperationSpec("load_matrix", operands=(_SHARED,), results=("i32*",), attributes=(_INSTRUCTION,)),
-        OperationSpec("store_matrix", operands=(_SHARED, "i32*"), attributes=(_INSTRUCTION,)),
-        OperationSpec("tensor_map", ("T", "i64*"), ("!llvm.ptr",), attributes=_attributes("type", "box", "swizzle")),
-        OperationSpec(
-            "load_box",
-            ("!llvm.ptr", _SHARED, _SHARED, "i32", "i32*"),
-            attributes=_attributes("box", "bytes", "swizzle", "multicast"),
-        ),
-        OperationSpec(
-            "store_box", ("!llvm.ptr", _SHARED, "i32*"), attributes=_attributes("box", "bytes", "swizzle", "kind")
-        ),
-        OperationSpec("prefetch_box", ("!llvm.ptr", "i32*"), attributes=_attributes("box", "bytes")),
-        OperationSpec("prefetch_map", ("!llvm.ptr",)),
-        OperationSpec("replace_map", (f"{_GLOBAL}|{_SHARED}", "T", "i64*"), attributes=_attributes("type")),
-        OperationSpec("release_map"),
-        OperationSpec("acquire_map", (_GLOBAL,)),
-        OperationSpec("publish_map", (_GLOBAL, _SHARED)),
-        OperationSpec(
-            "group_mma",
-            ("!llvm.ptr", f"!llvm.ptr|{_SHARED}", _SHARED, "i1"),
-            attributes=_attributes("instruction", "tiles", "d", "a", "b", "a_operand", "b_operand"),
-        ),
-        OperationSpec("group_fence"),
-        OperationSpec("group_commit"),
-        OperationSpec("group_wait", attributes=_attributes("groups")),
-    ),
+# matrices in the registers of a warp ----------------------------------------------------------------------------------
+MMA = _op(
+    "mma",
+    operands=(_POINTER,) * 4,
+    attributes=("instruction", "tiles", "d", "a", "b", "c"),
+    traits=Traits(Scope.WARP, collective=True, reads=True, writes=True),
 )
+LOAD_MATRIX = _op(
+    "load_matrix",
+    operands=(_SHARED,),
+    results=("i32*",),
+    attributes=("instruction",),
+    traits=Traits(Scope.WARP, collective=True, reads=True, result=Result.DIVERGENT),
+)
+STORE_MATRIX = _op(
+    "store_matrix",
+    operands=(_SHARED, "i32*"),
+    attributes=("instruction",),
+    traits=Traits(Scope.WARP, collective=True, writes=True),
+)
+
+
+# TMA copies -----------------------------------------------------------------------------------------------------------
+def _is_multicast(operation: Operation) -> bool:
+    return bool(operation.attributes["multicast"].value)
+
+
+LOAD_BOX = _op(
+    "load_box",
+    operands=(_POINTER, _SHARED, _SHARED, "i32", "i32*"),
+    attributes=("box", "bytes", "swizzle", "multicast"),
+    traits=ASYNC_TRANSFER,
+    read_only=(0,),
+    leaves_block=_is_multicast,
+    says="begins to load a box",
+)
+STORE_BOX = _op(
+    "store_box",
+    operands=(_POINTER, _SHARED, "i32*"),
+    attributes=("box", "bytes", "swizzle", "kind"),
+    traits=ASYNC_TRANSFER,
+    says="begins to store a box",
+)
+PREFETCH_BOX = _op(
+    "prefetch_box", operands=(_POINTER, "i32*"), attributes=("box", "bytes"), traits=ONCE, read_only=(0,)
+)
+
+# tensor maps ----------------------------------------------------------------------------------------------------------
+TENSOR_MAP = _op(
+    "tensor_map",
+    operands=("T", "i64*"),
+    results=(_POINTER,),
+    attributes=("type", "box", "swizzle"),
+    traits=ONCE,  # of the host
+)
+PREFETCH_MAP = _op("prefetch_map", operands=(_POINTER,), traits=ONCE, read_only=(0,))
+REPLACE_MAP = _op("replace_map", operands=(f"{_GLOBAL}|{_SHARED}", "T", "i64*"), attributes=("type",), traits=STORES)
+RELEASE_MAP = _op("release_map", traits=STORES)
+ACQUIRE_MAP = _op("acquire_map", operands=(_GLOBAL,), traits=Traits(Scope.GRID, reads=True, writes=True))
+PUBLISH_MAP = _op("publish_map", operands=(_GLOBAL, _SHARED), traits=Traits(Scope.GRID, reads=True, writes=True))
+
+# WGMMA ----------------------------------------------------------------------------------------------------------------
+GROUP_MMA = _op(
+    "group_mma",
+    operands=(_POINTER, f"{_POINTER}|{_SHARED}", _SHARED, "i1"),
+    attributes=("instruction", "tiles", "d", "a", "b", "a_operand", "b_operand"),
+    traits=Traits(Scope.BLOCK, suspends=True, reads=True, writes=True),
+    says="begins a product",
+)
+GROUP_FENCE = _op("group_fence", traits=COUNTED)
+GROUP_COMMIT = _op("group_commit", traits=COUNTED, says="closes a group of products")
+GROUP_WAIT = _op("group_wait", attributes=("groups",), traits=AWAITS, says="waits for products")

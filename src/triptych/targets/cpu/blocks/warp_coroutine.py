@@ -24,8 +24,8 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     known_block,
     operations,
 )
+from triptych.kernel_ir.dialects.opdef import Traits
 from triptych.kernel_ir.dialects.simt import BARRIER_ARRIVE
-from triptych.kernel_ir.dialects.traits import Traits
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_WARPS
 from triptych.targets.cpu.abi.kernel_functions import (
     COROUTINE_ATTRIBUTE,

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.check import SITE_ATTRIBUTE
@@ -16,7 +18,7 @@ from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.async_proxy_code import LOAD, PHASE, USE
 from triptych.targets.cpu.sanitizer.happens_before_code import SYNC
 
-_STEPS = {
+_STEPS: Mapping[str, int] = {
     simt.ASYNC_FENCE: at.FENCE_PROXY,
     simt.ASYNC_ARRIVE: at.LAND_COPIES,
     simt.BULK_COMMIT: at.COMMIT_STORES,
@@ -24,14 +26,14 @@ _STEPS = {
     GROUP_COMMIT: at.COMMIT_PRODUCTS,
     GROUP_WAIT: at.AWAIT_PRODUCTS,
 }
-_PHASES = {
+_PHASES: Mapping[str, int] = {
     simt.MBARRIER_INIT: at.MAKE_PHASE,
     simt.MBARRIER_EXPECT: at.USE_PHASE,
     simt.MBARRIER_WAIT: at.USE_PHASE,
     simt.MBARRIER_TEST: at.USE_PHASE,
 }
 """All others arrive."""
-_PARTIES = {STORE_BOX: at.STORE_PARTY, GROUP_MMA: at.PRODUCT_PARTY}
+_PARTIES: Mapping[str, int] = {STORE_BOX: at.STORE_PARTY, GROUP_MMA: at.PRODUCT_PARTY}
 """Who reads shared memory for them."""
 
 

@@ -19,18 +19,19 @@ from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.location import spans_of
 from triptych.ir.modules import kernels
 from triptych.kernel_ir.analysis.addresses import AddressForms
-from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.check import CHECK_ACCESS, CHECKS_ATTRIBUTE, STEPS_ATTRIBUTE
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, inner, is_ordered, is_pure, operations
-from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, MMA
+from triptych.kernel_ir.dialects.simt import PREFETCH
+from triptych.kernel_ir.dialects.tile import MMA
+from triptych.kernel_ir.dialects.traits import DEFINITIONS
 from triptych.targets.cpu.emit.peeling import FirstIteration
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 
 _QUIET = frozenset(
     {
         *("llvm.load", "llvm.store", "cf.assert", "scf.if", "scf.for", "scf.yield"),
-        *(simt.PREFETCH, simt.SHUFFLE, simt.VOTE, simt.MATCH, simt.ELECT, simt.REDUCE),
-        *(MMA, LOAD_MATRIX),
+        *(operation for operation in DEFINITIONS.values() if operation.traits.exchanges()),
+        *(PREFETCH, MMA),
     }
 )
 """Beside what only computes: operations that order nothing; those that access memory are told apart from them."""

@@ -45,19 +45,12 @@ from triptych.kernel_ir.dialects.check import (
 from triptych.kernel_ir.dialects.device_attribute import device_of
 from triptych.kernel_ir.dialects.kernel_operations import access_alignment, enclosing, known_block, walk
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES
+from triptych.kernel_ir.dialects.opdef import OpDef, Scope
 from triptych.kernel_ir.dialects.smem_symbols import PARTS_ATTRIBUTE
-from triptych.kernel_ir.dialects.tile import (
-    GROUP_COMMIT,
-    GROUP_MMA,
-    GROUP_WAIT,
-    LOAD_BOX,
-    LOAD_MATRIX,
-    STORE_BOX,
-    STORE_MATRIX,
-)
-from triptych.kernel_ir.dialects.traits import Scope, is_described, traits
+from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX
+from triptych.kernel_ir.dialects.traits import definition_of, is_described, traits
 from triptych.sanitizer.checkers import GLOBAL, INIT, MEETINGS, RACES, checkers, overlooked
-from triptych.sanitizer.findings import BOX_STORE, note_order
+from triptych.sanitizer.findings import note_order
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.abi.abi import CHECK_COLLECT
@@ -79,32 +72,6 @@ _LARGEST_GRAIN = 4
 _BARRIER_BYTES = 8
 _WHOLE_FLOAT = 32
 """Bits of floats that every machine has registers for."""
-_PHASES = {
-    simt.MBARRIER_INIT: "makes an mbarrier",
-    simt.MBARRIER_ARRIVE: "arrives at an mbarrier",
-    simt.MBARRIER_ARRIVE_EXPECT: "arrives at an mbarrier",
-    simt.MBARRIER_EXPECT: "expects bytes at an mbarrier",
-    simt.MBARRIER_WAIT: "waits for an mbarrier",
-    simt.MBARRIER_TEST: "looks at an mbarrier",
-    simt.ASYNC_ARRIVE: "arrives at an mbarrier",
-    simt.MBARRIER_COMPLETE: "counts bytes at an mbarrier",
-}
-"""Accesses of the barrier itself, and what a report says of them."""
-_BACKGROUND = {
-    **_PHASES,
-    simt.ASYNC_FENCE: "fences",
-    simt.CLUSTER_ARRIVE: "arrives at the barrier of the cluster",
-    simt.CLUSTER_WAIT: "waits for the cluster",
-    simt.STORE_ASYNC: "begins to store",
-    simt.BULK_COMMIT: "closes a group of stores",
-    simt.BULK_WAIT: "waits for stores",
-    LOAD_BOX: "begins to load a box",
-    STORE_BOX: BOX_STORE,
-    GROUP_MMA: "begins a product",
-    GROUP_COMMIT: "closes a group of products",
-    GROUP_WAIT: "waits for products",
-}
-"""Operations whose conversion tells the checkers, and what a report says of them."""
 
 
 def instrument_checks(module: Module) -> None:
@@ -200,8 +167,8 @@ class _Kernel:
             elif operation.name == simt.ASYNC_COPY and self._mode & at.CHECK_INIT:
                 size = int(operation.attributes["size"].value)
                 self._tell(operation, operation.operands[0], size, size, at.WRITES_MEMORY, "writes (cp.async)")
-            elif operation.name in _BACKGROUND:
-                self._background(operation)
+            elif (definition := definition_of(operation)) is not None and definition.says:
+                self._background(operation, definition)
             elif operation.name == CHECK_CALL:
                 self._call(operation)
             else:
@@ -220,7 +187,8 @@ class _Kernel:
         parts = json.loads(attributes[PARTS_ATTRIBUTE].value) if PARTS_ATTRIBUTE in attributes else []
         block = list(attributes["known_block_size"]) if "known_block_size" in attributes else []
         lanes = device_of(self._kernel).lanes
-        phases = any(each.name in _PHASES for each in walk(self._kernel))
+        found = map(definition_of, walk(self._kernel))
+        phases = any(each is not None and each.of_mbarrier for each in found)
         facts = {"kernel": self.name, "sites": self._sites, "parts": parts, "block": block, "lanes": lanes}
         return json.dumps({**facts, "phases": phases, "blocks": self._together})
 
@@ -321,10 +289,10 @@ class _Kernel:
         self._code.operation(CHECK_COPY, (target, source, count), attributes=attributes)
         operation.erase()
 
-    def _background(self, operation: Operation) -> None:
+    def _background(self, operation: Operation, definition: OpDef) -> None:
         """Marks what goes on by itself, or orders it: whoever converts it tells the checkers where and for whom."""
-        size = _BARRIER_BYTES if operation.name in _PHASES else 0
-        self._site(operation, _BACKGROUND[operation.name], size, size)
+        size = _BARRIER_BYTES if definition.of_mbarrier else 0
+        self._site(operation, definition.says, size, size)
         operation.attributes[SITE_ATTRIBUTE] = self._builder.integer("i32", len(self._sites) - 1)
 
     def _call(self, operation: Operation) -> None:

@@ -22,17 +22,9 @@ from triptych.kernel_ir.dialects.traits import is_described, traits
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL, Call
 
 _BARRIERS = frozenset(
-    {
-        simt.MBARRIER_ARRIVE,
-        simt.MBARRIER_ARRIVE_EXPECT,
-        simt.MBARRIER_EXPECT,
-        simt.MBARRIER_WAIT,
-        simt.MBARRIER_TEST,
-        simt.BARRIER,
-        simt.BARRIER_ARRIVE,
-    }
+    {each for each in simt.SIMT.operations if each.of_mbarrier or each.traits.is_barrier()} - {simt.ASYNC_ARRIVE}
 )
-"""What a pipeline does with its own barriers."""
+"""What a pipeline does with its own barriers. An arrival for copies stands for them: they access a stage."""
 
 
 class PipelineMemory:

@@ -75,7 +75,7 @@ def _matrices(operation: Operation) -> Attributes:
     return {**words, "num": f"{copy.count} : i32"} if copy.is_load else words
 
 
-ROWS = {
+ROWS: Mapping[str, Row] = {
     dialect.SHUFFLE: Row("nvvm.shfl.sync", _kind("shfl_kind")),
     dialect.VOTE: Row("nvvm.vote.sync", _kind("vote_sync_kind")),
     dialect.REDUCE: Row("nvvm.redux.sync", _kind("reduction_kind")),

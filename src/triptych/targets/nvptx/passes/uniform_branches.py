@@ -15,12 +15,13 @@ from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.uniformity import Shape, UniformityAnalysis
 from triptych.kernel_ir.dialects.kernel_operations import defining_op, enclosing, known_block, producer, walk
-from triptych.kernel_ir.dialects.simt import MATCH, REDUCE, SHUFFLE, SYNC_WARP, VOTE
+from triptych.kernel_ir.dialects.simt import SIMT
 from triptych.kernel_ir.dialects.traits import is_described
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.description.architectures import WARP
 
-TOGETHER = frozenset({SHUFFLE, VOTE, REDUCE, MATCH, SYNC_WARP})
+TOGETHER = frozenset(operation for operation in SIMT.operations if operation.members is not None)
+"""Instructions of whichever lanes a mask names."""
 _MARK = "// the same for the warp"
 _END = "\n}\n"
 _MARKED = re.compile(rf"mov\.pred\s+(%p\d+), %p\d+;\s*{_MARK}")

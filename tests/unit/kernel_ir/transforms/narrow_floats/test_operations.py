@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.kernel_ir.kernels import kernel
 from triptych.kernel_ir.dialects import kernel_operations as tested
-from triptych.kernel_ir.dialects.traits import Traits
+from triptych.kernel_ir.dialects.opdef import Traits
 
 
 def named(text: str, name: str) -> tuple[Any, Any]:
