@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from tests import rungs
 from tests.golden import Golden
 from triptych.metastage.trace.ptx_lowerings import MEANINGS
 
@@ -23,6 +27,25 @@ settings.load_profile("triptych")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="write the golden texts instead of comparing them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The rungs as markers; under `-m pure`, whoever imports MLIR or LLVM fails."""
+    for name, meaning in rungs.RUNGS.items():
+        config.addinivalue_line("markers", f"{name}: {meaning}")
+    if config.option.markexpr == "pure":
+        forbidden: dict[str, Any] = dict.fromkeys(rungs.COMPILERS)
+        sys.modules.update(forbidden)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Files of other rungs are not imported."""
+    return rungs.is_left_out(collection_path, config.option.markexpr) or None
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Each test has its rung before `-m` chooses."""
+    rungs.mark(item)
 
 
 @pytest.fixture
