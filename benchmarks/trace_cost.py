@@ -19,7 +19,7 @@ from benchmarks.report import Row, run
 from triptych.dsl import BASE
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
-from triptych.ir.modules import KeptModule
+from triptych.ir.modules import SerializedModule
 from triptych.metastage.arguments.specs import shape_of
 from triptych.metastage.tracer import Specialization, trace
 from triptych.objectstage.lower import lower
@@ -107,7 +107,7 @@ def traced(function: Callable[..., Any], size: int) -> tuple[Traced, float]:
     return result, best
 
 
-def operations_in(kept: KeptModule) -> int:
+def operations_in(kept: SerializedModule) -> int:
     """How many operations a module has."""
     module, count = kept.read(), 0
 

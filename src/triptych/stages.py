@@ -14,7 +14,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from triptych.interop.dlpack import CPU_DEVICES
-from triptych.support.kept_text import KeptText
+from triptych.support.compressed_text import CompressedText
 from triptych.support.source import Span
 
 
@@ -46,7 +46,7 @@ class Rewritten:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class SymbolicExtent:
     """An integer of a tensor's layout that is known only at the call: a multiple of `divisor` in `width` bits, >= 0."""
 
     name: str
@@ -66,7 +66,7 @@ class Memory:
     """The address is a multiple of it."""
     shape: tuple[str, ...]
     stride: tuple[str, ...]
-    unknowns: tuple[Unknown, ...] = ()
+    unknowns: tuple[SymbolicExtent, ...] = ()
     """The ones that no earlier leaf has; compiled code receives the address, then these."""
     written: bool = True
     """Whether the program may write to it; a tensor that is only read may be read-only."""
@@ -186,7 +186,7 @@ class Lowered:
     traced: Traced
     emit_mlir: Callable[[], str]
     """Prints the module when someone looks: of a large kernel that takes as long as a tenth of the pass list."""
-    text: KeptText
+    text: CompressedText
     entry: str
     """Symbol of the packed entry point."""
     host: Traced | None = None

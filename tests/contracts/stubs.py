@@ -50,7 +50,7 @@ def numbers_stub() -> str:
         "",
         "from triptych.metastage.values.numeric import NUMERIC_CLASSES as NUMERIC_CLASSES",
         "from triptych.metastage.values.numeric import Numeric as Numeric",
-        "from triptych.metastage.values.numeric import lift as lift",
+        "from triptych.metastage.values.numeric import materialize as materialize",
         "from triptych.metastage.values.numeric import as_number as as_number",
         "from triptych.metastage.values.numeric import numeric_class as numeric_class",
         "",

@@ -13,13 +13,13 @@ import pytest
 
 import triptych as tt
 from triptych.support.config import override
-from triptych.support.lru import Recent
+from triptych.support.lru import LRUCache
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="counts the mappings of the process")
 
 
 def test_the_least_recently_used_leaves() -> None:
-    table: Recent[str, int] = Recent(lambda: 2)
+    table: LRUCache[str, int] = LRUCache(lambda: 2)
     table.put("a", 1)
     table.put("b", 2)
     assert table.get("a") == 1

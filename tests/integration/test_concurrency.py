@@ -14,7 +14,7 @@ import pytest
 
 import triptych as tt
 from tests.integration.shared_programs import Case, fatal, fresh_cases, wrong_results
-from triptych.driver.listeners import WATCHERS
+from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.ir.errors import WorkerDiedError
 from triptych.stages import Loaded
 
@@ -159,9 +159,9 @@ def test_one_specialization_is_compiled_by_one_thread() -> None:
     def scaled_once(n: tt.Int32, factor: tt.Constexpr[int]) -> Any:
         return n * factor
 
-    WATCHERS.append(watch)
+    COMPILE_LISTENERS.append(watch)
     try:
         assert in_threads(lambda _: scaled_once(5, 7)) == [35] * WORKERS
     finally:
-        WATCHERS.remove(watch)
+        COMPILE_LISTENERS.remove(watch)
     assert seen == ["scaled_once"]

@@ -13,7 +13,7 @@ import triptych as tt
 from tests.ir.traced import traced_ir
 from tests.laws.interposed import KINDS, nothing
 from triptych import cute
-from triptych.support.interrupts import held
+from triptych.support.interrupts import defer_signals
 
 
 @tt.jit
@@ -71,7 +71,7 @@ def test_a_call_in_between_is_python_s(name: str, moment: Callable[..., Any], ca
     got: list[Any] = []
     with KINDS[name](lambda: got.append(small(4))) as fire:
         program = moment(fire)
-        with_it = held(lambda: traced_ir(program, 3))
+        with_it = defer_signals(lambda: traced_ir(program, 3))
     assert got == [5]
     assert capfd.readouterr().out == "small runs\n"
     assert with_it == traced_ir(moment(nothing), 3)
@@ -92,7 +92,7 @@ def test_operations_in_between_are_python_s(name: str, moment: Callable[..., Any
     got: list[Any] = []
     with KINDS[name](action) as fire:
         program = moment(fire)
-        with_it = held(lambda: traced_ir(program, 3))
+        with_it = defer_signals(lambda: traced_ir(program, 3))
     assert got == [(True, tt.Int32, False)]
     assert capfd.readouterr().out == "3 said\n"
     assert with_it == traced_ir(moment(nothing), 3)

@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.passes.running import checked, kernel, lowered_kernel
 from triptych.ir.signature import Signature, attach_signature
-from triptych.stages import Leaf, Memory, Unknown
+from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.nvptx.passes.assume_nonnegative import assume_nonnegative, mark_extents
 
-TENSOR = Memory(space=1, alignment=4, shape=("n",), stride=("1",), unknowns=(Unknown("n", 32),))
+TENSOR = Memory(space=1, alignment=4, shape=("n",), stride=("1",), unknowns=(SymbolicExtent("n", 32),))
 HOST = """
 func.func @host(%x: !llvm.ptr<1>, %extent: i32, %number: i32) {
   %1 = arith.constant 1 : i32

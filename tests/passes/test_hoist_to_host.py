@@ -11,7 +11,7 @@ import pytest
 
 from tests.passes.running import checked, kernel
 from triptych.ir.signature import Signature, attach_signature
-from triptych.stages import Leaf, Memory, Unknown
+from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.nvptx.passes.hoist_to_host import hoist_to_host
 
 HOST = """
@@ -27,7 +27,7 @@ ARGUMENTS = "%p: !llvm.ptr<1>, %e: i32, %n: i32"
 """`%e` is an extent of the tensor at `%p`."""
 LINE = "attributes {known_block_size = array<i32: 128, 1, 1>}"
 PARAMETERS = (
-    Leaf("t", "Float32", Memory(1, 4, ("e",), ("1",), (Unknown("e", 32),))),
+    Leaf("t", "Float32", Memory(1, 4, ("e",), ("1",), (SymbolicExtent("e", 32),))),
     Leaf("n", "Int32"),
     Leaf("g", "Int32"),
 )

@@ -9,10 +9,10 @@ import pytest
 from tests.passes.running import checked, parsed
 from triptych.ir.errors import LoweringError
 from triptych.ir.signature import Signature, attach_signature
-from triptych.stages import Leaf, Memory, Unknown
+from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.cpu.calling.entry import check_signature, write_entry
 
-TENSOR = Leaf("t", "Float32", Memory(1, 16, ("n",), ("1",), (Unknown("n", 32),)))
+TENSOR = Leaf("t", "Float32", Memory(1, 16, ("n",), ("1",), (SymbolicExtent("n", 32),)))
 
 
 def signed(parameters: tuple[Leaf, ...], results: tuple[Leaf, ...] = ()) -> Any:
@@ -136,7 +136,7 @@ def test_tensors_are_pointers_and_numbers() -> None:
         # CHECK-NEXT: llvm.call @f.body(%{{\\w+}}, %{{\\w+}}) : (!llvm.ptr<1>, i32) -> i32
         """,
     )
-    wide = Leaf("t", "Float32", Memory(0, 16, ("n",), ("1",), (Unknown("n", 64),)))
+    wide = Leaf("t", "Float32", Memory(0, 16, ("n",), ("1",), (SymbolicExtent("n", 64),)))
     checked(
         "llvm.func @f(%p: !llvm.ptr, %n: i64) -> i32 { %0 = llvm.mlir.constant(0 : i32) : i32 llvm.return %0 : i32 }",
         entry((wide,)),

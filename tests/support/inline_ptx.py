@@ -13,7 +13,7 @@ from triptych import cute
 from triptych.cute.arch import inline_ptx
 from triptych.frontends.ptx.code import ADDRESS
 from triptych.frontends.ptx.kinds import FLOATS, WIDTHS
-from triptych.frontends.ptx.meanings import meaning
+from triptych.frontends.ptx.lowerings import meaning
 from triptych.frontends.ptx.statements import Instruction
 
 THREADS = 64

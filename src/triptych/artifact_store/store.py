@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, TypeVar
 
-from triptych.artifact_store.claims import flight, remove_abandoned
 from triptych.artifact_store.directory import Directory, Part
 from triptych.artifact_store.entry import Checked, Entry, Listed, Pruned
 from triptych.artifact_store.events import discard, report, warn_once
+from triptych.artifact_store.leases import flight, remove_abandoned
 from triptych.artifact_store.loading import load
 from triptych.artifact_store.owners import Refused
 from triptych.artifact_store.record import (

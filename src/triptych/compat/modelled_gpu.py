@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
-from triptych.support.products import PRODUCTS
+from triptych.support.gpu_models import PRODUCTS
 
 _GIB = 1 << 30
 _MIB = 1 << 20

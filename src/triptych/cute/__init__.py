@@ -26,7 +26,7 @@ _NAMES = LazyNames(
         "triptych.cute.mma.gemm": "gemm mma_atom_call",
         "triptych.cute.mma.atoms": "MmaAtom MmaOperation make_mma_atom",
         "triptych.cute.copies.autovec": "autovec_copy basic_copy basic_copy_if",
-        "triptych.frontends.ptx.meanings": "register_ptx_meaning",
+        "triptych.frontends.ptx.lowerings": "register_ptx_meaning",
         "triptych.cute.memory.pointers": "Pointer make_ptr recast_ptr",
         "triptych.cute.copies.prefetch": "prefetch",
         "triptych.cute.tensors.printf": "printf",

@@ -173,7 +173,7 @@ from triptych.cute.dynamic.traced_integers import realize as realize
 from triptych.layout import recast_layout as recast_layout
 from triptych.cute.memory.pointers import recast_ptr as recast_ptr
 from triptych.cute.tensors.factories import recast_tensor as recast_tensor
-from triptych.frontends.ptx.meanings import register_ptx_meaning as register_ptx_meaning
+from triptych.frontends.ptx.lowerings import register_ptx_meaning as register_ptx_meaning
 from triptych.layout import repeat as repeat
 from triptych.cute.tensors.views import repeat_like as repeat_like
 from triptych.layout import right_inverse as right_inverse

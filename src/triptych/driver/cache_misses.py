@@ -28,7 +28,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Miss:
+class CacheMiss:
     """What the store has for a key: the entry itself, the nearest of the same function, or nothing."""
 
     key: str
@@ -53,20 +53,20 @@ class Miss:
         return "\n".join([f"not kept: {self.key}", f"since {self.nearest}:", *rows])
 
 
-def explain(store: Store, key: Key, function: str, target: str) -> Miss:
+def explain(store: Store, key: Key, function: str, target: str) -> CacheMiss:
     """Compare a key with those of the same function and target that the store has."""
     own = _ingredients(key.ingredients)
     found: list[tuple[str, tuple[Difference, ...]]] = []
     for listed in store.entries():
         facts: Mapping[str, Any] = listed.facts
         if listed.key == key.digest:
-            return Miss(key.digest, is_kept=True)
+            return CacheMiss(key.digest, is_kept=True)
         if facts.get("function") == function and facts.get("target") == target and "key" in facts:
             found.append((listed.key, _differences(own, _ingredients(facts["key"]))))
     if not found:
-        return Miss(key.digest, is_kept=False)
+        return CacheMiss(key.digest, is_kept=False)
     nearest, differences = min(found, key=lambda each: (len(each[1]), each[0]))
-    return Miss(key.digest, False, nearest, differences)
+    return CacheMiss(key.digest, False, nearest, differences)
 
 
 def _ingredients(lines: Mapping[str, str]) -> dict[str, str]:

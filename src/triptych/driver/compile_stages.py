@@ -19,7 +19,7 @@ from triptych.objectstage.target import CompileOptions
 from triptych.prestage.rewrite import rewrite
 from triptych.sanitizer.checkers import BREAK, RACES, checkers
 from triptych.stages import Loaded, Rewritten, Traced
-from triptych.support.interrupts import arrive, interruptible
+from triptych.support.interrupts import check_signals, interruptible
 from triptych.support.timeline import STAGE, during, now, past
 
 
@@ -56,7 +56,7 @@ def _step(name: str) -> Iterator[None]:
     """A step of a compilation on the timeline; signals that came meanwhile are handled when it ends."""
     with during(name, STAGE):
         yield
-    arrive()
+    check_signals()
 
 
 def rewritten_of(job: Job) -> Rewritten | None:

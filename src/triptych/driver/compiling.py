@@ -16,7 +16,7 @@ from triptych.artifact_store.events import report
 from triptych.diagnostics.likely_mistakes import missing_attribute
 from triptych.driver.boundary import for_user
 from triptych.driver.compile_jobs import Job
-from triptych.driver.listeners import WATCHERS
+from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.driver.sealing import check_unsealed
 from triptych.driver.stored_programs import entry_of, program_of, why_unkept
 from triptych.fingerprint.cache_key import Key
@@ -24,7 +24,7 @@ from triptych.interop.recorded_calls import RECORDERS
 from triptych.interop.streams import is_stream_class, stream_handle
 from triptych.interop.torch_tracers import opaque
 from triptych.metastage.arguments.results import Rebuild
-from triptych.metastage.arguments.specs import Shape, defaults_of
+from triptych.metastage.arguments.specs import ArgumentSpec, defaults_of
 from triptych.metastage.arguments.streams import STREAM
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.trace import too_deep
@@ -44,7 +44,7 @@ Effects: TypeAlias = Callable[[Traced], str]
 """What tracing has changed, or read past the key, as a clause; empty if nothing."""
 
 
-def kept_program(job: Job, key: Key, effects: Effects) -> Program:
+def load_or_compile(job: Job, key: Key, effects: Effects) -> Program:
     """From the store if it has it; else compiled, by one process only, and kept there."""
     store = default_store() if not _why_never(job, key) and not _is_watched() else None
     if store is None:
@@ -60,7 +60,7 @@ def kept_program(job: Job, key: Key, effects: Effects) -> Program:
         report("unkept", key.digest, detail=f"{job.function.__qualname__}: {entry}")
         return made._replace(unkept=entry), None
 
-    return store.find_or_make(key.digest, lambda entry: _thawed(entry, job), make)
+    return store.find_or_make(key.digest, lambda entry: _deserialized(entry, job), make)
 
 
 def _told(job: Job, key: Key, made: Program, effects: Effects) -> Program:
@@ -84,10 +84,10 @@ def _stages() -> ModuleType:
 
 def _is_watched() -> bool:
     """Whether the settings, or a tool, ask to see every compilation."""
-    return config().print_ir or bool(config().keep or WATCHERS)
+    return config().print_ir or bool(config().keep or COMPILE_LISTENERS)
 
 
-def _thawed(entry: Entry, job: Job) -> Program:
+def _deserialized(entry: Entry, job: Job) -> Program:
     again = cache(lambda: compiled_program(job))
     loaded, rebuild = program_of(entry, job.target, lambda: again().loaded)
     return Program(cache(lambda: _stages().rewritten_of(job)), loaded, rebuild)
@@ -135,7 +135,7 @@ class CompiledFunction:
         rewritten: Callable[[], Rewritten | None],
         loaded: Loaded,
         rebuild: Rebuild,
-        shapes: Mapping[str, Shape],
+        shapes: Mapping[str, ArgumentSpec],
         defaults: Mapping[str, Any],
         target: str,
         opt_level: int,
@@ -401,12 +401,14 @@ def compiled_function(
     A function over numbers and tensors gets a class of its own, whose `__call__` is the entry.
     """
     if likely is None and not anew:
-        return wrapped(job, kept_program(job, key, effects))
+        return make_compiled_function(job, load_or_compile(job, key, effects))
     check_unsealed(job, key, None)
-    return wrapped(job, _told(job, key, compiled_program(job, None if likely is None else likely._loaded), effects))
+    return make_compiled_function(
+        job, _told(job, key, compiled_program(job, None if likely is None else likely._loaded), effects)
+    )
 
 
-def wrapped(job: Job, program: Program) -> CompiledFunction:
+def make_compiled_function(job: Job, program: Program) -> CompiledFunction:
     """A program as what the user calls and looks at."""
     rewritten, loaded, rebuild, unkept = program
     shapes = job.specialization.shapes
@@ -429,7 +431,7 @@ def wrapped(job: Job, program: Program) -> CompiledFunction:
     return compiled
 
 
-def _taking_streams(direct: Callable[..., Any], shapes: Mapping[str, Shape]) -> Callable[..., Any]:
+def _taking_streams(direct: Callable[..., Any], shapes: Mapping[str, ArgumentSpec]) -> Callable[..., Any]:
     """Streams cross as their handles."""
     streams = [i for i, shape in enumerate(shapes.values()) if shape.kind is STREAM]
 

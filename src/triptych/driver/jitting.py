@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 from triptych.artifact_store.configured import default_store
 from triptych.driver.boundary import for_user
-from triptych.driver.cache_misses import Miss, NoStoreError, explain
+from triptych.driver.cache_misses import CacheMiss, NoStoreError, explain
 from triptych.driver.compile_jobs import Job
 from triptych.driver.compiling import CompiledFunction, compiled_function
 from triptych.driver.function_keys import FunctionKeys
@@ -36,8 +36,8 @@ from triptych.stages import Found, Traced
 from triptych.support.articles import with_article
 from triptych.support.config import OVERRIDES, config
 from triptych.support.forking import PerProcess
-from triptych.support.interrupts import held
-from triptych.support.lru import Recent
+from triptych.support.interrupts import defer_signals
+from triptych.support.lru import LRUCache
 from triptych.support.source import Span
 from triptych.support.source_texts import remember
 from triptych.support.timeline import STAGE, during
@@ -88,8 +88,8 @@ class JitFunction:
         """Of changes of the tables."""
         self._compiling: dict[Any, PerProcess] = {}
         """Of compilations under way, by their place in the table."""
-        self._compiled: Recent[str, CompiledFunction] = Recent(_most_specializations)
-        self._entries: Recent[Any, Entry] = Recent(_most_specializations)
+        self._compiled: LRUCache[str, CompiledFunction] = LRUCache(_most_specializations)
+        self._entries: LRUCache[Any, Entry] = LRUCache(_most_specializations)
         self._known_parameters: tuple[Parameter, ...] | None = None
         self._usual_options: tuple[tuple[int, str, bool], CompileOptions] | None = None
         """Of calls that choose none themselves, and the level in force: a call with a dataclass asks each time."""
@@ -153,7 +153,7 @@ class JitFunction:
             for_user(error)
             raise
 
-    def explain_miss(self, *args: object, **kwargs: object) -> Miss:
+    def explain_miss(self, *args: object, **kwargs: object) -> CacheMiss:
         """Whether the store has the program for these arguments; if not, what differs from the nearest; print it."""
         try:
             store = default_store()
@@ -167,7 +167,7 @@ class JitFunction:
             called_from = caller()
             bound = bind(self.function, args, kwargs, called_from)
             target, specialization = self._target({}), self._specialize(bound, called_from)
-            known = self._entries.get(_place(specialization, self._compile_options({}), target))
+            known = self._entries.get(_cache_slot(specialization, self._compile_options({}), target))
             miss = explain(store, self.key_of(bound, called_from, {}), self._name, target.name)
             return miss if known is None else dataclasses.replace(miss, reason=known.compiled.unkept)
         except Exception as error:
@@ -226,16 +226,16 @@ class JitFunction:
         call wants it `anew`."""
         chosen, target = self._compile_options(options), self._target(options)
         specialization = self._specialize(bound, called_from)
-        entry = None if anew else self._entries.get(_place(specialization, chosen, target))
+        entry = None if anew else self._entries.get(_cache_slot(specialization, chosen, target))
         if entry is not None and entry.guard():
             return entry
         if self._parameters != self._parameters_now():  # annotations have changed
             specialization = self._specialize(bound, called_from)
         # One thread for each specialization; others compile other ones meanwhile.
-        where = _place(specialization, chosen, target)
+        where = _cache_slot(specialization, chosen, target)
         with self._compiling.setdefault(where, PerProcess()).here():
             try:
-                made = held(lambda: self._entry(specialization, chosen, target, entry, anew, called_from))
+                made = defer_signals(lambda: self._entry(specialization, chosen, target, entry, anew, called_from))
             finally:
                 self._compiling.pop(where, None)
         with self._lock.here():
@@ -438,7 +438,7 @@ def _decorate(
     return cls(function, language, preprocessor, options)
 
 
-def _place(specialization: Specialization, options: CompileOptions, target: Target) -> Any:
+def _cache_slot(specialization: Specialization, options: CompileOptions, target: Target) -> Any:
     """Where the table has the entry of a specialization."""
     static = tuple(identity(value) for value in specialization.static.values())
     settings = config()

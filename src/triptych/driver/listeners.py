@@ -15,7 +15,7 @@ LOGGER = logging.getLogger("triptych")
 LOGGER.addHandler(logging.NullHandler())
 
 
-WATCHERS: list[Callable[[Loaded], Loaded]] = []
+COMPILE_LISTENERS: list[Callable[[Loaded], Loaded]] = []
 """What sees every compilation before its first call, and may put another entry point in the place of its own."""
 
 
@@ -36,7 +36,7 @@ def observe(rewritten: Rewritten | None, loaded: Loaded, seconds: float) -> Load
         folder.mkdir(parents=True, exist_ok=True)
         for suffix, text in texts.items():
             (folder / f"{traced.name}.{suffix}").write_text(text)
-    for watcher in WATCHERS:
+    for watcher in COMPILE_LISTENERS:
         loaded = watcher(loaded)
     return loaded
 

@@ -10,7 +10,7 @@ from triptych.artifact_store.store import Store
 from triptych.driver.cache_misses import explain
 from triptych.driver.compile_jobs import Job
 from triptych.fingerprint.cache_key import Key
-from triptych.metastage.arguments.specs import Shape
+from triptych.metastage.arguments.specs import ArgumentSpec
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
@@ -73,7 +73,7 @@ def _constant(value: Any) -> str:
     return repr(value) if value is None or type(value) in (bool, int, float, str, bytes) else UNWRITTEN
 
 
-def _argument(shape: Shape) -> str:
+def _argument(shape: ArgumentSpec) -> str:
     if shape.dtype:
         return _NUMBERS.get(shape.dtype, f"tt.{shape.dtype}(0)")
     if shape.kind is not None:

@@ -16,11 +16,11 @@ from triptych.artifact_store.record import NotAnEntry
 from triptych.fingerprint.cache_key import Key
 from triptych.metastage.arguments.results import Rebuild, rebuild_from, recipe_of
 from triptych.metastage.values.scalars import dtype_named
-from triptych.objectstage.target import Frozen, Target, host_target
-from triptych.stages import Compiled, Leaf, Loaded, Lowered, Memory, Traced, Unknown
+from triptych.objectstage.target import Serialized, Target, host_target
+from triptych.stages import Compiled, Leaf, Loaded, Lowered, Memory, SymbolicExtent, Traced
+from triptych.support.compressed_text import CompressedText
 from triptych.support.errors import TriptychError
-from triptych.support.exact_fields import exactly
-from triptych.support.kept_text import KeptText
+from triptych.support.exact_fields import from_dict_strict
 from triptych.support.source import Span
 
 Again: TypeAlias = Callable[[], Loaded]
@@ -34,7 +34,7 @@ _HOST = "host "
 
 def why_unkept(traced: Traced, rebuild: Rebuild, target: Target) -> str:
     """Why only this process can call a program again, as a clause; empty for one that others can."""
-    if target.freeze is None:
+    if target.serialize is None:
         return f"code for {target.name} cannot be written to a file"
     if recipe_of(rebuild) is None:
         return "its result is an object of a class of yours"
@@ -95,8 +95,8 @@ class Part:
 def _frozen(compiled: Compiled, target: Target) -> tuple[Part, dict[str, bytes]]:
     """The facts of compiled code, and the code."""
     lowered, traced = compiled.lowered, compiled.lowered.traced
-    assert target.freeze is not None, "else it would not be kept"
-    frozen = target.freeze(compiled)
+    assert target.serialize is not None, "else it would not be kept"
+    frozen = target.serialize(compiled)
     part = Part(
         traced.name,
         lowered.kernels,
@@ -120,8 +120,8 @@ def program_of(entry: Entry, target: Target, again: Again) -> tuple[Loaded, Rebu
     facts: Mapping[str, Any] = entry.facts
     try:
         rebuild = rebuild_from(facts["result"])
-        host = None if facts["host"] is None else _thawed_host(facts["host"], entry.artifacts, again)
-        compiled = _thawed(facts["program"], entry.artifacts, target, again)
+        host = None if facts["host"] is None else _deserialized_host(facts["host"], entry.artifacts, again)
+        compiled = _deserialized(facts["program"], entry.artifacts, target, again)
         _check(entry, _entry(compiled, host, rebuild, target, facts["key"]))
         _check_results(rebuild, compiled.lowered.traced.results)
         return target.load(compiled if host is None else replace(compiled, host=lambda: host)), rebuild
@@ -146,9 +146,9 @@ def _check_results(rebuild: Rebuild, results: tuple[Leaf, ...]) -> None:
         raise ValueError("a result that nothing is made of")
 
 
-def _thawed_host(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], again: Again) -> Compiled:
+def _deserialized_host(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], again: Again) -> Compiled:
     own = {name.removeprefix(_HOST): content for name, content in artifacts.items() if name.startswith(_HOST)}
-    return _thawed(facts, own, host_target(), lambda: replace(again(), compiled=_host_of(again())))
+    return _deserialized(facts, own, host_target(), lambda: replace(again(), compiled=_host_of(again())))
 
 
 def _host_of(loaded: Loaded) -> Compiled:
@@ -156,7 +156,7 @@ def _host_of(loaded: Loaded) -> Compiled:
     return loaded.compiled.host()
 
 
-def _thawed(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], target: Target, again: Again) -> Compiled:
+def _deserialized(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], target: Target, again: Again) -> Compiled:
     part = _part(facts)
     traced = Traced(part.name, _Module(again), part.parameters, part.results, part.prints, part.loops, part.span)
     lowered = Lowered(
@@ -166,26 +166,26 @@ def _thawed(facts: Mapping[str, Any], artifacts: Mapping[str, bytes], target: Ta
         target.entry_symbol(part.name),
         kernels=part.kernels,
     )
-    assert target.thaw is not None, "code of this target is kept"
-    return target.thaw(lowered, Frozen(artifacts, part.code), part.options, lambda: again().compiled)
+    assert target.deserialize is not None, "code of this target is kept"
+    return target.deserialize(lowered, Serialized(artifacts, part.code), part.options, lambda: again().compiled)
 
 
 def _part(values: Mapping[str, Any]) -> Part:
     leaves = {name: tuple(map(_leaf, values[name])) for name in ("parameters", "results")}
-    span = None if values["span"] is None else exactly(Span, values["span"])
-    return exactly(Part, {**values, **leaves, "kernels": tuple(values["kernels"]), "span": span})
+    span = None if values["span"] is None else from_dict_strict(Span, values["span"])
+    return from_dict_strict(Part, {**values, **leaves, "kernels": tuple(values["kernels"]), "span": span})
 
 
 def _leaf(values: Mapping[str, Any]) -> Leaf:
     memory = values["memory"]
     dtype_named(values["dtype"])  # which raises where there is none
-    return exactly(Leaf, {**values, "memory": None if memory is None else _memory(memory)})
+    return from_dict_strict(Leaf, {**values, "memory": None if memory is None else _memory(memory)})
 
 
 def _memory(values: Mapping[str, Any]) -> Memory:
-    unknowns = tuple(exactly(Unknown, unknown) for unknown in values["unknowns"])
+    unknowns = tuple(from_dict_strict(SymbolicExtent, unknown) for unknown in values["unknowns"])
     lists = {name: tuple(values[name]) for name in ("shape", "stride", "devices")}
-    return exactly(Memory, {**values, **lists, "unknowns": unknowns})
+    return from_dict_strict(Memory, {**values, **lists, "unknowns": unknowns})
 
 
 class _Module:
@@ -204,7 +204,7 @@ class _Module:
         return str(self._again().compiled.lowered.traced.module)
 
 
-class _LaterText(KeptText):
+class _LaterText(CompressedText):
     """The text of a program that is compiled when someone looks."""
 
     __slots__ = ("_make",)

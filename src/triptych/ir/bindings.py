@@ -18,7 +18,7 @@ from typing import Any
 from triptych.ir.errors import MissingPackageError
 from triptych.ir.handles import Module
 from triptych.support.forking import Brief, let_forks_wait_for
-from triptych.support.interrupts import arrive, held
+from triptych.support.interrupts import check_signals, defer_signals
 from triptych.support.stacks import on_large_stack
 
 _LOADING = Brief()
@@ -128,10 +128,10 @@ def _version(package: str, distribution: str) -> str:
 def _import(name: str) -> Any:
     try:
         with _LOADING:
-            module = held(lambda: importlib.import_module(name))
+            module = defer_signals(lambda: importlib.import_module(name))
     except ImportError as error:
         raise _missing(name.partition(".")[0]) from error
-    arrive()
+    check_signals()
     return module
 
 

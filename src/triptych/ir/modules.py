@@ -16,7 +16,7 @@ _NOT_PLAIN = re.compile(r"[^ !#-\[\]-~]")
 """Characters that a string of MLIR's text writes as two hexadecimal digits."""
 
 
-class KeptModule:
+class SerializedModule:
     """A module that outlives its compilation as bytes: a compiled function is looked at rarely, and there are many.
 
     Writing the bytes takes a tenth of the time of printing the text; they are equal when the modules are.
@@ -37,14 +37,14 @@ class KeptModule:
             parsed: Module = bindings.mlir().Module.parse(zlib.decompress(self._bytes))
             return parsed
 
-    def store(self) -> KeptModule:
+    def store(self) -> SerializedModule:
         """Let the module go. What others still hold of it stays theirs."""
         if self._module is not None:
             self._bytes = _written(self._module)
             self._module = None
         return self
 
-    def is_like(self, other: KeptModule) -> bool:
+    def is_like(self, other: SerializedModule) -> bool:
         """Whether both are one program at the same places of the source."""
         return self._written() == other._written()
 

@@ -16,7 +16,7 @@ from triptych.ir.handles import Failure, Module
 from triptych.ir.location import spans_of
 from triptych.ir.modules import operation_names
 from triptych.stages import PassSpec
-from triptych.support.interrupts import arrive, interruptible
+from triptych.support.interrupts import check_signals, interruptible
 from triptych.support.timeline import now, past
 
 
@@ -49,7 +49,7 @@ def run_passes(
                 changed = _run_step(module, step)
                 added = step[0].adds if changed else frozenset()
                 present = None if present is None or added is None else present | added
-            arrive()
+            check_signals()
             names = tuple(spec.name for spec in step)
             done = past(", ".join(names), started, "pass")
             if observe is not None:

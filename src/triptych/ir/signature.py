@@ -13,7 +13,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.handles import Attribute, Module
-from triptych.stages import Leaf, Memory, Unknown
+from triptych.stages import Leaf, Memory, SymbolicExtent
 
 _ATTRIBUTE = "triptych.signature"
 
@@ -65,7 +65,7 @@ def _read_memory(fields: dict[str, Any] | None) -> Memory | None:
     if fields is None:
         return None
     tuples = {name: tuple(fields[name]) for name in ("shape", "stride", "devices")}
-    unknowns = tuple(Unknown(**unknown) for unknown in fields["unknowns"])
+    unknowns = tuple(SymbolicExtent(**unknown) for unknown in fields["unknowns"])
     return Memory(**{**fields, **tuples, "unknowns": unknowns})
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 from triptych.hooks import Hooks
 from triptych.ir.handles import Block, Module
-from triptych.ir.modules import KeptModule
+from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.analysis.written_memory import WrittenMemory
 from triptych.metastage.arguments.argument_kinds import Received, received_types
 from triptych.metastage.arguments.results import Rebuild, take_results
-from triptych.metastage.arguments.specs import Shape, arrange
+from triptych.metastage.arguments.specs import ArgumentSpec, arrange
 from triptych.metastage.calls.call_local import assigned, check_left, end_of_call, overwritten
 from triptych.metastage.kernels.launches import check_launched
 from triptych.metastage.trace import locations
@@ -33,7 +33,7 @@ class Specialization:
     """The arguments of one trace: static values and the shapes of dynamic ones, by parameter name."""
 
     static: Mapping[str, Any]
-    shapes: Mapping[str, Shape]
+    shapes: Mapping[str, ArgumentSpec]
 
     def leaves(self) -> list[Leaf]:
         """The compiled signature."""
@@ -84,7 +84,7 @@ def trace(
         builder.finish_function(definition, types, [value.type for _, value in results])
     traced = Traced(
         name=name,
-        module=KeptModule(module),
+        module=SerializedModule(module),
         parameters=tuple(_with_writing(leaves, block, module)),
         results=tuple(leaf for leaf, _ in results),
         prints=current.prints,

@@ -36,15 +36,15 @@ from triptych.metastage.control_flow.iteration import steps_of
 from triptych.metastage.control_flow.join_errors import undefined
 from triptych.metastage.control_flow.join_plans import has_dynamic
 from triptych.metastage.control_flow.loops import for_loop, while_loop
+from triptych.metastage.control_flow.object_identity import check_comparable, compared
 from triptych.metastage.control_flow.retracing import drafted
-from triptych.metastage.control_flow.sameness import check_comparable, compared
 from triptych.metastage.control_flow.selection import SELECTABLE, select_item
 from triptych.metastage.control_flow.variables import Partial, Pending, bare
 from triptych.metastage.debugger.debugger_hooks import StoppingHooks
 from triptych.metastage.trace.checks import check
 from triptych.metastage.trace.contexts import TracedContext, block_of
 from triptych.metastage.trace.errors import DynamicRaiseError, StaticRequiredError
-from triptych.metastage.trace.loop_carried_attributes import Finding, HandedAttributes
+from triptych.metastage.trace.loop_carried_attributes import Finding, LoopCarriedAttributes
 from triptych.metastage.trace.method_lookup import C_CALLABLES, C_METHODS, inherited_method, special_method
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.trace.user_code import HEAP_TYPE, is_own, user_method
@@ -238,7 +238,7 @@ class TracingHooks(StoppingHooks):
         """Is the test decided now? If only at run time, what tracing it emitted is taken back: the loop traces it."""
         trace = self.trace
         start = get()
-        attributes = HandedAttributes(names, start, Finding.TAKEN_UP)
+        attributes = LoopCarriedAttributes(names, start, Finding.TAKEN_UP)
         with drafted(trace, "scf.execute_region", 1) as draft:
             block = trace.builder.append_block(draft, 0, (), trace.location())
             with trace.inside(block, "loop", attributes):

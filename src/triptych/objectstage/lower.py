@@ -10,13 +10,13 @@ from triptych.interop.dlpack import GPU_DEVICES
 from triptych.ir import bindings
 from triptych.ir.handles import Module
 from triptych.ir.llvm.bridge import to_llvm_ir
-from triptych.ir.modules import KeptModule, copy_module
+from triptych.ir.modules import SerializedModule, copy_module
 from triptych.ir.passes import PassRecord, run_passes, verify
 from triptych.ir.signature import Signature, attach_signature, detach_signature
 from triptych.objectstage.host_program import call_driver
 from triptych.objectstage.target import CompileOptions, Target
 from triptych.stages import Lowered, PassSpec, Split, Traced
-from triptych.support.kept_text import KeptText
+from triptych.support.compressed_text import CompressedText
 
 # Object-stage, for targets that run kernels only: `Traced -> Split`, a program for the host and one for the device.
 # Passes that look at a launch and at its kernel together run before, once for both programs.
@@ -40,8 +40,8 @@ def split(
     record = call_driver(host, traced.name, kernels)
     parameters = (*(leaf.on_devices(devices) for leaf in traced.parameters), record)
     return Split(
-        host=replace(traced, module=KeptModule(host).store(), parameters=parameters),
-        device=replace(traced, module=KeptModule(device)),
+        host=replace(traced, module=SerializedModule(host).store(), parameters=parameters),
+        device=replace(traced, module=SerializedModule(device)),
         kernels=kernels,
     )
 
@@ -105,7 +105,7 @@ def _lower(
     llvm = to_llvm_ir(module)
     return Lowered(
         traced=traced,
-        emit_mlir=KeptModule(module).store().__str__,
-        text=KeptText(llvm),
+        emit_mlir=SerializedModule(module).store().__str__,
+        text=CompressedText(llvm),
         entry=target.entry_symbol(traced.name),
     )

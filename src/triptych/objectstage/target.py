@@ -65,7 +65,7 @@ class CompileOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Frozen:
+class Serialized:
     """What of compiled code is kept for other processes."""
 
     artifacts: Mapping[str, bytes]
@@ -74,13 +74,13 @@ class Frozen:
     """Small, as JSON has them."""
 
 
-class Thaw(Protocol):
-    """Makes compiled code of what `Target.freeze` gave; `again` compiles, for forms that were not kept."""
+class Deserialize(Protocol):
+    """Makes compiled code of what `Target.serialize` gave; `again` compiles, for forms that were not kept."""
 
     def __call__(
         self,
         lowered: Lowered,
-        frozen: Frozen,
+        frozen: Serialized,
         options: Mapping[str, Any],
         again: Callable[[], Compiled],
     ) -> Compiled: ...
@@ -102,9 +102,9 @@ class Target:
     """Begin, without waiting, what can run while Python still traces."""
     info: Callable[[], Mapping[str, str]]
     """What else decides the generated code: the machine and the versions of the tools."""
-    freeze: Callable[[Compiled], Frozen] | None = None
+    serialize: Callable[[Compiled], Serialized] | None = None
     """What of compiled code is kept; None for a target whose code is not kept."""
-    thaw: Thaw | None = None
+    deserialize: Deserialize | None = None
     """Compiled code from what was kept of it; KeyError where something is missing."""
     before_split: Callable[[], tuple[PassSpec, ...]] | None = None
     """What runs before the pipeline on launches and kernels together, for a target that runs kernels only: its pipeline

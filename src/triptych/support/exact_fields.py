@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def exactly(kind: type[T], values: Mapping[str, Any]) -> T:
+def from_dict_strict(kind: type[T], values: Mapping[str, Any]) -> T:
     """A dataclass of these values. KeyError: one is missing, or is no field; TypeError: one is not as annotated.
 
     The annotations are text (`from __future__ import annotations`) of built-in types, dataclasses and unions of them.

@@ -96,8 +96,8 @@ def import_late(module: str) -> ModuleType:
     if _INTERPRETER:
         importlib.import_module(_REFUSAL).check_interpreter(_INTERPRETER)
     with _IMPORTING:
-        found = interrupts.held(lambda: importlib.import_module(module))
-    interrupts.arrive()
+        found = interrupts.defer_signals(lambda: importlib.import_module(module))
+    interrupts.check_signals()
     return found
 
 

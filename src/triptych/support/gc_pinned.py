@@ -13,7 +13,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Uncollected:
+class GcPinned:
     """A handle. Its value must not lead back to the handle: nobody would find such a cycle."""
 
     value: Any

@@ -1,7 +1,7 @@
 """Ctrl-C while the compiler runs: it arrives in the user's code, or at a place where the compiler can be left.
 
 Python runs signal handlers between any two instructions. What they raise would be lost in a callback of a native
-library, or leave a context or a table half changed. So during `held` work a signal that finds Python in the compiler's
+library, or leave a context or a table half changed. So in `defer_signals` a signal that finds Python in the compiler's
 own code waits: it is asked again, a few instructions later and a few milliseconds later, until it finds the user's code
 or a function marked `interruptible`.
 """
@@ -67,7 +67,7 @@ def _mark(code: CodeType) -> None:
 
 
 @interruptible
-def arrive() -> None:
+def check_signals() -> None:
     """Let what waits arrive here: a place between two long steps."""
     for number in list(_WAITING):
         with LOCK:
@@ -75,7 +75,7 @@ def arrive() -> None:
         _interrupt_main(number)
 
 
-def held(work: Callable[[], T]) -> T:
+def defer_signals(work: Callable[[], T]) -> T:
     """Do work of the compiler. Other threads than the main one run no handlers, so there is nothing to hold."""
     if threading.current_thread() is not threading.main_thread() or _HELD:
         return work()
@@ -185,7 +185,7 @@ def _may_arrive(frame: FrameType | None) -> bool:
 
 def _is_bookkeeping(frame: FrameType) -> bool:
     """Whether it is of this module and calls nobody: what runs below it is a tracer, which finds handlers half set."""
-    return frame.f_globals is globals() and frame.f_code not in (held.__code__, _deliver.__code__)
+    return frame.f_globals is globals() and frame.f_code not in (defer_signals.__code__, _deliver.__code__)
 
 
 def _module(frame: FrameType) -> str:

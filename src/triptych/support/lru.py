@@ -24,7 +24,7 @@ class _Slot(Generic[V]):
         self.used = used
 
 
-class Recent(Generic[K, V]):
+class LRUCache(Generic[K, V]):
     """At most `most()` values by key."""
 
     def __init__(self, most: Callable[[], int]) -> None:

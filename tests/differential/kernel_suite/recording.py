@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from triptych.driver import jitting
 from triptych.driver.compile_jobs import Job
-from triptych.driver.compiling import CompiledFunction, compiled_function, compiled_program, wrapped
+from triptych.driver.compiling import CompiledFunction, compiled_function, compiled_program, make_compiled_function
 from triptych.fingerprint.cache_key import Key
 from triptych.objectstage.target import find_target
 
@@ -31,4 +31,4 @@ def compilations(run: Callable[[], None]) -> list[Job]:
 def compiled_for(job: Job, target: str) -> CompiledFunction:
     """The same for another target, by its name."""
     job = replace(job, target=find_target(target))
-    return wrapped(job, compiled_program(job))
+    return make_compiled_function(job, compiled_program(job))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 
-from triptych.support.gc_pinned import Uncollected
+from triptych.support.gc_pinned import GcPinned
 
 
 class Value:
@@ -16,7 +16,7 @@ class Owner:
     """In a cycle with itself."""
 
     def __init__(self, told: list[bool]) -> None:
-        self.handle = Uncollected(Value())
+        self.handle = GcPinned(Value())
         self.gone = weakref.ref(self.handle.value)
         self.me = self
         self._told = told
@@ -26,7 +26,7 @@ class Owner:
 
 
 def test_the_value_goes_with_the_last_reference() -> None:
-    handle = Uncollected(Value())
+    handle = GcPinned(Value())
     gone, again = weakref.ref(handle.value), handle
     del handle
     assert again.value is gone()
@@ -43,4 +43,4 @@ def test_finalizers_of_a_cycle_find_the_value() -> None:
 
 
 def test_the_collector_does_not_look_at_handles() -> None:
-    assert not gc.is_tracked(Uncollected(Value()))
+    assert not gc.is_tracked(GcPinned(Value()))

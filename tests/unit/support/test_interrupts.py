@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from triptych.support.interrupts import held, interruptible
+from triptych.support.interrupts import defer_signals, interruptible
 
 
 @pytest.fixture(autouse=True)
@@ -46,7 +46,7 @@ def test_the_users_code_is_interrupted_at_once() -> None:
         reached.append(1)
 
     with pytest.raises(KeyboardInterrupt):
-        held(work)
+        defer_signals(work)
     assert not reached
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -60,7 +60,7 @@ def test_the_compilers_code_is_not() -> None:
             reached.append(i)
 
     with pytest.raises(KeyboardInterrupt):
-        held(ours(work))
+        defer_signals(ours(work))
     assert len(reached) == 1000
 
 
@@ -79,7 +79,7 @@ def test_it_arrives_when_the_users_code_is_reached() -> None:
         reached.append("later")
 
     with pytest.raises(KeyboardInterrupt):
-        held(ours(work))
+        defer_signals(ours(work))
     assert reached in (["compiler"], ["compiler", "user"])
 
 
@@ -99,7 +99,7 @@ def test_it_arrives_in_what_may_be_left() -> None:
         marked()
 
     with pytest.raises(KeyboardInterrupt):
-        held(ours(work))
+        defer_signals(ours(work))
     assert not reached
 
 
@@ -117,7 +117,7 @@ def test_it_arrives_in_no_callback_that_would_lose_it() -> None:
         calls.append("slept")
 
     with pytest.raises(KeyboardInterrupt):
-        held(work)
+        defer_signals(work)
     assert calls == ["going"]
 
 
@@ -127,7 +127,7 @@ def arrivals(delay: float) -> int:
     try:
         timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
         timer.start()
-        held(ours(lambda: [sum(range(2000)) for _ in range(300)]))
+        defer_signals(ours(lambda: [sum(range(2000)) for _ in range(300)]))
         timer.join()
         time.sleep(0.002)
     except KeyboardInterrupt:
@@ -162,7 +162,7 @@ def test_other_signals_and_handlers_wait_as_well() -> None:
     before = signal.signal(signal.SIGUSR1, stop)
     try:
         with pytest.raises(Stop):
-            held(ours(work))
+            defer_signals(ours(work))
         assert reached
         assert signal.getsignal(signal.SIGUSR1) is stop
     finally:
@@ -182,7 +182,7 @@ def test_it_arrives_in_no_tracer_before_the_handlers_are_given_back() -> None:
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012
         try:
             sys.settrace(tracer)
-            held(ours(lambda: None))
+            defer_signals(ours(lambda: None))
         finally:
             sys.settrace(before)
     assert sent == ["call"]
@@ -193,27 +193,27 @@ def test_a_handler_that_the_users_code_sets_stays() -> None:
     def handler(*_: object) -> None:
         """Nothing."""
 
-    held(lambda: signal.signal(signal.SIGINT, handler))
+    defer_signals(lambda: signal.signal(signal.SIGINT, handler))
     assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_our_handler_set_again_later_still_works() -> None:
     kept: list[Any] = []
-    held(lambda: kept.append(signal.getsignal(signal.SIGINT)))
+    defer_signals(lambda: kept.append(signal.getsignal(signal.SIGINT)))
     signal.signal(signal.SIGINT, kept[0])
     with pytest.raises(KeyboardInterrupt):
         interrupt()
     with pytest.raises(KeyboardInterrupt):
-        held(interrupt)
+        defer_signals(interrupt)
 
 
 def test_work_in_other_threads_and_inside_other_work() -> None:
     found: list[int] = []
-    thread = threading.Thread(target=lambda: found.append(held(lambda: 1)))
+    thread = threading.Thread(target=lambda: found.append(defer_signals(lambda: 1)))
     thread.start()
     thread.join()
     assert found == [1]
-    assert held(lambda: held(lambda: 2)) == 2
+    assert defer_signals(lambda: defer_signals(lambda: 2)) == 2
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
@@ -222,5 +222,5 @@ def test_an_error_of_the_work_is_an_error() -> None:
         raise ValueError("wrong")
 
     with pytest.raises(ValueError, match="wrong"):
-        held(work)
+        defer_signals(work)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

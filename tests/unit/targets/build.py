@@ -8,7 +8,7 @@ from typing import Any
 
 from triptych.ir import bindings
 from triptych.ir.context import context
-from triptych.ir.modules import KeptModule
+from triptych.ir.modules import SerializedModule
 from triptych.objectstage.call import load
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
@@ -26,7 +26,7 @@ def traced(
     module = bindings.mlir().Module.parse(text, context=context())
     return Traced(
         name=name,
-        module=KeptModule(module),
+        module=SerializedModule(module),
         parameters=tuple(Leaf(path, dtype) for path, dtype in parameters.items()),
         results=tuple(Leaf(f"result{i}", dtype) for i, dtype in enumerate(results)),
         loops=loops,

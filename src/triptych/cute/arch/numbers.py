@@ -19,7 +19,7 @@ from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.common_types import common_type
 from triptych.metastage.values.promotion import float_for
-from triptych.metastage.values.scalars import NUMERIC_CLASSES, Float32, Int32, Numeric, lift
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Float32, Int32, Numeric, materialize
 
 Pair = tuple[Any, Any]
 _APPROXIMATE = {"fastmath": "#arith.fastmath<arcp,afn>"}
@@ -51,7 +51,7 @@ def fma(a: Integer | float, b: Integer | float, c: Integer | float) -> Any:
     dtype, operands = _alike(a, b, c)
     if dtype.info.kind != "float":
         dtype = NUMERIC_CLASSES[float_for(dtype.info.name)]
-        operands = [lift(plain_number(value), dtype.info, device_trace()) for value in (a, b, c)]
+        operands = [materialize(plain_number(value), dtype.info, device_trace()) for value in (a, b, c)]
     return emit_as(dtype, "math.fma", operands)
 
 
@@ -117,7 +117,7 @@ def _alike(*values: Integer | float) -> tuple[type[Numeric], list[Any]]:
     numbers = [plain_number(value) for value in values]
     info = common_type(*numbers)
     dtype = Int32 if info.kind == "bool" else NUMERIC_CLASSES[info.name]
-    return dtype, [lift(value, dtype.info, device_trace()) for value in numbers]
+    return dtype, [materialize(value, dtype.info, device_trace()) for value in numbers]
 
 
 def _float32(what: str, value: Integer | float) -> Any:

@@ -59,7 +59,7 @@ from triptych.metastage.values.scalars import (
     Uint8,
     Uint32,
     Uint64,
-    lift,
+    materialize,
     numeric_class,
 )
 
@@ -270,5 +270,5 @@ def _check_stride(trace: Trace, step: Int, path: tuple[int, ...], tensor: Tensor
 
 def _number(trace: Trace, number: Int) -> Value:
     known: Any = realize(number)
-    value: Value = lift(known, Int64.info, trace) if isinstance(known, int) else known.to(Int64).ir_value()
+    value: Value = materialize(known, Int64.info, trace) if isinstance(known, int) else known.to(Int64).ir_value()
     return value

@@ -24,7 +24,7 @@ from triptych.kernel_ir.dialects.tensor_maps import DESTINATION_ALIGNMENT, BoxEr
 from triptych.kernel_ir.dialects.tile import CACHE_POLICY, LOAD_BOX, PREFETCH_BOX, STORE_BOX
 from triptych.layout import ComposedLayout, Int, Swizzle, crd2idx, divisibility, text, tuple_add
 from triptych.metastage.trace.trace import Trace, place
-from triptych.metastage.values.scalars import Int32, lift
+from triptych.metastage.values.scalars import Int32, materialize
 
 _PATTERN = 128
 """Bytes of a row of a swizzle's pattern, which has as many rows as it has patterns of bits."""
@@ -161,7 +161,7 @@ def _coordinates(atom: BoxAtom, tensor: Tensor, index: int) -> list[Value]:
 
 def _coordinate(trace: Trace, number: Int) -> Value:
     known: Any = realize(number, widest=Int32)
-    value: Value = lift(known, Int32.info, trace) if isinstance(known, int) else known.to(Int32).ir_value()
+    value: Value = materialize(known, Int32.info, trace) if isinstance(known, int) else known.to(Int32).ir_value()
     return value
 
 

@@ -27,7 +27,7 @@ from triptych.layout import Int, Swizzle, divisibility
 from triptych.layout.mixed_radix import multiples_in
 from triptych.metastage.trace.trace import Region, in_progress, place
 from triptych.metastage.values.numeric import leaked
-from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8, lift, numeric_class
+from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8, materialize, numeric_class
 
 
 class Pointer:
@@ -219,11 +219,11 @@ def make_ptr(
     elif given is not None:
         pointer = given
     elif mem_space is AddressSpace.smem and trace.kernel is not None:
-        pointer = shared_pointer(trace, lift(value, Int64.info, trace))
+        pointer = shared_pointer(trace, materialize(value, Int64.info, trace))
     elif mem_space is AddressSpace.dsmem and trace.kernel is not None:
-        pointer = cluster_pointer(trace, lift(value, Int64.info, trace))
+        pointer = cluster_pointer(trace, materialize(value, Int64.info, trace))
     else:
-        pointer = trace.value("llvm.inttoptr", (lift(value, Int64.info, trace),), mem_space.pointer_type)
+        pointer = trace.value("llvm.inttoptr", (materialize(value, Int64.info, trace),), mem_space.pointer_type)
     return Pointer(pointer, numeric_class(dtype), mem_space, assumed_align)
 
 

@@ -28,7 +28,7 @@ from triptych.layout.tuples import leaves
 from triptych.metastage.arguments.argument_kinds import Received
 from triptych.metastage.trace.trace import Trace
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64
-from triptych.stages import Leaf, Memory, Unknown
+from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.support.source import Span
 
 # Integers of a layout in postfix notation, the form in which the compiled signature carries them: `2 n *`.
@@ -113,7 +113,7 @@ class TensorKind:
             tuple(postfix(value, rename) for value in leaves(part)) for part in (self.layout.shape, self.layout.stride)
         )
         unknowns = [
-            Unknown(rename(symbol.name), symbol.width, symbol.divisor)
+            SymbolicExtent(rename(symbol.name), symbol.width, symbol.divisor)
             for symbol in map(_lone_symbol, self._integers())
             if symbol is not None
         ]

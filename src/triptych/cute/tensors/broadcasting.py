@@ -19,7 +19,7 @@ def broadcast_shape(*shapes: Shape) -> Shape:
     """The shape in which all the given shapes meet."""
     result, *others = shapes
     for shape in others:
-        result = result if shape == result else _meet(result, shape, (result, shape))
+        result = result if shape == result else _join(result, shape, (result, shape))
     return result
 
 
@@ -32,19 +32,19 @@ def broadcast_positions(source: Shape, target: Shape) -> list[int]:
     return positions_of(Layout(modes, strides))
 
 
-def _meet(left: Shape, right: Shape, whole: tuple[Shape, Shape]) -> Shape:
+def _join(left: Shape, right: Shape, whole: tuple[Shape, Shape]) -> Shape:
     rank = max(len(modes_of(left)), len(modes_of(right)))
     pairs = zip(_padded(left, rank, whole), _padded(right, rank, whole), strict=True)
-    return tuple(_meet_mode(a, b, whole) for a, b in pairs)
+    return tuple(_join_mode(a, b, whole) for a, b in pairs)
 
 
-def _meet_mode(left: Shape, right: Shape, whole: tuple[Shape, Shape]) -> Shape:
+def _join_mode(left: Shape, right: Shape, whole: tuple[Shape, Shape]) -> Shape:
     if left == right or product(right) == 1:
         return left
     if product(left) == 1:
         return right
     if isinstance(left, tuple) and isinstance(right, tuple) and len(left) == len(right):
-        return tuple(_meet_mode(a, b, whole) for a, b in zip(left, right, strict=True))
+        return tuple(_join_mode(a, b, whole) for a, b in zip(left, right, strict=True))
     raise _mismatch(*whole)
 
 

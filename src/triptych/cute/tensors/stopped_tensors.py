@@ -13,8 +13,8 @@ from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.element_storage import Storage, storage_of
 from triptych.cute.tensors.shown_elements import MemoryView, TensorView, VectorView
 from triptych.layout import Swizzle, substitute
+from triptych.metastage.debugger.debug_variables import DebugVariables
 from triptych.metastage.debugger.frame_values import Kept, Lane, Lanes, Missing, Number, Shown
-from triptych.metastage.debugger.snapshots import Snapshot
 from triptych.metastage.values.scalars import Numeric
 
 _MOST_ELEMENTS = 1024
@@ -32,7 +32,7 @@ class _Integers:
         return substitute(self.value, {name: int(number.of(lane)) for name, number in self.numbers.items()})
 
 
-def shown_integers(value: Any, snapshot: Snapshot) -> Shown:
+def shown_integers(value: Any, snapshot: DebugVariables) -> Shown:
     """A layout, or an integer of one."""
     found = {unknown.name: snapshot.number(unknown.number) for unknown in unknowns(value)}
     return _Integers(value, found) if found else Kept(value)
@@ -56,7 +56,7 @@ class _Memory:
         return MemoryView(lane.read, *words, distance, self.swizzle, self.absolute, self.storage, self.title)
 
 
-def shown_pointer(pointer: Any, snapshot: Snapshot) -> Shown:
+def shown_pointer(pointer: Any, snapshot: DebugVariables) -> Shown:
     """A pointer."""
     storage, title = storage_of(pointer.dtype), str(pointer)
     if pointer.swizzle is not None and pointer.origin is not None:
@@ -79,7 +79,7 @@ class _Tensor:
         return Lanes({each.thread: self.show(each) for each in lane.warp() if each.active})
 
 
-def shown_tensor(tensor: Any, snapshot: Snapshot) -> Shown:
+def shown_tensor(tensor: Any, snapshot: DebugVariables) -> Shown:
     """A tensor: its elements stay where they are. One of coordinates is its first coordinate and its layout."""
     layout = shown_integers(tensor.layout, snapshot)
     if hasattr(tensor.iterator, "dtype"):
@@ -102,7 +102,7 @@ class _Vector:
         return Lanes({each.thread: self.show(each) for each in lane.warp() if each.active})
 
 
-def shown_vector(value: Any, snapshot: Snapshot) -> Shown:
+def shown_vector(value: Any, snapshot: DebugVariables) -> Shown:
     """A tensor that is a value: its elements are kept."""
     title = f"tensor value of {value.dtype.__name__}, shape {value.shape}"
     if value.size > _MOST_ELEMENTS:

@@ -36,7 +36,7 @@ from triptych.metastage.values.foreign_functions import ForeignOperand
 from triptych.metastage.values.numeric import leaked, operator_type
 from triptych.metastage.values.operators import Operators
 from triptych.metastage.values.promotion import TYPES, TypeInfo
-from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, Uint8, lift, numeric_class
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, Uint8, materialize, numeric_class
 
 # Meta-stage, arithmetic on vectors: the emitters of scalar operators emit for every element of a vector at once.
 # Input: a trace and a number of elements. Output: what stands in for the trace in `arithmetic` and `conversion`, so
@@ -110,7 +110,7 @@ class TensorSSA(ForeignOperand, Operators):
     def from_elements(cls, elements: Sequence[Any], dtype: type[Any], shape: Shape | None = None) -> Self:
         """A tensor of given numbers, in colexicographic order of its shape."""
         element, trace = numeric_class(dtype), tracing()
-        vector = join(trace, [lift(number, element.info, trace) for number in elements], element.info.mlir)
+        vector = join(trace, [materialize(number, element.info, trace) for number in elements], element.info.mlir)
         return cls(vector, (len(elements),), element)._with_shape(shape)
 
     # reading ----------------------------------------------------------------------------------------------------
@@ -353,10 +353,10 @@ class Elementwise:
     def lower(self, operand: Any, info: TypeInfo) -> Any:
         """An operand as an MLIR value of the type, a number repeated for every element."""
         if self.shape is None:
-            return lift(operand, info, self.trace)
+            return materialize(operand, info, self.trace)
         if isinstance(operand, TensorSSA):
             return operand.to(NUMERIC_CLASSES[info.name]).broadcast_to(self.shape).ir_value()
-        return splat(self.trace, lift(operand, info, self.trace), element_count(self.shape), info.mlir)
+        return splat(self.trace, materialize(operand, info, self.trace), element_count(self.shape), info.mlir)
 
     def wrap(self, value: Value, info: TypeInfo) -> Any:
         """The result as a number or a tensor."""

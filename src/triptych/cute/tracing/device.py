@@ -12,7 +12,7 @@ from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import KernelBody, Trace, active, place
 from triptych.metastage.values.describing import describe
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
-from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64, Numeric, as_number, lift
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64, Numeric, as_number, materialize
 from triptych.support.articles import with_article
 from triptych.support.device_model import COMMON, DeviceModel
 
@@ -112,7 +112,7 @@ def _bits(value: object, kind: type[Numeric]) -> Any:
         value = int(value)
     if isinstance(value, int):
         half = 1 << kind.info.width - 1
-        return lift((value + half) % (2 * half) - half, kind.info, device_trace())
+        return materialize((value + half) % (2 * half) - half, kind.info, device_trace())
     own = number(value)
     if own.info.kind == "float":
         require_integer("this operand of an instruction", own)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from triptych.frontends.ptx.code import Code, Meaning, width_of
+from triptych.frontends.ptx.code import Code, Lowering, width_of
 from triptych.frontends.ptx.kinds import WIDTHS, is_signed
 from triptych.frontends.ptx.statements import Instruction
 from triptych.ir.handles import Value
@@ -14,24 +14,24 @@ _MOST = 255
 """Places and lengths of fields are bytes."""
 
 
-def counting(instruction: Instruction) -> Meaning | None:
+def counting(instruction: Instruction) -> Lowering | None:
     """`popc` and `clz`."""
     if instruction.marks not in (("b32",), ("b64",)):
         return None
     (kind,) = instruction.marks
     operation = _COUNTS[instruction.name]
-    return Meaning(("u32",), (kind,), lambda code, value: code.resized(code.like(operation, value), 32))
+    return Lowering(("u32",), (kind,), lambda code, value: code.resized(code.like(operation, value), 32))
 
 
-def reversal(instruction: Instruction) -> Meaning | None:
+def reversal(instruction: Instruction) -> Lowering | None:
     """`brev`."""
     if instruction.marks not in (("b32",), ("b64",)):
         return None
     (kind,) = instruction.marks
-    return Meaning((kind,), (kind,), _reversed)
+    return Lowering((kind,), (kind,), _reversed)
 
 
-def field(instruction: Instruction) -> Meaning | None:
+def field(instruction: Instruction) -> Lowering | None:
     """`bfe` and `bfi`: a field of an integer, taken out or put in."""
     if len(instruction.marks) != 1:
         return None
@@ -39,16 +39,16 @@ def field(instruction: Instruction) -> Meaning | None:
     if WIDTHS.get(kind) not in (32, 64) or kind[0] not in ("b" if instruction.name == "bfi" else "us"):
         return None
     if instruction.name == "bfi":
-        return Meaning((kind,), (kind, kind, "u32", "u32"), _with_field)
-    return Meaning((kind,), (kind, "u32", "u32"), partial(_field, signed=is_signed(kind)))
+        return Lowering((kind,), (kind, kind, "u32", "u32"), _with_field)
+    return Lowering((kind,), (kind, "u32", "u32"), partial(_field, signed=is_signed(kind)))
 
 
-def permutation(instruction: Instruction) -> Meaning | None:
+def permutation(instruction: Instruction) -> Lowering | None:
     """`prmt`: four of the eight bytes of two registers."""
-    return Meaning(("b32",), ("b32", "b32", "b32"), _permuted) if instruction.marks == ("b32",) else None
+    return Lowering(("b32",), ("b32", "b32", "b32"), _permuted) if instruction.marks == ("b32",) else None
 
 
-def logic_of_three(instruction: Instruction) -> Meaning | None:
+def logic_of_three(instruction: Instruction) -> Lowering | None:
     """`lop3`: the truth table is a constant."""
     if instruction.marks != ("b32",) or len(instruction.operands) != 5:
         return None
@@ -56,7 +56,7 @@ def logic_of_three(instruction: Instruction) -> Meaning | None:
     if table is None or not 0 <= table < 256:
         return None
     function = partial(_logic, table=table)
-    return Meaning(("b32",), ("b32", "b32", "b32", "b32"), lambda code, a, b, c, _: function(code, a, b, c))
+    return Lowering(("b32",), ("b32", "b32", "b32", "b32"), lambda code, a, b, c, _: function(code, a, b, c))
 
 
 def _number(text: str) -> int | None:

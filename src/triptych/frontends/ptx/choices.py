@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from triptych.frontends.ptx.code import COMPARISONS, ORDERED, UNORDERED, Code, Meaning
+from triptych.frontends.ptx.code import COMPARISONS, ORDERED, UNORDERED, Code, Lowering
 from triptych.frontends.ptx.kinds import FLOATS, WIDTHS, is_signed
 from triptych.frontends.ptx.statements import Instruction, listed
 from triptych.ir.handles import Value
@@ -13,7 +13,7 @@ _COMBINED = {"and": "arith.andi", "or": "arith.ori", "xor": "arith.xori"}
 _UNSIGNED_ONLY = ("lo", "ls", "hi", "hs")
 
 
-def comparison(instruction: Instruction) -> Meaning | None:
+def comparison(instruction: Instruction) -> Lowering | None:
     """`setp.test[.and|or|xor][.ftz].kind p[|q], a, b[, c]`."""
     marks = list(instruction.marks)
     if len(marks) < 2:
@@ -24,18 +24,20 @@ def comparison(instruction: Instruction) -> Meaning | None:
         return None
     results = ("pred",) * len(listed(instruction.operands[0])) if instruction.operands else ("pred",)
     sources = (kind, kind, *(("pred",) if combined else ()))
-    return Meaning(results, sources, partial(_set_predicate, test=test, kind=kind, combined=combined, both=results[1:]))
+    return Lowering(
+        results, sources, partial(_set_predicate, test=test, kind=kind, combined=combined, both=results[1:])
+    )
 
 
-def choice(instruction: Instruction) -> Meaning | None:
+def choice(instruction: Instruction) -> Lowering | None:
     """`selp`: one of two by a predicate."""
     if len(instruction.marks) != 1 or WIDTHS.get(instruction.marks[0]) not in (16, 32, 64):
         return None
     (kind,) = instruction.marks
-    return Meaning((kind,), (kind, kind, "pred"), lambda code, yes, no, by: code.select(by, yes, no))
+    return Lowering((kind,), (kind, kind, "pred"), lambda code, yes, no, by: code.select(by, yes, no))
 
 
-def set_number(instruction: Instruction) -> Meaning | None:
+def set_number(instruction: Instruction) -> Lowering | None:
     """`set.test.to.kind`: all ones or 1.0 where a comparison holds."""
     if len(instruction.marks) != 3:
         return None
@@ -49,10 +51,10 @@ def set_number(instruction: Instruction) -> Meaning | None:
             return code.select(truth, code.number("f32", 1.0), code.number("f32", 0.0))
         return code.resized(truth, 32, signed=True)
 
-    return Meaning((to,), (kind, kind), function)
+    return Lowering((to,), (kind, kind), function)
 
 
-def choice_by_sign(instruction: Instruction) -> Meaning | None:
+def choice_by_sign(instruction: Instruction) -> Lowering | None:
     """`slct.kind.s32`: the first where the third is not negative."""
     if len(instruction.marks) != 2 or instruction.marks[1] not in ("s32", "f32"):
         return None
@@ -65,7 +67,7 @@ def choice_by_sign(instruction: Instruction) -> Meaning | None:
             return code.select(code.compare_floats("ge", sign, code.number("f32", 0.0)), yes, no)
         return code.select(code.compare("ge", sign, code.integer(32, 0), signed=True), yes, no)
 
-    return Meaning((kind,), (kind, kind, by), function)
+    return Lowering((kind,), (kind, kind, by), function)
 
 
 def _is_test(test: str, kind: str) -> bool:

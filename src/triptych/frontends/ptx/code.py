@@ -134,7 +134,7 @@ ADDRESS = "address"
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class Lowering:
     """What an instruction computes: kinds of its results and of its sources, and the operations between them."""
 
     results: tuple[str, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from triptych.frontends.ptx.code import Code, Meaning
+from triptych.frontends.ptx.code import Code, Lowering
 from triptych.frontends.ptx.floats import flushed, saturated
 from triptych.frontends.ptx.kinds import FLOATS, WIDTHS, is_signed, mlir_of
 from triptych.frontends.ptx.statements import Instruction
@@ -22,7 +22,7 @@ _WHOLE = {"rni": "math.roundeven", "rzi": "math.trunc", "rmi": "math.floor", "rp
 _INTEGERS = frozenset(f"{letter}{width}" for letter in "us" for width in (8, 16, 32, 64))
 
 
-def conversion(instruction: Instruction) -> Meaning | None:
+def conversion(instruction: Instruction) -> Lowering | None:
     """The meaning of a `cvt`; the last two words are the types of the result and of what is converted."""
     if len(instruction.marks) < 2:
         return None
@@ -45,14 +45,14 @@ def conversion(instruction: Instruction) -> Meaning | None:
     return None
 
 
-def _convert(result: str, source: str, function: object) -> Meaning:
+def _convert(result: str, source: str, function: object) -> Lowering:
     """Registers of a conversion may be wider than its types."""
     assert callable(function)
-    return Meaning((result,), (source,), function, widens=True)
+    return Lowering((result,), (source,), function, widens=True)
 
 
 # integers -----------------------------------------------------------------------------------------------------------
-def _between_integers(words: frozenset[str], to: str, source: str) -> Meaning | None:
+def _between_integers(words: frozenset[str], to: str, source: str) -> Lowering | None:
     if not words <= {"sat"} or (words and _holds(to, source)):
         return None
 
@@ -87,7 +87,7 @@ def _name(kind: str) -> str:
     return f"{'Int' if is_signed(kind) else 'Uint'}{WIDTHS[kind]}"
 
 
-def _from_integer(words: frozenset[str], to: str, source: str) -> Meaning | None:
+def _from_integer(words: frozenset[str], to: str, source: str) -> Lowering | None:
     """A double holds any integer of 32 bits, and is rounded once more than it may be from 64 bits to f16 or bf16."""
     if words != {"rn"} or (to in ("f16", "bf16") and WIDTHS[source] == 64):
         return None
@@ -101,7 +101,7 @@ def _from_integer(words: frozenset[str], to: str, source: str) -> Meaning | None
     return _convert(to, source, function)
 
 
-def _to_integer(words: frozenset[str], to: str, source: str) -> Meaning | None:
+def _to_integer(words: frozenset[str], to: str, source: str) -> Lowering | None:
     """What is too large is the largest; NaN is 0, of 64 bits the highest bit alone."""
     mode = next((word for word in words if word in _WHOLE), "")
     if not mode or words - {mode} - ({"ftz"} if source == "f32" else set()) or (source == "bf16" and "ftz" in words):
@@ -123,7 +123,7 @@ def _to_integer(words: frozenset[str], to: str, source: str) -> Meaning | None:
 
 
 # floats -------------------------------------------------------------------------------------------------------------
-def _between_floats(words: frozenset[str], to: str, source: str) -> Meaning | None:
+def _between_floats(words: frozenset[str], to: str, source: str) -> Lowering | None:
     """Wider ones hold every number; narrower ones are rounded to the nearest. `rni` and others give whole numbers."""
     mode = next((word for word in words if word in _WHOLE), "")
     allowed = {"sat"} if to in ("f32", "f64", "f16") else set()
@@ -147,12 +147,12 @@ def _between_floats(words: frozenset[str], to: str, source: str) -> Meaning | No
 
 
 # pairs --------------------------------------------------------------------------------------------------------------
-def _pair(words: frozenset[str], to: str, source: str) -> Meaning | None:
+def _pair(words: frozenset[str], to: str, source: str) -> Lowering | None:
     """`cvt.rn.f16x2.f32 d, upper, lower`."""
     if words != {"rn"} or source != "f32":
         return None
     function = partial(_packed, source=_INFOS["f32"], to=_INFOS[to.removesuffix("x2")])
-    return Meaning((to,), ("f32", "f32"), function)
+    return Lowering((to,), ("f32", "f32"), function)
 
 
 def _packed(code: Code, upper: Value, lower: Value, *, source: TypeInfo, to: TypeInfo, saturate: bool = False) -> Value:
@@ -161,25 +161,25 @@ def _packed(code: Code, upper: Value, lower: Value, *, source: TypeInfo, to: Typ
     return code.joined([code.cast(each, to, bits) for each in parts])
 
 
-def _narrow(words: frozenset[str], to: str, source: str) -> Meaning | None:
+def _narrow(words: frozenset[str], to: str, source: str) -> Lowering | None:
     """To pairs of fp8 and fp4, which are always saturated, and from them to pairs of f16."""
     if source in _NARROW:
         if to != "f16x2" or words != {"rn"}:
             return None
-        return Meaning(("f16x2",), (f"b{2 * _NARROW[source].width}",), partial(_unpacked, source=_NARROW[source]))
+        return Lowering(("f16x2",), (f"b{2 * _NARROW[source].width}",), partial(_unpacked, source=_NARROW[source]))
     narrow = _NARROW[to]
     if words != {"rn", "satfinite"} or source not in ("f32", "f16x2") or (source == "f16x2" and narrow.width < 8):
         return None
     pack = partial(_packed, to=narrow, saturate=True)
     result = (f"b{2 * narrow.width}",)
     if source == "f32":
-        return Meaning(result, ("f32", "f32"), partial(pack, source=_INFOS["f32"]))
+        return Lowering(result, ("f32", "f32"), partial(pack, source=_INFOS["f32"]))
 
     def of_pair(code: Code, both: Value) -> Value:
         lower, upper = (code.from_bits(half, "f16") for half in code.halves(both))
         return pack(code, upper, lower, source=_INFOS["f16"])
 
-    return Meaning(result, ("f16x2",), of_pair)
+    return Lowering(result, ("f16x2",), of_pair)
 
 
 def _unpacked(code: Code, both: Value, *, source: TypeInfo) -> Value:

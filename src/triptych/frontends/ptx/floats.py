@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from triptych.frontends.ptx.code import Code, Meaning, width_of
+from triptych.frontends.ptx.code import Code, Lowering, width_of
 from triptych.frontends.ptx.directed_rounding import DIRECTED, directed, rounded_to_odd
 from triptych.frontends.ptx.kinds import FLOATS, PAIRS, mlir_of, type_in
 from triptych.frontends.ptx.statements import Instruction
@@ -34,7 +34,7 @@ _F32, _F64 = TYPES["Float32"], TYPES["Float64"]
 _INFOS = {"f16": TYPES["Float16"], "bf16": TYPES["BFloat16"], "f32": _F32, "f64": _F64}
 
 
-def float_arithmetic(instruction: Instruction) -> Meaning | None:
+def float_arithmetic(instruction: Instruction) -> Lowering | None:
     """`add`, `sub`, `mul`, `fma`, `mad`, `min`, `max`, `neg`, `abs` of floats and of pairs of them."""
     name, marks = instruction.name, instruction.marks
     kind = type_in(marks)
@@ -51,7 +51,7 @@ def float_arithmetic(instruction: Instruction) -> Meaning | None:
     if "ftz" in words:
         compute = partial(_flushing, compute)
     function = partial(_pairwise, compute, element) if kind in PAIRS else compute
-    return Meaning((kind,), (kind,) * count, function)
+    return Lowering((kind,), (kind,) * count, function)
 
 
 def _computed(name: str, element: str, is_pair: bool, words: frozenset[str]) -> tuple[Compute, int] | None:
@@ -82,7 +82,7 @@ def _computed(name: str, element: str, is_pair: bool, words: frozenset[str]) -> 
     return None
 
 
-def division(instruction: Instruction) -> Meaning | None:
+def division(instruction: Instruction) -> Lowering | None:
     """`div`, `rcp`, `sqrt` and `rsqrt` of f32 and f64, exact to the nearest or approximate."""
     name, marks = instruction.name, instruction.marks
     if len(marks) < 2 or marks[-1] not in ("f32", "f64"):
@@ -93,10 +93,10 @@ def division(instruction: Instruction) -> Meaning | None:
     if mode not in modes or words not in ((), ("ftz",)) or (is_double and (mode != "rn" or words)):
         return None
     compute = _DIVISIONS[name]
-    return Meaning((kind,), (kind,) * (2 if name == "div" else 1), partial(_flushing, compute) if words else compute)
+    return Lowering((kind,), (kind,) * (2 if name == "div" else 1), partial(_flushing, compute) if words else compute)
 
 
-def approximation(instruction: Instruction) -> Meaning | None:
+def approximation(instruction: Instruction) -> Lowering | None:
     """`tanh`, `ex2`, `lg2`, `sin` and `cos`, which have approximate forms only."""
     marks = instruction.marks
     operation, known = _APPROXIMATE[instruction.name]
@@ -114,18 +114,18 @@ def approximation(instruction: Instruction) -> Meaning | None:
     if flushes:
         compute = partial(_flushing, compute)
     function = partial(_pairwise, compute, element) if kind in PAIRS else compute
-    return Meaning((kind,), (kind,), function)
+    return Lowering((kind,), (kind,), function)
 
 
-def copysign(instruction: Instruction) -> Meaning | None:
+def copysign(instruction: Instruction) -> Lowering | None:
     """`copysign d, sign, value`."""
     kind = type_in(instruction.marks)
     if instruction.marks not in (("f32",), ("f64",)):
         return None
-    return Meaning((kind,), (kind, kind), lambda code, sign, value: code.like("math.copysign", value, sign))
+    return Lowering((kind,), (kind, kind), lambda code, sign, value: code.like("math.copysign", value, sign))
 
 
-def test_of_float(instruction: Instruction) -> Meaning | None:
+def test_of_float(instruction: Instruction) -> Lowering | None:
     """`testp`."""
     if len(instruction.marks) != 2 or instruction.marks[1] not in ("f32", "f64"):
         return None
@@ -136,7 +136,7 @@ def test_of_float(instruction: Instruction) -> Meaning | None:
         "number": lambda code, x: code.compare_floats("num", x, x),
         "notanumber": lambda code, x: code.is_nan(x),
     }
-    return Meaning(("pred",), (kind,), tests[test]) if test in tests else None
+    return Lowering(("pred",), (kind,), tests[test]) if test in tests else None
 
 
 def _infinity(code: Code, kind: str) -> Value:

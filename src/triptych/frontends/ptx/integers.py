@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from triptych.frontends.ptx.code import Code, Meaning, width_of
+from triptych.frontends.ptx.code import Code, Lowering, width_of
 from triptych.frontends.ptx.kinds import WIDTHS, is_signed, type_in
 from triptych.frontends.ptx.statements import Instruction
 from triptych.ir.handles import Value
@@ -26,7 +26,7 @@ _INTEGERS = frozenset(f"{letter}{width}" for letter in "us" for width in (16, 32
 _BITS = frozenset({"pred", "b16", "b32", "b64"})
 
 
-def integer_arithmetic(instruction: Instruction) -> Meaning | None:
+def integer_arithmetic(instruction: Instruction) -> Lowering | None:
     """`add`, `sub`, `min`, `max`, `neg`, `abs`, `div`, `rem` of integers, and logic on bits."""
     name, marks = instruction.name, instruction.marks
     if len(marks) != 1:
@@ -36,19 +36,19 @@ def integer_arithmetic(instruction: Instruction) -> Meaning | None:
         return None
     if name in _PLAIN:
         operation = _PLAIN[name].format("s" if is_signed(kind) else "u")
-        return Meaning((kind,), (kind, kind), lambda code, a, b: code.like(operation, a, b))
+        return Lowering((kind,), (kind, kind), lambda code, a, b: code.like(operation, a, b))
     if name in ("div", "rem"):
-        return Meaning((kind,), (kind, kind), partial(_quotient, name=name, signed=is_signed(kind)))
+        return Lowering((kind,), (kind, kind), partial(_quotient, name=name, signed=is_signed(kind)))
     if name == "not":
-        return Meaning((kind,), (kind,), lambda code, a: code.like("arith.xori", a, code.integer(WIDTHS[kind], -1)))
+        return Lowering((kind,), (kind,), lambda code, a: code.like("arith.xori", a, code.integer(WIDTHS[kind], -1)))
     if name == "neg" and is_signed(kind):
-        return Meaning((kind,), (kind,), _negated)
+        return Lowering((kind,), (kind,), _negated)
     if name == "abs" and is_signed(kind):
-        return Meaning((kind,), (kind,), _absolute)
+        return Lowering((kind,), (kind,), _absolute)
     return None
 
 
-def product(instruction: Instruction) -> Meaning | None:
+def product(instruction: Instruction) -> Lowering | None:
     """`mul` and `mad` of integers: the low half, the high half, or all of the product."""
     name, marks = instruction.name, instruction.marks
     if len(marks) != 2 or marks[0] not in ("lo", "hi", "wide") or marks[1] not in _INTEGERS:
@@ -60,21 +60,23 @@ def product(instruction: Instruction) -> Meaning | None:
     result = kind if part != "wide" else f"{kind[0]}{2 * width}"
     times = partial(_product, part=part, width=width, signed=is_signed(kind))
     if name == "mul":
-        return Meaning((result,), (kind, kind), times)
-    return Meaning((result,), (kind, kind, result), lambda code, a, b, c: code.like("arith.addi", times(code, a, b), c))
+        return Lowering((result,), (kind, kind), times)
+    return Lowering(
+        (result,), (kind, kind, result), lambda code, a, b, c: code.like("arith.addi", times(code, a, b), c)
+    )
 
 
-def shift(instruction: Instruction) -> Meaning | None:
+def shift(instruction: Instruction) -> Lowering | None:
     """`shl` and `shr`: from the width on everything is shifted out, or is the sign."""
     name, kind = instruction.name, type_in(instruction.marks)
     if instruction.marks != (kind,) or WIDTHS.get(kind) not in (16, 32, 64) or kind[0] not in "bus":
         return None
     if name == "shl" and kind[0] != "b":
         return None
-    return Meaning((kind,), (kind, "u32"), partial(_shifted, left=name == "shl", signed=is_signed(kind)))
+    return Lowering((kind,), (kind, "u32"), partial(_shifted, left=name == "shl", signed=is_signed(kind)))
 
 
-def funnel_shift(instruction: Instruction) -> Meaning | None:
+def funnel_shift(instruction: Instruction) -> Lowering | None:
     """`shf`: 32 of 64 bits."""
     if len(instruction.marks) != 3 or instruction.marks[2] != "b32":
         return None
@@ -82,7 +84,7 @@ def funnel_shift(instruction: Instruction) -> Meaning | None:
     if direction not in ("l", "r") or mode not in ("wrap", "clamp"):
         return None
     function = partial(_funnel, left=direction == "l", wraps=mode == "wrap")
-    return Meaning(("b32",), ("b32", "b32", "u32"), function)
+    return Lowering(("b32",), ("b32", "b32", "u32"), function)
 
 
 def _negated(code: Code, value: Value) -> Value:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triptych.frontends.ptx.code import ADDRESS, Code, Meaning, width_of
+from triptych.frontends.ptx.code import ADDRESS, Code, Lowering, width_of
 from triptych.frontends.ptx.constraints import CONSTANTS, REGISTERS, Constraints
 from triptych.frontends.ptx.kinds import WIDTHS
-from triptych.frontends.ptx.meanings import meaning
+from triptych.frontends.ptx.lowerings import meaning
 from triptych.frontends.ptx.registers import Registers, refused
 from triptych.frontends.ptx.statements import (
     Declaration,
@@ -84,7 +84,7 @@ def _execute(code: Code, registers: Registers, instruction: Instruction) -> None
     _write(registers, targets, chosen)
 
 
-def _operands(instruction: Instruction, means: Meaning) -> tuple[list[str], list[str]]:
+def _operands(instruction: Instruction, means: Lowering) -> tuple[list[str], list[str]]:
     """The names of what is written, and the operands that are read, lists taken apart."""
     given = list(instruction.operands)
     targets = listed(given.pop(0)) if means.results and given else []
@@ -97,7 +97,7 @@ def _operands(instruction: Instruction, means: Meaning) -> tuple[list[str], list
     return targets, sources
 
 
-def _described(means: Meaning) -> str:
+def _described(means: Lowering) -> str:
     results, sources = (", ".join(f".{kind}" for kind in kinds) for kinds in (means.results, means.sources))
     return f"{results} from {sources}" if results else sources or "none"
 
@@ -106,7 +106,7 @@ def _computed(
     code: Code,
     registers: Registers,
     instruction: Instruction,
-    means: Meaning,
+    means: Lowering,
     targets: list[str],
     sources: list[str],
 ) -> list[Value]:
@@ -123,7 +123,7 @@ def _computed(
     ]
 
 
-def _source(registers: Registers, operand: str, kind: str, means: Meaning) -> Value:
+def _source(registers: Registers, operand: str, kind: str, means: Lowering) -> Value:
     """An address in the place of a number is for meanings that programs have given."""
     if operand.startswith("["):
         return registers.address(operand)
@@ -140,7 +140,7 @@ def _branch(
     code: Code,
     registers: Registers,
     instruction: Instruction,
-    means: Meaning,
+    means: Lowering,
     operands: tuple[Value, list[str], list[str]],
 ) -> list[Value]:
     """A guarded instruction that does more than compute: threads whose guard is false keep what they have."""

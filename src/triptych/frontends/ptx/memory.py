@@ -12,7 +12,7 @@ from triptych.cute.arch.memory_order import ACQUIRE, ACQUIRE_RELEASE, RELAXED, o
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.shared_window import cluster_pointer, shared_pointer
 from triptych.cute.memory.vectors import extract, join, vector_type
-from triptych.frontends.ptx.code import ADDRESS, Code, Meaning
+from triptych.frontends.ptx.code import ADDRESS, Code, Lowering
 from triptych.frontends.ptx.kinds import FLOATS, WIDTHS, is_signed, mlir_of
 from triptych.frontends.ptx.statements import Instruction
 from triptych.ir.handles import Attribute, Value
@@ -77,7 +77,7 @@ def _role(mark: str, orders: tuple[str, ...]) -> tuple[str, object]:
 
 
 # loads and stores ---------------------------------------------------------------------------------------------------
-def access(instruction: Instruction) -> Meaning | None:
+def access(instruction: Instruction) -> Lowering | None:
     """`ld` and `st`, of one number or of a vector, which lies at a multiple of its whole size."""
     words = _read(instruction.marks, _ORDERS[instruction.name])
     if words is None or len(words.rest) != 1:
@@ -88,9 +88,9 @@ def access(instruction: Instruction) -> Meaning | None:
         return None
     if instruction.name == "ld":
         loaded = partial(_load, words=words, kind=kind)
-        return Meaning((kind,) * words.count, (ADDRESS,), loaded, effect=True, widens=True)
+        return Lowering((kind,) * words.count, (ADDRESS,), loaded, effect=True, widens=True)
     stored = partial(_store, words=words, kind=kind)
-    return Meaning((), (ADDRESS, *(kind,) * words.count), stored, effect=True, widens=True)
+    return Lowering((), (ADDRESS, *(kind,) * words.count), stored, effect=True, widens=True)
 
 
 def _attributes(code: Code, words: _Words, kind: str) -> dict[str, Attribute]:
@@ -133,7 +133,7 @@ _FLOAT_ADD = 11
 _SEMANTICS = ("relaxed", "acquire", "release", "acq_rel")
 
 
-def update(instruction: Instruction) -> Meaning | None:
+def update(instruction: Instruction) -> Lowering | None:
     """`atom` and `red`: one number, read and written at once."""
     words = _read(instruction.marks, _SEMANTICS)
     if words is None or words.count != 1 or len(words.rest) != 2:
@@ -145,12 +145,12 @@ def update(instruction: Instruction) -> Meaning | None:
     if operation == "cas":
         if not returns or kind[0] != "b":
             return None
-        return Meaning((kind,), (ADDRESS, kind, kind), partial(_exchange, words=words, kind=kind), effect=True)
+        return Lowering((kind,), (ADDRESS, kind, kind), partial(_exchange, words=words, kind=kind), effect=True)
     number = _operation(operation, kind)
     if number is None or (operation == "exch" and not returns):
         return None
     function = partial(_update, words=words, kind=kind, number=number, returns=returns)
-    return Meaning((kind,) if returns else (), (ADDRESS, kind), function, effect=True)
+    return Lowering((kind,) if returns else (), (ADDRESS, kind), function, effect=True)
 
 
 def _operation(operation: str, kind: str) -> int | None:
@@ -192,7 +192,7 @@ def _exchange(code: Code, address: Value, expected: Value, value: Value, *, word
 
 
 # order and caches ---------------------------------------------------------------------------------------------------
-def fence(instruction: Instruction) -> Meaning | None:
+def fence(instruction: Instruction) -> Lowering | None:
     """`fence.sc`, `fence.acq_rel` and `membar`."""
     marks = instruction.marks
     if instruction.name == "membar":
@@ -210,23 +210,23 @@ def fence(instruction: Instruction) -> Meaning | None:
         attributes = {"ordering": code.trace.builder.integer("i64", order), **scope_attributes(code.trace, scope)}
         code.effect("llvm.fence", (), attributes)
 
-    return Meaning((), (), function, effect=True)
+    return Lowering((), (), function, effect=True)
 
 
-def prefetch(instruction: Instruction) -> Meaning | None:
+def prefetch(instruction: Instruction) -> Lowering | None:
     """`prefetch`: which cache it is for no CPU says."""
     if instruction.marks not in (("global", "L1"), ("global", "L2"), ("L1",), ("L2",)):
         return None
     space = AddressSpace.gmem if "global" in instruction.marks else AddressSpace.generic
     function = partial(_prefetch, space=space)
-    return Meaning((), (ADDRESS,), function, effect=True)
+    return Lowering((), (ADDRESS,), function, effect=True)
 
 
 def _prefetch(code: Code, address: Value, *, space: AddressSpace) -> None:
     code.effect(PREFETCH, (pointer(code, address, space),))
 
 
-def between_spaces(instruction: Instruction) -> Meaning | None:
+def between_spaces(instruction: Instruction) -> Lowering | None:
     """`cvta`: an address of one memory as the generic one, and back."""
     marks = instruction.marks
     inward = marks[:1] == ("to",)
@@ -241,4 +241,4 @@ def between_spaces(instruction: Instruction) -> Meaning | None:
         start = code.value("llvm.ptrtoint", (shared_pointer(code.trace, code.integer(64, 0)),), "i64")
         return code.like("arith.subi" if inward else "arith.addi", address, start)
 
-    return Meaning(("u64",), ("u64",), function)
+    return Lowering(("u64",), ("u64",), function)

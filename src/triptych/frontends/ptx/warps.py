@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from triptych.frontends.ptx.code import Code, Meaning
+from triptych.frontends.ptx.code import Code, Lowering
 from triptych.frontends.ptx.statements import Instruction, listed
 from triptych.ir.handles import Attribute, Value
 from triptych.ir.types import type_text
@@ -24,7 +24,7 @@ def lane(code: Code) -> Value:
     return code.value("arith.index_cast", (code.value("gpu.lane_id", (), "index"),), "i32")
 
 
-def shuffle(instruction: Instruction) -> Meaning | None:
+def shuffle(instruction: Instruction) -> Lowering | None:
     """`shfl.sync.mode.b32 d[|p], a, b, c, members`."""
     marks = instruction.marks
     if len(marks) != 3 or marks[0] != "sync" or marks[1] not in _KINDS or marks[2] != "b32" or not instruction.operands:
@@ -32,7 +32,7 @@ def shuffle(instruction: Instruction) -> Meaning | None:
     asks = len(listed(instruction.operands[0])) == 2
     function = partial(_shuffled, mode=marks[1], asks=asks)
     results = ("b32", "pred") if asks else ("b32",)
-    return Meaning(results, ("b32",) * 4, function, effect=True)
+    return Lowering(results, ("b32",) * 4, function, effect=True)
 
 
 def _shuffled(
@@ -59,7 +59,7 @@ def _inside(code: Code, offset: Value, clamp: Value, mode: str) -> Value:
     return code.compare("le", other, bound, signed=True)
 
 
-def vote(instruction: Instruction) -> Meaning | None:
+def vote(instruction: Instruction) -> Lowering | None:
     """`vote.sync.any.pred d, p, members` and its relatives."""
     marks = instruction.marks
     if len(marks) != 3 or marks[0] != "sync" or marks[1] not in _VOTES:
@@ -72,10 +72,10 @@ def vote(instruction: Instruction) -> Meaning | None:
     def function(code: Code, predicate: Value, members: Value) -> Value:
         return code.value(simt.VOTE, (members, predicate), result, _kind(code, mode))
 
-    return Meaning((kind,), ("pred", "b32"), function, effect=True)
+    return Lowering((kind,), ("pred", "b32"), function, effect=True)
 
 
-def match(instruction: Instruction) -> Meaning | None:
+def match(instruction: Instruction) -> Lowering | None:
     """`match.any.sync` and `match.all.sync`: the lanes with the same number."""
     marks = instruction.marks
     if len(marks) != 3 or marks[0] not in ("any", "all") or marks[1] != "sync" or marks[2] not in ("b32", "b64"):
@@ -84,7 +84,7 @@ def match(instruction: Instruction) -> Meaning | None:
     if asks and marks[0] == "any":
         return None
     results = ("b32", "pred") if asks else ("b32",)
-    return Meaning(results, (marks[2], "b32"), partial(_matched, every=marks[0] == "all", asks=asks), effect=True)
+    return Lowering(results, (marks[2], "b32"), partial(_matched, every=marks[0] == "all", asks=asks), effect=True)
 
 
 def _matched(code: Code, value: Value, members: Value, *, every: bool, asks: bool) -> Value | list[Value]:
@@ -96,7 +96,7 @@ def _matched(code: Code, value: Value, members: Value, *, every: bool, asks: boo
     return [found, same] if asks else found
 
 
-def reduction(instruction: Instruction) -> Meaning | None:
+def reduction(instruction: Instruction) -> Lowering | None:
     """`redux.sync` of integers."""
     marks = instruction.marks
     if len(marks) != 3 or marks[0] != "sync" or marks[2] not in ("u32", "s32", "b32"):
@@ -109,24 +109,24 @@ def reduction(instruction: Instruction) -> Meaning | None:
     def function(code: Code, value: Value, members: Value) -> Value:
         return code.value(simt.REDUCE, (value, members), type_text(value.type), _kind(code, word))
 
-    return Meaning((kind,), (kind, "b32"), function, effect=True)
+    return Lowering((kind,), (kind, "b32"), function, effect=True)
 
 
-def barrier(instruction: Instruction) -> Meaning | None:
+def barrier(instruction: Instruction) -> Lowering | None:
     """`bar.sync`, `bar.arrive`, `bar.warp.sync`; `barrier.sync` is the same for whole warps."""
     marks, count = instruction.marks, len(instruction.operands)
     if instruction.name == "bar" and marks == ("warp", "sync"):
-        return Meaning((), ("b32",), lambda code, members: code.effect(simt.SYNC_WARP, (members,)), effect=True)
+        return Lowering((), ("b32",), lambda code, members: code.effect(simt.SYNC_WARP, (members,)), effect=True)
     if marks[-1:] == ("aligned",):
         marks = marks[:-1]
     marks = marks[1:] if marks[:1] == ("cta",) else marks
     if marks == ("arrive",) and count == 2:
-        return Meaning((), ("u32", "u32"), lambda code, *at: code.effect(simt.BARRIER_ARRIVE, at), effect=True)
+        return Lowering((), ("u32", "u32"), lambda code, *at: code.effect(simt.BARRIER_ARRIVE, at), effect=True)
     if marks != ("sync",) or count not in (1, 2):
         return None
     if instruction.operands == ("0",):
-        return Meaning((), ("u32",), lambda code, _: _block_barrier(code), effect=True)
-    return Meaning((), ("u32",) * count, lambda code, *at: code.effect(simt.BARRIER, at), effect=True)
+        return Lowering((), ("u32",), lambda code, _: _block_barrier(code), effect=True)
+    return Lowering((), ("u32",) * count, lambda code, *at: code.effect(simt.BARRIER, at), effect=True)
 
 
 def _block_barrier(code: Code) -> None:
@@ -134,18 +134,18 @@ def _block_barrier(code: Code) -> None:
     code.effect("gpu.barrier", (), {"scope": code.trace.builder.attribute("#gpu.barrier_scope<workgroup>")})
 
 
-def sleep(instruction: Instruction) -> Meaning | None:
+def sleep(instruction: Instruction) -> Lowering | None:
     """`nanosleep`."""
     if instruction.marks != ("u32",):
         return None
-    return Meaning((), ("u32",), lambda code, time: code.effect(simt.SLEEP, (time,)), effect=True)
+    return Lowering((), ("u32",), lambda code, time: code.effect(simt.SLEEP, (time,)), effect=True)
 
 
-def dependent_grids(instruction: Instruction) -> Meaning | None:
+def dependent_grids(instruction: Instruction) -> Lowering | None:
     """`griddepcontrol`."""
     names: dict[tuple[str, ...], str] = {
         ("wait",): simt.AWAIT_PREVIOUS_GRID,
         ("launch_dependents",): simt.LAUNCH_DEPENDENTS,
     }
     name = names.get(instruction.marks)
-    return None if name is None else Meaning((), (), lambda code: code.effect(name), effect=True)
+    return None if name is None else Lowering((), (), lambda code: code.effect(name), effect=True)

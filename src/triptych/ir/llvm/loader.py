@@ -19,7 +19,7 @@ from triptych.ir.llvm.linking import can_link, link
 from triptych.ir.llvm.object_file import undefined_symbols
 from triptych.ir.llvm.relocations import NotLinkableError
 from triptych.support.forking import Brief
-from triptych.support.gc_pinned import Uncollected
+from triptych.support.gc_pinned import GcPinned
 
 LOADS_OF_A_LINKER = 256
 """LLVM frees the code of a library but never forgets the library itself, 10 KB each. After so many loads there is a new
@@ -34,7 +34,7 @@ class LoadedObject:
     """Code mapped in this process. It is unmapped when nothing has this object any more, so callers keep it."""
 
     address: int
-    mapped: Uncollected
+    mapped: GcPinned
     """The library and, where LLVM's linker was needed, that: it lives as long as its libraries."""
 
     @property
@@ -59,7 +59,7 @@ def load_object(artifact: bytes, entry: str, symbols: Mapping[str, int], *others
         image = link(artifact, symbols)
     except NotLinkableError as error:
         raise _link_error(artifact, symbols, str(error)) from None
-    return LoadedObject(image[entry], Uncollected((image, None)))
+    return LoadedObject(image[entry], GcPinned((image, None)))
 
 
 def _load_by_llvm(artifact: bytes, entry: str, symbols: Mapping[str, int], *others: str) -> LoadedObject:
@@ -79,7 +79,7 @@ def _load_by_llvm(artifact: bytes, entry: str, symbols: Mapping[str, int], *othe
             library = builder.link(linker, f"triptych-{number}")
         except RuntimeError as error:
             raise _link_error(artifact, symbols, str(error)) from None
-    return LoadedObject(library[entry], Uncollected((library, linker)))
+    return LoadedObject(library[entry], GcPinned((library, linker)))
 
 
 def prepare() -> None:

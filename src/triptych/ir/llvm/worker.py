@@ -26,7 +26,7 @@ from triptych.ir import bindings
 from triptych.ir.errors import CodegenError, WorkerDiedError, how_it_ended, python_executable
 from triptych.ir.llvm import worker_process
 from triptych.support.config import config
-from triptych.support.interrupts import held, interruptible
+from triptych.support.interrupts import defer_signals, interruptible
 
 _PROGRAM = Path(worker_process.__file__)
 _MESSAGE_LIMIT = 2000
@@ -220,7 +220,7 @@ class WorkerPool:
 
     def compile(self, request: Request, text: str) -> Artifact:
         """Compile and wait."""
-        return held(lambda: self.submit(request, text).result())
+        return defer_signals(lambda: self.submit(request, text).result())
 
     def drop(self, compilation: Compilation) -> None:
         """Nobody waits for it any more. LLVM cannot be interrupted, so its process is ended."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from triptych.ir.handles import Value
 from triptych.metastage.trace.trace import Trace
-from triptych.metastage.values.scalars import Int64, Numeric, lift
+from triptych.metastage.values.scalars import Int64, Numeric, materialize
 from triptych.stages import Leaf
 
 _CLASSES = frozenset(
@@ -70,7 +70,7 @@ def event_numbers(event: tuple[Any, ...], trace: Trace) -> list[Value]:
     """The handle of an event and its options as MLIR values."""
     handle, *options = event
     known = handle if isinstance(handle, Numeric) else EVENT.passed(handle)
-    return [lift(number, Int64.info, trace) for number in (known, *options)]
+    return [materialize(number, Int64.info, trace) for number in (known, *options)]
 
 
 def together(numbers: Sequence[Value], trace: Trace) -> Value:

@@ -90,14 +90,14 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ArgumentSpec:
     """What an argument is at run time: one number (`dtype`), something of a language's own `kind`, or an aggregate
     (`parts`), `static` objects aside."""
 
     path: str
     dtype: str = ""
     parts: Parts | None = None
-    shapes: tuple[Shape, ...] = ()
+    shapes: tuple[ArgumentSpec, ...] = ()
     static: Any = None
     kind: ArgumentKind | None = None
 
@@ -283,14 +283,14 @@ def arrange(function: FunctionType, bound: dict[str, Any]) -> tuple[list[Any], d
     return positional, keywords
 
 
-def shape_of(value: object, declared: object, path: str, caller: Span | None) -> Shape:
+def shape_of(value: object, declared: object, path: str, caller: Span | None) -> ArgumentSpec:
     """What `value` is at run time."""
     if declared is Constexpr:
         raise _static_part(value, path, caller)
     value = adapted(value)
     if declared is STREAM and value is not None and not hasattr(type(value), "__argument_kind__"):
         stream_handle(value, caller)
-        return Shape(path, kind=STREAM)
+        return ArgumentSpec(path, kind=STREAM)
     if isinstance(declared, WantedArgument):
         if type(value) in (list, tuple, str, *PYTHON_NUMBERS):
             raise _unwanted(value, declared, path, caller)
@@ -299,23 +299,23 @@ def shape_of(value: object, declared: object, path: str, caller: Span | None) ->
     check_described(value)
     kind = EVENT if is_event_class(type(value)) else kind_of(value, path, caller)
     if kind is not None:
-        return Shape(path, kind=kind)
+        return ArgumentSpec(path, kind=kind)
     if declared is STATIC_INTEGERS and type(value) is int:
-        return Shape(path, static=value)
+        return ArgumentSpec(path, static=value)
     value = typed_number(value)
     if isinstance(value, Numeric):
-        return Shape(path, type(value).__name__)
+        return ArgumentSpec(path, type(value).__name__)
     if type(value) in PYTHON_NUMBERS:
-        return Shape(path, PYTHON_NUMBERS[type(value)])
+        return ArgumentSpec(path, PYTHON_NUMBERS[type(value)])
     if value is None:
-        return Shape(path)
+        return ArgumentSpec(path)
     parts = argument_parts(value)
     if parts is None:
         raise _not_an_argument(value, path, caller)
     said = part_annotations(value, declared, parts.labels)
     of_parts = zip(parts.values, map(_of_number, parts.values, said), parts.labels, strict=True)
     shapes = tuple(shape_of(part, annotation, path + label, caller) for part, annotation, label in of_parts)
-    return Shape(path, parts=parts, shapes=shapes)
+    return ArgumentSpec(path, parts=parts, shapes=shapes)
 
 
 def _of_number(part: object, annotation: object) -> Any:
@@ -324,9 +324,9 @@ def _of_number(part: object, annotation: object) -> Any:
     return annotation if speaks else None
 
 
-def _declared(value: object, declared: type[Numeric], path: str, caller: Span | None) -> Shape:
+def _declared(value: object, declared: type[Numeric], path: str, caller: Span | None) -> ArgumentSpec:
     if isinstance(value, declared) or type(value) in PYTHON_NUMBERS or typed_number(value) is not value:
-        return Shape(path, declared.__name__)
+        return ArgumentSpec(path, declared.__name__)
     raise ArgumentKindError(
         f"the argument `{path}` has the wrong type",
         span=caller,

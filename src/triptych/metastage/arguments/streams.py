@@ -13,7 +13,7 @@ from triptych.interop.streams import StreamError, stream_handle
 from triptych.metastage.arguments.argument_kinds import Received
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.describing import describe
-from triptych.metastage.values.scalars import Int64, Numeric, lift
+from triptych.metastage.values.scalars import Int64, Numeric, materialize
 from triptych.stages import Leaf
 from triptych.support.source import Span
 
@@ -52,7 +52,7 @@ def launch_stream(stream: object, trace: Trace) -> list[Any]:
     if stream is None:
         return []
     if not isinstance(stream, Numeric):
-        return [lift(stream_handle(stream, place()), Int64.info, trace)]
+        return [materialize(stream_handle(stream, place()), Int64.info, trace)]
     if not stream.info.is_integer:
         raise StreamError("this is not a stream", span=place(), found=describe(stream), expected="an integer")
     return [stream.to(Int64).ir_value()]

@@ -19,7 +19,16 @@ from triptych.metastage.values.describing import describe
 from triptych.metastage.values.foreign_functions import ForeignOperand, refuse_foreign
 from triptych.metastage.values.numeric import trace_of
 from triptych.metastage.values.promotion import float_for
-from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Float32, Int32, Int64, Numeric, as_number, lift
+from triptych.metastage.values.scalars import (
+    NUMERIC_CLASSES,
+    Boolean,
+    Float32,
+    Int32,
+    Int64,
+    Numeric,
+    as_number,
+    materialize,
+)
 from triptych.metastage.values.truth import is_dynamic, require_static, truth
 
 
@@ -103,7 +112,7 @@ def _select(test: Boolean | bool, then: Any, orelse: Any, among: list[Any]) -> A
     if not all(isinstance(value, Numeric | bool | int | float) for value in among):
         return select_one(trace_of(test), test, then, orelse)
     info, trace = common_type(*among), trace_of(test)
-    sides = (lift(then, info, trace), lift(orelse, info, trace))
+    sides = (materialize(then, info, trace), materialize(orelse, info, trace))
     value = trace.value("arith.select", (test.ir_value(), *sides), info.mlir)
     return NUMERIC_CLASSES[info.name].of(value, trace.region)
 

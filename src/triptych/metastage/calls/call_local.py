@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
-from triptych.metastage.calls.watching import reachable
+from triptych.metastage.calls.side_effects import reachable
 from triptych.metastage.control_flow.join_plans import has_dynamic
 from triptych.metastage.trace.errors import LeakedValueError
 from triptych.metastage.trace.trace import Trace, place

@@ -15,7 +15,7 @@ from triptych.hooks import COMPARISONS
 from triptych.metastage.calls.opaque_calls import native_operation
 from triptych.metastage.calls.range_membership import in_range
 from triptych.metastage.control_flow.join_plans import has_dynamic
-from triptych.metastage.control_flow.sameness import check_comparable, identical, may_hold_nan, undecided
+from triptych.metastage.control_flow.object_identity import check_comparable, identical, may_hold_nan, undecided
 from triptych.metastage.trace.checks import check
 from triptych.metastage.trace.errors import OperandTypeError, StaticRequiredError
 from triptych.metastage.trace.method_lookup import ABSENT, C_METHODS, bound_method, special_method

@@ -17,10 +17,10 @@ from typing import Any
 from triptych.metastage.calls.call_local import note_read
 from triptych.metastage.calls.jit_calls import hand_over
 from triptych.metastage.calls.repeatability import note_answer, note_call, note_met, note_text, unrepeatable
-from triptych.metastage.calls.watching import Watch, is_settled
+from triptych.metastage.calls.side_effects import SideEffectTracker, is_settled
 from triptych.metastage.control_flow import mutation
+from triptych.metastage.control_flow.object_identity import check_unasked
 from triptych.metastage.control_flow.object_joins import check_unmerged, has_state, merged_among
-from triptych.metastage.control_flow.sameness import check_unasked
 from triptych.metastage.trace import effects
 from triptych.metastage.trace.errors import DynamicMutationError, TraceTimeEffectError
 from triptych.metastage.trace.trace import Region, Trace, place
@@ -54,7 +54,7 @@ def opaque_call(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...
         _check_iterators(trace, function, args)
         merged = merged_among(trace, _given(function, args, kwargs))
         check_unasked(trace, function, merged)
-        states = Watch(filter(has_state, merged))
+        states = SideEffectTracker(filter(has_state, merged))
         if not trace.region.dynamic or _is_harmless(function, args, kwargs):
             result = trace.repetition.output.printing(function, kwargs)(*args, **kwargs)
         else:
@@ -117,7 +117,7 @@ def _watched(trace: Trace, function: Callable[..., Any], args: tuple[Any, ...], 
     reached = effects.reaches(function)
     if reached:
         raise _world(trace.region, function, f"a call that reaches {reached}")
-    watch = Watch([function, *_given(function, args, kwargs)])
+    watch = SideEffectTracker([function, *_given(function, args, kwargs)])
     if watch.unseen is not None:
         kind = type(watch.unseen).__name__
         raise _world(trace.region, function, f"a call that could change {with_article(kind)}, which cannot be watched")

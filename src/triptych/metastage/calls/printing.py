@@ -10,7 +10,7 @@ from triptych.metastage.trace.errors import PrintFormatError
 from triptych.metastage.trace.trace import Trace, active, place
 from triptych.metastage.values.describing import describe
 from triptych.metastage.values.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
-from triptych.metastage.values.scalars import Numeric, as_number, lift
+from triptych.metastage.values.scalars import Numeric, as_number, materialize
 
 _DIRECTIVE = re.compile(
     r"%(?:(?P<literal>%)|(?P<flags>[-+ #0]*)(?P<width>\d*)(?P<precision>(?:\.\d+)?)[hlL]*(?P<kind>.))"
@@ -135,10 +135,10 @@ def _info(value: object) -> TypeInfo | None:
 def _argument(kind: str, value: Any, info: TypeInfo, values: list[Any], trace: Trace) -> str:
     """Pass a number as C passes variadic ones: floats as double, integers as long long."""
     if info.kind == "float":
-        values.append(lift(value, TYPES["Float64"], trace))
+        values.append(materialize(value, TYPES["Float64"], trace))
         return kind
     unsigned = info.kind == "uint"
-    values.append(lift(value, TYPES["Uint64" if unsigned else "Int64"], trace))
+    values.append(materialize(value, TYPES["Uint64" if unsigned else "Int64"], trace))
     return "ll" + ("u" if unsigned and kind in "di" else kind)
 
 

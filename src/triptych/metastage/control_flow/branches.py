@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from triptych.hooks import DEAD, RETURN_VALUE, UNDEFINED, Get, Names, Set, Thunk
 from triptych.metastage.control_flow.join_errors import branch_mismatch
-from triptych.metastage.control_flow.join_plans import MismatchError, Plan, Static, meet
+from triptych.metastage.control_flow.join_plans import MismatchError, Plan, Static, join
 from triptych.metastage.control_flow.object_joins import note_branch
 from triptych.metastage.control_flow.variables import Partial, Pending, bare, is_dead, missing_path, settle
-from triptych.metastage.trace.loop_carried_attributes import Finding, HandedAttributes
+from triptych.metastage.trace.loop_carried_attributes import Finding, LoopCarriedAttributes
 from triptych.metastage.trace.trace import Region, Trace, place
 from triptych.metastage.values.scalars import Boolean
 
@@ -68,7 +68,7 @@ def two_sided(
     """
     regions: list[Region] = []
     reached: list[tuple[tuple[Any, ...], list[Any], Any]] = []
-    attributes = HandedAttributes(names, starts[0], Finding.TAKEN_UP)
+    attributes = LoopCarriedAttributes(names, starts[0], Finding.TAKEN_UP)
     for block, side, start in zip(form.open(trace, test), sides, starts, strict=True):
         set_(start)
         with trace.inside(block, "branch", attributes) as region:
@@ -101,7 +101,7 @@ def _meet_all(
     for name, one, other in zip(names, left, right, strict=True):
         missing.append(missing_path(one, other) or _side_without(one, other))
         try:
-            plans.append(Static(DEAD) if one is other is DEAD else meet(*settle(one, other)))
+            plans.append(Static(DEAD) if one is other is DEAD else join(*settle(one, other)))
         except MismatchError as mismatch:
             raise branch_mismatch(name, mismatch, returning=name == RETURN_VALUE) from None
     return plans, missing

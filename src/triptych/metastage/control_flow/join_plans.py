@@ -1,6 +1,6 @@
 """Join plans: how one variable crosses a join, as run-time numbers, as an aggregate of such, or as a static object.
 
-A plan is made from the values that meet (`meet`) or from a value that enters a loop (`carry`); it then turns values
+A plan is made from the values that meet (`join`) or from a value that enters a loop (`carry`); it then turns values
 into MLIR values on each path and back into one Python value after the join.
 """
 
@@ -27,7 +27,7 @@ from triptych.metastage.values.aggregates import (
 )
 from triptych.metastage.values.describing import describe
 from triptych.metastage.values.promotion import PYTHON_NUMBERS, TYPES, TypeInfo
-from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric, lift
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric, materialize
 
 
 class MismatchError(Exception):
@@ -97,7 +97,7 @@ class Scalar(Plan):
     def lower(self, value: object, trace: Trace, path: str = "") -> list[Any]:
         if not _widens(value, self.info):
             raise MismatchError(path, self.info.name, describe(value))
-        return [lift(value, self.info, trace)]
+        return [materialize(value, self.info, trace)]
 
     def build(self, values: Iterator[Any], trace: Trace) -> Any:
         return NUMERIC_CLASSES[self.info.name].of(next(values), trace.region)
@@ -187,7 +187,7 @@ def carry(value: object) -> Plan:
     return Static(value)
 
 
-def meet(left: object, right: object, path: str = "") -> Plan:
+def join(left: object, right: object, path: str = "") -> Plan:
     """The plan of a variable that is `left` on one path and `right` on the other; UNDEFINED takes any shape."""
     if left is UNDEFINED or right is UNDEFINED:
         known = right if left is UNDEFINED else left
@@ -195,7 +195,7 @@ def meet(left: object, right: object, path: str = "") -> Plan:
     if same(left, right):
         return Static(left)
     if _is_number(left) and _is_number(right):
-        return Scalar(_meet_numbers(left, right, path))
+        return Scalar(_join_numbers(left, right, path))
     if is_dynamic_expression(left) and type(left) is type(right):
         if static_part(as_expression(left)) != static_part(as_expression(right)):
             raise MismatchError(path, describe(left), describe(right))
@@ -205,7 +205,7 @@ def meet(left: object, right: object, path: str = "") -> Plan:
         raise MismatchError(path, describe(left), describe(right))
     _check_besides(parts, others, path)
     plans = [
-        meet(part, other, path + label)
+        join(part, other, path + label)
         for part, other, label in zip(parts.values, others.values, parts.labels, strict=True)
     ]
     return Aggregate(parts, tuple(plans))
@@ -249,7 +249,7 @@ def has_dynamic(value: object) -> bool:
     return parts is not None and any(has_dynamic(part) for part in parts.values)
 
 
-def _meet_numbers(left: object, right: object, path: str) -> TypeInfo:
+def _join_numbers(left: object, right: object, path: str) -> TypeInfo:
     """Equal types join, Python constants adapt, value-preserving promotions widen; the rest is a mismatch."""
     for number, constant in ((left, right), (right, left)):
         if isinstance(number, Numeric) and not isinstance(constant, Numeric) and _widens(constant, number.info):

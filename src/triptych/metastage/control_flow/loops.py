@@ -19,9 +19,9 @@ from triptych.metastage.control_flow.join_plans import MismatchError, Plan, carr
 from triptych.metastage.control_flow.object_joins import note_carried, note_head, note_left
 from triptych.metastage.control_flow.retracing import drafted, trace_loop
 from triptych.metastage.control_flow.variables import Partial, Pending, bare, is_dead, missing_path
-from triptych.metastage.trace.loop_carried_attributes import HandedAttributes
+from triptych.metastage.trace.loop_carried_attributes import LoopCarriedAttributes
 from triptych.metastage.trace.trace import Region, Trace, place
-from triptych.metastage.values.scalars import Boolean, lift
+from triptych.metastage.values.scalars import Boolean, materialize
 from triptych.metastage.values.truth import truth
 
 MAY_NOT_RUN = "when the loop does not run"
@@ -43,7 +43,7 @@ class Carried:
     """The variables of one loop, in the order of the block arguments that carry them."""
 
     def __init__(
-        self, trace: Trace, exits: Names, names: Names, get: Get, set_: Set, attributes: HandedAttributes
+        self, trace: Trace, exits: Names, names: Names, get: Get, set_: Set, attributes: LoopCarriedAttributes
     ) -> None:
         self.trace = trace
         self.attributes = attributes
@@ -174,7 +174,7 @@ def for_loop(
 ) -> None:
     """A loop over run-time `steps`."""
 
-    def loop(every: Names, read: Get, write: Set, attributes: HandedAttributes) -> None:
+    def loop(every: Names, read: Get, write: Set, attributes: LoopCarriedAttributes) -> None:
         _for_loop(trace, steps, body, Carried(trace, exits, every, read, write, attributes))
 
     trace_loop(trace, names, get, set_, loop)
@@ -189,14 +189,14 @@ def _for_loop(trace: Trace, steps: Steps, body: Callable[[Any], None], carried: 
             body(steps.item(block.arguments[0], trace))
             end = carried.get()
             lowered = carried.lowered(end)
-            flags = {i: lift(end[i], Boolean.info, trace) for i in carried.exits if end[i] is not False}
+            flags = {i: materialize(end[i], Boolean.info, trace) for i in carried.exits if end[i] is not False}
             if flags:
-                step = lift(steps.step, steps.counter, trace)
+                step = materialize(steps.step, steps.counter, trace)
                 following = trace.value("arith.addi", (block.arguments[0], step), steps.counter.mlir)
                 trace.operation("scf.yield", [following, *lowered, *flags.values()])
             else:
                 trace.operation("scf.yield", lowered)
-    first, last, step = (lift(v, steps.counter, trace) for v in (steps.start, steps.stop, steps.step))
+    first, last, step = (materialize(v, steps.counter, trace) for v in (steps.start, steps.stop, steps.step))
     initial = carried.initial()
     if not flags:
         attributes = steps.attributes(trace)
@@ -219,7 +219,7 @@ def _leave_early(
     builder = trace.builder
     bit = builder.type("i1")
     every = [builder.type(steps.counter.mlir), *types, *([bit] * flags)]
-    lowered = [lift(False, Boolean.info, trace) for _ in range(flags)]
+    lowered = [materialize(False, Boolean.info, trace) for _ in range(flags)]
     final = trace.operation("scf.while", [first, *initial, *lowered], every, regions=2)
     location = trace.location()
     head = builder.append_block(final, 0, every, location)
@@ -239,7 +239,7 @@ def _leave_early(
 def _unless(trace: Trace, flags: Sequence[Value], more: Value) -> Value:
     """`more and not any(flags)`."""
     for flag in flags:
-        true = lift(True, Boolean.info, trace)
+        true = materialize(True, Boolean.info, trace)
         more = trace.value("arith.andi", (more, trace.value("arith.xori", (flag, true), "i1")), "i1")
     return more
 
@@ -247,7 +247,7 @@ def _unless(trace: Trace, flags: Sequence[Value], more: Value) -> Value:
 def while_loop(trace: Trace, test: Thunk | None, body: Thunk, exits: Names, names: Names, get: Get, set_: Set) -> None:
     """A loop while a run-time test holds; `test` None means always, until an exit is taken."""
 
-    def loop(every: Names, read: Get, write: Set, attributes: HandedAttributes) -> None:
+    def loop(every: Names, read: Get, write: Set, attributes: LoopCarriedAttributes) -> None:
         carried = Carried(trace, exits, every, read, write, attributes)
         with drafted(trace, "scf.while", 2) as draft:
             _while_loop(trace, test, body, exits, carried, draft)
@@ -278,12 +278,12 @@ def _while_loop(
         body()
         end = get()
         lowered = carried.lowered(end)
-        flags = [lift(end[i], Boolean.info, trace) for i in carried.exits]
+        flags = [materialize(end[i], Boolean.info, trace) for i in carried.exits]
         trace.operation("scf.yield", [*flags, *lowered])
     with trace.resumed(head_region):
         later = [v for slot in carried.slots[tested_slots:] for v in slot.heads[0]]
         trace.operation("scf.condition", [goes_on.ir_value(), *list(head.arguments)[: len(exits)], *passed, *later])
-    down = [lift(False, Boolean.info, trace) for _ in exits]
+    down = [materialize(False, Boolean.info, trace) for _ in exits]
     final = trace.operation("scf.while", [*down, *carried.initial()], [*bits, *carried.types()], regions=2)
     trace.builder.move_blocks(draft, final)
     results = list(final.results)

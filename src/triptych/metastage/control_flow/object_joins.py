@@ -16,7 +16,7 @@ from triptych.hooks import UNDEFINED
 from triptych.metastage.control_flow.join_plans import Aggregate, Expression, Plan, Static
 from triptych.metastage.control_flow.variables import bare
 from triptych.metastage.trace.errors import DynamicMutationError
-from triptych.metastage.trace.loop_carried_attributes import HandedAttributes
+from triptych.metastage.trace.loop_carried_attributes import LoopCarriedAttributes
 from triptych.metastage.trace.trace import Region, Trace, place
 from triptych.metastage.trace.user_code import is_own
 from triptych.metastage.values.aggregates import take_apart
@@ -54,7 +54,7 @@ def note_branch(
     ends: Sequence[Sequence[Any]],
     values: Sequence[Any],
     regions: Sequence[Region],
-    attributes: HandedAttributes,
+    attributes: LoopCarriedAttributes,
 ) -> None:
     """Objects that the two sides of a branch end with, and the copies that follow."""
     rows = [row for plan, *three in zip(plans, *ends, values, strict=True) for row in _rows(trace, plan, three)]
@@ -78,7 +78,7 @@ def note_selected(trace: Trace, plan: Plan, items: Sequence[Any], value: object,
         _note(trace, copy, tuple(originals), pick)
 
 
-def note_carried(trace: Trace, plan: Plan, value: object, attributes: HandedAttributes) -> None:
+def note_carried(trace: Trace, plan: Plan, value: object, attributes: LoopCarriedAttributes) -> None:
     """Objects that a loop starts with, or ends an iteration with: the next has copies of them."""
     for row in _rows(trace, plan, (value,)):
         _note_originals(trace, row, attributes)
@@ -121,7 +121,7 @@ def has_state(value: object) -> bool:
     return value is not UNDEFINED and not isinstance(value, tuple) and not is_own(type(value))
 
 
-def _note_originals(trace: Trace, originals: Iterable[Any], attributes: HandedAttributes | None = None) -> None:
+def _note_originals(trace: Trace, originals: Iterable[Any], attributes: LoopCarriedAttributes | None = None) -> None:
     """Remember that objects have copies; refuse one that a construct changes meanwhile."""
     for value in filter(has_state, originals):
         if attributes is not None and any(map(attributes.hands_on, _behind(trace, value))):

@@ -13,10 +13,10 @@ from triptych.hooks import Get, Names, Place, Set
 from triptych.ir.handles import Operation
 from triptych.metastage.control_flow.mutation import can_track
 from triptych.metastage.trace import locations
-from triptych.metastage.trace.loop_carried_attributes import Finding, HandedAttributes, TraceAgain
+from triptych.metastage.trace.loop_carried_attributes import Finding, LoopCarriedAttributes, TraceAgain
 from triptych.metastage.trace.trace import Trace
 
-TraceLoop = Callable[[Names, Get, Set, HandedAttributes], None]
+TraceLoop = Callable[[Names, Get, Set, LoopCarriedAttributes], None]
 
 
 def trace_loop(trace: Trace, names: Names, get: Get, set_: Set, loop: TraceLoop) -> None:
@@ -29,7 +29,7 @@ def trace_loop(trace: Trace, names: Names, get: Get, set_: Set, loop: TraceLoop)
             read, write = _also(get, set_, len(names), found)
             start = read()
             undo = _undo(trace)
-            attributes = HandedAttributes(every, start, Finding.TRACED_AGAIN, origin, trace.repetition.done_once)
+            attributes = LoopCarriedAttributes(every, start, Finding.TRACED_AGAIN, origin, trace.repetition.done_once)
             try:
                 loop(every, read, write, attributes)
             except TraceAgain as again:

@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any
 
 from triptych.ir.types import type_text
-from triptych.metastage.control_flow.join_plans import MismatchError, Plan, meet
+from triptych.metastage.control_flow.join_plans import MismatchError, Plan, join
 from triptych.metastage.control_flow.object_joins import note_selected
 from triptych.metastage.trace.checks import check
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import Trace, place
-from triptych.metastage.values.scalars import Numeric, as_number, lift
+from triptych.metastage.values.scalars import Numeric, as_number, materialize
 
 SELECTABLE: Mapping[Any, Callable[[Any], Iterator[Any]]] = MappingProxyType(
     {kind.__getitem__: kind.__iter__ for kind in (list, tuple, range)}
@@ -69,7 +69,7 @@ def _holds(index: Numeric, position: int) -> bool:
 
 def _select(trace: Trace, hit: Numeric, item: object, otherwise: object, what: str) -> tuple[Any, Plan]:
     try:
-        plan = meet(item, otherwise)
+        plan = join(item, otherwise)
         pairs = zip(plan.lower(item, trace), plan.lower(otherwise, trace), strict=True)
     except MismatchError as mismatch:
         raise OperandTypeError(
@@ -79,6 +79,6 @@ def _select(trace: Trace, hit: Numeric, item: object, otherwise: object, what: s
             expected="items of one type",
             instead="convert the items to one type, or use an index that is known while tracing",
         ) from None
-    test = lift(hit, hit.info, trace)
+    test = materialize(hit, hit.info, trace)
     values = [trace.value("arith.select", (test, a, b), type_text(a.type)) for a, b in pairs]
     return plan.build(iter(values), trace), plan

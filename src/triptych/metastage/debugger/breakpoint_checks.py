@@ -8,7 +8,7 @@ import sys
 
 from triptych.diagnostics.stop_errors import BreakPlaceError
 from triptych.metastage.debugger.breakpoint_setting import BreakPlace, break_place
-from triptych.metastage.debugger.stop_sites import SITES
+from triptych.metastage.debugger.breakpoints import SITES
 from triptych.support.config import config
 from triptych.support.nearest import nearest
 

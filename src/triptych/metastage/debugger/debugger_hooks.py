@@ -15,9 +15,9 @@ from typing import Any
 from triptych.diagnostics.stop_errors import DeviceBreakpointError
 from triptych.hooks import PythonHooks
 from triptych.metastage.debugger.breakpoint_setting import break_place
+from triptych.metastage.debugger.breakpoints import new_site
+from triptych.metastage.debugger.debug_variables import DebugVariables
 from triptych.metastage.debugger.frames import stop_frames
-from triptych.metastage.debugger.snapshots import Snapshot
-from triptych.metastage.debugger.stop_sites import new_site
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.trace import Trace
 from triptych.support.config import config
@@ -42,7 +42,7 @@ class StoppingHooks(PythonHooks):
         if trace.kernel is not None and trace.instrumentation.stops is None:
             raise DeviceBreakpointError(
                 "a thread of a GPU cannot stop for Python",
-                span=locations.here(),
+                span=locations.current_span(),
                 found="`breakpoint()` in a kernel that is compiled for a GPU, with TRIPTYCH_DEBUG=break",
                 expected="a kernel that is compiled for the CPU, whose threads can",
                 instead="TRIPTYCH_TARGET=cpu in the environment, or `target='cpu'` where it is compiled",
@@ -55,7 +55,7 @@ def _emit(trace: Trace, frame: FrameType, is_breakpoint: bool) -> None:
     """A stop of the thread: what its frames have is kept, then it may ask Python."""
     assert trace.kernel is not None
     trace.unrepeatable = trace.unrepeatable or "a stop for a debugger, which only this process knows"
-    snapshot = Snapshot.of(trace)
+    snapshot = DebugVariables.of(trace)
     snapshot.begin()
     site = new_site(trace.kernel.name, stop_frames(frame, snapshot), is_breakpoint)
     named = break_place(config().break_)
@@ -65,7 +65,7 @@ def _emit(trace: Trace, frame: FrameType, is_breakpoint: bool) -> None:
 
 
 def _tell_of_tracing(in_kernel: bool) -> None:
-    place = locations.here()
+    place = locations.current_span()
     what = "TRIPTYCH_DEBUG=break in the environment compiles it: then the thread that comes here stops, with its values"
     if not in_kernel:
         what = (

@@ -15,16 +15,16 @@ from typing import Any
 
 from triptych.hooks import DEAD, UNDEFINED
 from triptych.metastage.control_flow.variables import Partial, Pending
+from triptych.metastage.debugger.breakpoints import StopFrame
+from triptych.metastage.debugger.debug_variables import DebugVariables
 from triptych.metastage.debugger.frame_values import Attributes, Kept, Missing, Parts, Shown
-from triptych.metastage.debugger.snapshots import Snapshot
-from triptych.metastage.debugger.stop_sites import StopFrame
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.user_code import is_own
 from triptych.metastage.values.aggregates import as_expression, is_dynamic_expression, may_have_values
 from triptych.metastage.values.scalars import Numeric
 from triptych.support.errors import TriptychError
 
-Maker = Callable[[Any, Snapshot], Shown]
+Maker = Callable[[Any, DebugVariables], Shown]
 _MAKERS: dict[type, Maker] = {}
 _DEEPEST = 4
 _MOST_PARTS = 64
@@ -41,13 +41,13 @@ def _maker(cls: type) -> Maker | None:
     return next((_MAKERS[base] for base in cls.__mro__ if base in _MAKERS), None)
 
 
-def stop_frames(frame: FrameType | None, snapshot: Snapshot) -> tuple[StopFrame, ...]:
+def stop_frames(frame: FrameType | None, snapshot: DebugVariables) -> tuple[StopFrame, ...]:
     """The frames of the kernel, the outermost first; their values are kept from here on."""
     groups = list(locations.functions(frame))[::-1]
     return tuple(_frame(depth, frames, snapshot) for depth, frames in enumerate(groups))
 
 
-def _frame(depth: int, frames: list[FrameType], snapshot: Snapshot) -> StopFrame:
+def _frame(depth: int, frames: list[FrameType], snapshot: DebugVariables) -> StopFrame:
     """One function; `frames` are its regions, the innermost first."""
     innermost = frames[0]
     variables: dict[str, Any] = {}
@@ -72,7 +72,7 @@ def last_line(code: CodeType) -> int:
     return max([own, *(last_line(const) for const in code.co_consts if isinstance(const, CodeType))])
 
 
-def _shown_or_missing(value: object, snapshot: Snapshot) -> Shown:
+def _shown_or_missing(value: object, snapshot: DebugVariables) -> Shown:
     if isinstance(value, Partial | Pending):
         return _UNSURE
     try:
@@ -81,7 +81,7 @@ def _shown_or_missing(value: object, snapshot: Snapshot) -> Shown:
         return _GONE
 
 
-def shown(value: Any, snapshot: Snapshot, depth: int = 0) -> Shown:
+def shown(value: Any, snapshot: DebugVariables, depth: int = 0) -> Shown:
     """How a value is shown; what of it is known at run time only is kept by the thread."""
     kind = type(value)
     make = _maker(kind)
@@ -130,7 +130,7 @@ def _attributes(value: Any) -> dict[str, Any]:
     return found if len(found) <= _MOST_PARTS else {}
 
 
-def _taken_apart(value: Any, snapshot: Snapshot, depth: int) -> Shown:
+def _taken_apart(value: Any, snapshot: DebugVariables, depth: int) -> Shown:
     if isinstance(value, tuple | list):
         kind = type(value)
         rebuild: Callable[[Any], Any] = kind._make if hasattr(kind, "_make") else kind

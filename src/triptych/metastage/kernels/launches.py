@@ -29,7 +29,7 @@ from triptych.metastage.arguments.streams import launch_stream
 from triptych.metastage.calls.inlining import declared_arguments
 from triptych.metastage.control_flow.join_plans import Plan
 from triptych.metastage.debugger.breakpoint_checks import check_break_place
-from triptych.metastage.debugger.stop_sites import SITES
+from triptych.metastage.debugger.breakpoints import SITES
 from triptych.metastage.kernels.kernel_arguments import kernel_argument
 from triptych.metastage.kernels.launch_options import LaunchKeywords, LaunchOptions
 from triptych.metastage.kernels.launch_shape import LaunchShape, static_dimensions
@@ -41,7 +41,7 @@ from triptych.metastage.trace.symbols import symbol
 from triptych.metastage.trace.trace import KernelBody, Region, Trace, place
 from triptych.metastage.trace.user_warnings import warn_here
 from triptych.metastage.values.describing import describe
-from triptych.metastage.values.scalars import Int32, Numeric, lift
+from triptych.metastage.values.scalars import Int32, Numeric, materialize
 from triptych.sanitizer.checkers import ASYNC, checkers
 
 # How much shared memory a launch provides: what the kernel allocated while it was traced, or more if asked for.
@@ -303,9 +303,9 @@ def _emit_launch(
     trace: Trace, kernel: KernelBody, shape: LaunchShape, options: LaunchOptions, values: Sequence[Any]
 ) -> None:
     builder = trace.builder
-    grid, block = ([lift(n, Int32.info, trace) for n in dimensions] for dimensions in (shape.grid, shape.block))
-    cluster = [lift(n, Int32.info, trace) for n in options.cluster] if options.cluster != (1, 1, 1) else []
-    size = lift(launch_bytes(trace, kernel, options.smem), Int32.info, trace)
+    grid, block = ([materialize(n, Int32.info, trace) for n in dimensions] for dimensions in (shape.grid, shape.block))
+    cluster = [materialize(n, Int32.info, trace) for n in options.cluster] if options.cluster != (1, 1, 1) else []
+    size = materialize(launch_bytes(trace, kernel, options.smem), Int32.info, trace)
     if kernel.size_argument is not None:
         values = [*values, size]
     stream = launch_stream(options.stream, trace)

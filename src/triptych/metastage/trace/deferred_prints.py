@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 
-class HeldOutput:
+class DeferredPrints:
     """The text that one trace holds back; none outside of loops."""
 
     def __init__(self) -> None:

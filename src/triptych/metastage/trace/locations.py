@@ -167,7 +167,7 @@ def span_of(frame: FrameType) -> Span:
     return _span(id(frame.f_code), frame.f_lasti)
 
 
-def here() -> Span | None:
+def current_span() -> Span | None:
     """The innermost position in the user's program, if any is running."""
     frame = user_frame(sys._getframe(1))
     return _span(id(frame.f_code), frame.f_lasti) if frame is not None else None

@@ -23,7 +23,7 @@ class Finding(Enum):
     TRACED_AGAIN = auto()
 
 
-class HandedAttributes:
+class LoopCarriedAttributes:
     """The attributes that one construct hands on, each with its value before the construct."""
 
     __slots__ = ("_entries", "done_once", "finding", "found", "origin")
@@ -82,7 +82,7 @@ class TraceAgain(BaseException):
     Not an Exception: no handler of the user's is meant.
     """
 
-    def __init__(self, loop: HandedAttributes, place: Place) -> None:
+    def __init__(self, loop: LoopCarriedAttributes, place: Place) -> None:
         super().__init__(str(place))
         self.loop = loop
         self.place = place

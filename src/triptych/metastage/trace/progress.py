@@ -61,7 +61,7 @@ class Progress:
 
     def each(self, items: Iterable[T]) -> Iterator[T]:
         """The items of a loop that Python runs; the loop is known while they last."""
-        loop = _Loop(locations.here())
+        loop = _Loop(locations.current_span())
         self._loops.append(loop)
         try:
             for item in items:
@@ -100,7 +100,7 @@ class Progress:
 
     def _span(self) -> Span | None:
         loop = self._longest()
-        return loop.span if loop is not None else locations.here()
+        return loop.span if loop is not None else locations.current_span()
 
     def _reason(self) -> str:
         loop = self._longest()

@@ -20,10 +20,10 @@ from triptych.ir.location import Locations
 from triptych.kernel_ir.dialects.async_order import EARLY
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.contraction import Contraction
-from triptych.metastage.trace.deferred_prints import HeldOutput
+from triptych.metastage.trace.deferred_prints import DeferredPrints
 from triptych.metastage.trace.errors import LeakedValueError
 from triptych.metastage.trace.interposed import is_interposed
-from triptych.metastage.trace.loop_carried_attributes import HandedAttributes, TraceAgain
+from triptych.metastage.trace.loop_carried_attributes import LoopCarriedAttributes, TraceAgain
 from triptych.metastage.trace.progress import Progress
 from triptych.stages import Found, Rewritten
 from triptych.support.device_model import COMMON, DeviceModel
@@ -42,7 +42,7 @@ class Repetition:
         """Why the loop that is being traced starts again, until it does."""
         self.found: dict[tuple[tuple[int, int], ...], list[Place]] = {}
         """Attributes that loops were found to assign when they were traced before, by the positions of the loops."""
-        self.output = HeldOutput()
+        self.output = DeferredPrints()
         self.done_once = 0
         """How often tracing has done what cannot be taken back."""
         self._made_before: frozenset[int] | None = None
@@ -90,14 +90,14 @@ class Region:
         parent: Region | None,
         what: str,
         insertion: InsertionPoint | None,
-        attributes: HandedAttributes,
+        attributes: LoopCarriedAttributes,
     ) -> None:
         self.trace = trace
         self.parent = parent
         self.depth: int = 0 if parent is None else parent.depth + 1
         self.what = what
         """`branch`, `loop`, `function` …: how an error names it."""
-        self.span = locations.here()
+        self.span = locations.current_span()
         self.insertion = insertion
         self.open = True
         self.dynamic = parent is not None
@@ -225,7 +225,7 @@ class Trace:
         self.contraction = Contraction(self.builder, options.contract_everywhere, options.contract)
         self.locations = Locations(self.builder.context)
         self.progress = Progress()
-        self.region: Region = Region(self, None, "function", None, HandedAttributes())
+        self.region: Region = Region(self, None, "function", None, LoopCarriedAttributes())
         self.prints = self.loops = False
         self.found = []
         self.module: Any = None
@@ -322,10 +322,10 @@ class Trace:
 
     # regions ----------------------------------------------------------------------------------------------------
     @contextmanager
-    def inside(self, block: Block, what: str, attributes: HandedAttributes | None = None) -> Iterator[Region]:
+    def inside(self, block: Block, what: str, attributes: LoopCarriedAttributes | None = None) -> Iterator[Region]:
         """Trace into `block` of a construct that hands on `attributes`; then the values made there are closed."""
         outer, insertion = self.region, self.builder.insertion
-        handed = attributes or HandedAttributes()
+        handed = attributes or LoopCarriedAttributes()
         region = Region(self, outer, what, self.builder.at_end(block), handed)
         if region.depth > DEEPEST_REGION:
             nested = "branches and loops one inside the other"
@@ -444,4 +444,4 @@ def too_deep(span: Span | None, found: str, expected: str) -> TooDeepError:
 
 def place() -> Span | None:
     """Where an error found now should point."""
-    return locations.here()
+    return locations.current_span()

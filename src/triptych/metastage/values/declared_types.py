@@ -11,7 +11,7 @@ from triptych.metastage.trace.mistake_errors import DeclaredTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values import promotion
 from triptych.metastage.values.describing import describe
-from triptych.metastage.values.numeric import lift, trace_of
+from triptych.metastage.values.numeric import materialize, trace_of
 from triptych.metastage.values.scalars import Numeric, as_number
 from triptych.support.articles import with_article
 from triptych.support.errors import TriptychError
@@ -32,7 +32,7 @@ def declared_number(value: object, dtype: type[Numeric], what: object, error: Er
             expected=f"a number that becomes {dtype.__name__}",
         )
     trace = trace_of(number)
-    return dtype.of(lift(number, dtype.info, trace), trace.region)
+    return dtype.of(materialize(number, dtype.info, trace), trace.region)
 
 
 def require_kept(source: type[Numeric], dtype: type[Numeric], what: object, error: Error = DeclaredTypeError) -> None:

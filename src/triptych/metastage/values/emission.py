@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from triptych.metastage.trace.errors import LeakedValueError
 from triptych.metastage.trace.trace import active, place
-from triptych.metastage.values.scalars import Numeric, lift
+from triptych.metastage.values.scalars import Numeric, materialize
 
 N = TypeVar("N", bound=Numeric)
 
@@ -20,6 +20,6 @@ def emit(name: str, operands: Sequence[Any], result: type[N], marks: Sequence[st
     trace = active()
     if trace is None:
         raise LeakedValueError(f"{name} is emitted where nothing is traced", span=place())
-    values = [v.ir_value() if isinstance(v, Numeric) else lift(v, result.info, trace) for v in operands]
+    values = [v.ir_value() if isinstance(v, Numeric) else materialize(v, result.info, trace) for v in operands]
     attributes = {mark: trace.builder.attribute("unit") for mark in marks}
     return result.of(trace.value(name, values, result.info.mlir, attributes), trace.region)

@@ -287,7 +287,7 @@ def numeric_class(dtype: object) -> type[Numeric]:
     )
 
 
-def lift(value: Number, info: TypeInfo, trace: Trace) -> Value:
+def materialize(value: Number, info: TypeInfo, trace: Trace) -> Value:
     """A number of any type, or a Python number, as an MLIR value of type `info`."""
     if isinstance(value, Numeric):
         return conversion.convert(trace, value.ir_value(), value.info, info)
@@ -343,7 +343,7 @@ def _binary(op: str, left: Number, right: Number) -> Any:
         return _shift(op, info, left, right, trace)
     divisor = known_divisor(trace, op, info, right)
     left, right = conversion.operand_bits(op, left, info), conversion.operand_bits(op, right, info)
-    value = arithmetic.binary(trace, op, info, lift(left, info, trace), lift(right, info, trace), divisor)
+    value = arithmetic.binary(trace, op, info, materialize(left, info, trace), materialize(right, info, trace), divisor)
     return NUMERIC_CLASSES[info.name].of(value, trace.region)
 
 
@@ -372,7 +372,7 @@ def _operator_type(op: str, left: Number, right: Number) -> TypeInfo | None:
 
 
 def _shift(op: str, info: TypeInfo, left: Number, right: Number, trace: Trace) -> Any:
-    shifted = lift(left, info, trace)
+    shifted = materialize(left, info, trace)
     if isinstance(right, Numeric):
         value = arithmetic.shift(trace, op, info, shifted, right.ir_value(), right.info)
     elif right < 0:
@@ -392,7 +392,7 @@ def _compare(op: str, left: Number, right: Number) -> Any:
         exact = _exact_comparison(op, left, right, trace)
         if exact is not None:
             return exact
-    value = arithmetic.comparison(trace, op, info, lift(left, info, trace), lift(right, info, trace))
+    value = arithmetic.comparison(trace, op, info, materialize(left, info, trace), materialize(right, info, trace))
     return NUMERIC_CLASSES["Boolean"].of(value, trace.region)
 
 
@@ -406,7 +406,7 @@ def _exact_comparison(op: str, left: Number, right: Number, trace: Trace) -> Any
         if left.width <= 32:
             return None
         wide = TYPES["Float64"]
-        value = arithmetic.mixed_comparison(trace, op, left.info, left.ir_value(), lift(right, wide, trace))
+        value = arithmetic.mixed_comparison(trace, op, left.info, left.ir_value(), materialize(right, wide, trace))
         return NUMERIC_CLASSES["Boolean"].of(value, trace.region)
     if isinstance(right, int) and left.info.is_integer and left.info.holds(right):
         return None
@@ -458,7 +458,7 @@ def _power(base: Number, exponent: Number) -> Any:
     if info.kind != "float":
         raise _no_operator("**", base, exponent)
     trace = trace_of(base, exponent)
-    value = trace.value("math.powf", (lift(base, info, trace), lift(exponent, info, trace)), info.mlir)
+    value = trace.value("math.powf", (materialize(base, info, trace), materialize(exponent, info, trace)), info.mlir)
     return NUMERIC_CLASSES[info.name].of(value, trace.region)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from abc import ABC
 
-from triptych.metastage.values.numeric import NUMERIC_CLASSES, Numeric, as_number, lift, numeric_class
+from triptych.metastage.values.numeric import NUMERIC_CLASSES, Numeric, as_number, materialize, numeric_class
 from triptych.metastage.values.promotion import TYPES
 from triptych.support.float_formats import FLOAT_FORMATS
 
-__all__ = ["NUMERIC_CLASSES", "Numeric", "as_number", "dtype_named", "lift", "numeric_class"]
+__all__ = ["NUMERIC_CLASSES", "Numeric", "as_number", "dtype_named", "materialize", "numeric_class"]
 
 
 class Boolean(Numeric):

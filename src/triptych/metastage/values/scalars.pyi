@@ -4,7 +4,7 @@ from typing import Any, Never, TypeVar, overload
 
 from triptych.metastage.values.numeric import NUMERIC_CLASSES as NUMERIC_CLASSES
 from triptych.metastage.values.numeric import Numeric as Numeric
-from triptych.metastage.values.numeric import lift as lift
+from triptych.metastage.values.numeric import materialize as materialize
 from triptych.metastage.values.numeric import as_number as as_number
 from triptych.metastage.values.numeric import numeric_class as numeric_class
 

@@ -11,7 +11,7 @@ from triptych.objectstage.target import Target
 from triptych.stages import Compiled, PassSpec
 from triptych.targets.cpu.abi.abi import entry_symbol
 from triptych.targets.cpu.abi.host import host_info, kind_of_machine
-from triptych.targets.cpu.code_generation import ANY_MACHINE, codegen, freeze, start, thaw
+from triptych.targets.cpu.code_generation import ANY_MACHINE, codegen, deserialize, serialize, start
 from triptych.targets.cpu.loader import load
 
 
@@ -33,8 +33,8 @@ _PORTABLE = Target(
     load=load,
     start=start,
     info=kind_of_machine,
-    freeze=freeze,
-    thaw=thaw,
+    serialize=serialize,
+    deserialize=deserialize,
     export=_export,
     stops=True,
     checks=True,

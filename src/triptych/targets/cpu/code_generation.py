@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 from triptych.ir.llvm.worker import Request, shared_pool
-from triptych.objectstage.target import CompileOptions, Frozen
+from triptych.objectstage.target import CompileOptions, Serialized
 from triptych.stages import Compiled, Lowered
 from triptych.targets.cpu.calling.python_call import with_python_call
 from triptych.targets.cpu.loader import prepare
@@ -39,14 +39,14 @@ def codegen(lowered: Lowered, options: CompileOptions, machine: Request = THIS_M
     return Compiled(lowered, pending.result().object, emit_assembly, asdict(options))
 
 
-def freeze(compiled: Compiled) -> Frozen:
+def serialize(compiled: Compiled) -> Serialized:
     """The object file is all that loading needs."""
-    return Frozen({OBJECT: compiled.artifact})
+    return Serialized({OBJECT: compiled.artifact})
 
 
-def thaw(
+def deserialize(
     lowered: Lowered,
-    frozen: Frozen,
+    frozen: Serialized,
     options: Mapping[str, Any],
     again: Callable[[], Compiled],
 ) -> Compiled:

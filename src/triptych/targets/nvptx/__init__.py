@@ -15,8 +15,8 @@ from triptych.stages import Compiled
 from triptych.support.device_model import DeviceModel
 from triptych.support.forking import import_late
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, WARP
-from triptych.targets.nvptx.kept_code import freeze, thaw
 from triptych.targets.nvptx.runtime.loader import load
+from triptych.targets.nvptx.serialized_kernels import deserialize, serialize
 from triptych.targets.nvptx.toolchain.assembling import toolchain
 
 
@@ -40,8 +40,8 @@ def _for(name: str) -> Target:
         load=load,
         start=lambda: shared_pool().start(),
         info=toolchain,
-        freeze=freeze,
-        thaw=lambda lowered, frozen, options, again: thaw(lowered, frozen, options, architecture),
+        serialize=serialize,
+        deserialize=lambda lowered, frozen, options, again: deserialize(lowered, frozen, options, architecture),
         device_model=DeviceModel(lanes=WARP, assembly="ptx"),
         export=lambda compiled, wanted: _export(compiled, wanted, name),
         line_tables=lambda: LINE_TABLES,

@@ -8,10 +8,10 @@ from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.objectstage.target import CompileOptions
 from triptych.stages import Compiled, Lowered
 from triptych.targets.nvptx.description.architectures import Architecture
-from triptych.targets.nvptx.kept_code import Code, with_views
 from triptych.targets.nvptx.passes.uniform_branches import make_uniform
 from triptych.targets.nvptx.report.occupancy import described, usages
 from triptych.targets.nvptx.report.resources import read_report
+from triptych.targets.nvptx.serialized_kernels import Code, with_views
 from triptych.targets.nvptx.toolchain.assembler import AssemblerOptions, check_strides, ptx_version
 from triptych.targets.nvptx.toolchain.assembling import assembler_for, find_assembler
 from triptych.targets.nvptx.toolchain.locate import libdevice

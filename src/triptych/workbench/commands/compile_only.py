@@ -23,7 +23,7 @@ from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
-from triptych.driver.listeners import WATCHERS
+from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.stages import Compiled, Loaded
 from triptych.support.config import config, hand_down
 from triptych.support.errors import TriptychError
@@ -143,19 +143,19 @@ def compiling_only() -> Iterator[CompileOnly]:
 
 def compile_only_if_asked() -> None:
     """For the start of every process (`triptych_compat.pth`, which Python may read twice)."""
-    if config().compile_only and not WATCHERS:
+    if config().compile_only and not COMPILE_LISTENERS:
         _begin(CompileOnly(Path(config().compile_only)))
 
 
 def _begin(found: CompileOnly) -> Callable[[], None]:
     """Let calls and checks do nothing. What is returned undoes it."""
-    WATCHERS.append(found.watch)
+    COMPILE_LISTENERS.append(found.watch)
     replaced = [(module, name, getattr(module, name)) for module, name in _checks()]
     for module, name, _ in replaced:
         setattr(module, name, found.check)
 
     def undo() -> None:
-        WATCHERS.remove(found.watch)
+        COMPILE_LISTENERS.remove(found.watch)
         for module, name, check in replaced:
             setattr(module, name, check)
 

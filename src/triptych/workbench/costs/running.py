@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 
-from triptych.driver.listeners import WATCHERS
+from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.ptxsim.counting import Counting
 from triptych.ptxsim.driver import NumpyDriver
 from triptych.stages import Compiled, Loaded
@@ -70,12 +70,12 @@ def counted(
     run = CostRun(architecture, Counting(choose, keeps_requests=keeps_requests))
     assembler = config().assembler if has_assembler() else "driver"
     _RUNS.append(run)
-    WATCHERS.append(_watch)
+    COMPILE_LISTENERS.append(_watch)
     try:
         with override(target=f"nvptx:{architecture}", line_info=True, assembler=assembler, performance_warnings=False):
             yield run
     finally:
-        WATCHERS.remove(_watch)
+        COMPILE_LISTENERS.remove(_watch)
         _RUNS.remove(run)
 
 

@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from triptych.support.gpu_models import PRODUCTS, product_name
 from triptych.support.nearest import did_you_mean
-from triptych.support.products import PRODUCTS, product_name
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, REGISTERS, RESERVED_SHARED
 from triptych.workbench.errors import UnknownDeviceError
 from triptych.workbench.measurement.machine import last_cache, machine

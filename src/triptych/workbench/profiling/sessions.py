@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from triptych.driver.listeners import WATCHERS
+from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.stages import Compiled, Loaded
 from triptych.support.timeline import LISTENERS, STAGE, Moment, during, now
 from triptych.targets.cpu.runtime.records import are_many, keep_records, take_records
@@ -39,7 +39,7 @@ class Session:
         if self.runs:
             keep_records()
         LISTENERS.append(self.moments.append)
-        WATCHERS.append(self._watch)
+        COMPILE_LISTENERS.append(self._watch)
         self.began = now()
         try:
             yield
@@ -47,7 +47,7 @@ class Session:
             self.ended = now()
             if self.runs:
                 self._take()
-            WATCHERS.remove(self._watch)
+            COMPILE_LISTENERS.remove(self._watch)
             LISTENERS.remove(self.moments.append)
 
     def call(self, function: Callable[[], Any], name: str, kind: str) -> None:

@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from triptych.artifact_store.claims import FILE_LOCKS
+from triptych.artifact_store.leases import FILE_LOCKS
 from triptych.cute.tuning.rows import Row, counts
 from triptych.cute.tuning.search import search_named
 from triptych.driver.compile_workers import CompileWorkers

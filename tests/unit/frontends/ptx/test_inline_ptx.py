@@ -14,7 +14,7 @@ from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER, needs_assembler
 from triptych import cute
 from triptych.cute.arch import inline_ptx
-from triptych.frontends.ptx.meanings import known_instructions
+from triptych.frontends.ptx.lowerings import known_instructions
 from triptych.frontends.ptx.statements import MalformedPtxError, statements
 
 THREADS = 64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triptych.ir import bindings
 from triptych.ir.context import context
-from triptych.ir.modules import KeptModule
+from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
@@ -31,6 +31,6 @@ def compiled(body: str, architecture: str = "sm_90a", attributes: str = "") -> C
     )
     for dialect in KERNEL_DIALECTS:
         dialect.load(context())
-    traced = Traced("k", KeptModule(bindings.mlir().Module.parse(text, context=context())), (), ())
+    traced = Traced("k", SerializedModule(bindings.mlir().Module.parse(text, context=context())), (), ())
     target = find_target(f"nvptx:{architecture}")
     return target.codegen(lower(traced, target), CompileOptions())

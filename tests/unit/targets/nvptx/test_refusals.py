@@ -9,7 +9,7 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.errors import LoweringError
-from triptych.ir.modules import KeptModule
+from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.objectstage.lower import lower
 from triptych.objectstage.target import CompileOptions, find_target
@@ -27,7 +27,7 @@ def compiled(body: str) -> Compiled:
     )
     for dialect in KERNEL_DIALECTS:
         dialect.load(context())
-    traced = Traced("k", KeptModule(bindings.mlir().Module.parse(text, context=context())), (), ())
+    traced = Traced("k", SerializedModule(bindings.mlir().Module.parse(text, context=context())), (), ())
     return SM_80.codegen(lower(traced, SM_80), CompileOptions())
 
 

@@ -12,7 +12,7 @@ from triptych.cute.tensors.register_arrays import array_of, register_offsets
 from triptych.cute.tracing.current_trace import tracing
 from triptych.kernel_ir.dialects.tile import GROUP_MMA
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.scalars import Boolean, lift
+from triptych.metastage.values.scalars import Boolean, materialize
 
 
 def emit_group_mma(instruction: str, product: Product) -> None:
@@ -39,7 +39,7 @@ def emit_group_mma(instruction: str, product: Product) -> None:
         name = operand.name.lower()
         attributes[name], attributes[f"{name}_operand"] = builder.integers(places), builder.integers(lies)
         operands.append(value)
-    accumulate = lift(product.accumulate, Boolean.info, trace)
+    accumulate = materialize(product.accumulate, Boolean.info, trace)
     trace.operation(GROUP_MMA, [*operands, accumulate], attributes=attributes)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from triptych.interop.dlpack import ELEMENT_CODES
 from triptych.ir.errors import LoweringError
-from triptych.stages import Leaf, Memory, Unknown
+from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.cpu.abi.abi import ANY, TENSOR_HEADER, TENSOR_TAG, VIEW_TAG
 
 _LIKELY = "weights([2000, 1])"
@@ -122,7 +122,7 @@ class TensorReader:
         self._received[i] = [pointer, *(self._unknowns[unknown.name] for unknown in memory.unknowns)]
         return holds
 
-    def _learn(self, unknown: Unknown, found: str, excused: str) -> str:
+    def _learn(self, unknown: SymbolicExtent, found: str, excused: str) -> str:
         """Whether the number is as declared; one that is not but does not matter becomes zero, which always is."""
         good = self._compare("sge", found, self._constant(0))
         if unknown.width < 64:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Any
 
+from triptych.metastage.debugger.breakpoints import SITES, StopFrame
 from triptych.metastage.debugger.frame_values import as_it_was
-from triptych.metastage.debugger.stop_sites import SITES, StopFrame
 from triptych.targets.cpu.abi.launch_record import LaunchRecord
 from triptych.targets.cpu.debugger.frames import raised_in
 from triptych.targets.cpu.debugger.lanes import StoppedWarp

@@ -15,8 +15,8 @@ from collections.abc import Callable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
+from triptych.metastage.debugger.breakpoints import StopFrame
 from triptych.metastage.debugger.frame_values import Lane, lanes
-from triptych.metastage.debugger.stop_sites import StopFrame
 
 _STOPS_AT_ONCE = sys.version_info >= (3, 13)
 """Whether `Pdb.set_trace` stops where it is called; before, at the next line, which a jump back makes the same one."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from triptych.metastage.debugger.breakpoint_checks import REACHED
 from triptych.metastage.debugger.breakpoint_setting import break_place
-from triptych.metastage.debugger.stop_sites import SITES, StopSite
+from triptych.metastage.debugger.breakpoints import SITES, StopSite
 from triptych.support.config import config
 from triptych.support.forking import PerProcess
 from triptych.support.tracebacks import is_framework

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triptych.interop.dlpack import ELEMENT_CODES
-from triptych.stages import Leaf, Memory, Unknown
+from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.cpu.abi.abi import TENSOR_HEADER, TENSOR_TAG, VIEW_TAG
 from triptych.targets.cpu.export.llvm_lines import Lines
 from triptych.targets.cpu.export.native_error_code import EXPLAIN, text_global
@@ -98,7 +98,7 @@ define void @{EXPLAIN}(ptr %packed, ptr %text, i64 %size) cold noinline {{
             else:
                 self._learn(f"{what} has an unfit {name}", unknown, found, excused)
 
-    def _learn(self, what: str, unknown: Unknown, found: str, excused: str) -> None:
+    def _learn(self, what: str, unknown: SymbolicExtent, found: str, excused: str) -> None:
         lines, largest = self._lines, (1 << (unknown.width - 1)) - 1
         good = lines.set(f"icmp ule i64 {found}, {largest}")
         rest = lines.set(f"icmp eq i64 {lines.set(f'srem i64 {found}, {unknown.divisor}')}, 0")

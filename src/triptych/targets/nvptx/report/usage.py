@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from triptych.support.exact_fields import exactly
+from triptych.support.exact_fields import from_dict_strict
 from triptych.support.source import Span
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.report.resources import Resources
@@ -69,16 +69,16 @@ def usage_from(facts: list[Mapping[str, Any]]) -> dict[str, Usage]:
 
 
 def _usage(values: Mapping[str, Any]) -> Usage:
-    narrow = tuple(exactly(Narrow, {**each, "span": _span(each["span"])}) for each in values["narrow"])
+    narrow = tuple(from_dict_strict(Narrow, {**each, "span": _span(each["span"])}) for each in values["narrow"])
     resources = values["resources"]
     parts = {
-        "resources": exactly(Resources, {**resources, "remarks": tuple(resources["remarks"])}),
+        "resources": from_dict_strict(Resources, {**resources, "remarks": tuple(resources["remarks"])}),
         "occupancy": {name: values["occupancy"][name] for name in ARCHITECTURES if name in values["occupancy"]},
         "narrow": narrow,
         "span": _span(values["span"]),
     }
-    return exactly(Usage, {**values, **parts})
+    return from_dict_strict(Usage, {**values, **parts})
 
 
 def _span(values: Mapping[str, Any] | None) -> Span | None:
-    return None if values is None else exactly(Span, values)
+    return None if values is None else from_dict_strict(Span, values)

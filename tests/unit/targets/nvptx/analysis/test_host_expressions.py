@@ -13,7 +13,7 @@ from triptych.ir.modules import operations_named
 from triptych.ir.passes import verify
 from triptych.ir.signature import Signature
 from triptych.kernel_ir.dialects.kernel_operations import walk
-from triptych.stages import Leaf, Memory, Unknown
+from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.targets.nvptx.analysis.extents import extents_given
 from triptych.targets.nvptx.analysis.host_expressions import Expression, HostSide
 
@@ -191,7 +191,7 @@ def test_a_launch_that_is_given_nothing_stays() -> None:
 # extents ------------------------------------------------------------------------------------------------------------
 def tensor(*unknowns: str) -> Leaf:
     shape = unknowns or ("8",)
-    given = tuple(Unknown(name, 32) for name in unknowns)
+    given = tuple(SymbolicExtent(name, 32) for name in unknowns)
     return Leaf("t", "Float32", Memory(1, 4, shape, ("1",) * len(shape), given))
 
 

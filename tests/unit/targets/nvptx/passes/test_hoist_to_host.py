@@ -16,7 +16,7 @@ from tests.unit.targets.nvptx.programs import matrix, vector
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.diagnostics.runtime_errors import DivisionByZeroError
-from triptych.ir.modules import KeptModule, copy_module, operations_named
+from triptych.ir.modules import SerializedModule, copy_module, operations_named
 from triptych.ir.passes import run_passes
 from triptych.ir.signature import Signature, attach_signature
 from triptych.kernel_ir.transforms.divisor_checks import place_divisor_checks
@@ -95,7 +95,7 @@ def changed(function: Any, *arguments: Any) -> tuple[Any, Any]:
     magic_division(module)
     run_passes(module, [PassSpec("canonicalize", "What nobody needs is gone.")])
     target, options = find_target("cpu"), CompileOptions()
-    program = lower(replace(traced, module=KeptModule(module)), target, options=options)
+    program = lower(replace(traced, module=SerializedModule(module)), target, options=options)
     return load(codegen(program, target, options), target).call, module
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.ir import bindings
 from triptych.ir.context import context
-from triptych.ir.modules import KeptModule
+from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma, elements_per_register
 from triptych.layout import Layout, size
@@ -38,7 +38,7 @@ def compiled(kernels: str, architecture: str) -> Compiled:
     smem = "llvm.mlir.global external @__smem() {addr_space = 3 : i32, alignment = 1024 : i64} : !llvm.array<0 x i8>"
     device = f"gpu.module @kernels {{ {smem}\n{kernels} }}"
     text = f"module attributes {{gpu.container_module}} {{ {device} func.func @k() {{ return }} }}"
-    traced = Traced("k", KeptModule(bindings.mlir().Module.parse(text, context=context())), (), ())
+    traced = Traced("k", SerializedModule(bindings.mlir().Module.parse(text, context=context())), (), ())
     target = find_target(f"nvptx:{architecture}")
     return target.codegen(lower(traced, target), CompileOptions())
 

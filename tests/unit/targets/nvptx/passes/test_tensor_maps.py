@@ -10,7 +10,7 @@ from tests.unit.targets.nvptx.fake_driver import FakeDriver, needs_compiler
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.ir import bindings
 from triptych.ir.context import context
-from triptych.ir.modules import KeptModule
+from triptych.ir.modules import SerializedModule
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.objectstage.codegen import codegen
 from triptych.objectstage.lower import lower
@@ -55,7 +55,7 @@ MAP = "map of type 6 at 0x1000: 8 of 64, step 1, 0 bytes apart; 16 of {rows}, st
 def program() -> Compiled:
     for dialect in KERNEL_DIALECTS:
         dialect.load(context())
-    module = KeptModule(bindings.mlir().Module.parse(PROGRAM, context=context()))
+    module = SerializedModule(bindings.mlir().Module.parse(PROGRAM, context=context()))
     leaves = (Leaf("p", "Int64"), Leaf("n", "Int32"), Leaf("rows", "Int64"), Leaf("stride", "Int64"))
     target = find_target("nvptx:sm_90a")
     return codegen(lower(Traced("k", module, leaves, ()), target), target, CompileOptions())

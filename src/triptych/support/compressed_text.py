@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 
 
-class KeptText:
+class CompressedText:
     """A text that is small while nobody looks at it."""
 
     __slots__ = ("_bytes", "_text")

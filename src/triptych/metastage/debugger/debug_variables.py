@@ -20,7 +20,7 @@ _WORD = "i64"
 _TABLE = "snapshots of kernels"
 
 
-class Snapshot:
+class DebugVariables:
     """The array of one kernel. Words belong to paths: a function, a name in it, and parts of its value."""
 
     def __init__(self, trace: Trace) -> None:
@@ -34,13 +34,13 @@ class Snapshot:
         self.begin()
 
     @classmethod
-    def of(cls, trace: Trace) -> Snapshot:
+    def of(cls, trace: Trace) -> DebugVariables:
         """That of the kernel which is being traced."""
         assert trace.kernel is not None
         table = trace.tables[_TABLE]
         if trace.kernel.name not in table:
             table[trace.kernel.name] = cls(trace)
-        found: Snapshot = table[trace.kernel.name]
+        found: DebugVariables = table[trace.kernel.name]
         return found
 
     def at(self, *path: object) -> None:

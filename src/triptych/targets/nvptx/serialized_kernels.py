@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from triptych.objectstage.target import Frozen
+from triptych.objectstage.target import Serialized
 from triptych.stages import Compiled, Lowered
 from triptych.support.config import config
 from triptych.targets.nvptx.description.architectures import Architecture
@@ -32,14 +32,16 @@ class Code:
     usage: Mapping[str, Usage]
 
 
-def freeze(compiled: Compiled) -> Frozen:
+def serialize(compiled: Compiled) -> Serialized:
     """PTX and cubin, and what the kernels take of the GPU."""
     views = compiled.views
     artifacts = {_PTX: views["ptx"]().encode(), _CUBIN: compiled.artifact}
-    return Frozen(artifacts, {_USAGE: usage_facts(views["usage"]())})
+    return Serialized(artifacts, {_USAGE: usage_facts(views["usage"]())})
 
 
-def thaw(lowered: Lowered, frozen: Frozen, options: Mapping[str, Any], architecture: Architecture) -> Compiled:
+def deserialize(
+    lowered: Lowered, frozen: Serialized, options: Mapping[str, Any], architecture: Architecture
+) -> Compiled:
     """Compiled code from what was kept of it."""
     code = Code(frozen.artifacts[_PTX].decode(), frozen.artifacts[_CUBIN], usage_from(frozen.facts[_USAGE]))
     return with_views(lowered, architecture, options, code)

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.stores import entry_of, events, key_of, kinds, store_in
-from triptych.artifact_store import claims
+from triptych.artifact_store import leases
 
 pytestmark = pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 
@@ -103,7 +103,7 @@ def test_error_in_a_flight_ends_it(tmp_path: Path) -> None:
     with pytest.raises(ArithmeticError), store.flight(key_of(1)):
         raise ArithmeticError
     assert claim_files(tmp_path / "s") == []
-    assert claims._HELD == {}
+    assert leases._HELD == {}
 
 
 def test_claim_of_a_killed_process_is_free(tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ def most_at_once(folder: Path) -> int:
         thread.start()
     for thread in threads:
         thread.join()
-    assert claims._HELD == {}
+    assert leases._HELD == {}
     return max(most)
 
 

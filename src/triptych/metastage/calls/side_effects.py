@@ -45,7 +45,7 @@ UNSEEN = object()
 """In the place of a state: the object cannot be watched."""
 
 
-class Watch:
+class SideEffectTracker:
     """The states of all that some objects reach, as they were when it was made."""
 
     def __init__(self, roots: Iterable[Any]) -> None:

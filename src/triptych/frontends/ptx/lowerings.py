@@ -9,7 +9,7 @@ from typing import Any, TypeVar, overload
 
 from triptych.cute.memory.shared_window import RANK_BIT, cluster_pointer
 from triptych.frontends.ptx import bits, choices, conversions, floats, integers, memory, warps
-from triptych.frontends.ptx.code import ADDRESS, Code, Meaning
+from triptych.frontends.ptx.code import ADDRESS, Code, Lowering
 from triptych.frontends.ptx.kinds import WIDTHS
 from triptych.frontends.ptx.statements import Instruction, listed
 from triptych.ir.handles import Value
@@ -27,9 +27,9 @@ _STORED = ("b32", "u32", "s32", "f32", "b64", "u64", "s64", "f64")
 _ORDERS = {"arrive": ("release", "relaxed"), "wait": ("acquire",)}
 
 
-def address(instruction: Instruction) -> Meaning | None:
+def address(instruction: Instruction) -> Lowering | None:
     """`mapa.shared::cluster.u32 d, address, rank`: the rank is in the highest bits."""
-    return Meaning(("u32",), ("u32", "u32"), _mapped) if instruction.marks == ("shared::cluster", "u32") else None
+    return Lowering(("u32",), ("u32", "u32"), _mapped) if instruction.marks == ("shared::cluster", "u32") else None
 
 
 def _mapped(code: Code, place: Value, rank: Value) -> Value:
@@ -37,12 +37,12 @@ def _mapped(code: Code, place: Value, rank: Value) -> Value:
     return code.like("arith.ori", within, code.like("arith.shli", rank, code.integer(32, RANK_BIT)))
 
 
-def asynchronous_store(instruction: Instruction) -> Meaning | None:
+def asynchronous_store(instruction: Instruction) -> Lowering | None:
     """`st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [address], value, [barrier]`."""
     marks = tuple(mark for mark in instruction.marks if mark != "weak")
     if len(marks) != 4 or marks[0] != "async" or marks[1:3] != _STORE or marks[3] not in _STORED:
         return None
-    return Meaning((), (ADDRESS, marks[3], ADDRESS), _stored, effect=True)
+    return Lowering((), (ADDRESS, marks[3], ADDRESS), _stored, effect=True)
 
 
 def _stored(code: Code, place: Value, value: Value, barrier: Value) -> None:
@@ -50,7 +50,7 @@ def _stored(code: Code, place: Value, value: Value, barrier: Value) -> None:
     code.effect(STORE_ASYNC, (there, value, counting))
 
 
-def barrier(instruction: Instruction) -> Meaning | None:
+def barrier(instruction: Instruction) -> Lowering | None:
     """`barrier.cluster.arrive` and `barrier.cluster.wait`, with their order or without."""
     marks = tuple(mark for mark in instruction.marks if mark != "aligned")
     if instruction.name != "barrier" or len(marks) not in (2, 3) or marks[0] != "cluster" or marks[1] not in _ORDERS:
@@ -66,7 +66,7 @@ def barrier(instruction: Instruction) -> Meaning | None:
         else:
             code.effect(CLUSTER_ARRIVE, (), {"order": code.word(order)})
 
-    return Meaning((), (), function, effect=True)
+    return Lowering((), (), function, effect=True)
 
 
 # What can be wrong with inline PTX.
@@ -81,7 +81,7 @@ class NoPtxMeaningError(TriptychError, NotImplementedError):
 # Inline PTX, meanings of `mov`: copies, and registers taken apart and put together.
 
 
-def move(instruction: Instruction) -> Meaning | None:
+def move(instruction: Instruction) -> Lowering | None:
     """`mov.kind d, a`, and with braces on one side the parts of a register."""
     if len(instruction.marks) != 1 or len(instruction.operands) != 2:
         return None
@@ -90,14 +90,14 @@ def move(instruction: Instruction) -> Meaning | None:
         return None
     sides = [len(listed(side)) if side.startswith("{") else 1 for side in instruction.operands]
     if sides == [1, 1]:
-        return Meaning((kind,), (kind,), lambda _, value: value, special=True) if WIDTHS[kind] <= 64 else None
+        return Lowering((kind,), (kind,), lambda _, value: value, special=True) if WIDTHS[kind] <= 64 else None
     parts = max(sides)
     if kind[0] != "b" or min(sides) != 1 or parts not in (2, 4) or WIDTHS[kind] // parts < 8:
         return None
     part = f"b{WIDTHS[kind] // parts}"
     if sides[0] == 1:
-        return Meaning((kind,), (part,) * parts, _joined)
-    return Meaning((part,) * parts, (kind,), lambda code, whole: code.halves(whole, parts))
+        return Lowering((kind,), (part,) * parts, _joined)
+    return Lowering((part,) * parts, (kind,), lambda code, whole: code.halves(whole, parts))
 
 
 def _joined(code: Code, *parts: Value) -> Value:
@@ -105,7 +105,7 @@ def _joined(code: Code, *parts: Value) -> Value:
 
 
 F = TypeVar("F", bound=Callable[..., Any])
-Family = Callable[[Instruction], Meaning | None]
+Family = Callable[[Instruction], Lowering | None]
 
 _FAMILIES: dict[str, tuple[Family, ...]] = {
     **dict.fromkeys(("add", "sub", "min", "max", "neg", "abs"), (integers.integer_arithmetic, floats.float_arithmetic)),
@@ -152,7 +152,7 @@ def known_instructions() -> tuple[str, ...]:
     return tuple(sorted(_FAMILIES))
 
 
-def meaning(instruction: Instruction) -> Meaning:
+def meaning(instruction: Instruction) -> Lowering:
     """What an instruction means; what a program has said of it counts before the table."""
     if instruction.opcode in MEANINGS:
         return _registered(instruction.opcode, MEANINGS[instruction.opcode])
@@ -216,7 +216,7 @@ def _kind(dtype: type[Numeric]) -> str:
     return f"{'s' if info.kind == 'int' else 'u'}{info.width}"
 
 
-def _registered(opcode: str, function: Callable[..., Any]) -> Meaning:
+def _registered(opcode: str, function: Callable[..., Any]) -> Lowering:
     sources, results = _signature(opcode, function)
 
     def traced(code: Code, *values: Value) -> list[Value]:
@@ -233,4 +233,4 @@ def _registered(opcode: str, function: Callable[..., Any]) -> Meaning:
             )
         return [dtype(number).ir_value() for dtype, number in zip(results, returned, strict=True)]
 
-    return Meaning(tuple(map(_kind, results)), tuple(map(_kind, sources)), traced, effect=True)
+    return Lowering(tuple(map(_kind, results)), tuple(map(_kind, sources)), traced, effect=True)

@@ -28,11 +28,11 @@ _MANY = 64
 FILE_LOCKS: Any = importlib.import_module("fcntl") if os.name == "posix" else None
 """`fcntl`; None on Windows, which locks files in other ways."""
 _TABLE = Brief()
-_HELD: dict[str, Claim] = {}
+_HELD: dict[str, Lease] = {}
 """The claims of this process by path. A forked child has none: they are its parent's."""
 
 
-class Claim:
+class Lease:
     """The right to make one entry."""
 
     __slots__ = ("_descriptor", "_is_file", "_path", "_thread")
@@ -90,7 +90,7 @@ class Claim:
 @contextmanager
 def flight(folder: str, key: str, patience: float, make_root: Callable[[], None]) -> Iterator[None]:
     """Hold the claim of `key` for the time of a `with`, or go on without it after `patience` seconds."""
-    claim = Claim(os.path.join(folder, key), _make(folder, make_root))
+    claim = Lease(os.path.join(folder, key), _make(folder, make_root))
     try:
         _wait(claim, key, patience)
         yield
@@ -112,7 +112,7 @@ def _make(folder: str, make_root: Callable[[], None]) -> bool:
     return True
 
 
-def _wait(claim: Claim, key: str, patience: float) -> None:
+def _wait(claim: Lease, key: str, patience: float) -> None:
     began, pause = time.monotonic(), _SHORTEST
     while not claim.take():
         waited = time.monotonic() - began
@@ -134,7 +134,7 @@ def remove_abandoned(folder: str) -> None:
     """Remove the files of owners that were killed: those that can be locked."""
     with suppress(OSError):
         for name in os.listdir(folder):
-            claim = Claim(os.path.join(folder, name))
+            claim = Lease(os.path.join(folder, name))
             if claim.take():
                 claim.release()
 

@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class GpuModel:
     """One GPU."""
 
     title: str
@@ -41,20 +41,20 @@ _BLACKWELL = (
     "NVIDIA HGX B200 data sheet; multiprocessors and cache as the driver reports them (chipsandcheese.com, B200)"
 )
 
-PRODUCTS: Mapping[str, Product] = MappingProxyType(
+PRODUCTS: Mapping[str, GpuModel] = MappingProxyType(
     {
-        "a100": Product("NVIDIA A100", "sm_80", 108, 80, 2039, 40, _AMPERE),
-        "a10": Product("NVIDIA A10", "sm_86", 72, 24, 600, 6, f"NVIDIA A10 data sheet; {_GA102}"),
-        "rtx3090": Product("NVIDIA GeForce RTX 3090", "sm_86", 82, 24, 936, 6, _GA102),
-        "l4": Product("NVIDIA L4", "sm_89", 58, 24, 300, 48, f"NVIDIA L4 data sheet; {_ADA}"),
-        "l40s": Product("NVIDIA L40S", "sm_89", 142, 48, 864, 96, f"NVIDIA L40S data sheet; {_ADA}"),
-        "rtx4090": Product("NVIDIA GeForce RTX 4090", "sm_89", 128, 24, 1008, 72, _ADA),
-        "h100": Product("NVIDIA H100", "sm_90a", 132, 80, 3350, 50, f"{_HOPPER}; the SXM5 board"),
-        "h200": Product(
+        "a100": GpuModel("NVIDIA A100", "sm_80", 108, 80, 2039, 40, _AMPERE),
+        "a10": GpuModel("NVIDIA A10", "sm_86", 72, 24, 600, 6, f"NVIDIA A10 data sheet; {_GA102}"),
+        "rtx3090": GpuModel("NVIDIA GeForce RTX 3090", "sm_86", 82, 24, 936, 6, _GA102),
+        "l4": GpuModel("NVIDIA L4", "sm_89", 58, 24, 300, 48, f"NVIDIA L4 data sheet; {_ADA}"),
+        "l40s": GpuModel("NVIDIA L40S", "sm_89", 142, 48, 864, 96, f"NVIDIA L40S data sheet; {_ADA}"),
+        "rtx4090": GpuModel("NVIDIA GeForce RTX 4090", "sm_89", 128, 24, 1008, 72, _ADA),
+        "h100": GpuModel("NVIDIA H100", "sm_90a", 132, 80, 3350, 50, f"{_HOPPER}; the SXM5 board"),
+        "h200": GpuModel(
             "NVIDIA H200", "sm_90a", 132, 141, 4800, 50, "NVIDIA H200 data sheet; the chip is that of H100"
         ),
-        "b200": Product("NVIDIA B200", "sm_100a", 148, 180, 8000, 126, _BLACKWELL),
-        "b300": Product(
+        "b200": GpuModel("NVIDIA B200", "sm_100a", 148, 180, 8000, 126, _BLACKWELL),
+        "b300": GpuModel(
             "NVIDIA B300",
             "sm_103a",
             148,
@@ -63,7 +63,7 @@ PRODUCTS: Mapping[str, Product] = MappingProxyType(
             126,
             "NVIDIA HGX B300 data sheet; no public page gives multiprocessors and cache, which are those of B200 here",
         ),
-        "rtx5090": Product(
+        "rtx5090": GpuModel(
             "NVIDIA GeForce RTX 5090",
             "sm_120a",
             170,
