@@ -130,7 +130,7 @@ def floor(size: int) -> float:
     value = block.arguments[0]
     started = time.process_time()
     for _ in range(size):
-        value = builder.value("arith.addi", (value, value), integer, location)
+        value = builder.value("arith.addi", (value, value), integer, location=location)
     seconds = time.process_time() - started
     assert module is not None  # kept until here: operations die with their module
     return seconds

@@ -13,8 +13,7 @@ from triptych.diagnostics.check_errors import CHECK_ERRORS
 from triptych.diagnostics.check_facts import unpack
 from triptych.interop.dlpack import CPU_DEVICES
 from triptych.ir import bindings
-from triptych.ir.builder import Builder
-from triptych.ir.checks import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE
+from triptych.ir.builder import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE, Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.llvm.loader import load_object
 from triptych.ir.llvm.worker import Request, shared_pool
@@ -53,13 +52,13 @@ def kernels_to_functions(module: Any) -> None:
             op.results[0].replace_all_uses_with(indices[3 * INDICES.index(op.name) + axis])
             op.erase()
         for end in operations_named(kernel, "gpu.return"):
-            builder.insertion = ir.InsertionPoint(end)
-            builder.operation("func.return", [builder.value("llvm.mlir.zero", (), text, place)], (), place)
+            builder.insertion, builder.location = builder.before(end), place
+            builder.operation("func.return", [builder.value("llvm.mlir.zero", (), text)])
             end.erase()
-        builder.insertion = ir.InsertionPoint(module.body)
+        builder.insertion = builder.at_end(module.body)
         kind = ir.TypeAttr.get(ir.FunctionType.get([*types, *[index] * 12], [text]))
         attributes = {"sym_name": builder.string(f"{name}.thread"), "function_type": kind}
-        builder.move_blocks(kernel, builder.operation("func.func", (), (), place, attributes, regions=1))
+        builder.move_blocks(kernel, builder.operation("func.func", (), (), attributes, regions=1, location=place))
         graft(module, launch_loops(name, [str(kind) for kind in types]))
     for device in operations_named(module, "gpu.module"):
         device.erase()
@@ -94,7 +93,7 @@ func.func @"{name}"(%arguments: !llvm.ptr, %failed: !llvm.ptr, {sizes.replace(",
 
 def lower_checks(module: Any) -> None:
     """A check that fails returns its text: the name of its error, and what the error says."""
-    ir, builder = bindings.mlir(), Builder(module.context)
+    builder = Builder(module.context)
     for number, check in enumerate(operations_named(module, "cf.assert")):
         block, said, place = check.block, check.attributes, check.location
         facts = said[FACTS_ATTRIBUTE if FACTS_ATTRIBUTE in said else "msg"].value
@@ -105,13 +104,12 @@ def lower_checks(module: Any) -> None:
         for op in operations[operations.index(check) + 1 :]:
             op.detach_from_parent()
             rest.append(op)
-        builder.insertion = builder.at_end(failed)
+        builder.insertion, builder.location = builder.at_end(failed), place
         symbol = {"global_name": builder.attribute(f"@check{number}")}
-        found = builder.value("llvm.mlir.addressof", (), builder.type("!llvm.ptr"), place, symbol)
-        builder.operation("func.return", [found], (), place)
-        with builder.at_end(block), place:
-            none = {"operandSegmentSizes": builder.attribute("array<i32: 1, 0, 0>")}
-            ir.Operation.create("cf.cond_br", operands=[check.operands[0]], successors=[rest, failed], attributes=none)
+        builder.operation("func.return", [builder.value("llvm.mlir.addressof", (), "!llvm.ptr", symbol)])
+        builder.insertion = builder.at_end(block)
+        none = {"operandSegmentSizes": builder.attribute("array<i32: 1, 0, 0>")}
+        builder.operation("cf.cond_br", (check.operands[0],), attributes=none, successors=[rest, failed])
         check.erase()
 
 

@@ -1,4 +1,4 @@
-"""MLIR builder: types, constants, operations and blocks by name, through the cheapest calls the bindings have.
+"""MLIR builder: types, attributes, operations, blocks and insertion points; nothing else creates an operation.
 
 `Operation.create` costs 1.5 to 2.7 us; the generated operation classes cost 6 us and 100 ms of imports.
 """
@@ -6,18 +6,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
+from triptych.diagnostics.check_facts import pack
+from triptych.diagnostics.runtime_errors import CompiledCodeError
 from triptych.ir import bindings
 from triptych.ir.context import context
 from triptych.ir.handles import Attribute, Block, Context, InsertionPoint, Location, Module, Operation, Type, Value
 from triptych.ir.types import TypeOrText, int_width
 from triptych.support.interrupts import interruptible
+from triptych.support.render import render
+
+ERROR_ATTRIBUTE = "triptych.error"
+"""Of a run-time check (`cf.assert`): the class of the error, by name."""
+FACTS_ATTRIBUTE = "triptych.facts"
+"""What the exception of the CPU is made of; `msg` is the picture for people, which a GPU prints."""
+_PREDICATES = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5, "ult": 6, "ule": 7, "ugt": 8, "uge": 9}
+CheckError: TypeAlias = type[CompiledCodeError]
 
 
 class Builder:
-    """Creates operations of one context at an insertion point that the tracer moves."""
+    """Creates operations of one context at an insertion point and at a place of the source, both of which move.
 
-    def __init__(self, existing: Context | None = None) -> None:
+    Types are MLIR types or their texts. Without an insertion point of its own a builder has MLIR's current one.
+    """
+
+    def __init__(self, existing: Context | None = None, location: Location | None = None) -> None:
         self._ir = bindings.mlir()
         self.context = context() if existing is None else existing
         self._types: dict[str, Type] = {}
@@ -27,7 +41,11 @@ class Builder:
         self._type_attributes: dict[TypeOrText, Attribute] = {}
         self._create: Callable[..., Operation] = self._ir.Operation.create
         self.unknown: Location = self._ir.Location.unknown(context=self.context)
+        self.location: Location = self.unknown if location is None else location
+        """Of every operation that is not given another one."""
         self.insertion: InsertionPoint | None = None
+        self.enclosing_module: Module | None = None
+        """Where formulas that have parts of their own put functions."""
 
     # types and attributes ---------------------------------------------------------------------------------------
     def type(self, written: TypeOrText) -> Type:
@@ -95,26 +113,36 @@ class Builder:
         made: Attribute = self._ir.DenseElementsAttr.get_splat(vector, number)
         return made
 
-    def dense(self, vector: Type, numbers: Sequence[Attribute]) -> Attribute:
+    def dense_attribute(self, vector: Type, numbers: Sequence[Attribute]) -> Attribute:
         """The attribute of a vector type that has these numbers, themselves attributes, as its elements."""
         made: Attribute = self._ir.DenseElementsAttr.get(list(numbers), vector)
         return made
 
-    def call(self, count: int, **function: Attribute) -> dict[str, Attribute]:
+    def call_attributes(self, count: int, **function: Attribute) -> dict[str, Attribute]:
         """The attributes of a call in LLVM's dialect, `callee=` or `intrin=`, with so many operands."""
         sizes = {"operandSegmentSizes": f"array<i32: {count}, 0>", "op_bundle_sizes": "array<i32>"}
         return {**function, **{name: self.attribute(text) for name, text in sizes.items()}}
+
+    def check_attributes(self, error: CheckError, title: str, **facts: Any) -> dict[str, Attribute]:
+        """The attributes of a run-time check that raises `error`; facts as the error takes them."""
+        return {
+            "msg": self.string(render(title, error.code, **facts)),
+            ERROR_ATTRIBUTE: self.string(error.__name__),
+            FACTS_ATTRIBUTE: self.string(pack(title, **facts)),
+        }
 
     # operations -------------------------------------------------------------------------------------------------
     @interruptible
     def operation(
         self,
         name: str,
-        operands: Sequence[Value],
-        results: Sequence[Type],
-        location: Location,
+        operands: Sequence[Value] = (),
+        results: Sequence[TypeOrText] = (),
         attributes: Mapping[str, Attribute] | None = None,
         regions: int = 0,
+        *,
+        location: Location | None = None,
+        successors: Sequence[Block] | None = None,
     ) -> Operation:
         """One operation at the insertion point.
 
@@ -123,11 +151,12 @@ class Builder:
         """
         return self._create(
             name,
-            results=tuple(results),
+            results=tuple([self.type(result) for result in results]),
             operands=tuple(operands),
             attributes=attributes,
+            successors=successors,
             regions=regions,
-            loc=location,
+            loc=location or self.location,
             ip=self.insertion,
         )
 
@@ -136,14 +165,57 @@ class Builder:
         self,
         name: str,
         operands: Sequence[Value],
-        result: Type,
-        location: Location,
+        result: TypeOrText,
         attributes: Mapping[str, Attribute] | None = None,
+        location: Location | None = None,
     ) -> Value:
         """The only result of one operation."""
+        known = self._types.get(result) if isinstance(result, str) else result
         return self._create(
-            name, results=(result,), operands=tuple(operands), attributes=attributes, loc=location, ip=self.insertion
+            name,
+            results=(self.type(result) if known is None else known,),
+            operands=tuple(operands),
+            attributes=attributes,
+            loc=location or self.location,
+            ip=self.insertion,
         ).result
+
+    def constant(self, value: int, kind: TypeOrText) -> Value:
+        """An integer, which the caller has checked to fit."""
+        return self.value("arith.constant", (), kind, {"value": self.integer(kind, value)})
+
+    def compare(self, predicate: str, left: Value, right: Value, kind: TypeOrText = "i1") -> Value:
+        """A comparison of integers (`eq`, `slt`, `ult` …) whose result has the type `kind`."""
+        return self.value("arith.cmpi", (left, right), kind, {"predicate": self.integer("i64", _PREDICATES[predicate])})
+
+    def select(self, condition: Value, chosen: Value, other: Value, kind: TypeOrText) -> Value:
+        return self.value("arith.select", (condition, chosen, other), kind)
+
+    def resized(self, value: Value, kind: TypeOrText) -> Value:
+        """An unsigned integer in another type, which holds it."""
+        old, new = (int_width(each) or 0 for each in (value.type, self.type(kind)))
+        if old == new:
+            return value
+        return self.value("arith.extui" if old < new else "arith.trunci", (value,), kind)
+
+    def extract(self, vector: Value, place: int, element: TypeOrText) -> Value:
+        """One element of a vector."""
+        position = {"static_position": self.attribute(f"array<i64: {place}>")}
+        return self.value("vector.extract", (vector,), element, position)
+
+    def call(self, callee: str, operands: Sequence[Value], kinds: Sequence[TypeOrText] = ()) -> Operation:
+        """A call of a function of the LLVM dialect."""
+        attributes = self.call_attributes(len(operands), callee=self.attribute(f'@"{callee}"'))
+        return self.operation("llvm.call", operands, kinds, attributes)
+
+    def intrinsic(self, name: str, operands: Sequence[Value], kinds: Sequence[TypeOrText] = ()) -> Operation:
+        """A call of an intrinsic that LLVM knows by name."""
+        attributes = self.call_attributes(len(operands), intrin=self.string(name))
+        return self.operation("llvm.call_intrinsic", operands, kinds, attributes)
+
+    def check(self, holds: Value, error: CheckError, title: str, **facts: Any) -> None:
+        """Raise `error` when the program runs and the condition does not hold."""
+        self.operation("cf.assert", (holds,), attributes=self.check_attributes(error, title, **facts))
 
     # modules and blocks -----------------------------------------------------------------------------------------
     def module(self, location: Location) -> Module:
@@ -154,15 +226,9 @@ class Builder:
         self, module: Module, name: str, arguments: Sequence[Type], location: Location
     ) -> tuple[Operation, Block]:
         """A `func.func` (its results are set by `finish_function`) and its entry block."""
-        self.insertion = self._ir.InsertionPoint(module.body)
-        function = self.operation(
-            "func.func",
-            (),
-            (),
-            location,
-            {"sym_name": self.string(name), "function_type": self._function_type(arguments, ())},
-            regions=1,
-        )
+        self.insertion = self.at_end(module.body)
+        attributes = {"sym_name": self.string(name), "function_type": self._function_type(arguments, ())}
+        function = self.operation("func.func", attributes=attributes, regions=1, location=location)
         return function, function.regions[0].blocks.append(*arguments, arg_locs=[location] * len(arguments))
 
     def finish_function(self, function: Operation, arguments: Sequence[Type], results: Sequence[Type]) -> None:
@@ -173,9 +239,20 @@ class Builder:
         made: Attribute = self._ir.TypeAttr.get(function_type, context=self.context)
         return made
 
-    def append_block(self, operation: Operation, region: int, arguments: Sequence[Type], location: Location) -> Block:
+    def append_block(
+        self, operation: Operation, region: int, kinds: Sequence[TypeOrText] = (), location: Location | None = None
+    ) -> Block:
         """A new block at the end of the operation's region."""
-        return operation.regions[region].blocks.append(*arguments, arg_locs=[location] * len(arguments))
+        places = [location or self.location] * len(kinds)
+        return operation.regions[region].blocks.append(*[self.type(kind) for kind in kinds], arg_locs=places)
+
+    def enter(self, block: Block) -> InsertionPoint | None:
+        """Build at the end of `block` from now on; gives what to hand to `leave`."""
+        before, self.insertion = self.insertion, self.at_end(block)
+        return before
+
+    def leave(self, before: InsertionPoint | None) -> None:
+        self.insertion = before
 
     def at_end(self, block: Block) -> InsertionPoint:
         """The insertion point at the end of `block`."""
@@ -187,10 +264,20 @@ class Builder:
         made: InsertionPoint = self._ir.InsertionPoint.at_block_begin(block)
         return made
 
-    def behind(self, operation: Operation) -> InsertionPoint:
-        """The insertion point behind an operation of a block that others follow."""
+    def before(self, operation: Operation) -> InsertionPoint:
+        """The insertion point before an operation."""
+        made: InsertionPoint = self._ir.InsertionPoint(operation)
+        return made
+
+    def after(self, operation: Operation) -> InsertionPoint:
+        """The insertion point after an operation of a block that others follow."""
         made: InsertionPoint = self._ir.InsertionPoint.after(operation)
         return made
+
+    def after_value(self, value: Value) -> InsertionPoint:
+        """The insertion point from which on a value is there: after what computes it, or where its block starts."""
+        owner: Any = value.owner
+        return self.at_start(owner) if isinstance(owner, self._ir.Block) else self.after(owner.operation)
 
     def move_blocks(self, source: Operation, destination: Operation) -> None:
         """Move the blocks of each region of `source` into the same region of `destination`, then erase `source`."""
@@ -203,6 +290,13 @@ class Builder:
         """Erase every operation of a block that nothing outside it uses, the last first."""
         for operation in reversed(list(block.operations)):
             operation.operation.erase()
+
+
+def builder_before(operation: Operation) -> Builder:
+    """A builder that stands before an operation and has its place in the source."""
+    builder = Builder(operation.context, operation.location)
+    builder.insertion = builder.before(operation)
+    return builder
 
 
 def _signed(value: int, width: int) -> int:

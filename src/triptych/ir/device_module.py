@@ -65,7 +65,7 @@ class DeviceModule:
     ) -> Operation:
         previous, self._builder.insertion = self._builder.insertion, insertion
         try:
-            return self._builder.operation(name, (), (), location, attributes, regions=1)
+            return self._builder.operation(name, (), (), attributes, regions=1, location=location)
         finally:
             self._builder.insertion = previous
 

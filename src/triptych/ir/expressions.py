@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from triptych.ir.builder import Builder
-from triptych.ir.handles import Attribute, Location, Module, Type, Value
+from triptych.ir.handles import Attribute, Type, Value
 from triptych.ir.types import count_and_element, type_text
 
 _SIGNED = {"==": 0, "<": 2, "<=": 3, ">": 4, ">=": 5}
@@ -34,44 +34,33 @@ def bit_width(element: str) -> int:
     return int(element.lstrip("bfi"))
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where a formula is built: the builder, standing before the operation that is replaced, and its location."""
+def constant(builder: Builder, number: float, element: str, lanes: int | None) -> Expression:
+    """A number in every element."""
+    if element.startswith("i"):
+        attribute = builder.integer(element, int(number))
+    else:
+        attribute = builder.float(element, float(number))
+    kind = builder.type(vector_type(element, lanes))
+    if lanes is not None:
+        attribute = builder.splat(kind, attribute)
+    return Expression(builder, builder.value("arith.constant", (), kind, {"value": attribute}), element, lanes)
 
-    builder: Builder
-    location: Location
-    module: Module | None = None
-    """Where functions go, for formulas that have parts of their own."""
 
-    def type(self, element: str, lanes: int | None) -> Type:
-        return self.builder.type(vector_type(element, lanes))
-
-    def constant(self, value: float, element: str, lanes: int | None) -> Expression:
-        """A number in every element."""
-        builder = self.builder
-        if element.startswith("i"):
-            number = builder.integer(element, int(value))
-        else:
-            number = builder.float(element, float(value))
-        kind = self.type(element, lanes)
-        attribute = number if lanes is None else builder.splat(kind, number)
-        return Expression(
-            self, builder.value("arith.constant", (), kind, self.location, {"value": attribute}), element, lanes
-        )
-
-    def gather(self, elements: Sequence[Expression]) -> Expression:
-        """A vector of scalars."""
-        element, lanes = elements[0].element, len(elements)
-        values = [each.value for each in elements]
-        made = self.builder.value("vector.from_elements", values, self.type(element, lanes), self.location)
-        return Expression(self, made, element, lanes)
+def gather(elements: Sequence[Expression]) -> Expression:
+    """A vector of scalars."""
+    builder, element, lanes = elements[0].builder, elements[0].element, len(elements)
+    values = [each.value for each in elements]
+    return Expression(
+        builder, builder.value("vector.from_elements", values, vector_type(element, lanes)), element, lanes
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expression:
-    """A value at a place: a number, a truth value (`i1`), or a vector of them."""
+    """A view of a value: a number, a truth value (`i1`), or a vector of them. What is computed of it is built where its
+    builder stands."""
 
-    place: Place
+    builder: Builder
     value: Value
     element: str
     lanes: int | None = None
@@ -183,7 +172,7 @@ class Expression:
 
     def filled(self, number: float) -> Expression:
         """A constant of this type."""
-        return self.place.constant(number, self.element, self.lanes)
+        return constant(self.builder, number, self.element, self.lanes)
 
     # elements of vectors ----------------------------------------------------------------------------------------
     def pick(self, positions: Sequence[int]) -> Expression:
@@ -199,12 +188,12 @@ class Expression:
         return self._shuffle(other, range(self.lanes + other.lanes))
 
     def _shuffle(self, other: Expression, positions: Sequence[int]) -> Expression:
-        mask = {"mask": self.place.builder.integers(positions)}
+        mask = {"mask": self.builder.integers(positions)}
         return self._make("vector.shuffle", (self.value, other.value), self.element, len(positions), mask)
 
     def at(self, position: int) -> Expression:
         """One element."""
-        where = {"static_position": self.place.builder.attribute(f"array<i64: {position}>")}
+        where = {"static_position": self.builder.attribute(f"array<i64: {position}>")}
         return self._make("vector.extract", (self.value,), self.element, None, where)
 
     def each(self) -> list[Expression]:
@@ -241,7 +230,7 @@ class Expression:
         return self._predicate("arith.cmpi", _SIGNED[sign], other)
 
     def _predicate(self, name: str, predicate: int, other: Operand) -> Expression:
-        attributes = {"predicate": self.place.builder.integer("i64", predicate)}
+        attributes = {"predicate": self.builder.integer("i64", predicate)}
         return self._make(name, (self.value, self.value_of(other)), "i1", self.lanes, attributes)
 
     def _make(
@@ -252,9 +241,8 @@ class Expression:
         lanes: int | None,
         attributes: Mapping[str, Attribute] | None = None,
     ) -> Expression:
-        place = self.place
-        value = place.builder.value(name, operands, place.type(element, lanes), place.location, attributes)
-        return Expression(place, value, element, lanes)
+        value = self.builder.value(name, operands, vector_type(element, lanes), attributes)
+        return Expression(self.builder, value, element, lanes)
 
 
 Operand = Expression | float

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triptych.ir import bindings
-from triptych.ir.builder import Builder
+from triptych.ir.builder import Builder, builder_before
 from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
 
@@ -108,19 +108,14 @@ class Launch:
 
     def add_arguments(self, more: Sequence[Value]) -> Launch:
         """Replace the launch by one that gives its kernel more arguments after the ones it has."""
-        ir = bindings.mlir()
         old, sizes = self.operation, self._sizes
         end = sum(sizes[:_STREAM])
         sizes[_ARGUMENTS] += len(more)
         operands = list(old.operands)
         attributes = {name: old.attributes[name] for name in old.attributes}
-        new = ir.Operation.create(
-            LAUNCH,
-            operands=[*operands[:end], *more, *operands[end:]],
-            attributes={**attributes, _SIZES: ir.DenseI32ArrayAttr.get(sizes, context=old.context)},
-            loc=old.location,
-            ip=ir.InsertionPoint(old),
-        )
+        attributes[_SIZES] = bindings.mlir().DenseI32ArrayAttr.get(sizes, context=old.context)
+        given = [*operands[:end], *more, *operands[end:]]
+        new = builder_before(old).operation(LAUNCH, given, attributes=attributes)
         old.erase()
         return Launch(new)
 

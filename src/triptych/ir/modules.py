@@ -7,6 +7,7 @@ import re
 import zlib
 
 from triptych.ir import bindings
+from triptych.ir.builder import Builder
 from triptych.ir.context import context
 from triptych.ir.dialect import load_all
 from triptych.ir.errors import LoweringError
@@ -68,9 +69,9 @@ def copy_module(module: Module) -> Module:
         copy: Module = ir.Module.create(loc=module.operation.location)
         for attribute in module.operation.attributes:
             copy.operation.attributes[attribute] = module.operation.attributes[attribute]
-        point = ir.InsertionPoint(copy.body)
+        end = Builder(module.context).at_end(copy.body)
         for operation in module.body.operations:
-            operation.operation.clone(point)
+            operation.operation.clone(end)
         return copy
 
 
@@ -149,7 +150,7 @@ def graft(module: Module, text: str) -> None:
     with module.context:
         known = symbols(module)
         written = ir.Module.parse(text)
-        end = ir.InsertionPoint(module.body)
+        end = Builder(module.context).at_end(module.body)
         for name, operation in symbols(written).items():
             if name not in known:
                 # Copied, not moved: moving out of a module that dies soon after corrupts both.

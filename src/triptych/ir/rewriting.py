@@ -7,57 +7,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
-from triptych.ir.expressions import Place
 from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.types import TypeOrText
 
 
 class Replacement:
-    """One operation that is being replaced. What is built goes before it and keeps its place in the user's source."""
+    """One operation that is being replaced: its builder stands before it and has its place in the user's source."""
 
     def __init__(self, operation: Operation, builder: Builder) -> None:
-        builder.insertion = bindings.mlir().InsertionPoint(operation)
+        builder.insertion, builder.location = builder.before(operation), operation.location
         self.operation = operation
         self.builder = builder
         self.attribute = builder.attribute
         """Any attribute by its text."""
+        self.value = builder.value
+        """Build an operation with one result: `value(name, operands, type, attributes)`."""
+        self.element = builder.extract
+        """Build the extraction of one element of a vector."""
 
     @property
     def operands(self) -> tuple[Value, ...]:
         return tuple(self.operation.operands)
 
-    @property
-    def place(self) -> Place:
-        """Where a formula is built that stands for the operation."""
-        return Place(self.builder, self.operation.location)
-
-    def value(
-        self,
-        name: str,
-        operands: Sequence[Value],
-        result: TypeOrText,
-        attributes: Mapping[str, Attribute] | None = None,
-    ) -> Value:
-        """Build an operation with one result of the MLIR type written `result`."""
-        kind, place = self.builder.type(result), self.operation.location
-        return self.builder.value(name, operands, kind, place, attributes)
-
     def effect(self, name: str, operands: Sequence[Value], attributes: Mapping[str, Attribute] | None = None) -> None:
         """Build an operation without results."""
-        self.builder.operation(name, operands, (), self.operation.location, attributes)
+        self.builder.operation(name, operands, attributes=attributes)
 
     def integer(self, written: TypeOrText, value: int) -> Value:
         """Build an integer constant."""
-        return self.value("arith.constant", (), written, {"value": self.builder.integer(written, value)})
-
-    def element(self, vector: Value, place: int, kind: TypeOrText) -> Value:
-        """Build the extraction of one element of a vector."""
-        return self.value(
-            "vector.extract", (vector,), kind, {"static_position": self.attribute(f"array<i64: {place}>")}
-        )
+        return self.builder.constant(value, written)
 
     def finish(self, values: Sequence[Value]) -> None:
         """Let `values` stand for the operation's results and erase it."""

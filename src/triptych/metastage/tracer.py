@@ -80,7 +80,7 @@ def trace(
         check_launched(current)
         check_left(current, [*_outside(rewritten), *specialization.static.values()], span)
         results, rebuild = take_results(returned, code)
-        builder.operation("func.return", [value for _, value in results], (), location)
+        builder.operation("func.return", [value for _, value in results], (), location=location)
         builder.finish_function(definition, types, [value.type for _, value in results])
     traced = Traced(
         name=name,

@@ -63,10 +63,10 @@ def _call(module: Module, launch: Launch, symbol: str, kernel: int, record: Valu
     )
     graft(module, launch_function(code))
     builder = Builder(module.context)
-    builder.insertion = bindings.mlir().InsertionPoint(operation)
+    builder.insertion = builder.before(operation)
     operands = [_as_stored(value, builder, operation.location) for value in launch.values]
-    attributes = builder.call(len(operands) + 1, callee=builder.attribute(f'@"{symbol}"'))
-    builder.operation("llvm.call", [record, *operands], (), operation.location, attributes)
+    attributes = builder.call_attributes(len(operands) + 1, callee=builder.attribute(f'@"{symbol}"'))
+    builder.operation("llvm.call", [record, *operands], (), attributes, location=operation.location)
     operation.erase()
 
 
@@ -83,19 +83,19 @@ def _make_map(module: Module, operation: Operation, symbol: str, record: Value) 
         ),
     )
     builder = Builder(module.context)
-    builder.insertion = ir.InsertionPoint.at_block_begin(record.owner)
+    builder.insertion = builder.after_value(record)
     size = builder.value(
-        "llvm.mlir.constant", (), builder.type("i64"), operation.location, {"value": builder.integer("i64", 1)}
+        "llvm.mlir.constant", (), "i64", {"value": builder.integer("i64", 1)}, location=operation.location
     )
     room = {
         "elem_type": builder.type_attribute(f"!llvm.array<{TENSOR_MAP_BYTES} x i8>"),
         "alignment": builder.integer("i64", MAP_ALIGNMENT),
     }
-    made = builder.value("llvm.alloca", (size,), builder.type("!llvm.ptr"), operation.location, room)
-    builder.insertion = ir.InsertionPoint(operation)
+    made = builder.value("llvm.alloca", (size,), "!llvm.ptr", room, location=operation.location)
+    builder.insertion = builder.before(operation)
     operands = [record, made, *operation.operands]
-    call = builder.call(len(operands), callee=builder.attribute(f'@"{symbol}"'))
-    builder.operation("llvm.call", operands, (), operation.location, call)
+    call = builder.call_attributes(len(operands), callee=builder.attribute(f'@"{symbol}"'))
+    builder.operation("llvm.call", operands, (), call, location=operation.location)
     operation.results[0].replace_all_uses_with(made)
     operation.erase()
 
@@ -105,7 +105,7 @@ def _as_stored(value: Value, builder: Builder, location: Location) -> Value:
     stored = builder.type(stored_type(value.type))
     if stored == value.type:
         return value
-    return builder.value("builtin.unrealized_conversion_cast", (value,), stored, location)
+    return builder.value("builtin.unrealized_conversion_cast", (value,), stored, location=location)
 
 
 def _refuse_tensor_accesses(module: Module) -> None:

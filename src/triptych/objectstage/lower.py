@@ -8,6 +8,7 @@ from typing import Any
 
 from triptych.interop.dlpack import GPU_DEVICES
 from triptych.ir import bindings
+from triptych.ir.builder import Builder
 from triptych.ir.handles import Module
 from triptych.ir.llvm.bridge import to_llvm_ir
 from triptych.ir.modules import SerializedModule, copy_module
@@ -60,7 +61,7 @@ def _take_host(module: Module) -> Any:
     """A new module with everything that is no kernel, which leaves the old one."""
     ir = bindings.mlir()
     host = ir.Module.create(loc=module.operation.location)
-    end = ir.InsertionPoint(host.body)
+    end = Builder(module.context).at_end(host.body)
     for operation in [operation.operation for operation in module.body.operations]:
         if operation.name != _DEVICE:
             # Copied, not moved: moving out of a module that dies soon after corrupts both.

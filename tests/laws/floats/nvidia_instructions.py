@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from triptych.ir.expressions import Expression, Place
+from triptych.ir.builder import Builder
+from triptych.ir.expressions import Expression, gather
 from triptych.kernel_ir.transforms.narrow_floats.rounding import narrow, widen
 from triptych.support.float_formats import FLOAT_FORMATS
 from triptych.targets.cpu.passes.expand_narrow_floats import CpuFloats
@@ -34,7 +35,7 @@ class EmulatedFloats(NvidiaFloats):
         return CpuFloats().does(operation, formats)
 
     def instruction(
-        self, place: Place, name: str, operands: Sequence[Expression], element: str, lanes: int | None = None
+        self, builder: Builder, name: str, operands: Sequence[Expression], element: str, lanes: int | None = None
     ) -> Expression:
         match name.split("."):
             case ["ff", "to", kind, "rn", *_]:
@@ -63,4 +64,4 @@ def _widen_pair(format_: str, word: Expression, half: str) -> Expression:
     shift = _shift(format_)
     parts = [(each & ((1 << shift) - 1)).convert("trunci", "i8") for each in (word, word >> shift)]
     wide = [narrow(widen(part, FLOAT_FORMATS[format_]), FLOAT_FORMATS[half]) for part in parts]
-    return word.place.gather(wide)
+    return gather(wide)

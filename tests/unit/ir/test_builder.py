@@ -30,7 +30,7 @@ def test_operands_of_an_operation_are_held_while_another_is_made_of_them(monkeyp
 
     monkeypatch.setattr(builder, "_create", create)
     kinds = [operand.type for operand in returning.operands]
-    builder.operation("test.a", returning.operands, kinds, returning.location)
-    builder.value("test.b", returning.operands, kinds[0], returning.location)
+    builder.operation("test.a", returning.operands, kinds, location=returning.location)
+    builder.value("test.b", returning.operands, kinds[0], location=returning.location)
     assert [type(parts[name]) for parts in given for name in ("operands", "results")] == [tuple] * 4
     assert [list(parts["operands"]) for parts in given] == [list(returning.operands)] * 2

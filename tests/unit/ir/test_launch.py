@@ -64,7 +64,7 @@ class Program:
             "overlapping": False,
         }
         operands, attributes = launch_parts(self.builder, "@kernels::@k", **{**facts, **changed})
-        self.builder.operation(LAUNCH, operands, (), self.builder.unknown, attributes)
+        self.builder.operation(LAUNCH, operands, (), attributes, location=self.builder.unknown)
         verify(self.module)
         (found,) = launches(self.module)
         return found
@@ -125,7 +125,7 @@ def test_events_lie_in_front_of_the_stream(events: list[str], streamed: bool) ->
     program = Program()
     fields = sum(1 + len(EVENT_OPTIONS[event]) for event in events) + streamed
     kind = program.builder.type(f"!llvm.struct<({', '.join(['i64'] * fields)})>")
-    queue = program.builder.value("llvm.mlir.undef", (), kind, program.builder.unknown)
+    queue = program.builder.value("llvm.mlir.undef", (), kind, location=program.builder.unknown)
     launch = program.launch(queue=[queue], events=events)
     assert (launch.queue, launch.events, launch.streamed) == (queue, tuple(events), streamed)
 

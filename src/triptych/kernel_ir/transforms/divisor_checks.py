@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from triptych.ir import bindings
-from triptych.ir.builder import Builder
+from triptych.ir.builder import Builder, builder_before
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.modules import kernels, operations_named
 from triptych.kernel_ir.dialects.kernel_operations import body, enclosing, has_body, operations
@@ -23,8 +23,6 @@ from triptych.kernel_ir.dialects.traits import is_described, traits
 DIVISORS = frozenset({DIVISOR})
 _LOOPS = frozenset({"scf.for", "scf.while"})
 _ENDS = frozenset({"scf.yield", "scf.condition"})
-_EQUAL, _UNEQUAL, _AT_LEAST = 0, 1, 5
-"""Predicates of `arith.cmpi`."""
 
 
 def place_divisor_checks(module: Module) -> None:
@@ -63,40 +61,15 @@ def _is_used_for_certain(divisor: Operation) -> bool:
 
 
 def _check_here(divisor: Operation) -> None:
-    code = _Code(divisor)
-    holds = code.compare(_UNEQUAL, divisor.operands[0], code.number(0, divisor.operands[0]))
-    code.check(holds)
+    builder, given = builder_before(divisor), divisor.operands[0]
+    _check(builder, divisor, builder.compare("ne", given, builder.constant(0, given.type)))
     divisor.results[0].replace_all_uses_with(divisor.operands[0])
     divisor.erase()
 
 
-class _Code:
-    """Operations in front of another one, at the line of a division."""
-
-    def __init__(self, divisor: Operation, before: Operation | None = None) -> None:
-        self._divisor = divisor
-        self.builder = Builder(divisor.context)
-        self.before(divisor if before is None else before)
-
-    def before(self, operation: Operation) -> None:
-        self.builder.insertion = bindings.mlir().InsertionPoint(operation)
-
-    def value(self, name: str, *operands: Value) -> Value:
-        return self.builder.value(name, operands, operands[-1].type, self._divisor.location)
-
-    def number(self, value: int, like: Value | None = None) -> Value:
-        kind = self.builder.type("i1") if like is None else like.type
-        attributes = {"value": self.builder.integer(kind, value)}
-        return self.builder.value("arith.constant", (), kind, self._divisor.location, attributes)
-
-    def compare(self, predicate: int, left: Value, right: Value) -> Value:
-        attributes = {"predicate": self.builder.integer("i64", predicate)}
-        kind = self.builder.type("i1")
-        return self.builder.value("arith.cmpi", (left, right), kind, self._divisor.location, attributes)
-
-    def check(self, holds: Value) -> None:
-        attributes = {name: self._divisor.attributes[name] for name in self._divisor.attributes}
-        self.builder.operation("cf.assert", (holds,), (), self._divisor.location, attributes)
+def _check(builder: Builder, divisor: Operation, holds: Value) -> None:
+    attributes = {name: divisor.attributes[name] for name in divisor.attributes}
+    builder.operation("cf.assert", (holds,), attributes=attributes)
 
 
 class _Poison:
@@ -104,16 +77,16 @@ class _Poison:
 
     def __init__(self, divisor: Operation) -> None:
         self._divisor = divisor
-        self._code = _Code(divisor)
+        self._builder = builder_before(divisor)
         self._flags: dict[Value, Value] = {}
         self._told: set[tuple[Value, Block]] = set()
 
     def run(self) -> None:
         """Divide by 1 instead, and follow what becomes of it."""
-        divisor, code = self._divisor, self._code
+        divisor, builder = self._divisor, self._builder
         given = divisor.operands[0]
-        zero = code.compare(_EQUAL, given, code.number(0, given))
-        safe = code.value("arith.select", zero, code.number(1, given), given)
+        zero = builder.compare("eq", given, builder.constant(0, given.type))
+        safe = builder.select(zero, builder.constant(1, given.type), given, given.type)
         divisor.results[0].replace_all_uses_with(safe)
         self._flags[safe] = zero
         inner = divisor
@@ -157,10 +130,10 @@ class _Poison:
         return list(dict.fromkeys(self._flags[operand] for operand in operation.operands if operand in self._flags))
 
     def _either(self, operation: Operation, flags: list[Value]) -> Value:
-        self._code.before(operation)
+        self._builder.insertion = self._builder.before(operation)
         flag = flags[0]
         for other in flags[1:]:
-            flag = self._code.value("arith.ori", flag, other)
+            flag = self._builder.value("arith.ori", (flag, other), "i1")
         return flag
 
     def _selected(self, select: Operation) -> Value:
@@ -169,10 +142,10 @@ class _Poison:
         flags = self._poison_of(select)
         if condition in self._flags and len(flags) == 1:
             return flags[0]
-        self._code.before(select)
-        no = self._code.number(0)
+        self._builder.insertion = self._builder.before(select)
+        no = self._builder.constant(0, "i1")
         taken, other = (self._flags.get(side, no) for side in sides)
-        flag = self._code.value("arith.select", condition, taken, other)
+        flag = self._builder.select(condition, taken, other, "i1")
         return self._either(select, [flag, self._flags[condition]]) if condition in self._flags else flag
 
     def _leave(self, branch: Operation) -> Operation:
@@ -196,16 +169,16 @@ class _Poison:
         self, branch: Operation, ends: list[Operation | None], new: list[list[Value | None]]
     ) -> Operation:
         """The branch with further truth values as results."""
-        builder = self._code.builder
+        builder = self._builder
         for side, end in enumerate(ends):
             assert end is not None
-            self._code.before(end)
-            flags = [self._code.number(0) if (flag := sides[side]) is None else flag for sides in new]
-            builder.operation("scf.yield", (*end.operands, *flags), (), end.location)
+            self._builder.insertion = self._builder.before(end)
+            flags = [self._builder.constant(0, "i1") if (flag := sides[side]) is None else flag for sides in new]
+            builder.operation("scf.yield", (*end.operands, *flags), (), location=end.location)
             end.erase()
-        self._code.before(branch)
+        self._builder.insertion = self._builder.before(branch)
         types = [*(result.type for result in branch.results), *([builder.type("i1")] * len(new))]
-        made = builder.operation("scf.if", tuple(branch.operands), tuple(types), branch.location, regions=2)
+        made = builder.operation("scf.if", tuple(branch.operands), tuple(types), regions=2, location=branch.location)
         for old, result in zip(list(branch.results), made.results, strict=False):
             old.replace_all_uses_with(result)
         builder.move_blocks(branch, made)
@@ -218,14 +191,14 @@ class _Poison:
             place = enclosing(place)
         if any((flag, around) in self._told for around in _blocks(place)):
             return
-        self._code.before(place)
-        holds = self._code.value("arith.xori", flag, self._code.number(1))
+        self._builder.insertion = self._builder.before(place)
+        holds = self._builder.value("arith.xori", (flag, self._builder.constant(1, "i1")), "i1")
         excused = place != user and place.name == "scf.for"
         self._told.add((flag, body(place) if excused else place.block))
         if excused:
-            idle = self._code.compare(_AT_LEAST, place.operands[0], place.operands[1])
-            holds = self._code.value("arith.ori", holds, idle)
-        self._code.check(holds)
+            idle = self._builder.compare("sge", place.operands[0], place.operands[1])
+            holds = self._builder.value("arith.ori", (holds, idle), "i1")
+        _check(self._builder, self._divisor, holds)
 
 
 def _block_of(value: Value) -> Block:

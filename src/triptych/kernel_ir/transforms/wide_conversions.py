@@ -38,7 +38,7 @@ def _converted(op: Replacement) -> list[Value] | None:
     else:
         return None
     (operand,) = op.operands
-    return [formula(Expression(op.place, operand, *element_and_lanes(operand.type)), operation).value]
+    return [formula(Expression(op.builder, operand, *element_and_lanes(operand.type)), operation).value]
 
 
 def _is_saturating(operation: Operation) -> bool:
@@ -83,9 +83,8 @@ def _to_integer(given: Expression, operation: Operation) -> Expression:
 
 def _saturated(value: Expression) -> Expression:
     """The whole part of a number, at most 2**64 - 1. It is 0 for NaN."""
-    place, builder = value.place, value.place.builder
+    builder = value.builder
     suffix = "" if value.lanes is None else f"v{value.lanes}"
     name = f"llvm.fptoui.sat.{suffix}{_HALF}.{suffix}{value.element}"
-    attributes = builder.call(1, intrin=builder.string(name))
-    kind = builder.type(vector_type(_HALF, value.lanes))
-    return Expression(place, builder.value(_CALL, (value.value,), kind, place.location, attributes), _HALF, value.lanes)
+    made = builder.intrinsic(name, (value.value,), [vector_type(_HALF, value.lanes)]).result
+    return Expression(builder, made, _HALF, value.lanes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from triptych.diagnostics.check_errors import CHECK_ERRORS
-from triptych.ir.checks import check_attributes
 from triptych.ir.handles import Attribute, Value
 from triptych.metastage.trace import locations
 from triptych.metastage.trace.trace import Trace, place
@@ -24,4 +23,4 @@ def check_facts(
     calls = [("called from", caller) for caller in locations.callers()]
     headline, *notes = title.splitlines() or [""]  # an `assert` may say more than one line
     facts = {"span": place(), "found": found, "expected": expected, "instead": instead, "notes": notes}
-    return check_attributes(trace.builder, CHECK_ERRORS[error], headline, **facts, related=calls)
+    return trace.builder.check_attributes(CHECK_ERRORS[error], headline, **facts, related=calls)

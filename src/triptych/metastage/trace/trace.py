@@ -302,11 +302,11 @@ class Trace:
         self, name: str, operands: Sequence[Value], result: str, attributes: Mapping[str, Attribute] | None = None
     ) -> Value:
         """Emit one operation with one result of the MLIR type written `result`."""
-        builder, progress = self.builder, self.progress
+        progress = self.progress
         progress.emitted += 1
         if progress.emitted >= progress.look_at:
             progress.look()
-        return builder.value(name, operands, builder.type(result), self.location(), attributes)
+        return self.builder.value(name, operands, result, attributes, self.location())
 
     def operation(
         self,
@@ -318,7 +318,7 @@ class Trace:
     ) -> Operation:
         """Emit one operation of any shape; `results` are MLIR types."""
         self.progress.emitted += 1
-        return self.builder.operation(name, operands, results, self.location(), attributes, regions)
+        return self.builder.operation(name, operands, results, attributes, regions, location=self.location())
 
     # regions ----------------------------------------------------------------------------------------------------
     @contextmanager

@@ -183,7 +183,7 @@ def _to_integer(trace: Trace, value: Value, source: TypeInfo, target: TypeInfo) 
     if source.mlir in FLOAT_FORMATS:
         value, source = convert(trace, value, source, _F32), _F32
     name = "llvm.fptosi.sat" if target.kind == "int" else "llvm.fptoui.sat"
-    called = trace.builder.call(1, intrin=trace.builder.string(f"{name}.{target.mlir}.{source.mlir}"))
+    called = trace.builder.call_attributes(1, intrin=trace.builder.string(f"{name}.{target.mlir}.{source.mlir}"))
     return trace.value("llvm.call_intrinsic", (value,), target.mlir, called)
 
 

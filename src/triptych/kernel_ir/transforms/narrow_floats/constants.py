@@ -27,7 +27,7 @@ def stored_constant(
     vector = builder.type(f"vector<{lanes}x{element}>")
     if len(patterns) == 1:
         return builder.splat(vector, _stored(builder, patterns[0], form, element))
-    return builder.dense(vector, [_stored(builder, pattern, form, element) for pattern in patterns])
+    return builder.dense_attribute(vector, [_stored(builder, pattern, form, element) for pattern in patterns])
 
 
 def _stored(builder: Builder, pattern: int, form: FloatFormat, element: str) -> Attribute:

@@ -38,7 +38,7 @@ def expand_narrow_floats(module: Module, machine: FloatMachine) -> bool:
         tasks = _tasks(values, kinds, machine, builder)
         _store(module, values, kinds, builder)
         for task in tasks:
-            builder.insertion = bindings.mlir().InsertionPoint(task.operation)
+            builder.insertion, builder.location = builder.before(task.operation), task.operation.location
             expand(task)
         return bool(tasks)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from triptych.ir.builder import Builder
 from triptych.ir.enumerations import word_of
 from triptych.ir.errors import LoweringError
-from triptych.ir.expressions import Expression, Place, bit_width, element_and_lanes, select
+from triptych.ir.expressions import Expression, bit_width, element_and_lanes, select, vector_type
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.types import element_type, is_float
@@ -43,7 +43,7 @@ class Task:
 
     operation: Operation
     machine: FloatMachine
-    place: Place
+    builder: Builder
     operands: tuple[Kind | None, ...]
     results: tuple[Kind | None, ...]
 
@@ -54,7 +54,7 @@ class Task:
         return Task(
             operation,
             machine,
-            Place(builder, operation.location),
+            builder,
             tuple(kind_of(value.type) for value in operation.operands),
             tuple(kind_of(value.type) for value in operation.results),
         )
@@ -74,8 +74,8 @@ class Task:
         """An operand as an expression."""
         value, kind = self.operation.operands[index], self.operands[index]
         if kind is not None:
-            return Expression(self.place, value, storage(kind.form), kind.lanes)
-        return Expression(self.place, value, *element_and_lanes(value.type))
+            return Expression(self.builder, value, storage(kind.form), kind.lanes)
+        return Expression(self.builder, value, *element_and_lanes(value.type))
 
     def wide(self, index: int, element: str) -> Expression:
         """A float operand in Float32 or Float64."""
@@ -98,11 +98,10 @@ def expand(task: Task) -> None:
 
 
 def _constant(task: Task) -> Sequence[Value]:
-    kind, builder = task.result, task.place.builder
+    kind, builder = task.result, task.builder
     element = storage(kind.form)
     attribute = stored_constant(builder, task.operation.attributes["value"], kind.form, element, kind.lanes)
-    type_ = task.place.type(element, kind.lanes)
-    return [builder.value("arith.constant", (), type_, task.place.location, {"value": attribute})]
+    return [builder.value("arith.constant", (), vector_type(element, kind.lanes), {"value": attribute})]
 
 
 def _float_to_float(task: Task) -> Sequence[Value]:
@@ -194,20 +193,20 @@ def _fma(task: Task) -> Sequence[Value]:
 
 def _compute_wide(task: Task) -> Sequence[Value]:
     """The same operation on wide operands, its float results rounded."""
-    operation, place = task.operation, task.place
+    operation, builder = task.operation, task.builder
     kinds = [kind for kind in (*task.operands, *task.results) if kind is not None]
     wide = _wide_enough(kinds)
     operands = [
         operation.operands[i] if kind is None else task.wide(i, wide).value for i, kind in enumerate(task.operands)
     ]
     types = [
-        result.type if kind is None else place.type(wide, kind.lanes)
+        result.type if kind is None else builder.type(vector_type(wide, kind.lanes))
         for result, kind in zip(operation.results, task.results, strict=True)
     ]
     attributes = {name: operation.attributes[name] for name in operation.attributes}
-    computed = place.builder.operation(operation.name, operands, types, place.location, attributes)
+    computed = builder.operation(operation.name, operands, types, attributes)
     return [
-        result if kind is None else task.rounded(Expression(place, result, wide, kind.lanes), kind.form)
+        result if kind is None else task.rounded(Expression(builder, result, wide, kind.lanes), kind.form)
         for result, kind in zip(computed.results, task.results, strict=True)
     ]
 
@@ -218,14 +217,14 @@ def _wide_enough(kinds: Sequence[Kind]) -> str:
 
 def _reduction(task: Task) -> Sequence[Value]:
     """From the first element to the last, after the accumulator if there is one, each step rounded."""
-    place, kind = task.place, task.operands[0]
+    builder, kind = task.builder, task.operands[0]
     assert kind is not None
     combine = _REDUCTIONS.get(word_of(task.operation.attributes["kind"]))
     if combine is None:
         return _refuse(task)
     element, wide = storage(kind.form), _wide_enough([kind])
     total, *rest = [
-        *(Expression(place, start, element) for start in task.operation.operands[1:]),
+        *(Expression(builder, start, element) for start in task.operation.operands[1:]),
         *task.operand(0).each(),
     ]
     for part in rest:

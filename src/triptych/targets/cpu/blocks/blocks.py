@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from triptych.ir import bindings
-from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, Module, Operation, Type, Value
 from triptych.ir.types import byte_size, element_type, is_index, is_integer, is_vector, lanes
 from triptych.kernel_ir.analysis.spin_loops import waits
@@ -38,9 +37,9 @@ from triptych.targets.cpu.blocks.barrier_regions import (
 from triptych.targets.cpu.blocks.live_across import LiveAcross
 from triptych.targets.cpu.blocks.warp_order import turn
 from triptych.targets.cpu.emit.bundles import add_group
-from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.dispatch import convert
 from triptych.targets.cpu.emit.fma_grouping import Taken
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
 from triptych.targets.cpu.emit.packed_sums import PackedGroup, PackedSums, Slot
 from triptych.targets.cpu.emit.private_arrays import PrivateArray, private_arrays
@@ -59,7 +58,7 @@ class BlockFunction(Arrays):
         shape = Shape(width, known_block(kernel), lanes=device_of(kernel).lanes)
         self._analysis, self._items = _planned(kernel, shape, by_element)
         self._crossings = LiveAcross(self._items, self._analysis)
-        self._code = Code(Builder(module.context), width)
+        self._code = LaneBuilder(width, module.context)
         self.observer = observe(kernel, self._code, self)
         self._values: dict[Value, Emitted] = {}
         self._scratch: dict[tuple[Type, str], Value] = {}
@@ -101,7 +100,7 @@ class BlockFunction(Arrays):
 
     def private(self, warp: Warp, root: Value) -> tuple[PrivateArray, Value]:
         array, code = self._private[root], self._code
-        bytes_of_all = code.builder.type(f"!llvm.array<{array.size * code.width} x i8>")
+        bytes_of_all = code.type(f"!llvm.array<{array.size * code.width} x i8>")
         kind = code.wide(array.element) if array.by_element else bytes_of_all
         count = array.count if array.by_element else 1
         if root not in self._array_memory:
@@ -118,16 +117,16 @@ class BlockFunction(Arrays):
     def _base(self, warp: Warp, memory: Value, kind: Type, count: int) -> Value:
         """The address of this warp's part of an array, computed where its code begins: all of it may use it."""
         code, start = self._code, warp.number.owner
-        before = code.builder.insertion
+        before = code.insertion
         made = defining_op(warp.number)
         if made is not None:  # the turns of the warps have an order of their own
-            code.builder.insertion = code.builder.behind(made)
+            code.insertion = code.after(made)
         else:
             assert isinstance(start, bindings.mlir().Block)
-            code.builder.insertion = code.builder.at_start(start)
+            code.insertion = code.at_start(start)
         place = code.value("arith.muli", (warp.number, code.constant(count, "i32")), "i32")
         address = code.offset(memory, code.value("arith.extui", (place,), "i64"), kind)
-        code.builder.insertion = before
+        code.insertion = before
         return address
 
     def _segments_of_arrays(self) -> dict[Value, set[Segment]]:
@@ -167,7 +166,7 @@ class BlockFunction(Arrays):
             return
         zero, one = code.constant(0, "i32"), code.constant(1, "i32")
         loop = code.operation("scf.for", (zero, self._frame.warps, one), (), {CARRIED: self._rolled}, 1)
-        inside = code.block(loop, 0, ["i32"])
+        inside = code.append_block(loop, 0, ["i32"])
         before = code.enter(inside)
         self._run_warp(segment, turn(code, inside.arguments[0], self._frame.warps, self._position.block_ids[0]))
         code.operation("scf.yield")
@@ -206,9 +205,7 @@ class BlockFunction(Arrays):
         """The lanes that are threads: the last warp of a block may have fewer."""
         if self._frame.whole_warps:
             return None
-        return self._code.compare(
-            "ult", warp.linear().value, self._code.broadcast(self._frame.threads, "i32"), lanes=True
-        )
+        return self._code.compare_lanes("ult", warp.linear().value, self._code.broadcast(self._frame.threads, "i32"))
 
     # homes ------------------------------------------------------------------------------------------------------
     def _known(self, value: Value) -> bool:
@@ -292,7 +289,7 @@ class BlockFunction(Arrays):
         made = code.operation(
             "scf.for", [*(once.scalar(b) for b in bounds), *self._scalars(initial, carried)], kinds, regions=1
         )
-        inside = code.block(made, 0, [counter.type, *kinds])
+        inside = code.append_block(made, 0, [counter.type, *kinds])
         self._values[counter] = Scalar(inside.arguments[0])
         self._bind(carried, list(inside.arguments)[1:])
         end = operations(body(operation))[-1]
@@ -314,7 +311,7 @@ class BlockFunction(Arrays):
                 continue
             end = operations(body(operation, side))[-1]
             self._inside(
-                code.block(made, side),
+                code.append_block(made, side),
                 item.bodies[side],
                 partial(self._yield, list(end.operands), results),
             )
@@ -326,7 +323,7 @@ class BlockFunction(Arrays):
         entering, passing = list(body(operation, 0).arguments), list(body(operation, 1).arguments)
         initial = self._scalars(list(operation.operands), entering)
         made = code.operation("scf.while", initial, self._kinds(passing), regions=2)
-        head = code.block(made, 0, self._kinds(entering))
+        head = code.append_block(made, 0, self._kinds(entering))
         self._bind(entering, list(head.arguments))
         condition, *forwarded = operations(body(operation, 0))[-1].operands
         self._inside(
@@ -336,7 +333,7 @@ class BlockFunction(Arrays):
                 "scf.condition", [self._once().scalar(condition), *self._scalars(forwarded, passing)]
             ),
         )
-        inside = code.block(made, 1, self._kinds(passing))
+        inside = code.append_block(made, 1, self._kinds(passing))
         self._bind(passing, list(inside.arguments))
         end = operations(body(operation, 1))[-1]
         self._inside(
@@ -363,12 +360,12 @@ def _note(found: dict[Value, set[Segment]], segment: Segment, root: Value) -> No
     found[root].add(segment)
 
 
-def _stored(code: Code, kind: Type) -> Type:
+def _stored(code: LaneBuilder, kind: Type) -> Type:
     """The type that memory holds for a value."""
     if not is_index(element_type(kind)):
         return kind
     count = lanes(kind)
-    return code.builder.type("i64") if count is None else code.builder.vector(count, "i64")
+    return code.type("i64") if count is None else code.vector(count, "i64")
 
 
 def _home_alignment(kind: Type) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, memory_space
 from triptych.kernel_ir.analysis.spin_loops import spins
@@ -26,7 +25,7 @@ from triptych.targets.cpu.blocks.warp_order import turn
 from triptych.targets.cpu.emit.async_queue import AsyncQueue
 from triptych.targets.cpu.emit.barrier_state import LIVE_WARPS, PROGRESS, loop, when
 from triptych.targets.cpu.emit.cluster_states import ClusterStates, words_of_block
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
 from triptych.targets.cpu.emit.mbarriers import forget
 from triptych.targets.cpu.emit.warp import Observe, Position
@@ -40,7 +39,7 @@ class CoroutineKernel:
         self._module = module
         self._observe = observe
         model = device_of(kernel)
-        self._code = Code(Builder(module.context), model.lanes)
+        self._code = LaneBuilder(model.lanes, module.context)
         self._most_warps = model.warps
         self._name = kernel.attributes["sym_name"].value
         self._arguments = list(body(kernel).arguments)
@@ -58,9 +57,9 @@ class CoroutineKernel:
         frame = LaunchFrame(self._kernel, self._module, code)
         size = padded(max(context_bytes, 1))
         most = frame.blocks * frame.most_warps
-        context = frame.memory.allocate(code.builder.type("i8"), size * most)
+        context = frame.memory.allocate(code.type("i8"), size * most)
         states = ClusterStates(code, frame, self._most_warps, size)
-        handles = frame.memory.allocate(code.builder.type("!llvm.ptr"), most)
+        handles = frame.memory.allocate(code.type("!llvm.ptr"), most)
         launch = code.value("func.call", (), "!llvm.ptr", {"callee": code.attribute(f"@{LAUNCH_REQUEST}")})
 
         queue = warp.queue
@@ -128,11 +127,11 @@ class CoroutineKernel:
 
         looks = self._looks(frame) if self._waits_for_other_blocks() else None
         rounds = code.operation("scf.while", regions=2)
-        before = code.enter(code.block(rounds, 0))
+        before = code.enter(code.append_block(rounds, 0))
         live = code.compare("ne", states.total(LIVE_WARPS), zero)
         code.operation("scf.condition", (live,))
         code.leave(before)
-        before = code.enter(code.block(rounds, 1))
+        before = code.enter(code.append_block(rounds, 1))
         progress = states.total(PROGRESS)
         loop(code, zero, states.warps, one, partial(resume, progress))
         if queue is not None:
@@ -156,7 +155,7 @@ class CoroutineKernel:
     def _looks(self, frame: LaunchFrame) -> Value:
         """What the pool keeps of a block that waits for others: no look of it has been in vain."""
         code = self._code
-        place = frame.memory.allocate(code.builder.type("i64"), 2)
+        place = frame.memory.allocate(code.type("i64"), 2)
         for word, value in enumerate((-1, 0)):
             code.store(code.constant(value, "i64"), code.offset(place, word, "i64"), 8)
         return place
@@ -166,7 +165,7 @@ class CoroutineKernel:
         code = self._code
         made = code.operation("scf.if", (stuck,), ["i1"], regions=2)
         for side in range(2):
-            before = code.enter(code.block(made, side))
+            before = code.enter(code.append_block(made, side))
             found = code.constant(0, "i1") if side else code.value("arith.xori", (run_one(), stuck), "i1")
             code.operation("scf.yield", (found,))
             code.leave(before)

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 from triptych.diagnostics.check_facts import pack
 from triptych.diagnostics.kernel_errors import DeadlockError
-from triptych.ir.checks import FACTS_ATTRIBUTE, check_attributes
+from triptych.ir.builder import FACTS_ATTRIBUTE
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.ir.location import place_of
 from triptych.kernel_ir.analysis.spin_loops import spins
@@ -18,7 +18,7 @@ from triptych.kernel_ir.dialects.barrier_names import barrier_names
 from triptych.targets.cpu.abi.abi import KERNEL_WAITING, MOST_WAITING, WAITING_ENTRY, WAITING_HEAD, WAITING_WORDS
 from triptych.targets.cpu.emit.barrier_state import loop, when
 from triptych.targets.cpu.emit.cluster_states import ClusterStates
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
 from triptych.targets.cpu.emit.mbarriers import Word
 from triptych.targets.cpu.emit.warp import Position
@@ -34,7 +34,7 @@ class DeadlockReport:
 
     def __init__(
         self,
-        code: Code,
+        code: LaneBuilder,
         kernel: Operation,
         sites: Sequence[Operation],
         partings: Sequence[str],
@@ -43,7 +43,7 @@ class DeadlockReport:
     ) -> None:
         self._code, self._kernel, self._sites, self._frame, self._states = code, kernel, sites, frame, states
         self._partings = partings
-        self._words = frame.memory.allocate(code.builder.type(f"!llvm.array<{WAITING_WORDS} x i32>"), 1)
+        self._words = frame.memory.allocate(code.type(f"!llvm.array<{WAITING_WORDS} x i32>"), 1)
 
     def write(self, launch: Value, first: Position, end: Callable[[], None]) -> None:
         """`first` is where the first block is; `end` writes what must happen before the function returns."""
@@ -65,7 +65,7 @@ class DeadlockReport:
 
     def _facts(self) -> dict[str, Attribute]:
         """What the error says by itself, and what `waiting_warps` needs to say more."""
-        here, builder = place_of(self._kernel), self._code.builder
+        here, builder = place_of(self._kernel), self._code
         spans = [place_of(site) for site in self._sites]
         tables = {
             "sites": [span and asdict(span) for span in spans],
@@ -73,7 +73,7 @@ class DeadlockReport:
             "looks": [spins(site) for site in self._sites],
             "barriers": {str(offset): name for offset, name in barrier_names(self._kernel).items()},
         }
-        attributes = check_attributes(builder, DeadlockError, _TITLE, span=here, expected=_EXPECTED)
+        attributes = builder.check_attributes(DeadlockError, _TITLE, span=here, expected=_EXPECTED)
         text = pack(_TITLE, span=here, expected=_EXPECTED, tables=tables)
         return {**attributes, FACTS_ATTRIBUTE: builder.string(text)}
 

@@ -17,7 +17,7 @@ from triptych.targets.cpu.abi.system import CLOCK
 from triptych.targets.cpu.blocks.barrier_regions import NeedsCoroutines
 from triptych.targets.cpu.blocks.blocks import BlockFunction
 from triptych.targets.cpu.blocks.coroutine import CoroutineKernel
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.private_arrays import private_arrays
 from triptych.targets.cpu.emit.warp import Arrays, Observer
 
@@ -56,7 +56,7 @@ def _convert(kernel: Operation, module: Module) -> None:
         function.build()
 
 
-def _observer(kernel: Operation, code: Code, arrays: Arrays) -> Observer:
+def _observer(kernel: Operation, code: LaneBuilder, arrays: Arrays) -> Observer:
     """A kernel without checkers is observed by nobody, and the sanitizer is not imported for it."""
     if CHECKS_ATTRIBUTE not in kernel.attributes and not checks_async(kernel):
         return Observer()

@@ -55,9 +55,9 @@ from triptych.targets.cpu.emit.barrier_state import (
     when,
 )
 from triptych.targets.cpu.emit.clusters import ClusterUnit
-from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.dispatch import convert
 from triptych.targets.cpu.emit.function_memory import FunctionMemory
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.private_arrays import PrivateArray, private_arrays
 from triptych.targets.cpu.emit.values import Emitted, Scalar, plain_pointer
 from triptych.targets.cpu.emit.warp import Arrays, Observe, Position, Warp
@@ -78,7 +78,7 @@ class WarpCoroutine(Arrays):
         self,
         kernel: Operation,
         module: Module,
-        code: Code,
+        code: LaneBuilder,
         name: str,
         sites: Sequence[Operation],
         state_words: int,
@@ -104,16 +104,16 @@ class WarpCoroutine(Arrays):
         ir, code, kernel = bindings.mlir(), self._code, self._kernel
         code.location = kernel.location
         arguments = list(body(kernel).arguments)
-        word, pointer = code.builder.type("i32"), code.builder.type("!llvm.ptr")
+        word, pointer = code.type("i32"), code.type("!llvm.ptr")
         types = [*(plain_pointer(a.type) for a in arguments), *[word] * 10, *[pointer] * 4]
-        function, entry = code.builder.function(self._module, self.name, types, code.location)
-        function.attributes["sym_visibility"] = code.builder.string("private")
-        function.attributes[COROUTINE_ATTRIBUTE] = code.builder.string(self.start)
+        function, entry = code.function(self._module, self.name, types, code.location)
+        function.attributes["sym_visibility"] = code.string("private")
+        function.attributes[COROUTINE_ATTRIBUTE] = code.string(self.start)
         if (widest := _WIDEST * code.width) > FRAME_ALIGNMENT:
-            function.attributes[FRAME_ALIGNMENT_ATTRIBUTE] = code.builder.integer("i64", widest)
+            function.attributes[FRAME_ALIGNMENT_ATTRIBUTE] = code.integer("i64", widest)
         function.attributes[KERNEL_ATTRIBUTE] = ir.UnitAttr.get(self._module.context)
         graft(self._module, f'func.func private @"{self.start}"({", ".join(map(type_text, types))}) -> !llvm.ptr')
-        code.builder.insertion = code.builder.at_end(entry)
+        code.insertion = code.at_end(entry)
         given = list(entry.arguments)
         values: dict[Value, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
         rest = given[len(arguments) :]
@@ -130,7 +130,7 @@ class WarpCoroutine(Arrays):
         ]
         warp = Warp(convert, code, analysis, self._position, self, values, number, None)
         self._threads = code.value("arith.muli", (code.value("arith.muli", block[:2], "i32"), block[2]), "i32")
-        self._existing = code.compare("ult", warp.linear().value, code.broadcast(self._threads, "i32"), lanes=True)
+        self._existing = code.compare_lanes("ult", warp.linear().value, code.broadcast(self._threads, "i32"))
         self._lanes = code.many(self._existing)
         warp.mask = self._existing
         self.cluster = self._cluster_unit()
@@ -141,7 +141,7 @@ class WarpCoroutine(Arrays):
         self._check_nobody_waits(warp)
         self._end(number)
         code.operation("func.return")
-        code.builder.finish_function(function, types, [])
+        code.finish_function(function, types, [])
         return self._bytes
 
     def _cluster_unit(self) -> ClusterUnit | None:
@@ -246,11 +246,11 @@ class WarpCoroutine(Arrays):
             self._wait_at(warp.number, site)
             self._await(warp.number, awaited)
             waiting = code.operation("scf.while", regions=2)
-            before = code.enter(code.block(waiting, 0))
+            before = code.enter(code.append_block(waiting, 0))
             self._suspend()
             code.operation("scf.condition", (self._code.negated(holds()),))
             code.leave(before)
-            before = code.enter(code.block(waiting, 1))
+            before = code.enter(code.append_block(waiting, 1))
             code.operation("scf.yield")
             code.leave(before)
             self._wait_at(warp.number, RUNNING)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from triptych.ir.handles import Value
 from triptych.sanitizer.checkers import warp_order
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 
 _STEP = 0x9E3779B1
 _SHIFT = 11
 
 
-def turn(code: Code, number: Value, warps: Value, moment: Value) -> Value:
+def turn(code: LaneBuilder, number: Value, warps: Value, moment: Value) -> Value:
     """The warp that has the turn of this number. Orders begin anywhere and go up or down, by `moment` and the seed."""
     seed = warp_order()
     if seed is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from triptych.ir import bindings
+from triptych.ir.builder import Builder, builder_before
 from triptych.ir.handles import Block, Module, Operation, Type
 from triptych.ir.modules import function, operations_named
 from triptych.ir.signature import signature_of
@@ -38,20 +39,18 @@ def widen_boundary(module: Module) -> None:
 
 
 def _round_arguments(block: Block, crossing: Conversion) -> None:
-    ir = bindings.mlir()
+    builder = Builder(block.owner.context)
     for argument in block.arguments:
         narrow = argument.type
         if crossing(narrow) != narrow:
             argument.set_type(crossing(narrow))
-            with ir.InsertionPoint.at_block_begin(block), argument.location:
-                rounding = ir.Operation.create("arith.truncf", results=[narrow], operands=[argument])
+            builder.insertion = builder.at_start(block)
+            rounding = builder.operation("arith.truncf", (argument,), (narrow,), location=argument.location)
             argument.replace_all_uses_except(rounding.result, rounding)
 
 
 def _widen_results(operation: Operation, crossing: Conversion) -> None:
-    ir = bindings.mlir()
+    builder = builder_before(operation)
     for i, value in enumerate(list(operation.operands)):
         if crossing(value.type) != value.type:
-            with ir.InsertionPoint(operation), operation.location:
-                wide = ir.Operation.create("arith.extf", results=[crossing(value.type)], operands=[value])
-            operation.operands[i] = wide.result
+            operation.operands[i] = builder.value("arith.extf", (value,), crossing(value.type))

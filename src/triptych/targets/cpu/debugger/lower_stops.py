@@ -6,14 +6,13 @@ function; a launch that is ended there leaves the kernel. Only builds for a debu
 
 from __future__ import annotations
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import graft, operations_named
 from triptych.kernel_ir.dialects.check import CHECK_STOPPED
 from triptych.targets.cpu.abi.abi import KERNEL_STOP, KERNEL_STOP_DECLARATION, KERNEL_STOP_NUMBERS
 from triptych.targets.cpu.abi.kernel_functions import enclosing_function, launch_of
-from triptych.targets.cpu.emit.plain_code import PlainCode
+from triptych.targets.cpu.abi.status import check_status
 
 STOPS = frozenset({CHECK_STOPPED})
 
@@ -32,22 +31,22 @@ def lower_stops(module: Module) -> None:
 
 def _memory(function: Operation) -> Value:
     """Room for the numbers of a stop, in the entry block."""
-    code = PlainCode(Builder(function.context), function.location)
-    code.builder.insertion = bindings.mlir().InsertionPoint.at_block_begin(function.regions[0].blocks[0])
-    kind = code.builder.type_attribute(f"!llvm.array<{KERNEL_STOP_NUMBERS} x i64>")
+    code = Builder(function.context, function.location)
+    code.insertion = code.at_start(function.regions[0].blocks[0])
+    kind = code.type_attribute(f"!llvm.array<{KERNEL_STOP_NUMBERS} x i64>")
     return code.value("llvm.alloca", (code.constant(1, "i64"),), "!llvm.ptr", {"elem_type": kind})
 
 
 def _lower(operation: Operation, memory: Value) -> None:
     launch = launch_of(operation)
     assert launch is not None, "stops are in kernels"
-    code = PlainCode(Builder(operation.context), operation.location)
-    code.builder.insertion = bindings.mlir().InsertionPoint(operation)
+    code = Builder(operation.context, operation.location)
+    code.insertion = code.before(operation)
     for i, number in enumerate(operation.operands):
         indices = {"rawConstantIndices": code.attribute(f"array<i32: {i}>")}
-        indices["elem_type"] = code.builder.type_attribute("i64")
+        indices["elem_type"] = code.type_attribute("i64")
         place = code.value("llvm.getelementptr", (memory,), "!llvm.ptr", indices)
         code.operation("llvm.store", (number, place))
     facts = [code.constant(int(operation.attributes[name].value), "i64") for name in ("site", "switch")]
-    code.check_status(KERNEL_STOP, (launch, *facts, memory))
+    check_status(code, KERNEL_STOP, (launch, *facts, memory))
     operation.erase()

@@ -13,7 +13,7 @@ from functools import partial
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.kernel_ir.dialects.async_order import EARLY, order_of, seed_of
 from triptych.targets.cpu.emit.barrier_state import BULK_GROUPS, PRODUCT_GROUPS, QUEUE, State, when
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
 from triptych.targets.cpu.emit.queue_functions import (
     FIRST_OPERAND,
@@ -34,14 +34,14 @@ MOST_OPEN = 8
 class AsyncQueue:
     """The queue of a kernel while its code is written."""
 
-    def __init__(self, kernel: Operation, code: Code, arrays: Arrays) -> None:
+    def __init__(self, kernel: Operation, code: LaneBuilder, arrays: Arrays) -> None:
         self._code, self._arrays = code, arrays
         self._name = str(kernel.attributes["sym_name"].value)
         self._seed = seed_of(order_of(kernel))
         self._sites: list[list[str]] = []
 
     @staticmethod
-    def of(kernel: Operation, code: Code, arrays: Arrays) -> AsyncQueue | None:
+    def of(kernel: Operation, code: LaneBuilder, arrays: Arrays) -> AsyncQueue | None:
         """The queue of a kernel that needs one."""
         return None if order_of(kernel) == EARLY else AsyncQueue(kernel, code, arrays)
 
@@ -66,12 +66,12 @@ class AsyncQueue:
     def _write_function(self, site: int, values: Sequence[Value], act: Act) -> None:
         """The function of an operation; truth values come as numbers."""
         code = self._code
-        kinds = [code.builder.type("i64") if str(v.type) == "i1" else v.type for v in values]
-        before = code.builder.insertion
+        kinds = [code.type("i64") if str(v.type) == "i1" else v.type for v in values]
+        before = code.insertion
         name = f"{self._name}.late.{site}"
-        pointer = code.builder.type("!llvm.ptr")
-        function, entry = code.builder.function(self._arrays.module, name, [*kinds, pointer], code.location)
-        function.attributes["sym_visibility"] = code.builder.string("private")
+        pointer = code.type("!llvm.ptr")
+        function, entry = code.function(self._arrays.module, name, [*kinds, pointer], code.location)
+        function.attributes["sym_visibility"] = code.string("private")
         code.enter(entry)
         *given, state = entry.arguments
         named = zip(given, values, strict=True)
@@ -93,7 +93,7 @@ class AsyncQueue:
     def begin(self, frame: LaunchFrame, each_state: Callable[[Callable[[State], None]], None], block: Value) -> None:
         """An empty queue, for the states of all blocks."""
         code = self._code
-        memory = frame.memory.allocate(code.builder.type("i8"), QUEUE_BYTES)
+        memory = frame.memory.allocate(code.type("i8"), QUEUE_BYTES)
         code.store(code.constant(0, "i64"), memory, 8)
         start = code.constant((self._seed or 0) * 0x9E3779B9 + 1, "i64")
         chance = code.value("arith.addi", (start, code.resized(block, "i64")), "i64")
@@ -114,10 +114,10 @@ class AsyncQueue:
         """The last warp has ended."""
         code = self._code
         rounds = code.operation("scf.while", regions=2)
-        before = code.enter(code.block(rounds, 0))
+        before = code.enter(code.append_block(rounds, 0))
         code.operation("scf.condition", (self.run_one(state),))
         code.leave(before)
-        before = code.enter(code.block(rounds, 1))
+        before = code.enter(code.append_block(rounds, 1))
         code.operation("scf.yield")
         code.leave(before)
 

@@ -11,7 +11,7 @@ from triptych.kernel_ir.analysis.spin_loops import spins
 from triptych.kernel_ir.dialects.kernel_operations import enclosing
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.emit.barrier_state import PROGRESS, when
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.serialized_lanes import each_active
 from triptych.targets.cpu.emit.values import Rows, Scalar, Wide, plain_pointer
 from triptych.targets.cpu.emit.warp import Warp
@@ -126,14 +126,14 @@ def _in_turn(warp: Warp, operation: Operation, act: Callable[..., Value]) -> Non
         if not used:
             return
         parts = _struct_parts(warp, made, element) if struct else [made]
-        for home, part, part_kind in zip(homes, parts, [element, code.builder.type("i8")], strict=False):
+        for home, part, part_kind in zip(homes, parts, [element, code.type("i8")], strict=False):
             code.store(part, code.offset(home, code.value("arith.index_cast", (lane,), "i64"), part_kind), 1)
 
     each_active(warp, once)
     if used:
         loaded = [code.load(h, place, min(ALIGNMENT, byte_size(place))) for h, place in zip(homes, places, strict=True)]
         if struct:
-            loaded[1] = code.compare("ne", loaded[1], code.zero(code.wide("i8")), lanes=True)
+            loaded[1] = code.compare_lanes("ne", loaded[1], code.zero(code.wide("i8")))
             warp.set(result, Rows(loaded))
         else:
             warp.set(result, Wide(loaded[0]))
@@ -156,7 +156,7 @@ def _note_change(warp: Warp, operation: Operation, before: Value, *given: Value)
     when(code, changes, partial(state.add, PROGRESS, 1))
 
 
-def _differ(code: Code, left: Value, right: Value) -> Value:
+def _differ(code: LaneBuilder, left: Value, right: Value) -> Value:
     if is_float(left.type):
         number = f"i{bit_width(left.type)}"
         left, right = (code.value("arith.bitcast", (value,), number) for value in (left, right))

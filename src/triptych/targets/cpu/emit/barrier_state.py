@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from triptych.ir.handles import Operation, Value
 from triptych.ir.location import place_of
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 
 BARRIER_COUNT = 16
 ARRIVED, GENERATION, SITE = 0, 1, 2
@@ -40,7 +40,7 @@ RUNNING, ENDED = -1, -2
 class State:
     """The words that the warps of a block share: barriers, counts, and where each warp waits."""
 
-    def __init__(self, code: Code, pointer: Value) -> None:
+    def __init__(self, code: LaneBuilder, pointer: Value) -> None:
         self._code = code
         self.pointer = pointer
 
@@ -73,18 +73,18 @@ class State:
         return total
 
 
-def loop(code: Code, low: Value, high: Value, step: Value, act: Callable[[Value], None]) -> None:
+def loop(code: LaneBuilder, low: Value, high: Value, step: Value, act: Callable[[Value], None]) -> None:
     made = code.operation("scf.for", (low, high, step), regions=1)
-    inside = code.block(made, 0, ["i32"])
+    inside = code.append_block(made, 0, ["i32"])
     before = code.enter(inside)
     act(inside.arguments[0])
     code.operation("scf.yield")
     code.leave(before)
 
 
-def when(code: Code, condition: Value, act: Callable[[], object]) -> None:
+def when(code: LaneBuilder, condition: Value, act: Callable[[], object]) -> None:
     made = code.operation("scf.if", (condition,), regions=2)
-    before = code.enter(code.block(made, 0))
+    before = code.enter(code.append_block(made, 0))
     act()
     code.operation("scf.yield")
     code.leave(before)

@@ -49,7 +49,7 @@ def _uniform_if(warp: Warp, operation: Operation, condition: Value) -> None:
         if not has_body(operation, side):
             continue
         *found, end = operations(body(operation, side))
-        outer = warp.region(warp.code.block(made, side), found, warp.mask)
+        outer = warp.region(warp.code.append_block(made, side), found, warp.mask)
         warp.code.operation("scf.yield", warp.parts(end.operands, known))
         warp.leave(outer)
     warp.bind(results, list(made.results), known)
@@ -86,11 +86,11 @@ def _side(warp: Warp, operation: Operation, side: int, mask: Value, results: Seq
         warp.mask = before
         return parts
     made = warp.code.operation("scf.if", (warp.code.any(mask),), kinds, regions=2)
-    outer = warp.region(warp.code.block(made, 0), found, mask)
+    outer = warp.region(warp.code.append_block(made, 0), found, mask)
     warp.code.operation("scf.yield", warp.parts(end.operands, as_vectors))
     warp.leave(outer)
     if kinds:
-        outer = warp.region(warp.code.block(made, 1), (), mask)
+        outer = warp.region(warp.code.append_block(made, 1), (), mask)
         warp.code.operation("scf.yield", [warp.code.zero(kind) for kind in kinds])
         warp.leave(outer)
     return list(made.results)

@@ -104,17 +104,17 @@ def store_to_bundle(warp: Warp, root: Value, slot: Slot, row: Value, element: Ty
         ", ".join(
             "true" if number == slot.number else "false" for _ in range(code.width) for number in range(slot.count)
         ),
-        code.builder.vector(len(every), "i1"),
+        code.vector(len(every), "i1"),
     )
     if warp.mask is not None:
         active = code.shuffle(warp.mask, warp.mask, every, "i1")
-        chosen = code.value("arith.andi", (chosen, active), code.builder.vector(len(every), "i1"))
+        chosen = code.value("arith.andi", (chosen, active), code.vector(len(every), "i1"))
     kept = code.load(address, kind, alignment)
     code.store(code.select(chosen, code.shuffle(row, row, every, element), kept, kind), address, alignment)
 
 
 def _kind(warp: Warp, element: Type, count: int) -> Type:
-    return warp.code.builder.vector(count * warp.code.width, element)
+    return warp.code.vector(count * warp.code.width, element)
 
 
 def _alignment(warp: Warp, element: Type) -> int:

@@ -21,7 +21,7 @@ from triptych.targets.cpu.emit.barrier_state import (
     State,
     loop,
 )
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.launch_frame import LaunchFrame
 from triptych.targets.cpu.emit.warp import Position
 
@@ -29,12 +29,12 @@ from triptych.targets.cpu.emit.warp import Position
 class ClusterStates:
     """The state words of blocks that run together."""
 
-    def __init__(self, code: Code, frame: LaunchFrame, most_warps: int, context_bytes: int) -> None:
+    def __init__(self, code: LaneBuilder, frame: LaunchFrame, most_warps: int, context_bytes: int) -> None:
         self._code, self._frame, self._most_warps = code, frame, most_warps
         self._context_bytes = context_bytes
         """From the memory of a warp to that of the next."""
         self._stride = words_of_block(most_warps)
-        kind = code.builder.type(f"!llvm.array<{self._stride * frame.blocks} x i32>")
+        kind = code.type(f"!llvm.array<{self._stride * frame.blocks} x i32>")
         self._words = frame.memory.allocate(kind, 1)
         blocks = code.constant(frame.blocks, "i32")
         self.warps = frame.warps if frame.blocks == 1 else code.value("arith.muli", (frame.warps, blocks), "i32")

@@ -23,8 +23,8 @@ from triptych.targets.cpu.emit.barrier_state import (
     State,
     when,
 )
-from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.collectives import require_of
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.mbarriers import complete
 from triptych.targets.cpu.emit.serialized_lanes import each_active
 from triptych.targets.cpu.emit.values import Scalar, Wide, plain_pointer
@@ -37,7 +37,9 @@ _NO_RANK = "the cluster has no block with this rank"
 class ClusterUnit:
     """The cluster around the code of a warp."""
 
-    def __init__(self, code: Code, state: State, position: Position, extents: tuple[int, int, int], words: int) -> None:
+    def __init__(
+        self, code: LaneBuilder, state: State, position: Position, extents: tuple[int, int, int], words: int
+    ) -> None:
         self._code, self._state, self._position = code, state, position
         self._extents, self._words = extents, words
         self.blocks = prod(extents)
@@ -95,10 +97,10 @@ class ClusterUnit:
         self._code.store(self._code.constant(0, f"i{self._code.width}"), self._arrived_lanes(arrays), 8)
 
     def _arrived_lanes(self, arrays: Arrays) -> Value:
-        return arrays.scratch(self._code.builder.type(f"i{self._code.width}"), "lanes at the cluster's barrier")
+        return arrays.scratch(self._code.type(f"i{self._code.width}"), "lanes at the cluster's barrier")
 
     def _generation(self, arrays: Arrays) -> Value:
-        return arrays.scratch(self._code.builder.type("i32"), "generation of the cluster's barrier")
+        return arrays.scratch(self._code.type("i32"), "generation of the cluster's barrier")
 
     def arrive(self, warp: Warp, operation: Operation) -> None:
         code, kind = self._code, f"i{self._code.width}"
@@ -233,7 +235,7 @@ def _active(warp: Warp) -> Value:
     return warp.code.constant(-1, kind) if warp.mask is None else warp.code.bits(warp.mask)
 
 
-def _first(code: Code, lanes: Value) -> Value:
+def _first(code: LaneBuilder, lanes: Value) -> Value:
     return code.resized(code.value("math.cttz", (lanes,), lanes.type), "i32")
 
 

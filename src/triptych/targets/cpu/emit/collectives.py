@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from triptych.diagnostics.runtime_errors import CompiledCodeError, OutOfBoundsError
-from triptych.ir.checks import ERROR_ATTRIBUTE, check_attributes
+from triptych.ir.builder import ERROR_ATTRIBUTE
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.location import place_of
@@ -140,7 +140,7 @@ def _source_lanes(warp: Warp, form: str, offset: Value, clamp: Value) -> Value:
     else:
         name = {"up": "arith.subi", "down": "arith.addi", "bfly": "arith.xori"}[form]
         source = code.value(name, (lanes, amount), kind)
-    inside = code.compare("sge" if form == "up" else "sle", source, last, lanes=True)
+    inside = code.compare_lanes("sge" if form == "up" else "sle", source, last)
     return code.select(inside, source, lanes, kind)
 
 
@@ -222,7 +222,7 @@ def match(warp: Warp, operation: Operation) -> None:
     vector, kind, mask = warp.vector(value), value.type, result.type
     found = none = code.constants([0] * code.width, mask)
     for lane in range(code.width):
-        equal = code.compare("eq", vector, code.broadcast(code.extract(vector, lane, kind), kind), lanes=True)
+        equal = code.compare_lanes("eq", vector, code.broadcast(code.extract(vector, lane, kind), kind))
         if lanes is not None:
             equal = code.both(equal, code.broadcast(code.extract(lanes, lane, "i1"), "i1"))
         bit = code.constants([1 << lane] * code.width, mask)
@@ -238,7 +238,7 @@ def elect(warp: Warp, operation: Operation) -> None:
         first = code.constants([0] * code.width, "i32")
     else:
         first = code.broadcast(code.first(warp.mask), "i32")
-    warp.set(result, Wide(code.compare("eq", numbers, first, lanes=True)))
+    warp.set(result, Wide(code.compare_lanes("eq", numbers, first)))
 
 
 def nothing(warp: Warp, operation: Operation) -> None:
@@ -253,9 +253,9 @@ def check(warp: Warp, operation: Operation) -> None:
         holds = warp.scalar(condition)
         lane = code.constant(0, "i32") if warp.mask is None else code.first(warp.mask)
     elif (inside := all_inside(warp, operation)) is not None:
-        made = code.operation("scf.if", (inside,), [code.builder.type("i1"), code.builder.type("i32")], regions=2)
+        made = code.operation("scf.if", (inside,), [code.type("i1"), code.type("i32")], regions=2)
         for side in range(2):
-            before = code.enter(code.block(made, side))
+            before = code.enter(code.append_block(made, side))
             found = (code.constant(1, "i1"), code.constant(0, "i32")) if side == 0 else _failing(warp, condition)
             code.operation("scf.yield", found)
             code.leave(before)
@@ -278,7 +278,7 @@ def require(warp: Warp, holds: Value, lane: Value, attributes: dict[str, Attribu
     code = warp.code
     made = code.operation("scf.if", (holds,), regions=2)
     for side in range(2):
-        before = code.enter(code.block(made, side))
+        before = code.enter(code.append_block(made, side))
         if side == 1:
             thread = lane if warp.of_block else code.value("arith.addi", (warp.first_thread(), lane), "i32")
             warp.arrays.fault(warp, thread)
@@ -297,7 +297,7 @@ def require_of(
     **facts: object,
 ) -> None:
     """The same with an error at the operation's line."""
-    require(warp, holds, lane, check_attributes(warp.code.builder, error, title, span=place_of(operation), **facts))
+    require(warp, holds, lane, warp.code.check_attributes(error, title, span=place_of(operation), **facts))
 
 
 def say(warp: Warp, operation: Operation) -> None:
@@ -327,7 +327,7 @@ def clock(warp: Warp, operation: Operation) -> None:
 def nanoseconds(warp: Warp, operation: Operation) -> None:
     """The clock of the C library: seconds and nanoseconds."""
     code = warp.code
-    time = warp.arrays.scratch(code.builder.type("!llvm.array<2 x i64>"))
+    time = warp.arrays.scratch(code.type("!llvm.array<2 x i64>"))
     monotonic = code.constant(system().monotonic_clock, "i32")
     code.value("func.call", (monotonic, time), "i32", {"callee": code.attribute(f"@{CLOCK}")})
     seconds, rest = (code.load(code.offset(time, i, "i64"), "i64", 8) for i in range(2))

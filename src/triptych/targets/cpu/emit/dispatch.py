@@ -54,7 +54,7 @@ def prefetch(warp: Warp, operation: Operation) -> None:
     lanes = _one_of_each_line(known)
     if len(lanes) > _MOST:
         return
-    attribute = warp.code.builder.integer
+    attribute = warp.code.integer
     attributes = {"rw": attribute("i32", 0), "hint": attribute("i32", 3), "cache": attribute("i32", 1)}
     for lane in lanes:
         warp.code.operation("llvm.intr.prefetch", (lane_address(warp, pointer, lane),), attributes=attributes)
@@ -213,7 +213,7 @@ def _thread(warp: Warp, result: Value, axis: int) -> Emitted:
     if known.constant is not None:
         return Scalar(warp.code.constant(known.constant, "index"))
     if known.known:
-        kind, first = warp.code.builder.type("i32"), warp.first_thread()
+        kind, first = warp.code.type("i32"), warp.first_thread()
         sizes = [warp.position.block[i] for i in range(3)]
     else:
         kind, first = warp.code.wide("i32"), warp.linear().value

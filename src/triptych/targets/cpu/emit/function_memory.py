@@ -4,43 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triptych.ir import bindings
 from triptych.ir.handles import Attribute, InsertionPoint, Type, Value
+from triptych.kernel_ir.dialects.kernel_operations import producer
 from triptych.targets.cpu.abi.kernel_functions import FAULT_ATTRIBUTE
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 
 
-def insert_here(code: Code) -> InsertionPoint:
+def insert_here(code: LaneBuilder) -> InsertionPoint:
     """The insertion point where `code` writes now, for later."""
-    here: InsertionPoint = bindings.mlir().InsertionPoint(code.constant(0, "i64").owner)
-    return here
+    return code.before(producer(code.constant(0, "i64")))
 
 
 class FunctionMemory:
     """Allocates on the stack, at the start of a function, so that no loop makes it grow."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: LaneBuilder) -> None:
         self._code = code
         self._point = insert_here(code)
-        unit = bindings.mlir().UnitAttr.get(code.builder.context)
-        self.fault_record = self.allocate(code.builder.type("!llvm.array<4 x i32>"), 1, {FAULT_ATTRIBUTE: unit})
+        self.fault_record = self.allocate(
+            code.type("!llvm.array<4 x i32>"), 1, {FAULT_ATTRIBUTE: code.attribute("unit")}
+        )
 
     def allocate(self, kind: Type, count: int, attributes: dict[str, Attribute] | None = None) -> Value:
         """Room for `count` values, for as long as the function runs."""
         code = self._code
-        before, code.builder.insertion = code.builder.insertion, self._point
+        before, code.insertion = code.insertion, self._point
         made = code.value(
             "llvm.alloca",
             (code.constant(count, "i64"),),
             "!llvm.ptr",
             {
-                "elem_type": code.builder.type_attribute(kind),
-                "alignment": code.builder.integer("i64", ALIGNMENT),
+                "elem_type": code.type_attribute(kind),
+                "alignment": code.integer("i64", ALIGNMENT),
                 **(attributes or {}),
             },
         )
-        code.builder.insertion = before
+        code.insertion = before
         return made
 
     def write_fault(self, block_ids: Sequence[Value], thread: Value) -> None:

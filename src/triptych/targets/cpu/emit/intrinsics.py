@@ -35,7 +35,7 @@ def call(warp: Warp, operation: Operation) -> None:
         return
     if not name.startswith(_ELEMENTWISE):
         raise LoweringError(f"the CPU target cannot run {name} in a kernel", span=place_of(operation))
-    attributes["intrin"] = code.builder.string(_for_lanes(name, code.width))
+    attributes["intrin"] = code.string(_for_lanes(name, code.width))
     counted = count_and_element(result.type)
     if counted is None:
         kind, vectors = code.wide(result.type), [warp.vector(operand) for operand in operands]

@@ -16,9 +16,9 @@ from triptych.kernel_ir.dialects.device_attribute import device_of
 from triptych.kernel_ir.dialects.kernel_operations import body, contains, known_block
 from triptych.targets.cpu.abi.abi import BLOCK_MEMORY
 from triptych.targets.cpu.abi.kernel_functions import MEMORY_ATTRIBUTE
-from triptych.targets.cpu.abi.memory_sizes import SHARED_ALIGNMENT, STACK_BYTES, padded
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.abi.memory_sizes import SHARED_ALIGNMENT, STACK_BYTES, padded, padded_value
 from triptych.targets.cpu.emit.function_memory import FunctionMemory, insert_here
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.values import plain_pointer
 from triptych.targets.cpu.emit.warp import Observer, Position
 
@@ -30,7 +30,7 @@ from triptych.targets.cpu.emit.warp import Observer, Position
 class BlockMemory(FunctionMemory):
     """Allocates for one block at a time, or for the blocks of a cluster together."""
 
-    def __init__(self, code: Code, shared_bytes: Value | None, blocks: int) -> None:
+    def __init__(self, code: LaneBuilder, shared_bytes: Value | None, blocks: int) -> None:
         self.arena_bytes = 0
         self._stack_bytes = 0
         super().__init__(code)
@@ -41,7 +41,7 @@ class BlockMemory(FunctionMemory):
         if shared_bytes is not None:
             self.shared = self._part(self._arena_start)
             each = code.value("arith.extui", (shared_bytes,), "i64")
-            self.distance = code.padded(each) if blocks == 1 else code.padded(each, SHARED_ALIGNMENT)
+            self.distance = padded_value(code, each) if blocks == 1 else padded_value(code, each, SHARED_ALIGNMENT)
             self._arena_start = code.value("arith.muli", (self.distance, code.constant(blocks, "i64")), "i64")
         self._after_start = insert_here(code)
 
@@ -52,9 +52,9 @@ class BlockMemory(FunctionMemory):
             return super().allocate(kind, count, attributes)
         code = self._code
         offset, self.arena_bytes = self.arena_bytes, self.arena_bytes + size
-        before, code.builder.insertion = code.builder.insertion, self._after_start
+        before, code.insertion = code.insertion, self._after_start
         made = self._part(code.value("arith.addi", (self._arena_start, code.constant(offset, "i64")), "i64"))
-        code.builder.insertion = before
+        code.insertion = before
         return made
 
     def _part(self, offset: Value) -> Value:
@@ -64,15 +64,15 @@ class BlockMemory(FunctionMemory):
 class LaunchFrame:
     """`<name>.blocks(kernel arguments, grid x 3, block x 3, shared bytes, begin, end)`."""
 
-    def __init__(self, kernel: Operation, module: Module, code: Code) -> None:
+    def __init__(self, kernel: Operation, module: Module, code: LaneBuilder) -> None:
         self._code = code
         code.location = kernel.location
         kinds = [plain_pointer(a.type) for a in body(kernel).arguments] + ["i32"] * 7 + ["i64"] * 2
-        types = [code.builder.type(kind) for kind in kinds]
+        types = [code.type(kind) for kind in kinds]
         name = f"{kernel.attributes['sym_name'].value}.blocks"
-        self.function, entry = code.builder.function(module, name, types, code.location)
-        self.function.attributes["sym_visibility"] = code.builder.string("private")
-        code.builder.insertion = code.builder.at_end(entry)
+        self.function, entry = code.function(module, name, types, code.location)
+        self.function.attributes["sym_visibility"] = code.string("private")
+        code.insertion = code.at_end(entry)
         values = list(entry.arguments)
         self.arguments = values[:-9]
         self._grid, self._block = values[-9:-6], values[-6:-3]
@@ -85,7 +85,7 @@ class LaunchFrame:
         self.blocks = prod(self.cluster)
         """Blocks that run together."""
         if self.blocks > 1:
-            sizes = code.builder.attribute(f"array<i32: {', '.join(map(str, self.cluster))}>")
+            sizes = code.attribute(f"array<i32: {', '.join(map(str, self.cluster))}>")
             self.function.attributes[CLUSTER_ATTRIBUTE] = sizes
         self.memory = BlockMemory(code, self._shared_bytes if has_shared else None, self.blocks)
         self.shared = self.memory.shared
@@ -99,7 +99,7 @@ class LaunchFrame:
         """Write the loop; `run` writes what one block does, or a whole cluster, given its first block."""
         code = self._code
         loop = code.operation("scf.for", (self._begin, self._end, code.constant(1, "i64")), regions=1)
-        inside = code.block(loop, 0, ["i64"])
+        inside = code.append_block(loop, 0, ["i64"])
         before = code.enter(inside)
         position = Position(self._block_ids(inside.arguments[0]), self._grid, self._block)
         threads, size = self._together()
@@ -109,7 +109,7 @@ class LaunchFrame:
         code.operation("scf.yield")
         code.leave(before)
         code.operation("func.return")
-        self.function.attributes[MEMORY_ATTRIBUTE] = code.builder.integer("i64", self.memory.arena_bytes)
+        self.function.attributes[MEMORY_ATTRIBUTE] = code.integer("i64", self.memory.arena_bytes)
 
     def _together(self) -> tuple[Value, Value]:
         """Threads, and bytes of shared memory, of the blocks that run together (i32)."""

@@ -54,7 +54,7 @@ def _counted(
     known = warp.known(carried)
     attributes = {name: operation.attributes[name] for name in operation.attributes}
     made = warp.code.operation("scf.for", [*limits, *parts], kinds, attributes, regions=1)
-    inside = warp.code.block(made, 0, [counter.type, *kinds])
+    inside = warp.code.append_block(made, 0, [counter.type, *kinds])
     arguments = list(inside.arguments)
     warp.set(counter, Scalar(arguments[0]))
     count = len(warp.part_types(carried, known))
@@ -77,7 +77,7 @@ def _in_stretches(
     code, stretches = warp.code, Stretches(warp.code, low, high, step)
     zero, one = (code.constant(n, "i64") for n in (0, 1))
     made = code.operation("scf.for", [zero, stretches.count, one, *parts], kinds, regions=1)
-    inside = code.block(made, 0, ["i64", *kinds])
+    inside = code.append_block(made, 0, ["i64", *kinds])
     number, *carried = inside.arguments
     outer = warp.region(inside, (), warp.mask)
     stretch = [*stretches.bounds(number), step]
@@ -107,12 +107,12 @@ def _divergent_for(warp: Warp, operation: Operation, bounds: Sequence[Value], in
     active = inside if warp.mask is None else code.both(warp.mask, inside)
     every = [*kinds, code.wide("i1"), *result_kinds]
     made = code.operation("scf.while", [start, *parts, active, *ends], every, regions=2)
-    head = code.block(made, 0, every)
+    head = code.append_block(made, 0, every)
     before = code.enter(head)
     arguments = list(head.arguments)
     code.operation("scf.condition", [code.any(arguments[len(kinds)]), *arguments])
     code.leave(before)
-    inner_block = code.block(made, 1, every)
+    inner_block = code.append_block(made, 1, every)
     arguments = list(inner_block.arguments)
     warp.set(counter, Scalar(arguments[0]) if simple else Wide(arguments[0]))
     warp.bind(carried, arguments[1 : len(kinds)], known)
@@ -170,7 +170,7 @@ def _inside(warp: Warp, low: Value, counter: Value, simple: bool, high: Value) -
     """The lanes whose counter is below its bound."""
     kind = low.type
     wide = warp.spread(counter, kind, warp.analysis.at(low).offsets or ()) if simple else counter
-    return warp.code.compare("slt", wide, warp.vector(high), lanes=True)
+    return warp.code.compare_lanes("slt", wide, warp.vector(high))
 
 
 def _while(warp: Warp, operation: Operation) -> None:
@@ -189,7 +189,7 @@ def _while(warp: Warp, operation: Operation) -> None:
     parts = [*warp.parts(operation.operands, known), *own]
     made = code.operation("scf.while", parts, [*passed_kinds, *own_kinds], regions=2)
 
-    head = code.block(made, 0, [*kinds, *own_kinds])
+    head = code.append_block(made, 0, [*kinds, *own_kinds])
     arguments = list(head.arguments)
     warp.bind(entering, arguments[: len(kinds)], known)
     carried = arguments[len(kinds) :]
@@ -205,7 +205,7 @@ def _while(warp: Warp, operation: Operation) -> None:
         code.operation("scf.condition", [code.any(going), *values, going, *final])
     warp.leave(outer)
 
-    inside = code.block(made, 1, [*passed_kinds, *own_kinds])
+    inside = code.append_block(made, 1, [*passed_kinds, *own_kinds])
     arguments = list(inside.arguments)
     warp.bind(passing, arguments[: len(passed_kinds)], passed)
     own = arguments[len(passed_kinds) :]

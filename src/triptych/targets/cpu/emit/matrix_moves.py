@@ -19,7 +19,7 @@ from triptych.kernel_ir.dialects.kernel_operations import defining_op
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES, REGISTER_BITS, ROW_BITS, MatrixCopy
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX, WARP_THREADS
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import joined, lane_address, row_address
 from triptych.targets.cpu.emit.values import Private, Wide
 from triptych.targets.cpu.emit.warp import Warp
@@ -50,14 +50,14 @@ def load_matrices(warp: Warp, operation: Operation) -> None:
         warp.set(result, Wide(register))
 
 
-def _load(code: Code, copy: MatrixCopy, addresses: Sequence[Value]) -> list[Value]:
+def _load(code: LaneBuilder, copy: MatrixCopy, addresses: Sequence[Value]) -> list[Value]:
     """The registers, each of all lanes, of matrices whose rows are at these addresses."""
     places = _places(copy)
     registers: list[Value] = []
     for matrix in range(copy.count):
         mine = addresses[matrix * copy.rows : (matrix + 1) * copy.rows]
         rows = [(code.load(address, ROW, ROW_BYTES), ROW_WORDS) for address in mine]
-        memory = joined(code, rows, code.builder.type("i32"))
+        memory = joined(code, rows, code.type("i32"))
         registers += _cut(code, memory, places, len(places) // (WARP_THREADS * _REGISTER_BYTES))
     return registers
 
@@ -101,10 +101,10 @@ def _call_load(warp: Warp, copy: MatrixCopy, pointer: Value, rows: Sequence[Valu
     warp.arrays.call(code, f"{copy.name}.to{8 * size}", [warp.vector(pointer), *rows], write)
 
 
-def _store_register(code: Code, register: Value, target: Value, size: int) -> None:
+def _store_register(code: LaneBuilder, register: Value, target: Value, size: int) -> None:
     """A word in every lane as rows of its parts."""
     together, part = _REGISTER_BYTES // size, f"i{8 * size}"
-    every = code.value("vector.bitcast", (register,), code.builder.vector(together * code.width, part))
+    every = code.value("vector.bitcast", (register,), code.vector(together * code.width, part))
     for i in range(together):
         row = code.shuffle(every, every, range(i, together * code.width, together), part) if together > 1 else every
         code.store(row, code.offset(target, i, code.wide(part)), min(ALIGNMENT, size * code.width))
@@ -132,13 +132,13 @@ def store_matrices(warp: Warp, operation: Operation) -> None:
     warp.arrays.call(code, copy.name, [warp.vector(pointer), *homes], write)
 
 
-def _store(code: Code, copy: MatrixCopy, registers: Sequence[Value], addresses: Sequence[Value]) -> None:
+def _store(code: LaneBuilder, copy: MatrixCopy, registers: Sequence[Value], addresses: Sequence[Value]) -> None:
     places = _places(copy)
     inverse = sorted(range(len(places)), key=places.__getitem__)
     each = len(registers) // copy.count
     for matrix in range(copy.count):
         parts = [(register, WARP_THREADS) for register in registers[matrix * each : (matrix + 1) * each]]
-        rows = _cut(code, joined(code, parts, code.builder.type("i32")), inverse, copy.rows)
+        rows = _cut(code, joined(code, parts, code.type("i32")), inverse, copy.rows)
         for row, part in enumerate(rows):
             code.store(part, addresses[matrix * copy.rows + row], ROW_BYTES)
 
@@ -173,7 +173,7 @@ def _places(copy: MatrixCopy) -> tuple[int, ...]:
     )
 
 
-def _cut(code: Code, words: Value, places: Sequence[int], count: int) -> list[Value]:
+def _cut(code: LaneBuilder, words: Value, places: Sequence[int], count: int) -> list[Value]:
     """Bytes of a vector of words in another order, cut into vectors of words; moved by the largest units that stay."""
     size = next(size for size in (4, 2, 1) if _stays(places, size))
     units = [place // size for place in places[::size]]

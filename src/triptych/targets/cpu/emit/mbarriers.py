@@ -14,8 +14,8 @@ from triptych.diagnostics.kernel_errors import MbarrierError
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.dialects import simt
 from triptych.targets.cpu.emit.barrier_state import KNOWN, MOST_KNOWN, PROGRESS, State, loop, when
-from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.collectives import nothing, require_of
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import gather
 from triptych.targets.cpu.emit.serialized_lanes import each_active
 from triptych.targets.cpu.emit.values import Scalar, Wide, plain_pointer
@@ -37,7 +37,7 @@ Act = Callable[[Value, list[Value]], None]
 class Word:
     """The state of a barrier, as an i64, while code that changes it is written."""
 
-    def __init__(self, code: Code, pointer: Value) -> None:
+    def __init__(self, code: LaneBuilder, pointer: Value) -> None:
         self._code, self._pointer = code, pointer
         self._word = code.load(pointer, "i64", 8)
 
@@ -99,7 +99,7 @@ class Word:
         return self._code.constant((value + (1 << 63)) % (1 << 64) - (1 << 63), "i64")
 
 
-def complete(code: Code, state: State | None, pointer: Value, amount: Value) -> None:
+def complete(code: LaneBuilder, state: State | None, pointer: Value, amount: Value) -> None:
     """Bytes (i32 or i64) have come: for whatever copies in the background. `state` is that of the waiting warps."""
     word = Word(code, pointer)
     zero = code.constant(0, "i64")
@@ -107,7 +107,7 @@ def complete(code: Code, state: State | None, pointer: Value, amount: Value) -> 
     word.settle(state)
 
 
-def _note(code: Code, state: State, pointer: Value) -> None:
+def _note(code: LaneBuilder, state: State, pointer: Value) -> None:
     """Remember a barrier of the block."""
     number = state.get(KNOWN)
     fits = code.compare("ult", number, code.constant(MOST_KNOWN, "i32"))
@@ -119,7 +119,7 @@ def _note(code: Code, state: State, pointer: Value) -> None:
     when(code, fits, keep)
 
 
-def forget(code: Code, state: State) -> None:
+def forget(code: LaneBuilder, state: State) -> None:
     """The block has ended: the next one in this memory finds no barriers that it has not initialised itself."""
     bounds = (code.constant(0, "i32"), state.get(KNOWN), code.constant(1, "i32"))
     nothing = code.constant(0, "i64")
@@ -281,14 +281,14 @@ def _tell_each(warp: Warp, operation: Operation, *, over: Value | bool = False) 
     warp.mask = before
 
 
-def _is_over(code: Code, pointer: Value, parity: Value) -> Value:
+def _is_over(code: LaneBuilder, pointer: Value, parity: Value) -> Value:
     return Word(code, pointer).is_over(parity)
 
 
 def _wait_each(warp: Warp, operation: Operation) -> None:
     """Lanes wait for different barriers or phases: one that has seen the end of its phase does not look again."""
     code, kind = warp.code, f"i{warp.code.width}"
-    left = warp.arrays.scratch(code.builder.type(kind), "lanes that wait")
+    left = warp.arrays.scratch(code.type(kind), "lanes that wait")
     every = code.constant(-1, kind) if warp.mask is None else code.bits(warp.mask)
     code.store(every, left, 4)
     pointers, parities = (warp.vector(operand) for operand in operation.operands)
@@ -309,10 +309,10 @@ def _wait_each(warp: Warp, operation: Operation) -> None:
 def _over(warp: Warp, pointers: Value, parities: Value) -> Value:
     """In which active lanes the phase is over."""
     code = warp.code
-    words = gather(warp, pointers, code.builder.type("i64"), 8)
+    words = gather(warp, pointers, code.type("i64"), 8)
     shift = code.constants([PHASE] * code.width, "i64")
     phases = code.value("arith.shrui", (words, shift), code.wide("i64"))
-    return code.compare("ne", phases, code.value("arith.extui", (parities,), code.wide("i64")), lanes=True)
+    return code.compare_lanes("ne", phases, code.value("arith.extui", (parities,), code.wide("i64")))
 
 
 def fence(warp: Warp, operation: Operation) -> None:

@@ -16,7 +16,7 @@ from triptych.targets.cpu.emit.serialized_lanes import copy_in_turn, load_in_tur
 from triptych.targets.cpu.emit.values import Packed, Private, Rows, Scalar, Wide, plain_pointer
 
 if TYPE_CHECKING:
-    from triptych.targets.cpu.emit.code import Code, Order
+    from triptych.targets.cpu.emit.lane_builder import LaneBuilder, Order
 from triptych.targets.cpu.emit.warp import Warp
 
 _LEAST_GATHERED = 4
@@ -60,13 +60,13 @@ def _load_vectors(warp: Warp, pointer: Value, counted: tuple[int, Type], alignme
     size = byte_size(element)
     known = warp.analysis.at(pointer)
     if is_packed(known, count * size):
-        kind = warp.code.builder.vector(count * warp.code.width, element)
+        kind = warp.code.vector(count * warp.code.width, element)
         address = warp.scalar(pointer)
         if warp.mask is None:
             return Packed(warp.code.load(address, kind, alignment), count)
         return Packed(masked_load(warp, address, _repeated(warp, warp.mask, count), kind, alignment), count)
     if not in_runs(known, size):
-        return Packed(load_each(warp, pointer, warp.code.builder.vector(count, element), alignment), count)
+        return Packed(load_each(warp, pointer, warp.code.vector(count, element), alignment), count)
     return Rows([_load_lanes(warp, pointer, element, size, i * size) for i in range(count)])
 
 
@@ -77,12 +77,12 @@ def _repeated(warp: Warp, mask: Value, count: int) -> Value:
 
 
 def masked_load(warp: Warp, address: Value, mask: Value, kind: Type, alignment: int) -> Value:
-    attributes = {"alignment": warp.code.builder.integer("i32", alignment)}
+    attributes = {"alignment": warp.code.integer("i32", alignment)}
     return warp.code.value("llvm.intr.masked.load", (address, mask, warp.code.zero(kind)), kind, attributes)
 
 
 def masked_store(warp: Warp, value: Value, address: Value, mask: Value, alignment: int) -> None:
-    attributes = {"alignment": warp.code.builder.integer("i32", alignment)}
+    attributes = {"alignment": warp.code.integer("i32", alignment)}
     warp.code.operation("llvm.intr.masked.store", (value, address, mask), attributes=attributes)
 
 
@@ -90,7 +90,7 @@ def _load_lanes(warp: Warp, pointer: Value, element: Type, alignment: int, shift
     """One element for each lane, `shift` bytes after the lane's address."""
     code, known, size = warp.code, warp.analysis.at(pointer), byte_size(element)
     if is_pointer(element):
-        words = _load_lanes(warp, pointer, code.builder.type("i64"), alignment, shift)
+        words = _load_lanes(warp, pointer, code.type("i64"), alignment, shift)
         return code.value("llvm.inttoptr", (words,), code.wide("!llvm.ptr"))
     if in_runs(known, size):
         parts = [_load_run(warp, pointer, run, element, alignment, shift) for run in lane_runs(known, size)]
@@ -126,7 +126,7 @@ def _load_run(warp: Warp, pointer: Value, run: Run, element: Type, alignment: in
     mask = warp.mask
     if mask is not None and count != code.width:
         mask = code.shuffle(mask, mask, range(first, first + count), "i1")
-    kind = code.builder.vector(count, element)
+    kind = code.vector(count, element)
     if run.step != 0:
         if mask is None:
             return code.load(address, kind, alignment), count
@@ -141,16 +141,16 @@ def _load_run(warp: Warp, pointer: Value, run: Run, element: Type, alignment: in
 def _load_if_any(warp: Warp, mask: Value, address: Value, element: Type, alignment: int) -> Value:
     code = warp.code
     made = code.operation("scf.if", (code.reduce("or", mask, "i1"),), [element], regions=2)
-    before = code.enter(code.block(made, 0))
+    before = code.enter(code.append_block(made, 0))
     code.operation("scf.yield", (code.load(address, element, alignment),))
     code.leave(before)
-    before = code.enter(code.block(made, 1))
+    before = code.enter(code.append_block(made, 1))
     code.operation("scf.yield", (code.zero(element),))
     code.leave(before)
     return made.results[0]
 
 
-def joined(code: Code, parts: list[tuple[Value, int]], element: Type) -> Value:
+def joined(code: LaneBuilder, parts: list[tuple[Value, int]], element: Type) -> Value:
     """One vector of vectors and their lengths, pair by pair: a shuffle takes two."""
     while len(parts) > 1:
         pairs = []
@@ -166,7 +166,7 @@ def gather(warp: Warp, addresses: Value, element: Type, alignment: int) -> Value
     if byte_size(element) < _LEAST_GATHERED:
         return load_in_turn(warp, addresses, element, alignment)
     mask = warp.mask if warp.mask is not None else code.dense(", ".join(["true"] * code.width), code.wide("i1"))
-    attributes = {"alignment": code.builder.integer("i32", alignment)}
+    attributes = {"alignment": code.integer("i32", alignment)}
     return code.value("llvm.intr.masked.gather", (addresses, mask, code.zero(kind)), kind, attributes)
 
 
@@ -291,7 +291,7 @@ def when_active(warp: Warp, write: Callable[[], None]) -> None:
         write()
         return
     made = code.operation("scf.if", (code.any(warp.mask),), regions=2)
-    before = code.enter(code.block(made, 0))
+    before = code.enter(code.append_block(made, 0))
     write()
     code.operation("scf.yield")
     code.leave(before)
@@ -324,7 +324,7 @@ def _store_vectors(warp: Warp, value: Value, pointer: Value, counted: tuple[int,
     known = warp.analysis.at(pointer)
     if not (in_runs(known, size) and all(run.step != 0 for run in lane_runs(known, size))):
         packed = packed_value(warp, value, count, element)
-        store_each(warp, packed, pointer, code.builder.vector(count, element), alignment)
+        store_each(warp, packed, pointer, code.vector(count, element), alignment)
         return
     for i, row in enumerate(warp.rows(value)):
         _store_lanes(warp, row, pointer, element, size, i * size)
@@ -348,7 +348,7 @@ def _store_lanes(warp: Warp, vector: Value, pointer: Value, element: Type, align
     code, known, size = warp.code, warp.analysis.at(pointer), byte_size(element)
     if is_pointer(element):
         words = code.value("llvm.ptrtoint", (vector,), code.wide("i64"))
-        _store_lanes(warp, words, pointer, code.builder.type("i64"), alignment, shift)
+        _store_lanes(warp, words, pointer, code.type("i64"), alignment, shift)
         return
     found = lane_runs(known, size) if in_runs(known, size) else []
     if found and all(run.step != 0 for run in found):
@@ -380,7 +380,7 @@ def scatter(warp: Warp, vector: Value, addresses: Value, alignment: int) -> None
         store_in_turn(warp, vector, addresses, element, alignment)
         return
     mask = warp.mask if warp.mask is not None else code.dense(", ".join(["true"] * code.width), code.wide("i1"))
-    attributes = {"alignment": code.builder.integer("i32", alignment)}
+    attributes = {"alignment": code.integer("i32", alignment)}
     code.operation("llvm.intr.masked.scatter", (vector, addresses, mask), attributes=attributes)
 
 
@@ -394,7 +394,7 @@ def _store_private(warp: Warp, found: Private, value: Value, kind: Type) -> None
 
 def _joined_words(warp: Warp, found: Private, index: int, together: int, element: Type) -> Value:
     """Elements side by side as one word in every lane."""
-    code, part = warp.code, warp.code.builder.type(f"i{8 * found.size}")
+    code, part = warp.code, warp.code.type(f"i{8 * found.size}")
     rows = [(_load_element(warp, found, index + i, part), code.width) for i in range(together)]
     places = [i * code.width + lane for lane in range(code.width) for i in range(together)]
     every = joined(warp.code, rows, part)
@@ -403,8 +403,8 @@ def _joined_words(warp: Warp, found: Private, index: int, together: int, element
 
 def _store_words(warp: Warp, found: Private, index: int, together: int, row: Value) -> None:
     """A word in every lane into elements side by side."""
-    code, part = warp.code, warp.code.builder.type(f"i{8 * found.size}")
-    every = code.value("vector.bitcast", (row,), code.builder.vector(together * code.width, part))
+    code, part = warp.code, warp.code.type(f"i{8 * found.size}")
+    every = code.value("vector.bitcast", (row,), code.vector(together * code.width, part))
     for i in range(together):
         places = [lane * together + i for lane in range(code.width)]
         _store_element(warp, found, index + i, code.shuffle(every, every, places, part), part)

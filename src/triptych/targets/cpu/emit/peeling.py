@@ -6,7 +6,6 @@ nothing where these differ, or where an address needs more than the counter.
 
 from __future__ import annotations
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import int_width
@@ -27,7 +26,7 @@ class FirstIteration:
     def __init__(self, loop: Operation) -> None:
         self._loop = loop
         self._builder = Builder(loop.context)
-        self._builder.insertion = bindings.mlir().InsertionPoint(loop)
+        self._builder.insertion = self._builder.before(loop)
         self._i64 = self._builder.type("i64")
         self._induction = body(loop).arguments[0]
         self._advances: dict[Value, int | None] = {}
@@ -60,14 +59,14 @@ class FirstIteration:
         if bits == 64 and str(bound.type) == "i64":
             return bound
         name = "arith.index_cast" if str(bound.type) == "index" else "arith.extsi"
-        return self._builder.value(name, (bound,), self._i64, self._loop.location)
+        return self._builder.value(name, (bound,), self._i64, location=self._loop.location)
 
     def _value(self, name: str, left: Value, right: Value) -> Value:
-        return self._builder.value(name, (left, right), self._i64, self._loop.location)
+        return self._builder.value(name, (left, right), self._i64, location=self._loop.location)
 
     def _number(self, number: int) -> Value:
         attributes = {"value": self._builder.integer("i64", number)}
-        return self._builder.value("arith.constant", (), self._i64, self._loop.location, attributes)
+        return self._builder.value("arith.constant", (), self._i64, attributes, location=self._loop.location)
 
     # how far -----------------------------------------------------------------------------------------------------
     def stride(self, address: Value) -> int | None:

@@ -13,7 +13,7 @@ from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.emit.lane_functions import LaneAccess, LaneCopy, copy_function, lane_function
 
 if TYPE_CHECKING:
-    from triptych.targets.cpu.emit.code import Order
+    from triptych.targets.cpu.emit.lane_builder import Order
 from triptych.targets.cpu.emit.warp import Warp
 
 
@@ -23,7 +23,7 @@ def each_active(warp: Warp, act: Callable[[Value], None]) -> None:
     if warp.mask is None:
         bounds = [code.constant(bound, "index") for bound in (0, code.width, 1)]
         made = code.operation("scf.for", bounds, regions=1)
-        inside = code.block(made, 0, ["index"])
+        inside = code.append_block(made, 0, ["index"])
         before = code.enter(inside)
         act(inside.arguments[0])
         code.operation("scf.yield")
@@ -32,12 +32,12 @@ def each_active(warp: Warp, act: Callable[[Value], None]) -> None:
     zero, one = code.constant(0, "i64"), code.constant(1, "i64")
     bits = code.resized(code.bits(warp.mask), "i64")
     made = code.operation("scf.while", (bits,), ["i64"], regions=2)
-    head = code.block(made, 0, ["i64"])
+    head = code.append_block(made, 0, ["i64"])
     before = code.enter(head)
     left = head.arguments[0]
     code.operation("scf.condition", (code.compare("ne", left, zero), left))
     code.leave(before)
-    inside = code.block(made, 1, ["i64"])
+    inside = code.append_block(made, 1, ["i64"])
     before = code.enter(inside)
     left = inside.arguments[0]
     act(code.value("arith.index_castui", (code.value("math.cttz", (left,), "i64"),), "index"))
@@ -50,7 +50,7 @@ def load_in_turn(warp: Warp, addresses: Value, kind: Type, alignment: int, order
     """What every active lane reads, by a loop; zero in the others."""
     code = warp.code
     count, element = count_and_element(kind) or (1, kind)
-    every = code.builder.vector(count * code.width, element)
+    every = code.vector(count * code.width, element)
     if not order and is_bytes(element):
         access = LaneAccess(True, 8 * byte_size(element), count, alignment, code.width, warp.mask is not None)
         home = _call(warp, access, addresses, None)
@@ -107,7 +107,7 @@ def _call(warp: Warp, access: LaneAccess, addresses: Value, stored: Value | None
     """Call the function of an access, with what is stored if it stores; gives the memory of the lanes' values."""
     code = warp.code
     warp.arrays.define(lane_function(access))
-    home = warp.arrays.scratch(code.builder.type(access.every))
+    home = warp.arrays.scratch(code.type(access.every))
     if stored is not None:
         code.store(stored, home, ALIGNMENT)
     given = [home, addresses] if warp.mask is None else [home, addresses, code.bits(warp.mask)]

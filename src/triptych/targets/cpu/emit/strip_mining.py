@@ -5,9 +5,9 @@ The inner loop stays what it was, and LLVM vectorises it as before.
 
 from __future__ import annotations
 
+from triptych.ir.builder import Builder
 from triptych.ir.handles import Value
 from triptych.ir.types import is_index, is_integer
-from triptych.targets.cpu.emit.plain_code import PlainCode
 
 STRETCH = 1 << 16
 """The most iterations of a stretch."""
@@ -20,7 +20,7 @@ class Stretches:
     They are counted: a counter that goes from one to the next could wrap around behind the last.
     """
 
-    def __init__(self, code: PlainCode, low: Value, high: Value, step: Value, length: int = STRETCH) -> None:
+    def __init__(self, code: Builder, low: Value, high: Value, step: Value, length: int = STRETCH) -> None:
         self._code = code
         self._kind = low.type
         self._low, self._high, wide_step = (self._as_i64(limit) for limit in (low, high, step))

@@ -29,7 +29,7 @@ def elementwise(warp: Warp, operation: Operation, attributes: Mapping[str, Attri
         and all(vectors)
     ):
         packed = [packed_value(warp, o, *(v or counted)) for o, v in zip(operands, vectors, strict=True)]
-        kind = warp.code.builder.vector(count * warp.code.width, element)
+        kind = warp.code.vector(count * warp.code.width, element)
         warp.set(result, Packed(warp.code.value(name, packed, kind, attributes), count))
         return
     parts = [warp.rows(o) if v else _same(warp, o, count) for o, v in zip(operands, vectors, strict=True)]
@@ -98,7 +98,7 @@ def _extract(warp: Warp, operation: Operation) -> None:
 def _is_at(warp: Warp, index: Value, place: int) -> Value:
     """Whether a run-time index is `place`, in each lane."""
     kind = index.type
-    return warp.code.compare("eq", warp.vector(index), warp.code.constants([place] * warp.code.width, kind), lanes=True)
+    return warp.code.compare_lanes("eq", warp.vector(index), warp.code.constants([place] * warp.code.width, kind))
 
 
 def _chosen(warp: Warp, every: Sequence[Value], index: Value, kind: Type) -> Value:
@@ -195,7 +195,7 @@ def _bitcast(warp: Warp, operation: Operation) -> None:
     assert old is not None
     assert new is not None
     packed = packed_value(warp, source, *old)
-    kind = warp.code.builder.vector(new[0] * warp.code.width, new[1])
+    kind = warp.code.vector(new[0] * warp.code.width, new[1])
     warp.set(result, Packed(warp.code.value("vector.bitcast", (packed,), kind), new[0]))
 
 

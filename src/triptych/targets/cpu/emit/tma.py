@@ -24,8 +24,8 @@ from triptych.kernel_ir.dialects.tile import (
 )
 from triptych.targets.cpu.emit.async_queue import commit_copies, later, wait_for_copies
 from triptych.targets.cpu.emit.barrier_state import State
-from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.collectives import nothing
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.mbarriers import complete
 from triptych.targets.cpu.emit.queue_functions import LOADS, STORES
 from triptych.targets.cpu.emit.serialized_lanes import each_active
@@ -121,7 +121,7 @@ def publish_map(warp: Warp, operation: Operation) -> None:
     _each_lane(warp, operation, once)
 
 
-def write_map(code: Code, place: Value, base: Value, numbers: Sequence[Value]) -> None:
+def write_map(code: LaneBuilder, place: Value, base: Value, numbers: Sequence[Value]) -> None:
     """Base, extents and strides as functions that copy boxes read them."""
     rank = (len(numbers) + 1) // 2
     words = [*range(EXTENTS, EXTENTS + rank), *range(STRIDES, STRIDES + rank - 1)]
@@ -130,7 +130,7 @@ def write_map(code: Code, place: Value, base: Value, numbers: Sequence[Value]) -
         code.store(number, code.offset(place, word, "i64"), 8)
 
 
-def write_box(code: Code, place: Value, box: Sequence[int], element_bytes: int, swizzle: int) -> None:
+def write_box(code: LaneBuilder, place: Value, box: Sequence[int], element_bytes: int, swizzle: int) -> None:
     """What a box is, for copies that do not know it."""
     halves = [*box, *(0,) * (4 * (SIZE - BOX) - len(box))]
     words = [sum(half << 16 * i for i, half in enumerate(halves[at : at + 4])) for at in range(0, len(halves), 4)]
@@ -149,15 +149,15 @@ def _each_lane(warp: Warp, operation: Operation, act: Callable[[list[Value], Val
     each_active(warp, once)
 
 
-def _each_bit(code: Code, bits: Value, act: Callable[[Value], None]) -> None:
+def _each_bit(code: LaneBuilder, bits: Value, act: Callable[[Value], None]) -> None:
     """What is done for every bit of a mask (i32), with its number (i32)."""
     zero, one = code.constant(0, "i32"), code.constant(1, "i32")
     made = code.operation("scf.while", (bits,), ["i32"], regions=2)
-    head = code.block(made, 0, ["i32"])
+    head = code.append_block(made, 0, ["i32"])
     before = code.enter(head)
     code.operation("scf.condition", (code.compare("ne", head.arguments[0], zero), head.arguments[0]))
     code.leave(before)
-    inside = code.block(made, 1, ["i32"])
+    inside = code.append_block(made, 1, ["i32"])
     before = code.enter(inside)
     left = inside.arguments[0]
     act(code.value("math.cttz", (left,), "i32"))

@@ -13,8 +13,8 @@ from triptych.kernel_ir.analysis.uniformity import UniformityAnalysis
 from triptych.kernel_ir.dialects.kernel_operations import operations
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX
 from triptych.targets.cpu.emit.barrier_state import State
-from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.function_memory import FunctionMemory
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.packed_sums import Slot
 from triptych.targets.cpu.emit.private_arrays import PrivateArray
 from triptych.targets.cpu.emit.values import Emitted, Packed, Rows, Scalar, Wide, plain_pointer
@@ -194,7 +194,9 @@ class Arrays:
             self._defined.add(text)
             graft(self._module, text)
 
-    def call(self, code: Code, name: str, given: Sequence[Value], write: Callable[[Sequence[Value]], None]) -> None:
+    def call(
+        self, code: LaneBuilder, name: str, given: Sequence[Value], write: Callable[[Sequence[Value]], None]
+    ) -> None:
         """Call a function beside the function; `write` writes it, with its arguments, when it is first called."""
         if name not in self._defined:
             self._defined.add(name)
@@ -202,10 +204,12 @@ class Arrays:
                 self._write(code, name, [value.type for value in given], write)
         code.operation("func.call", given, attributes={"callee": code.attribute(f'@"{name}"')})
 
-    def _write(self, code: Code, name: str, kinds: Sequence[Type], write: Callable[[Sequence[Value]], None]) -> None:
-        before = code.builder.insertion
-        function, entry = code.builder.function(self._module, name, kinds, code.location)
-        function.attributes["sym_visibility"] = code.builder.string("private")
+    def _write(
+        self, code: LaneBuilder, name: str, kinds: Sequence[Type], write: Callable[[Sequence[Value]], None]
+    ) -> None:
+        before = code.insertion
+        function, entry = code.function(self._module, name, kinds, code.location)
+        function.attributes["sym_visibility"] = code.string("private")
         function.attributes["llvm.passthrough"] = code.attribute('["noinline", "nounwind"]')
         code.enter(entry)
         write(list(entry.arguments))
@@ -253,7 +257,7 @@ class Arrays:
         return pointer
 
 
-Observe: TypeAlias = Callable[[Operation, Code, Arrays], Observer]
+Observe: TypeAlias = Callable[[Operation, LaneBuilder, Arrays], Observer]
 """Makes the observer of a kernel."""
 
 
@@ -263,7 +267,7 @@ class Warp:
     def __init__(
         self,
         convert: Convert,
-        code: Code,
+        code: LaneBuilder,
         analysis: UniformityAnalysis,
         position: Position,
         arrays: Arrays,

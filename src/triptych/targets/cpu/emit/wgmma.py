@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from triptych.diagnostics.kernel_errors import DivergentBarrierError
-from triptych.ir.checks import check_attributes
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.ir.location import place_of
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
@@ -90,13 +89,13 @@ def _same_in_all_lanes(warp: Warp, operation: Operation, value: Value) -> Value:
     kind = "!llvm.ptr" if value != operation.operands[3] else "i1"
     first = code.extract(vector, 0, kind)
     if kind == "i1":
-        equal = code.compare("eq", vector, code.broadcast(first, kind), lanes=True)
+        equal = code.compare_lanes("eq", vector, code.broadcast(first, kind))
     else:
         one, other = (
             code.value("llvm.ptrtoint", (pointer,), code.wide("i64"))
             for pointer in (vector, code.broadcast(first, kind))
         )
-        equal = code.compare("eq", one, other, lanes=True)
+        equal = code.compare_lanes("eq", one, other)
     differs = code.invert(equal)
     holds = code.negated(code.any(differs))
     require(
@@ -108,7 +107,7 @@ def _same_in_all_lanes(warp: Warp, operation: Operation, value: Value) -> Value:
 def _compare(warp: Warp, operation: Operation, arrived: Value, back: Value, given: Sequence[Value]) -> None:
     """The first warp writes down what it was given; the others must have been given the same."""
     code = warp.code
-    mine = warp.arrays.scratch(code.builder.type(_RECORD), "factors")
+    mine = warp.arrays.scratch(code.type(_RECORD), "factors")
     record = code.offset(mine, _negative(warp, back), "i8")
     site = code.constant(_number(operation), "i64")
     numbers = [site, *(_as_number(warp, value) for value in given)]
@@ -134,8 +133,7 @@ def _number(operation: Operation) -> int:
 
 
 def _not_the_same(warp: Warp, operation: Operation, found: str) -> dict[str, Attribute]:
-    return check_attributes(
-        warp.code.builder,
+    return warp.code.check_attributes(
         DivergentBarrierError,
         "a product that the threads of a warpgroup do not compute together",
         span=place_of(operation),

@@ -10,22 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from triptych.ir import bindings
+from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Operation, Type, Value
 from triptych.ir.types import is_integer
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, defining_op, operations
-from triptych.targets.cpu.emit.plain_code import PlainCode
 
 _BELOW = {2: ("slt", "sge"), 6: ("ult", "uge")}
 """Comparisons that a counter passes while it is below its bound, by their numbers, and their opposites."""
 
 
-def cut_while(code: PlainCode, loop: Operation, length: int, between: Callable[[], None]) -> None:
+def cut_while(code: Builder, loop: Operation, length: int, between: Callable[[], None]) -> None:
     """Replace the loop, before which `code` writes. `between` writes what happens between two stretches."""
     entering = [argument.type for argument in body(loop).arguments]
     leaving = [result.type for result in loop.results]
     outer = code.operation("scf.while", list(loop.operands), [*leaving, *entering], regions=2)
-    head = code.block(outer, 0, entering)
+    head = code.append_block(outer, 0, entering)
     before = code.enter(head)
     arguments, counter = list(head.arguments), _counter_of(loop, length)
     end: _End = _AddedCounter(code, length) if counter is None else _OwnCounter(code, length, counter, arguments)
@@ -34,32 +33,32 @@ def cut_while(code: PlainCode, loop: Operation, length: int, between: Callable[[
     values, counts = results[len(leaving) :][: len(entering)], results[len(leaving) + len(entering) :]
     code.operation("scf.condition", [end.is_reached(values, counts), *results[: len(results) - len(counts)]])
     code.leave(before)
-    tail = code.block(outer, 1, [*leaving, *entering])
+    tail = code.append_block(outer, 1, [*leaving, *entering])
     before = code.enter(tail)
     between()
     code.operation("scf.yield", list(tail.arguments)[len(leaving) :])
     code.leave(before)
     for old, new in zip(list(loop.results), list(outer.results), strict=False):
         old.replace_all_uses_with(new)
-    code.builder.move_blocks(loop, made)
+    code.move_blocks(loop, made)
     _count_in_test(code, body(made, 0), end)
     _count_in_body(code, body(made, 1), entering, end)
 
 
-def _count_in_test(code: PlainCode, block: Block, end: _End) -> None:
+def _count_in_test(code: Builder, block: Block, end: _End) -> None:
     entered = list(block.arguments)
-    counts = [block.add_argument(code.builder.type(kind), code.location) for kind in end.kinds]
+    counts = [block.add_argument(code.type(kind), code.location) for kind in end.kinds]
     condition = operations(block)[-1]
-    code.builder.insertion = bindings.mlir().InsertionPoint(condition)
+    code.insertion = code.before(condition)
     goes_on, *forwarded = condition.operands
     code.operation("scf.condition", [end.goes_on(goes_on, counts), *forwarded, *entered, *counts])
     condition.erase()
 
 
-def _count_in_body(code: PlainCode, block: Block, entering: list[Type], end: _End) -> None:
-    added = [block.add_argument(code.builder.type(kind), code.location) for kind in (*entering, *end.kinds)]
+def _count_in_body(code: Builder, block: Block, entering: list[Type], end: _End) -> None:
+    added = [block.add_argument(code.type(kind), code.location) for kind in (*entering, *end.kinds)]
     last = operations(block)[-1]
-    code.builder.insertion = bindings.mlir().InsertionPoint(last)
+    code.insertion = code.before(last)
     code.operation("scf.yield", [*last.operands, *end.following(added[len(entering) :])])
     last.erase()
 
@@ -81,10 +80,10 @@ class _End(Protocol):
 class _AddedCounter:
     """The inner loop carries the number of its iterations."""
 
-    def __init__(self, code: PlainCode, length: int) -> None:
+    def __init__(self, code: Builder, length: int) -> None:
         self._code = code
         self._length = length
-        self.kinds = [code.builder.type("i32")]
+        self.kinds = [code.type("i32")]
         self.start = [code.constant(0, "i32")]
 
     def is_reached(self, values: list[Value], counts: list[Value]) -> Value:
@@ -112,7 +111,7 @@ class _Counter:
 class _OwnCounter:
     """The inner loop compares its counter with the end of the stretch."""
 
-    def __init__(self, code: PlainCode, length: int, counter: _Counter, arguments: list[Value]) -> None:
+    def __init__(self, code: Builder, length: int, counter: _Counter, arguments: list[Value]) -> None:
         self._code = code
         self._counter = counter
         self.kinds: list[Type] = []

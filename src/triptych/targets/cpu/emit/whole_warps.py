@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from triptych.diagnostics.kernel_errors import PartialWarpError
-from triptych.ir.checks import check_attributes
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Operation
 from triptych.ir.location import place_of
@@ -25,8 +24,7 @@ def require_whole_warp(warp: Warp, operation: Operation) -> None:
     if warp.mask is None:
         return
     every = code.compare("eq", code.bits(warp.mask), code.constant(-1, "i32"))
-    attributes = check_attributes(
-        code.builder,
+    attributes = code.check_attributes(
         PartialWarpError,
         "only some threads of a warp execute an instruction of the whole warp",
         span=place_of(operation),

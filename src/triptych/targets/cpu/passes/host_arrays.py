@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triptych.diagnostics.kernel_errors import BlockMemoryError
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.location import place_of
@@ -18,7 +17,6 @@ from triptych.ir.signature import signature_of
 from triptych.kernel_ir.dialects.kernel_operations import array_size
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT, STACK_BYTES, padded
 from triptych.targets.cpu.abi.system import ALLOCATE
-from triptych.targets.cpu.emit.plain_code import PlainCode
 
 ARRAYS = frozenset({"llvm.alloca"})
 _DECLARATIONS = f"""
@@ -43,8 +41,8 @@ def free_host_arrays(module: Module) -> None:
         calls = operations_named(public, "llvm.call")
         arrays = [call.results[0] for call in calls if callee(call) == ALLOCATE]
         for leave in operations_named(public, "func.return") if arrays else []:
-            code = PlainCode(Builder(module.context), leave.location)
-            code.builder.insertion = bindings.mlir().InsertionPoint(leave)
+            code = Builder(module.context, leave.location)
+            code.insertion = code.before(leave)
             for array in arrays:
                 code.call("free", (array,))
 
@@ -61,8 +59,8 @@ def _large(arrays: Sequence[Operation]) -> list[Operation]:
 
 def _allocate(arrays: Sequence[Operation]) -> None:
     """All of them before the first check: what leaves there gives all of them back."""
-    code = PlainCode(Builder(arrays[0].context), arrays[0].location)
-    code.builder.insertion = bindings.mlir().InsertionPoint(arrays[0])
+    code = Builder(arrays[0].context, arrays[0].location)
+    code.insertion = code.before(arrays[0])
     sizes = [padded(array_size(array)) for array in arrays]
     alignment = code.constant(ALIGNMENT, "i64")
     calls = [code.call(ALLOCATE, (alignment, code.constant(size, "i64")), ["!llvm.ptr"]) for size in sizes]
@@ -73,8 +71,8 @@ def _allocate(arrays: Sequence[Operation]) -> None:
         array.erase()
 
 
-def _check(code: PlainCode, array: Operation, size: int, memory: Value) -> None:
+def _check(code: Builder, array: Operation, size: int, memory: Value) -> None:
     null = code.value("llvm.mlir.zero", (), "!llvm.ptr")
-    there = code.value("llvm.icmp", (memory, null), "i1", {"predicate": code.builder.integer("i64", 1)})
+    there = code.value("llvm.icmp", (memory, null), "i1", {"predicate": code.integer("i64", 1)})
     facts = {"span": place_of(array), "found": f"{size} bytes", "instead": "a smaller array, or a tensor argument"}
     code.check(there, BlockMemoryError, "the system has no memory for this array", **facts)

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.dialects.simt import ASYNC_COMMIT, ASYNC_COPY, ASYNC_WAIT
-from triptych.targets.cpu.emit.plain_code import PlainCode
 
 _NOTHING_TO_DO = (ASYNC_COMMIT, ASYNC_WAIT)
 COPIES = frozenset({ASYNC_COPY, *_NOTHING_TO_DO})
@@ -31,9 +29,8 @@ def inline_async_copies(module: Module) -> None:
 def _copy(operation: Operation) -> None:
     target, source, *given = operation.operands
     size = int(operation.attributes["size"].value)
-    builder = Builder(operation.context)
-    builder.insertion = bindings.mlir().InsertionPoint(operation)
-    code = PlainCode(builder, operation.location)
+    code = Builder(operation.context, operation.location)
+    code.insertion = code.before(operation)
     if given:
         _copy_first_bytes(code, source, target, size, given[0])
     else:
@@ -41,25 +38,25 @@ def _copy(operation: Operation) -> None:
     operation.erase()
 
 
-def _copy_first_bytes(code: PlainCode, source: Value, target: Value, size: int, count: Value) -> None:
+def _copy_first_bytes(code: Builder, source: Value, target: Value, size: int, count: Value) -> None:
     """What follows the first `count` bytes becomes zero, and is not read: it may lie behind the end of an array."""
     is_whole = code.compare("uge", count, code.constant(size, "i32"))
     choice = code.operation("scf.if", (is_whole,), regions=2)
-    with _inside(code, code.block(choice, 0)):
+    with _inside(code, code.append_block(choice, 0)):
         _copy_word(code, source, target, size)
-    with _inside(code, code.block(choice, 1)):
+    with _inside(code, code.append_block(choice, 1)):
         zeros = {"value": code.attribute(_zeros(_word(size)))}
         _store(code, code.value("arith.constant", (), _word(size), zeros), target, size)
         bounds = (code.constant(0, "i32"), count, code.constant(1, "i32"))
         loop = code.operation("scf.for", bounds, regions=1)
-        each = code.block(loop, 0, ["i32"])
+        each = code.append_block(loop, 0, ["i32"])
         with _inside(code, each):
             read, written = (_byte(code, pointer, each.arguments[0]) for pointer in (source, target))
             _store(code, _load(code, read, "i8", 1), written, 1)
 
 
 @contextmanager
-def _inside(code: PlainCode, block: Block) -> Iterator[None]:
+def _inside(code: Builder, block: Block) -> Iterator[None]:
     """Write the whole of a block that gives no values."""
     before = code.enter(block)
     yield
@@ -67,7 +64,7 @@ def _inside(code: PlainCode, block: Block) -> Iterator[None]:
     code.leave(before)
 
 
-def _copy_word(code: PlainCode, source: Value, target: Value, size: int) -> None:
+def _copy_word(code: Builder, source: Value, target: Value, size: int) -> None:
     _store(code, _load(code, source, _word(size), size), target, size)
 
 
@@ -79,19 +76,19 @@ def _zeros(kind: str) -> str:
     return f"{'dense<0>' if kind.startswith('vector') else '0'} : {kind}"
 
 
-def _load(code: PlainCode, pointer: Value, kind: str, alignment: int) -> Value:
+def _load(code: Builder, pointer: Value, kind: str, alignment: int) -> Value:
     return code.value("llvm.load", (pointer,), kind, _access(code, alignment))
 
 
-def _store(code: PlainCode, value: Value, pointer: Value, alignment: int) -> None:
+def _store(code: Builder, value: Value, pointer: Value, alignment: int) -> None:
     code.operation("llvm.store", (value, pointer), attributes=_access(code, alignment))
 
 
-def _access(code: PlainCode, alignment: int) -> dict[str, Attribute]:
-    return {"alignment": code.builder.integer("i64", alignment), "ordering": code.builder.integer("i64", 0)}
+def _access(code: Builder, alignment: int) -> dict[str, Attribute]:
+    return {"alignment": code.integer("i64", alignment), "ordering": code.integer("i64", 0)}
 
 
-def _byte(code: PlainCode, pointer: Value, index: Value) -> Value:
+def _byte(code: Builder, pointer: Value, index: Value) -> Value:
     attributes = {
         "rawConstantIndices": code.attribute("array<i32: -2147483648>"),
         "elem_type": code.attribute("i8"),

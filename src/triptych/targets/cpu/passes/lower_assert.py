@@ -12,8 +12,7 @@ from abc import ABC, abstractmethod
 from triptych.diagnostics.check_errors import CHECK_ERRORS
 from triptych.diagnostics.runtime_errors import AssertionFailedError
 from triptych.ir import bindings
-from triptych.ir.builder import Builder
-from triptych.ir.checks import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE
+from triptych.ir.builder import ERROR_ATTRIBUTE, FACTS_ATTRIBUTE, Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.location import place_of
@@ -22,10 +21,9 @@ from triptych.ir.signature import signature_of
 from triptych.targets.cpu.abi.abi import FAIL, FORMATS, KERNEL_FAULT, KERNEL_FAULT_DECLARATION, STOPPING
 from triptych.targets.cpu.abi.kernel_functions import FAULT_ATTRIBUTE, KERNEL_ATTRIBUTE, launch_of
 from triptych.targets.cpu.calling.calling_python import FAILURE, RAISE, RAISE_TEXT, raising_function
-from triptych.targets.cpu.emit.plain_code import PlainCode
 
 SUCCESS = 0
-_LIKELY = [2000, 1]
+_LIKELY = "array<i32: 2000, 1>"
 
 
 def lower_assert(module: Module) -> None:
@@ -51,10 +49,9 @@ class _CheckedFunction(ABC):
     def __init__(self, operation: Operation, texts: dict[str, str]) -> None:
         ir = bindings.mlir()
         self._operation = operation
-        self._code = PlainCode(Builder(operation.context), operation.location)
+        self._code = Builder(operation.context, operation.location)
         self._region = operation.regions[0]
         self._types = ir.FunctionType(operation.attributes["function_type"].value)
-        self._pointer = ir.Type.parse("!llvm.ptr")
         self._texts = texts
         self._failing: Block | None = None
         self._stopping: Block | None = None
@@ -83,51 +80,44 @@ class _CheckedFunction(ABC):
                 self._branch_on(operation, current)
 
     def _branch_on(self, check: Operation, following: Block) -> None:
-        ir = bindings.mlir()
-        with ir.InsertionPoint(check), check.location:
-            is_stop = _error_name(check) == STOPPING
-            facts = [] if is_stop else [self._address(_error_name(check)), self._address(_message(check))]
-            ir.Operation.create(
-                "cf.cond_br",
-                operands=[check.operands[0], *facts],
-                successors=[following, self._stopping_block() if is_stop else self._failing_block()],
-                attributes={
-                    "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, len(facts)]),
-                    "branch_weights": ir.DenseI32ArrayAttr.get(_LIKELY),
-                },
-            )
+        is_stop = _error_name(check) == STOPPING
+        failing = self._stopping_block() if is_stop else self._failing_block()
+        code = self._code
+        code.insertion, code.location = code.before(check), check.location
+        facts = [] if is_stop else [self._address(_error_name(check)), self._address(_message(check))]
+        attributes = {
+            "operandSegmentSizes": code.attribute(f"array<i32: 1, 0, {len(facts)}>"),
+            "branch_weights": code.attribute(_LIKELY),
+        }
+        code.operation(
+            "cf.cond_br", (check.operands[0], *facts), attributes=attributes, successors=[following, failing]
+        )
         check.erase()
 
     def _failing_block(self) -> Block:
         """The block that all failing checks share: it takes the kind of error and its text."""
-        ir = bindings.mlir()
         if self._failing is None:
-            place = self._operation.location
-            self._failing = self._region.blocks.append(self._pointer, self._pointer, arg_locs=[place, place])
-            with ir.InsertionPoint(self._failing), place:
-                self._leave(*self._failing.arguments)
+            self._code.location = self._operation.location
+            self._failing = self._code.append_block(self._operation, 0, ["!llvm.ptr", "!llvm.ptr"])
+            self._code.enter(self._failing)
+            self._leave(*self._failing.arguments)
         return self._failing
 
     def _stopping_block(self) -> Block:
         """The block of checks that fail because something else has: the cause is kept already."""
-        ir = bindings.mlir()
         if self._stopping is None:
-            self._stopping = self._region.blocks.append()
-            with ir.InsertionPoint(self._stopping), self._operation.location:
-                self._return_failure()
+            self._code.location = self._operation.location
+            self._stopping = self._code.append_block(self._operation, 0)
+            self._code.enter(self._stopping)
+            self._return_failure()
         return self._stopping
 
     def _address(self, text: str) -> Value:
         return self._symbol(self._texts.setdefault(text, f"triptych.check{len(self._texts)}"))
 
     def _symbol(self, name: str) -> Value:
-        ir = bindings.mlir()
-        made: Operation = ir.Operation.create(
-            "llvm.mlir.addressof",
-            results=[self._pointer],
-            attributes={"global_name": ir.FlatSymbolRefAttr.get(name)},
-        )
-        return made.result
+        symbol = {"global_name": self._code.attribute(f'@"{name}"')}
+        return self._code.value("llvm.mlir.addressof", (), "!llvm.ptr", symbol)
 
 
 class _PublicFunction(_CheckedFunction):
@@ -135,20 +125,18 @@ class _PublicFunction(_CheckedFunction):
 
     def rewrite(self) -> None:
         ir = bindings.mlir()
-        self._status = ir.IntegerType.get_signless(32)
         for block in list(self._region.blocks):
             self._prepend_status(block)
         super().rewrite()
         self._operation.attributes["function_type"] = ir.TypeAttr.get(
-            ir.FunctionType.get(self._types.inputs, [self._status, *self._types.results])
+            ir.FunctionType.get(self._types.inputs, [self._code.type("i32"), *self._types.results])
         )
 
     def _prepend_status(self, block: Block) -> None:
-        ir = bindings.mlir()
         end = block.operations[len(block.operations) - 1].operation
         if end.name == "func.return":
-            with ir.InsertionPoint(end), end.location:
-                ir.Operation.create("func.return", operands=[self._constant(SUCCESS), *end.operands])
+            self._code.insertion, self._code.location = self._code.before(end), end.location
+            self._code.operation("func.return", (self._constant(SUCCESS), *end.operands))
             end.erase()
 
     def _leave(self, error: Value, text: Value) -> None:
@@ -157,19 +145,14 @@ class _PublicFunction(_CheckedFunction):
         self._return_failure()
 
     def _no_argument(self) -> Value:
-        return self._code.value("llvm.mlir.constant", (), "i64", {"value": self._code.builder.integer("i64", 0)})
+        return self._constant(0, "i64")
 
     def _return_failure(self) -> None:
-        ir = bindings.mlir()
-        nothing = [ir.Operation.create("llvm.mlir.poison", results=[kind]).result for kind in self._types.results]
-        ir.Operation.create("func.return", operands=[self._constant(FAILURE), *nothing])
+        nothing = [self._code.value("llvm.mlir.poison", (), kind) for kind in self._types.results]
+        self._code.operation("func.return", (self._constant(FAILURE), *nothing))
 
-    def _constant(self, value: int) -> Value:
-        ir = bindings.mlir()
-        made: Operation = ir.Operation.create(
-            "llvm.mlir.constant", results=[self._status], attributes={"value": ir.IntegerAttr.get(self._status, value)}
-        )
-        return made.result
+    def _constant(self, value: int, kind: str = "i32") -> Value:
+        return self._code.value("llvm.mlir.constant", (), kind, {"value": self._code.integer(kind, value)})
 
 
 class _KernelFunction(_CheckedFunction):
@@ -182,12 +165,12 @@ class _KernelFunction(_CheckedFunction):
 
     def _leave(self, error: Value, text: Value) -> None:
         launch = launch_of(self._operation)
-        assert launch is not None
+        assert launch is not None, "a function of a kernel has its launch"
         self._code.call(KERNEL_FAULT, [launch, error, text, self._where or self._nowhere()])
         self._return_failure()
 
     def _return_failure(self) -> None:
-        bindings.mlir().Operation.create("func.return")
+        self._code.operation("func.return")
 
     def _take_where(self) -> Value | None:
         """The place that the kernel keeps, if any of its checks has one."""
@@ -198,8 +181,7 @@ class _KernelFunction(_CheckedFunction):
         return None
 
     def _nowhere(self) -> Value:
-        made: Operation = bindings.mlir().Operation.create("llvm.mlir.zero", results=[self._pointer])
-        return made.result
+        return self._code.value("llvm.mlir.zero", (), "!llvm.ptr")
 
 
 def _error_name(check: Operation) -> str:

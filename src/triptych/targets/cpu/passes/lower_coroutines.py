@@ -17,7 +17,6 @@ from triptych.targets.cpu.abi.kernel_functions import (
     SUSPEND_REQUEST,
 )
 from triptych.targets.cpu.abi.system import ALLOCATE
-from triptych.targets.cpu.emit.plain_code import PlainCode
 
 _DECLARATIONS = f"""
 llvm.func @{ALLOCATE}(i64, i64) -> !llvm.ptr
@@ -48,9 +47,8 @@ class _Coroutine:
         self._ir = bindings.mlir()
         self._function = function
         self._region = function.regions[0]
-        self._location = function.location
         self._pointer = self._ir.Type.parse("!llvm.ptr")
-        self._code = PlainCode(Builder(function.context), function.location)
+        self._code = Builder(function.context, function.location)
         said = FRAME_ALIGNMENT_ATTRIBUTE in function.attributes
         self._alignment = function.attributes[FRAME_ALIGNMENT_ATTRIBUTE].value if said else FRAME_ALIGNMENT
         self._handle: Value
@@ -61,71 +59,64 @@ class _Coroutine:
         for attribute in {COROUTINE_ATTRIBUTE, FRAME_ALIGNMENT_ATTRIBUTE} & set(self._function.attributes):
             del self._function.attributes[attribute]
         body = list(self._region.blocks)
-        with self._location:
-            self._leave, self._cleanup, self._last = (self._region.blocks.append() for _ in range(3))
-            self._begin(body[0])
-            with ir.InsertionPoint(self._last):
-                self._suspend(self._cleanup, final=True)
-            self._free()
-            for block in body:
-                self._split(block)
+        self._leave, self._cleanup, self._last = (self._region.blocks.append() for _ in range(3))
+        self._begin(body[0])
+        self._code.insertion = self._code.at_end(self._last)
+        self._suspend(self._cleanup, final=True)
+        self._free()
+        for block in body:
+            self._split(block)
         kind = ir.FunctionType(self._function.attributes["function_type"].value)
         self._function.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kind.inputs, [self._pointer]))
         self._function.attributes["llvm.presplit"] = ir.UnitAttr.get()
 
     def _begin(self, entry: Block) -> None:
         code, alignment = self._code, self._alignment
-        with self._ir.InsertionPoint.at_block_begin(entry):
-            null = code.value("llvm.mlir.zero", (), "!llvm.ptr")
-            self._identity = code.value(
-                "llvm.intr.coro.id", (code.constant(alignment, "i32"), null, null, null), _TOKEN
-            )
-            size = code.value("llvm.intr.coro.size", (), "i64")
-            more = code.value("llvm.add", (size, code.constant(alignment - 1, "i64")), "i64")
-            whole = code.value("llvm.and", (more, code.constant(-alignment, "i64")), "i64")
-            memory = code.call(ALLOCATE, (code.constant(alignment, "i64"), whole), ["!llvm.ptr"]).result
-            self._handle = code.value("llvm.intr.coro.begin", (self._identity, memory), "!llvm.ptr")
+        code.insertion = code.at_start(entry)
+        null = code.value("llvm.mlir.zero", (), "!llvm.ptr")
+        self._identity = code.value("llvm.intr.coro.id", (code.constant(alignment, "i32"), null, null, null), _TOKEN)
+        size = code.value("llvm.intr.coro.size", (), "i64")
+        more = code.value("llvm.add", (size, code.constant(alignment - 1, "i64")), "i64")
+        whole = code.value("llvm.and", (more, code.constant(-alignment, "i64")), "i64")
+        memory = code.call(ALLOCATE, (code.constant(alignment, "i64"), whole), ["!llvm.ptr"]).result
+        self._handle = code.value("llvm.intr.coro.begin", (self._identity, memory), "!llvm.ptr")
 
     def _free(self) -> None:
-        ir, code = self._ir, self._code
-        with ir.InsertionPoint(self._cleanup):
-            memory = code.value("llvm.intr.coro.free", (self._identity, self._handle), "!llvm.ptr")
-            code.call("free", (memory,))
-            ir.Operation.create("cf.br", successors=[self._leave])
-        with ir.InsertionPoint(self._leave):
-            none = code.value("llvm.mlir.none", (), _TOKEN)
-            code.value("llvm.intr.coro.end", (self._handle, code.constant(0, "i1"), none), "i1")
-            ir.Operation.create("func.return", operands=[self._handle])
+        code = self._code
+        code.insertion = code.at_end(self._cleanup)
+        memory = code.value("llvm.intr.coro.free", (self._identity, self._handle), "!llvm.ptr")
+        code.call("free", (memory,))
+        code.operation("cf.br", successors=[self._leave])
+        code.insertion = code.at_end(self._leave)
+        none = code.value("llvm.mlir.none", (), _TOKEN)
+        code.value("llvm.intr.coro.end", (self._handle, code.constant(0, "i1"), none), "i1")
+        code.operation("func.return", (self._handle,))
 
     def _suspend(self, resumed: Block, *, final: bool) -> None:
-        ir, code = self._ir, self._code
+        code = self._code
         none = code.value("llvm.mlir.none", (), _TOKEN)
         way = code.value("llvm.intr.coro.suspend", (none, code.constant(int(final), "i1")), "i8")
-        ir.Operation.create(
-            "cf.switch",
-            operands=[way],
-            successors=[self._leave, resumed, self._cleanup],
-            attributes={
-                "case_values": ir.Attribute.parse("dense<[0, 1]> : vector<2xi8>"),
-                "case_operand_segments": ir.DenseI32ArrayAttr.get([0, 0]),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0]),
-            },
-        )
+        attributes = {
+            "case_values": code.attribute("dense<[0, 1]> : vector<2xi8>"),
+            "case_operand_segments": code.attribute("array<i32: 0, 0>"),
+            "operandSegmentSizes": code.attribute("array<i32: 1, 0, 0>"),
+        }
+        code.operation("cf.switch", (way,), attributes=attributes, successors=[self._leave, resumed, self._cleanup])
 
     def _split(self, block: Block) -> None:
-        ir, current = self._ir, block
+        code, current = self._code, block
         for operation in [found.operation for found in block.operations]:
             if current is not block:
                 operation.detach_from_parent()
                 current.append(operation)
             if operation.name == "func.return":
-                with ir.InsertionPoint(operation):
-                    ir.Operation.create("cf.br", successors=[self._last])
+                code.insertion = code.before(operation)
+                code.operation("cf.br", successors=[self._last])
                 operation.erase()
             elif operation.name == "func.call" and callee(operation) == SUSPEND_REQUEST:
                 following = current.create_after()
-                with ir.InsertionPoint(operation):
-                    self._suspend(following, final=False)
+                code.insertion = code.before(operation)
+                self._suspend(following, final=False)
                 operation.erase()
                 current = following
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from triptych.diagnostics.kernel_errors import BlockMemoryError, CooperativeLaunchError, LaunchShapeError
 from triptych.ir import bindings
-from triptych.ir.builder import Builder
-from triptych.ir.handles import Block, Context, InsertionPoint, Location, Module, Operation, Value
+from triptych.ir.builder import Builder, builder_before
+from triptych.ir.handles import Block, Location, Module, Operation, Value
 from triptych.ir.launch import Launch, launches
 from triptych.ir.location import place_of
 from triptych.ir.modules import callee, function, graft, operations_named, symbols, text_constant
@@ -30,8 +30,8 @@ from triptych.targets.cpu.abi.kernel_functions import (
     POLL_REQUEST,
     enclosing_function,
 )
-from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT, SHARED_ALIGNMENT
-from triptych.targets.cpu.emit.plain_code import PlainCode
+from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT, SHARED_ALIGNMENT, padded_value
+from triptych.targets.cpu.abi.status import check_status, check_zero
 
 _CHUNK = ".chunk"
 _CONTAINER = "gpu.container_module"
@@ -68,17 +68,16 @@ def _drop_kernels(module: Module) -> None:
     del module.operation.attributes[_CONTAINER]
 
 
-class _Code(PlainCode):
-    """Writes at one place of the user's source."""
+def _at_start(block: Block, location: Location) -> Builder:
+    builder = Builder(block.owner.context, location)
+    builder.insertion = builder.at_start(block)
+    return builder
 
-    def __init__(self, context: Context, location: Location, insertion: InsertionPoint) -> None:
-        super().__init__(Builder(context), location)
-        self.builder.insertion = insertion
 
-    def stack(self, kind: str) -> Value:
-        """Room for one value, at the insertion point: the entry block, or every pass of a loop would take more."""
-        element = {"elem_type": self.builder.type_attribute(kind)}
-        return self.value("llvm.alloca", (self.constant(1, "i64"),), "!llvm.ptr", element)
+def _stack(code: Builder, kind: str) -> Value:
+    """Room for one value, at the insertion point: the entry block, or every pass of a loop would take more."""
+    element = {"elem_type": code.type_attribute(kind)}
+    return code.value("llvm.alloca", (code.constant(1, "i64"),), "!llvm.ptr", element)
 
 
 # `k.blocks` -----------------------------------------------------------------------------------------------------
@@ -109,22 +108,21 @@ class _BlocksFunction:
                 _poll(request, counter, launch)
 
     def _counter(self) -> Value:
-        code = _Code(self._operation.context, self._operation.location, _start(self._entry))
-        counter = code.stack("i32")
+        code = _at_start(self._entry, self._operation.location)
+        counter = _stack(code, "i32")
         code.operation("llvm.store", (code.constant(0, "i32"), counter))
         return counter
 
 
 def _poll(request: Operation, counter: Value, launch: Value) -> None:
     """Count in a variable that LLVM keeps in a register, and look when the count is round."""
-    ir = bindings.mlir()
-    code = _Code(request.context, request.location, ir.InsertionPoint(request))
+    code = builder_before(request)
     passed = code.value("arith.addi", (code.value("llvm.load", (counter,), "i32"), code.constant(1, "i32")), "i32")
     code.operation("llvm.store", (passed, counter))
     rest = code.value("arith.andi", (passed, code.constant(_POLL_PERIOD - 1, "i32")), "i32")
     branch = code.operation("scf.if", (code.compare("eq", rest, code.constant(0, "i32")),), regions=2)
-    code.enter(code.block(branch, 0))
-    code.check_status(POLL, (launch,))
+    code.enter(code.append_block(branch, 0))
+    check_status(code, POLL, (launch,))
     code.operation("scf.yield")
     request.erase()
 
@@ -134,13 +132,13 @@ def _lower(module: Module, given: Launch) -> None:
     ir = bindings.mlir()
     kernel, launch = given.kernel, given.operation
     blocks = function(module, kernel + BLOCKS)
-    code = _Code(module.context, launch.location, ir.InsertionPoint(launch))
+    code = builder_before(launch)
     numbers = (*given.grid, *given.block, given.shared_bytes or code.constant(0, "i32"))
     types = [type_text(kind) for kind in ir.FunctionType(blocks.attributes["function_type"].value).inputs]
     record = f"!llvm.struct<({', '.join(types[: len(given.arguments) + _DESCRIPTION])})>"
     graft(module, _chunk_text(kernel, types, record))
     packed = _pack(launch, record, (*given.arguments, *numbers), code)
-    symbol = code.builder.attribute(f'@"{kernel}{_CHUNK}"')
+    symbol = code.attribute(f'@"{kernel}{_CHUNK}"')
     chunk = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": symbol})
     total = _total(code, given.grid, launch)
     together = _blocks_together(blocks)
@@ -160,38 +158,38 @@ def _lower(module: Module, given: Launch) -> None:
         code.call(CHECK_DISCARD, (code.value("llvm.mlir.addressof", (), "!llvm.ptr", name), status))
     has_room = code.compare("ne", status, code.constant(NO_ROOM, "i32"))
     code.check(has_room, BlockMemoryError, "the system has no memory for a block of this kernel", **facts)
-    code.check_zero(status)
+    check_zero(code, status)
     launch.erase()
 
 
-def _identity(module: Module, kernel: str, launch: Operation, code: _Code, together: int) -> Value:
+def _identity(module: Module, kernel: str, launch: Operation, code: Builder, together: int) -> Value:
     """The address of a text that a fault of the machine prints."""
     span = place_of(launch)
     where = "" if span is None else f", launched at {span.file}:{span.line}"
     where += f" in clusters of {together}" if together > 1 else ""
     name = f"triptych.identity{sum(found.startswith('triptych.identity') for found in symbols(module))}"
     graft(module, text_constant(name, f"the kernel {kernel}{where}"))
-    return code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.builder.attribute(f"@{name}")})
+    return code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.attribute(f"@{name}")})
 
 
-def _pack(launch: Operation, record: str, values: Sequence[Value], code: _Code) -> Value:
+def _pack(launch: Operation, record: str, values: Sequence[Value], code: Builder) -> Value:
     host = enclosing_function(launch)
-    packed = _Code(launch.context, launch.location, _start(host.regions[0].blocks[0])).stack(record)
+    packed = _stack(_at_start(host.regions[0].blocks[0], launch.location), record)
     for i, value in enumerate(values):
         place = code.value(
             "llvm.getelementptr",
             (packed,),
             "!llvm.ptr",
             {
-                "elem_type": code.builder.type_attribute(record),
-                "rawConstantIndices": code.builder.attribute(f"array<i32: 0, {i}>"),
+                "elem_type": code.type_attribute(record),
+                "rawConstantIndices": code.attribute(f"array<i32: 0, {i}>"),
             },
         )
         code.operation("llvm.store", (value, place))
     return packed
 
 
-def _total(code: _Code, grid: Sequence[Value], launch: Operation) -> Value:
+def _total(code: Builder, grid: Sequence[Value], launch: Operation) -> Value:
     """The number of blocks; one that no counter holds is refused."""
     x, y, z = (code.value("arith.extsi", (n,), "i64") for n in grid)
     plane = code.value("arith.muli", (x, y), "i64")
@@ -208,7 +206,7 @@ def _blocks_together(blocks: Operation) -> int:
     return prod(blocks.attributes[CLUSTER_ATTRIBUTE]) if CLUSTER_ATTRIBUTE in blocks.attributes else 1
 
 
-def _check_whole_clusters(code: _Code, launch: Launch) -> None:
+def _check_whole_clusters(code: Builder, launch: Launch) -> None:
     """A grid is made of whole clusters."""
     for axis, size, extent in zip("xyz", launch.grid, launch.cluster, strict=True):
         rest = code.value("arith.remui", (size, extent), "i32")
@@ -222,7 +220,7 @@ def _check_whole_clusters(code: _Code, launch: Launch) -> None:
         code.check(whole, LaunchShapeError, "a grid is not made of whole clusters", **facts)
 
 
-def _check_together(code: _Code, total: Value, launch: Operation) -> None:
+def _check_together(code: Builder, total: Value, launch: Operation) -> None:
     """Blocks that wait for each other need a thread each."""
     fits = code.compare("sle", total, code.constant(MOST_TOGETHER, "i64"))
     facts = {
@@ -234,10 +232,10 @@ def _check_together(code: _Code, total: Value, launch: Operation) -> None:
     code.check(fits, CooperativeLaunchError, "a cooperative launch has more blocks than can run together", **facts)
 
 
-def _memory(code: _Code, own: int, shared: Value, facts: Mapping[str, Any], blocks: int) -> Value:
+def _memory(code: Builder, own: int, shared: Value, facts: Mapping[str, Any], blocks: int) -> Value:
     """The bytes that blocks need that run together, shared memory and their own; more than the limit is refused."""
     alignment = SHARED_ALIGNMENT if blocks > 1 else ALIGNMENT
-    each = code.padded(code.value("arith.extui", (shared,), "i64"), alignment)
+    each = padded_value(code, code.value("arith.extui", (shared,), "i64"), alignment)
     before = code.value("arith.muli", (each, code.constant(blocks, "i64")), "i64")
     memory = code.value("arith.addi", (before, code.constant(own, "i64")), "i64")
     fits = code.compare("ule", memory, code.constant(MOST_BYTES, "i64"))
@@ -271,8 +269,3 @@ llvm.func internal @"{kernel}{_CHUNK}"(%packed: !llvm.ptr, %begin: i64, %end: i6
   llvm.return
 }}
 """
-
-
-def _start(block: Block) -> InsertionPoint:
-    start: InsertionPoint = bindings.mlir().InsertionPoint.at_block_begin(block)
-    return start

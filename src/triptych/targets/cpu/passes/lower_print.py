@@ -7,7 +7,6 @@ Python runs while a program prints, and what it raises then ends the program; in
 
 from __future__ import annotations
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module, Operation, Value
@@ -16,8 +15,8 @@ from triptych.ir.modules import graft, operations_named, text_constant
 from triptych.ir.types import type_text
 from triptych.targets.cpu.abi.abi import KERNEL_WRITE, KERNEL_WRITE_DECLARATION
 from triptych.targets.cpu.abi.kernel_functions import launch_of
+from triptych.targets.cpu.abi.status import check_status
 from triptych.targets.cpu.calling.calling_python import WRITE, WRITE_TEXT
-from triptych.targets.cpu.emit.plain_code import PlainCode
 
 PRINTS = frozenset({"gpu.printf"})
 _BUFFER = 4096
@@ -99,10 +98,10 @@ llvm.func internal @{name}({parameters}) -> i32 attributes {{passthrough = ["noi
 
 
 def _replace_by_call(operation: Operation, name: str, launch: list[Value]) -> None:
-    code = PlainCode(Builder(operation.context), operation.location)
-    code.builder.insertion = bindings.mlir().InsertionPoint(operation)
+    code = Builder(operation.context, operation.location)
+    code.insertion = code.before(operation)
     if launch:
         code.call(name, [*launch, *operation.operands], ["i32"])  # the launch notices by itself
     else:
-        code.check_status(name, operation.operands)
+        check_status(code, name, operation.operands)
     operation.erase()

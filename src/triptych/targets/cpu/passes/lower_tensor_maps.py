@@ -6,15 +6,13 @@ copy boxes read them, and of the box, which only few of them do not know already
 
 from __future__ import annotations
 
-from triptych.ir import bindings
-from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.dialects.tensor_maps import ELEMENT_BYTES
 from triptych.kernel_ir.dialects.tile import TENSOR_MAP, TENSOR_MAP_BYTES
 from triptych.targets.cpu.abi.kernel_functions import enclosing_function
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.tma import write_box, write_map
 
 MAPS = frozenset({TENSOR_MAP})
@@ -28,9 +26,9 @@ def lower_tensor_maps(module: Module) -> None:
 
 
 def _lower(operation: Operation) -> None:
-    code = Code(Builder(operation.context), 1)
+    code = LaneBuilder(1, operation.context)
     code.location = operation.location
-    code.builder.insertion = bindings.mlir().InsertionPoint(operation)
+    code.insertion = code.before(operation)
     place = _allocate(operation)
     base, *numbers = operation.operands
     write_map(code, place, base, numbers)
@@ -43,12 +41,12 @@ def _lower(operation: Operation) -> None:
 
 def _allocate(operation: Operation) -> Value:
     """At the start of the function, so that no loop makes the stack grow."""
-    code = Code(Builder(operation.context), 1)
+    code = LaneBuilder(1, operation.context)
     code.location = operation.location
     entry = enclosing_function(operation).regions[0].blocks[0]
-    code.builder.insertion = bindings.mlir().InsertionPoint.at_block_begin(entry)
+    code.insertion = code.at_start(entry)
     attributes = {
-        "elem_type": code.builder.type_attribute(f"!llvm.array<{TENSOR_MAP_BYTES} x i8>"),
-        "alignment": code.builder.integer("i64", ALIGNMENT),
+        "elem_type": code.type_attribute(f"!llvm.array<{TENSOR_MAP_BYTES} x i8>"),
+        "alignment": code.integer("i64", ALIGNMENT),
     }
     return code.value("llvm.alloca", (code.constant(1, "i64"),), "!llvm.ptr", attributes)

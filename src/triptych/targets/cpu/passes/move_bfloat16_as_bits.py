@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
-from triptych.ir.expressions import Expression, Place, element_and_lanes, vector_type
+from triptych.ir.expressions import Expression, element_and_lanes, vector_type
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import kernels, operations_named
 from triptych.ir.types import type_text
@@ -111,32 +111,27 @@ def _retype(value: Value, builder: Builder) -> None:
 
 def _leave(value: Value, builder: Builder) -> None:
     """The bits of what a float operation, or the host, gives."""
-    ir = bindings.mlir()
-    made_by = defining_op(value)
-    if made_by is None:
-        builder.insertion = ir.InsertionPoint.at_block_begin(value.owner)
-    else:
-        builder.insertion = ir.InsertionPoint.after(made_by)
+    builder.insertion = builder.after_value(value)
     bits = _cast(value, _BITS, builder)
     value.replace_all_uses_except(bits, producer(bits))
 
 
 def _enter(use: _Use, builder: Builder) -> None:
     """Bits as a float operation takes them."""
-    builder.insertion = bindings.mlir().InsertionPoint(use.user)
+    builder.insertion = builder.before(use.user)
     use.user.operands[use.number] = _cast(use.user.operands[use.number], _FORMAT.mlir, builder)
 
 
 def _cast(value: Value, element: str, builder: Builder) -> Value:
     _, lanes = element_and_lanes(value.type)
-    return builder.value("arith.bitcast", (value,), builder.type(vector_type(element, lanes)), value.location)
+    return builder.value("arith.bitcast", (value,), builder.type(vector_type(element, lanes)), location=value.location)
 
 
 def _widen(operation: Operation, builder: Builder) -> None:
     """`arith.extf`, which is exact."""
-    builder.insertion = bindings.mlir().InsertionPoint(operation)
+    builder.insertion, builder.location = builder.before(operation), operation.location
     result, value = operation.results[0], operation.operands[0]
     wide, lanes = element_and_lanes(result.type)
-    bits = Expression(Place(builder, operation.location), value, _BITS, lanes)
+    bits = Expression(builder, value, _BITS, lanes)
     result.replace_all_uses_with(widen_bits(bits).convert("extf", wide).value)
     operation.erase()

@@ -14,7 +14,6 @@ from triptych.kernel_ir.dialects.kernel_operations import defining_op, producer
 from triptych.kernel_ir.transforms.loop_hints import CARRIED
 from triptych.targets.cpu.abi.abi import BLOCK_MEMORY
 from triptych.targets.cpu.abi.kernel_functions import BLOCKS, WARPS
-from triptych.targets.cpu.emit.plain_code import PlainCode
 
 MANY = 32
 """Loops over warps that one function may have."""
@@ -52,9 +51,8 @@ def _outline(loop: Operation, module: Module, name: str, builder: Builder, apart
     function.attributes["llvm.no_inline"] = builder.attribute("unit")
     facts = ("{llvm.noalias}" if value in apart else "{}" for value in given)
     function.attributes["arg_attrs"] = builder.attribute(f"[{', '.join(facts)}]")
-    code = PlainCode(builder, loop.location)
-    builder.insertion = bindings.mlir().InsertionPoint(loop)
-    code.operation("func.call", given, attributes={"callee": builder.attribute(f'@"{name}"')})
+    builder.location, builder.insertion = loop.location, builder.before(loop)
+    builder.operation("func.call", given, attributes={"callee": builder.attribute(f'@"{name}"')})
     builder.insertion = builder.at_end(entry)
     inside = dict(zip(given, entry.arguments, strict=True))
     inside |= {value: producer(value).clone(builder.insertion).results[0] for value in constants}
@@ -64,7 +62,7 @@ def _outline(loop: Operation, module: Module, name: str, builder: Builder, apart
         for i, operand in enumerate(operation.operands):
             if operand in inside:
                 operation.operands[i] = inside[operand]
-    code.operation("func.return")
+    builder.operation("func.return")
 
 
 def _captured(loop: Operation) -> list[Value]:

@@ -7,16 +7,15 @@ signal handler raises, the function returns as after a failed check.
 
 from __future__ import annotations
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import callee, function, graft, operations_named
 from triptych.ir.signature import signature_of
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, inner, is_pure, operations, walk
 from triptych.targets.cpu.abi.abi import LAUNCH
+from triptych.targets.cpu.abi.status import check_status
 from triptych.targets.cpu.abi.system import CLOCK, is_supported, system
 from triptych.targets.cpu.calling.calling_python import LOCKING_TEXT
-from triptych.targets.cpu.emit.plain_code import PlainCode
 from triptych.targets.cpu.emit.strip_mining import STRETCH, Stretches
 from triptych.targets.cpu.emit.while_strip_mining import cut_while
 
@@ -116,10 +115,10 @@ def _is_repeatable(operation: Operation) -> bool:
 
 def _variable(host: Operation) -> Value:
     """A number in the function's memory that is 0 at first."""
-    code = PlainCode(Builder(host.context), host.location)
-    code.builder.insertion = code.builder.at_start(host.regions[0].blocks[0])
+    code = Builder(host.context, host.location)
+    code.insertion = code.at_start(host.regions[0].blocks[0])
     one = code.constant(1, "i64")
-    made = code.value("llvm.alloca", (one,), "!llvm.ptr", {"elem_type": code.builder.type_attribute("i64")})
+    made = code.value("llvm.alloca", (one,), "!llvm.ptr", {"elem_type": code.type_attribute("i64")})
     code.operation("llvm.store", (code.constant(0, "i64"), made))
     return made
 
@@ -132,8 +131,8 @@ class _Loop:
         self._length = length
         self._host = host
         self._due = due
-        self._code = PlainCode(Builder(loop.context), loop.location)
-        self._code.builder.insertion = bindings.mlir().InsertionPoint(loop)
+        self._code = Builder(loop.context, loop.location)
+        self._code.insertion = self._code.before(loop)
 
     def cut(self) -> None:
         if self._loop.name == "scf.for":
@@ -150,7 +149,7 @@ class _Loop:
         stretches = Stretches(code, low, high, step, self._length)
         zero, one = (code.constant(n, "i64") for n in (0, 1))
         outer = code.operation("scf.for", [zero, stretches.count, one, *initial], kinds, regions=1)
-        block = code.block(outer, 0, ["i64", *kinds])
+        block = code.append_block(outer, 0, ["i64", *kinds])
         number, *carried = block.arguments
         before = code.enter(block)
         attributes = {name: loop.attributes[name] for name in loop.attributes}
@@ -161,12 +160,12 @@ class _Loop:
         code.leave(before)
         for old, new in zip(list(loop.results), list(outer.results), strict=True):
             old.replace_all_uses_with(new)
-        code.builder.move_blocks(loop, made)
+        code.move_blocks(loop, made)
 
     def _count_iterations(self) -> None:
         """A loop whose test does something: count in a variable, and look when the count is round."""
         code, count = self._code, _variable(self._host)
-        code.builder.insertion = code.builder.at_start(body(self._loop, 1))
+        code.insertion = code.at_start(body(self._loop, 1))
         passed = code.value("arith.addi", (code.value("llvm.load", (count,), "i64"), code.constant(1, "i64")), "i64")
         code.operation("llvm.store", (passed, count))
         period = 1 << self._length.bit_length() - 1
@@ -174,12 +173,12 @@ class _Loop:
         self._poll_if(code.compare("eq", rest, code.constant(0, "i64")))
 
     def _poll(self) -> None:
-        self._code.check_status(POLL, (self._due,))
+        check_status(self._code, POLL, (self._due,))
 
     def _poll_if(self, condition: Value) -> None:
         code = self._code
         branch = code.operation("scf.if", (condition,), regions=2)
-        before = code.enter(code.block(branch, 0))
+        before = code.enter(code.append_block(branch, 0))
         self._poll()
         code.operation("scf.yield")
         code.leave(before)

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
@@ -82,12 +81,12 @@ class _NextIteration:
         place = load
         while enclosing(place) != self._loop:
             place = enclosing(place)
-        self._builder.insertion = bindings.mlir().InsertionPoint(place)
+        self._builder.insertion = self._builder.before(place)
         pointer = load.operands[0]
         following = self._in_next(pointer) if self._varies(pointer) else None
         if following is not None and following not in self._asked:
             self._asked.add(following)
-            self._builder.operation(PREFETCH, (following,), [], load.location)
+            self._builder.operation(PREFETCH, (following,), [], location=load.location)
 
     def _varies(self, value: Value) -> bool:
         """Whether a value may be another one in the next iteration."""
@@ -104,7 +103,7 @@ class _NextIteration:
     def _step(self, value: Value) -> Value | None:
         if value == self._induction:
             step = self._loop.operands[2]
-            return self._builder.value("arith.addi", (value, step), value.type, self._loop.location)
+            return self._builder.value("arith.addi", (value, step), value.type, location=self._loop.location)
         if value in self._carried:
             return self._at_hand(self._carried[value])
         return self._computed(value, self._in_next) if self._is_inside(value) else value

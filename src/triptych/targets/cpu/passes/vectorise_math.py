@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from triptych.ir.builder import Builder
 from triptych.ir.enumerations import may_approximate
-from triptych.ir.expressions import Expression, Place, element_and_lanes
+from triptych.ir.expressions import Expression, element_and_lanes
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
@@ -87,8 +87,8 @@ def vectorise_math(module: Module) -> None:
         element, lanes = element_and_lanes(op.operation.results[0].type)
         if lanes is None or element not in _COMPUTED:
             return None
-        place = Place(op.builder, op.operation.location, module)
-        return _computed(op, place, element, lanes)
+        op.builder.enclosing_module = module
+        return _computed(op, element, lanes)
 
     found = [op for op in operations_named(module, *FORMULAS) if element_and_lanes(op.results[0].type)[1] is not None]
     alike: defaultdict[Hashable, list[Operation]] = defaultdict(list)
@@ -107,7 +107,8 @@ def _key(operation: Operation) -> Hashable:
 
 def _shared(module: Module, operations: Sequence[Operation], number: int) -> Operation:
     """Calls in the place of operations; gives the one operation in the function that they call."""
-    first, builder = operations[0], Builder(module.context)
+    first = operations[0]
+    builder = Builder(module.context, first.location)
     arguments, results = [v.type for v in first.operands], [v.type for v in first.results]
     name = f"{first.name}.shared{number}"
     function, entry = builder.function(module, name, arguments, first.location)
@@ -116,19 +117,19 @@ def _shared(module: Module, operations: Sequence[Operation], number: int) -> Ope
     function.attributes["llvm.passthrough"] = builder.attribute('["noinline", "nounwind"]')
     builder.insertion = builder.at_end(entry)
     attributes = {name: first.attributes[name] for name in first.attributes}
-    made = builder.operation(first.name, list(entry.arguments), results, first.location, attributes)
-    builder.operation("func.return", list(made.results), (), first.location)
+    made = builder.operation(first.name, list(entry.arguments), results, attributes)
+    builder.operation("func.return", list(made.results))
     callee = {"callee": builder.attribute(f'@"{name}"')}
 
     def call(op: Replacement) -> list[Value]:
-        return list(op.builder.operation("func.call", op.operands, results, op.operation.location, callee).results)
+        return list(op.builder.operation("func.call", op.operands, results, callee).results)
 
     replace_each(operations, call)
     return made
 
 
-def _computed(op: Replacement, place: Place, element: str, lanes: int) -> list[Value]:
-    operands = [Expression(place, operand, element, lanes) for operand in op.operands]
+def _computed(op: Replacement, element: str, lanes: int) -> list[Value]:
+    operands = [Expression(op.builder, operand, element, lanes) for operand in op.operands]
     built = _chosen(op.operation)(*(operand.convert("extf", "f32") for operand in operands))
     results = [built] if isinstance(built, Expression) else built
     return [_narrowed(result, element).value for result in results]

@@ -13,7 +13,7 @@ from functools import partial
 
 from triptych.diagnostics.check_facts import pack
 from triptych.diagnostics.kernel_errors import AsyncAccessError
-from triptych.ir.checks import FACTS_ATTRIBUTE, check_attributes
+from triptych.ir.builder import FACTS_ATTRIBUTE
 from triptych.ir.handles import Attribute, Operation, Type, Value
 from triptych.ir.location import place_of
 from triptych.ir.types import SHARED_SPACE, byte_size, is_pointer, memory_space
@@ -23,9 +23,9 @@ from triptych.kernel_ir.dialects.simt import ASYNC_FENCE
 from triptych.kernel_ir.dialects.tile import GROUP_MMA, LOAD_BOX, LOAD_MATRIX, STORE_BOX, STORE_MATRIX
 from triptych.targets.cpu.abi.abi import KERNEL_WAITING, WAITING_WORDS
 from triptych.targets.cpu.emit.barrier_state import FENCES, SHADOW, State, when
-from triptych.targets.cpu.emit.code import Code
 from triptych.targets.cpu.emit.collectives import require
 from triptych.targets.cpu.emit.function_memory import FunctionMemory
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.queue_functions import LINE_WORD, RANGE_WORDS
 from triptych.targets.cpu.emit.warp import Arrays, Observer, Warp
 from triptych.targets.cpu.sanitizer.check_calls import CheckCalls
@@ -40,7 +40,7 @@ _WRITES: dict[str, int] = {"llvm.store": 1, STORE_MATRIX: 0, "llvm.atomicrmw": 0
 _WAIT = "the wait for what is under way before this line: `consumer_wait`, `wait_group`, `producer_acquire`"
 
 
-def observer_of(kernel: Operation, code: Code, arrays: Arrays) -> Observer:
+def observer_of(kernel: Operation, code: LaneBuilder, arrays: Arrays) -> Observer:
     """Whoever observes a kernel with checkers. Where nothing is queued nothing goes on by itself."""
     if checks_async(kernel) and arrays.queue is not None:
         return AsyncChecks(kernel, code, arrays)
@@ -50,7 +50,7 @@ def observer_of(kernel: Operation, code: Code, arrays: Arrays) -> Observer:
 class AsyncChecks(CheckCalls):
     """Writes these checks of one kernel, beside the calls of the other checkers."""
 
-    def __init__(self, kernel: Operation, code: Code, arrays: Arrays) -> None:
+    def __init__(self, kernel: Operation, code: LaneBuilder, arrays: Arrays) -> None:
         super().__init__(kernel, code)
         self._arrays = arrays
         self._name = str(kernel.attributes["sym_name"].value)
@@ -133,8 +133,7 @@ class AsyncChecks(CheckCalls):
         given = [self._shadow(state), self._base(), state.pointer, low, size]
         writer = self._call("unfenced", given, "i32")
         holds = code.compare("slt", writer, code.constant(0, "i32"))
-        attributes = check_attributes(
-            code.builder,
+        attributes = code.check_attributes(
             AsyncAccessError,
             "shared memory that was written and not fenced is read in the background",
             span=place_of(operation),
@@ -155,15 +154,15 @@ class AsyncChecks(CheckCalls):
 
     def _keep(self, line: Value) -> None:
         assert self.launch is not None
-        words = self._arrays.scratch(self._code.builder.type(f"!llvm.array<{WAITING_WORDS} x i32>"), "a report")
+        words = self._arrays.scratch(self._code.type(f"!llvm.array<{WAITING_WORDS} x i32>"), "a report")
         self._code.store(line, words, 4)
         self._code.call(KERNEL_WAITING, [self.launch, words])
 
     def _report(self, operation: Operation, title: str, found: str) -> dict[str, Attribute]:
-        here, builder = place_of(operation), self._code.builder
+        here, builder = place_of(operation), self._code
         spans = [place_of(other) for other in self._lines]
         expected = "an access after the wait for what reads or writes these bytes in the background"
-        attributes = check_attributes(builder, AsyncAccessError, title, span=here, found=found)
+        attributes = builder.check_attributes(AsyncAccessError, title, span=here, found=found)
         tables = {"lines": [span and asdict(span) for span in spans]}
         text = pack(title, span=here, found=found, expected=expected, instead=_WAIT, tables=tables)
         return {**attributes, FACTS_ATTRIBUTE: builder.string(text)}
@@ -173,7 +172,7 @@ class AsyncChecks(CheckCalls):
         """Nobody has written anything yet."""
         code = self._code
         self._arrays.define(check_functions(self._name))
-        shadow = memory.allocate(code.builder.type("i8"), SHADOW_BYTES * blocks)
+        shadow = memory.allocate(code.type("i8"), SHADOW_BYTES * blocks)
         size = code.constant(SHADOW_BYTES * blocks, "i64")
         no = {"isVolatile": code.attribute("false")}
         code.operation("llvm.intr.memset", (shadow, code.constant(0, "i8"), size), attributes=no)

@@ -12,7 +12,7 @@ from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.check import SITE_ATTRIBUTE
 from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_MMA, GROUP_WAIT, STORE_BOX
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_WARPS
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.warp import Observer, Warp
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.async_proxy_code import LOAD, PHASE, USE
@@ -119,5 +119,5 @@ def _sync(warp: Warp, what: int, number: Value, count: Value) -> None:
     code.call(SYNC, [code.constant(what, "i32"), *threads, number, count, nowhere])
 
 
-def _site(code: Code, operation: Operation) -> Value:
+def _site(code: LaneBuilder, operation: Operation) -> Value:
     return code.constant(int(operation.attributes[SITE_ATTRIBUTE].value), "i32")

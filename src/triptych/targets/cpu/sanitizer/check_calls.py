@@ -21,7 +21,7 @@ from triptych.kernel_ir.dialects.check import (
     STEPS_ATTRIBUTE,
 )
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
-from triptych.targets.cpu.emit.code import Code
+from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import packed_value
 from triptych.targets.cpu.emit.values import Private
 from triptych.targets.cpu.emit.warp import Position, Warp
@@ -136,9 +136,9 @@ def unset(warp: Warp, operation: Operation) -> None:
     if known.known and known.uniform and known.constant == 0:
         return
     origins = warp.vector(origin)
-    wrong = code.compare("ne", origins, code.constants([0] * code.width, "i32"), lanes=True)
+    wrong = code.compare_lanes("ne", origins, code.constants([0] * code.width, "i32"))
     made = code.operation("scf.if", (code.any(wrong),), regions=2)
-    before = code.enter(code.block(made, 0))
+    before = code.enter(code.append_block(made, 0))
     home = warp.arrays.scratch(code.wide("i32"), "origins")
     code.store(origins, home, ALIGNMENT)
     site = code.constant(int(operation.attributes["site"].value), "i32")
@@ -212,7 +212,7 @@ def _levels(warp: Warp, steps: Sequence[int], counts: Sequence[Value]) -> Value:
     missing = at.LEVELS - len(steps)
     numbers = [(code.constant(step, "i64"), warp.scalar(count)) for step, count in zip(steps, counts, strict=True)]
     numbers += [(code.constant(0, "i64"), code.constant(1, "i64"))] * missing
-    home = warp.arrays.scratch(code.builder.type(f"!llvm.array<{2 * at.LEVELS} x i64>"), "levels")
+    home = warp.arrays.scratch(code.type(f"!llvm.array<{2 * at.LEVELS} x i64>"), "levels")
     for i, number in enumerate(itertools.chain.from_iterable(numbers)):
         code.store(number, code.offset(home, i, "i64"), 8)
     return home
@@ -233,7 +233,7 @@ class CheckCalls(AsyncProxyCalls):
 
     handlers = HANDLERS
 
-    def __init__(self, kernel: Operation, code: Code) -> None:
+    def __init__(self, kernel: Operation, code: LaneBuilder) -> None:
         self._code, attributes = code, kernel.attributes
         self._facts = json.loads(attributes[CHECKS_ATTRIBUTE].value) if CHECKS_ATTRIBUTE in attributes else None
 

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.location import spans_of
@@ -81,7 +80,7 @@ class _Kernel:
             return
         for read, stride in moved:
             address, *counts = read.operands
-            self._builder.insertion = bindings.mlir().InsertionPoint(loop)
+            self._builder.insertion = self._builder.before(loop)
             self._write(read, first.first(address), [*_steps(read), stride], [*map(first.first, counts), count])
             read.erase()
 
@@ -95,7 +94,7 @@ class _Kernel:
     def _write(self, read: Operation, address: Value, steps: Sequence[int], counts: Sequence[Value]) -> None:
         attributes = {name: read.attributes[name] for name in read.attributes}
         attributes[STEPS_ATTRIBUTE] = self._builder.attribute(f"array<i64: {', '.join(map(str, steps))}>")
-        self._builder.operation(CHECK_ACCESS, (address, *counts), [], read.location, attributes)
+        self._builder.operation(CHECK_ACCESS, (address, *counts), [], attributes, location=read.location)
 
     # one after the other -------------------------------------------------------------------------------------------
     def _join(self, reads: Sequence[Operation]) -> None:
@@ -120,9 +119,9 @@ class _Kernel:
                 members = [found[known][1] for known in stretch]
                 _, last = max((found[known] for known in stretch), key=itemgetter(0))
                 address, *counts = members[0].operands
-                self._builder.insertion = bindings.mlir().InsertionPoint(last)
+                self._builder.insertion = self._builder.before(last)
                 number = {"value": self._builder.integer("i64", len(stretch))}
-                count = self._builder.value("arith.constant", (), self._builder.type("i64"), last.location, number)
+                count = self._builder.value("arith.constant", (), "i64", number, location=last.location)
                 self._write(members[0], address, [*_steps(members[0]), stretch[1] - stretch[0]], [*counts, count])
                 for member in members:
                     member.erase()

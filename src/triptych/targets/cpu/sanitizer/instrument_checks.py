@@ -13,7 +13,6 @@ from dataclasses import asdict
 from math import prod
 from typing import Any
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.launch import launches
@@ -54,7 +53,7 @@ from triptych.sanitizer.findings import note_order
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.abi.abi import CHECK_COLLECT
-from triptych.targets.cpu.emit.plain_code import PlainCode
+from triptych.targets.cpu.abi.status import check_status
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.declarations import DECLARATIONS
 from triptych.targets.cpu.sanitizer.pipeline_memory import PipelineMemory
@@ -127,12 +126,11 @@ def _is_too_large(kernel: Operation) -> bool:
 
 
 def _collect_after(launch: Operation, table: str) -> None:
-    builder = Builder(launch.context)
+    builder = Builder(launch.context, launch.location)
     launch.attributes[TABLE_ATTRIBUTE] = builder.string(table)
-    builder.insertion = builder.behind(launch)
-    code = PlainCode(builder, launch.location)
-    address = code.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": code.attribute(f'@"{table}"')})
-    code.check_status(CHECK_COLLECT, (address,))
+    builder.insertion = builder.after(launch)
+    address = builder.value("llvm.mlir.addressof", (), "!llvm.ptr", {"global_name": builder.attribute(f'@"{table}"')})
+    check_status(builder, CHECK_COLLECT, (address,))
 
 
 class _Kernel:
@@ -156,8 +154,8 @@ class _Kernel:
 
     def rewrite(self) -> None:
         for operation in list(walk(self._kernel)):
-            self._code = PlainCode(self._builder, operation.location)
-            self._builder.insertion = bindings.mlir().InsertionPoint(operation)
+            self._builder.location = operation.location
+            self._builder.insertion = self._builder.before(operation)
             if operation.name in _ATOMIC or operation.name in ("llvm.load", "llvm.store"):
                 self._access(operation)
             elif operation.name in (LOAD_MATRIX, STORE_MATRIX):
@@ -229,7 +227,7 @@ class _Kernel:
         if not is_float(kind) or bits >= _WHOLE_FLOAT:
             return value
         number = self._builder.type(f"i{bits}")
-        return self._code.value("arith.bitcast", (value,), self._builder.vector(count, number) if count else number)
+        return self._builder.value("arith.bitcast", (value,), self._builder.vector(count, number) if count else number)
 
     def _is_ordered(self, operation: Operation) -> bool:
         attributes = operation.attributes
@@ -275,7 +273,7 @@ class _Kernel:
         integer = self._builder.integer
         attributes = {"size": integer("i32", size), "kind": integer("i32", kind)}
         attributes |= {"site": integer("i32", len(self._sites) - 1), "lanes": integer("i32", lanes)}
-        self._code.operation(CHECK_ACCESS, (pointer,) if value is None else (pointer, value), attributes=attributes)
+        self._builder.operation(CHECK_ACCESS, (pointer,) if value is None else (pointer, value), attributes=attributes)
 
     def _copy(self, operation: Operation) -> None:
         """The copy itself is left to the checkers, which move its bytes when they are waited for."""
@@ -285,8 +283,8 @@ class _Kernel:
         self._site(operation, "copies (cp.async)", size, size)
         integer = self._builder.integer
         attributes = {"size": integer("i32", size), "site": integer("i32", len(self._sites) - 1)}
-        count = given[0] if given else self._code.constant(size, "i32")
-        self._code.operation(CHECK_COPY, (target, source, count), attributes=attributes)
+        count = given[0] if given else self._builder.constant(size, "i32")
+        self._builder.operation(CHECK_COPY, (target, source, count), attributes=attributes)
         operation.erase()
 
     def _background(self, operation: Operation, definition: OpDef) -> None:
@@ -348,7 +346,7 @@ class _Kernel:
         elif operation.name == simt.ASYNC_COMMIT and self._mode & at.CHECK_RACES:
             self._sync(at.COMMIT_COPIES)
         elif operation.name == simt.ASYNC_WAIT and self._mode & at.CHECK_RACES:
-            groups = self._code.constant(int(operation.attributes["groups"].value), "i32")
+            groups = self._builder.constant(int(operation.attributes["groups"].value), "i32")
             self._sync(at.AWAIT_COPIES, groups, groups)
         elif operation.name in (simt.BARRIER, simt.BARRIER_ARRIVE):
             self._sync(at.ARRIVE, *operation.operands)
@@ -360,20 +358,20 @@ class _Kernel:
         """For hints: threads come to a mask of lanes, or to a named barrier."""
         self._site(operation, "comes", 0, 0)
         named = () if operation.name == simt.SYNC_WARP else operation.operands
-        self._sync(at.COME_TO_SITE, self._code.constant(len(self._sites) - 1, "i32"), *named)
+        self._sync(at.COME_TO_SITE, self._builder.constant(len(self._sites) - 1, "i32"), *named)
 
     def _behind(self, operation: Operation) -> None:
         """Write behind an operation from now on."""
-        self._builder.insertion = self._builder.behind(operation)
+        self._builder.insertion = self._builder.after(operation)
 
     def _sync(self, what: int, *operands: Value) -> None:
-        self._code.operation(CHECK_SYNC, operands, attributes={"what": self._builder.integer("i32", what)})
+        self._builder.operation(CHECK_SYNC, operands, attributes={"what": self._builder.integer("i32", what)})
 
     def _place(self, operation: Operation, pointer: Value, what: int) -> None:
         narrow = _is_narrow(operation) and (self._is_ordered(operation) or not self._has_wide_fences)
         numbers = {"what": what, "narrow": int(narrow)}
         attributes = {name: self._builder.integer("i32", number) for name, number in numbers.items()}
-        self._code.operation(CHECK_PLACE, (pointer,), attributes=attributes)
+        self._builder.operation(CHECK_PLACE, (pointer,), attributes=attributes)
 
 
 def _are_apart(one: Operation, other: Operation) -> bool:

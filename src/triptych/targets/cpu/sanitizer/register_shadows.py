@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from math import gcd
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Operation, Value
 from triptych.ir.location import spans_of
@@ -37,7 +36,6 @@ from triptych.kernel_ir.dialects.check import CHECK_UNSET
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, enclosing, has_body, operations, pointee
 from triptych.kernel_ir.dialects.tile import GROUP_MMA, MMA
 from triptych.support.runs import runs
-from triptych.targets.cpu.emit.plain_code import PlainCode
 from triptych.targets.cpu.sanitizer.uninitialized_origins import Origin, Origins, elements, joined
 
 _UNSET = -1
@@ -112,7 +110,7 @@ class _Shadows:
     ) -> None:
         self._kernel, self._builder, self._note = kernel, builder, note
         self._registers, self._found, self._told, self._unread = registers, found, told, unread
-        self._code = PlainCode(builder, kernel.location)
+        builder.location = kernel.location
         self._origins = Origins(builder)
         self._cells: dict[Value, Value] = {}
         self._grains: dict[Value, int] = {}
@@ -152,7 +150,7 @@ class _Shadows:
         kind = self._builder.vector(count, element)
         zero = "0.0" if is_float(element) else "0"
         text = f"dense<{zero}> : {type_text(kind)}"
-        zeros = self._code.value("arith.constant", (), kind, {"value": self._builder.attribute(text)})
+        zeros = self._builder.value("arith.constant", (), kind, {"value": self._builder.attribute(text)})
         self._origins.store(zeros, allocation.results[0])
 
     def _place(self, access: Operation) -> tuple[Value, Value | None, int]:
@@ -169,15 +167,15 @@ class _Shadows:
 
     # blocks -----------------------------------------------------------------------------------------------------
     def _write_before(self, operation: Operation) -> None:
-        self._code.location = self._origins.code.location = operation.location
-        self._builder.insertion = bindings.mlir().InsertionPoint(operation)
+        self._builder.location = operation.location
+        self._builder.insertion = self._builder.before(operation)
 
     def _write_behind(self, operation: Operation, following: Operation | None = None) -> None:
-        self._code.location = self._origins.code.location = operation.location
+        self._builder.location = operation.location
         if following is None:
             every = operations(operation.block)
             following = every[every.index(operation) + 1]
-        self._builder.insertion = bindings.mlir().InsertionPoint(following)
+        self._builder.insertion = self._builder.before(following)
 
     def _block(self, block: Block, entry: tuple[list[Value], _Rooms] | None = None) -> None:
         """All operations of a block, which is entered with values whose origins lie in memory."""
@@ -211,7 +209,7 @@ class _Shadows:
     def _tell(self, operation: Operation, verb: str, origin: Origin) -> None:
         if origin is not None:
             site = self._builder.integer("i32", self._note(operation, verb, 0, 0))
-            self._code.operation(CHECK_UNSET, (origin,), attributes={"site": site})
+            self._builder.operation(CHECK_UNSET, (origin,), attributes={"site": site})
 
     # accesses ---------------------------------------------------------------------------------------------------
     def _access(self, operation: Operation, following: Operation) -> None:
@@ -261,7 +259,7 @@ class _Shadows:
         factor = self._unread.get(product)
         if factor is not None:
             own = self._own(product, _MULTIPLIES, 0, factor.array)
-            self._tell(product, _MULTIPLIES, self._code.constant(own, "i32"))
+            self._tell(product, _MULTIPLIES, self._builder.constant(own, "i32"))
         source, begins = sums_of(product)
         target, places = product.operands[0], product_bytes(product, "d")
         if source not in self._cells and target not in self._cells:
@@ -330,7 +328,7 @@ class _Shadows:
     def _rooms(self, values: list[Value]) -> _Rooms:
         """Memory for origins, made where the kernel begins: in a loop it would grow on every turn."""
         before = self._builder.insertion
-        self._builder.insertion = bindings.mlir().InsertionPoint(operations(body(self._kernel))[0])
+        self._builder.insertion = self._builder.before(operations(body(self._kernel))[0])
         made = [self._origins.room(elements(value)) if value in self._found.values else None for value in values]
         self._builder.insertion = before
         return made

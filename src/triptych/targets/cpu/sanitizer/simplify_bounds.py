@@ -7,7 +7,6 @@ multiple. A condition that has been checked need not be checked again. Release b
 
 from __future__ import annotations
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Block, Module, Operation, Value
 from triptych.ir.modules import kernels, operations_named
@@ -47,19 +46,19 @@ def _distance(subtraction: Operation) -> None:
     if any(not isinstance(each.index, int) and int_width(each.index.type) != 64 for each in taken):
         return
     builder = Builder(subtraction.context)
-    builder.insertion = bindings.mlir().InsertionPoint(subtraction)
+    builder.insertion = builder.before(subtraction)
     kind, place = subtraction.results[0].type, subtraction.location
 
     def number(value: int) -> Value:
-        return builder.value("arith.constant", (), kind, place, {"value": builder.integer("i64", value)})
+        return builder.value("arith.constant", (), kind, {"value": builder.integer("i64", value)}, location=place)
 
     known = sum(each.index * each.size for each in taken if isinstance(each.index, int))
     known -= sum(each.index * each.size for each in before if isinstance(each.index, int))
     total = number(known)
     for each in taken:
         if not isinstance(each.index, int):
-            scaled = builder.value("arith.muli", (each.index, number(each.size)), kind, place)
-            total = builder.value("arith.addi", (total, scaled), kind, place)
+            scaled = builder.value("arith.muli", (each.index, number(each.size)), kind, location=place)
+            total = builder.value("arith.addi", (total, scaled), kind, location=place)
     subtraction.results[0].replace_all_uses_with(total)
     subtraction.erase()
 
@@ -75,14 +74,16 @@ def _alignment(masking: Operation) -> None:
             break
         pointer = taken.base
     builder = Builder(masking.context)
-    builder.insertion = bindings.mlir().InsertionPoint(masking)
+    builder.insertion = builder.before(masking)
     made, kind = defining_op(pointer), masking.results[0].type
     if mask < _alignment_of(made):
         zero = {"value": builder.integer("i64", 0)}
-        masking.results[0].replace_all_uses_with(builder.value("arith.constant", (), kind, masking.location, zero))
+        masking.results[0].replace_all_uses_with(
+            builder.value("arith.constant", (), kind, zero, location=masking.location)
+        )
         masking.erase()
         return
-    masking.operands[0] = builder.value("llvm.ptrtoint", (pointer,), kind, masking.location)
+    masking.operands[0] = builder.value("llvm.ptrtoint", (pointer,), kind, location=masking.location)
 
 
 def _alignment_of(made: Operation | None) -> int:

@@ -13,7 +13,6 @@ from triptych.ir.builder import Builder
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import bit_width, count_and_element, int_width
 from triptych.kernel_ir.analysis.uninitialized_values import is_truth
-from triptych.targets.cpu.emit.plain_code import PlainCode
 
 Origin = Value | None
 _Held = list[list[Origin]]
@@ -37,8 +36,7 @@ class Origins:
     """Writes what happens to origins where the builder is."""
 
     def __init__(self, builder: Builder) -> None:
-        self._builder = builder
-        self.code = PlainCode(builder, builder.unknown)
+        self.builder = builder
         self._known: dict[Value, list[Origin]] = {}
 
     def of(self, value: Value) -> list[Origin]:
@@ -52,30 +50,30 @@ class Origins:
     # memory -----------------------------------------------------------------------------------------------------
     def room(self, count: int) -> Value:
         """Cells that hold nothing yet."""
-        units = self.code.value("llvm.mlir.constant", (), _WORD, {"value": self._builder.integer(_WORD, count)})
-        attributes = {"elem_type": self._builder.type_attribute(_WORD), "alignment": self._builder.integer("i64", 16)}
-        return self.code.value("llvm.alloca", (units,), "!llvm.ptr", attributes)
+        units = self.builder.value("llvm.mlir.constant", (), _WORD, {"value": self.builder.integer(_WORD, count)})
+        attributes = {"elem_type": self.builder.type_attribute(_WORD), "alignment": self.builder.integer("i64", 16)}
+        return self.builder.value("llvm.alloca", (units,), "!llvm.ptr", attributes)
 
     def fill(self, cells: Value, count: int, value: int) -> None:
         self.store(self._splat(count, value), cells)
 
     def _splat(self, count: int, value: int) -> Value:
-        kind = self._builder.vector(count, _WORD)
-        number = self._builder.splat(kind, self._builder.integer(_WORD, value))
-        return self.code.value("arith.constant", (), kind, {"value": number})
+        kind = self.builder.vector(count, _WORD)
+        number = self.builder.splat(kind, self.builder.integer(_WORD, value))
+        return self.builder.value("arith.constant", (), kind, {"value": number})
 
     def store(self, value: Value, address: Value) -> None:
-        self.code.operation(
-            "llvm.store", (value, address), attributes={"alignment": self._builder.integer("i64", _CELL_BYTES)}
+        self.builder.operation(
+            "llvm.store", (value, address), attributes={"alignment": self.builder.integer("i64", _CELL_BYTES)}
         )
 
     def sum(self, one: Value | None, index: Value, times: int) -> Value:
         """Cells that indices of a run lead to (i64)."""
         if (int_width(index.type) or 64) < 64:
-            index = self.code.value("arith.extsi", (index,), "i64")
+            index = self.builder.value("arith.extsi", (index,), "i64")
         if times != 1:
-            index = self.code.value("arith.muli", (index, self.code.constant(times, "i64")), "i64")
-        return index if one is None else self.code.value("arith.addi", (one, index), "i64")
+            index = self.builder.value("arith.muli", (index, self.builder.constant(times, "i64")), "i64")
+        return index if one is None else self.builder.value("arith.addi", (one, index), "i64")
 
     def _address(self, cells: Value, moving: Value | None, known: int) -> Value:
         if moving is not None:
@@ -84,23 +82,23 @@ class Origins:
 
     def _further(self, cells: Value, moving: tuple[Value, ...], index: str) -> Value:
         attributes = {
-            "rawConstantIndices": self._builder.attribute(f"array<i32: {index}>"),
-            "elem_type": self._builder.type_attribute(_WORD),
+            "rawConstantIndices": self.builder.attribute(f"array<i32: {index}>"),
+            "elem_type": self.builder.type_attribute(_WORD),
         }
-        return self.code.value("llvm.getelementptr", (cells, *moving), "!llvm.ptr", attributes)
+        return self.builder.value("llvm.getelementptr", (cells, *moving), "!llvm.ptr", attributes)
 
     def cell(self, cells: Value, moving: Value | None, known: int) -> Value:
         """What a cell holds."""
-        alignment = {"alignment": self._builder.integer("i64", _CELL_BYTES)}
-        return self.code.value("llvm.load", (self._address(cells, moving, known),), _WORD, alignment)
+        alignment = {"alignment": self.builder.integer("i64", _CELL_BYTES)}
+        return self.builder.value("llvm.load", (self._address(cells, moving, known),), _WORD, alignment)
 
     def read(self, cells: Value, moving: Value | None, known: int, own: int) -> Value:
         """The origin of an element that is read: one that nobody has set (all bits) gets this read's."""
-        mine = self.code.constant(own + known, _WORD)
+        mine = self.builder.constant(own + known, _WORD)
         if moving is not None:
-            index = self.code.value("arith.trunci", (moving,), _WORD)
-            mine = self.code.value("arith.addi", (mine, index), _WORD)
-        return self.code.value("arith.minui", (self.cell(cells, moving, known), mine), _WORD)
+            index = self.builder.value("arith.trunci", (moving,), _WORD)
+            mine = self.builder.value("arith.addi", (mine, index), _WORD)
+        return self.builder.value("arith.minui", (self.cell(cells, moving, known), mine), _WORD)
 
     def store_all(self, origins: Sequence[Origin], count: int, cells: Value, moving: Value | None, known: int) -> None:
         """Cells side by side."""
@@ -108,28 +106,28 @@ class Origins:
             self.store(self._splat(count, 0), self._address(cells, moving, known))
             return
         for i, origin in enumerate(origins):
-            value = self.code.constant(0, _WORD) if origin is None else origin
+            value = self.builder.constant(0, _WORD) if origin is None else origin
             self.store(value, self._address(cells, moving, known + i))
 
     # arithmetic -------------------------------------------------------------------------------------------------
     def either(self, one: Origin, other: Origin) -> Origin:
         if one is None or other is None or one == other:
             return other if one is None else one
-        return self.code.value("arith.maxui", (one, other), _WORD)
+        return self.builder.value("arith.maxui", (one, other), _WORD)
 
     def least(self, origins: Sequence[Origin]) -> Origin:
         """One of them if all are unset."""
         kept = [origin for origin in origins if origin is not None]
         if len(kept) < len(origins):
             return None
-        return reduce(lambda one, other: self.code.value("arith.minui", (one, other), _WORD), kept)
+        return reduce(lambda one, other: self.builder.value("arith.minui", (one, other), _WORD), kept)
 
     def chosen(self, condition: Value, one: Origin, other: Origin) -> Origin:
         """That of the side which a condition takes."""
         if one is None and other is None:
             return None
-        sides = [self.code.constant(0, _WORD) if side is None else side for side in (one, other)]
-        return self.code.value("arith.select", (condition, *sides), _WORD)
+        sides = [self.builder.constant(0, _WORD) if side is None else side for side in (one, other)]
+        return self.builder.value("arith.select", (condition, *sides), _WORD)
 
     def compute(self, operation: Operation) -> None:
         """The origins of the results of an operation of one thread."""
@@ -170,8 +168,8 @@ class Origins:
     def _side(self, conditions: Value, place: int, one: Origin, other: Origin) -> Origin:
         if one is None and other is None:
             return None
-        position = {"static_position": self._builder.attribute(f"array<i64: {place}>")}
-        return self.chosen(self.code.value("vector.extract", (conditions,), "i1", position), one, other)
+        position = {"static_position": self.builder.attribute(f"array<i64: {place}>")}
+        return self.chosen(self.builder.value("vector.extract", (conditions,), "i1", position), one, other)
 
     def _truth(self, operation: Operation) -> Origin:
         """`and`, `or` of truth values: a side that is set and decides alone makes the other not matter."""

@@ -29,43 +29,42 @@ def corrected(
     common: Sequence[Expression], wrong: Expression, name: str, body: Body, x: Expression
 ) -> tuple[Expression, ...]:
     """`common`, with the lanes that are wrong taken from `body(x)`."""
-    builder, location = x.place.builder, x.place.location
+    builder = x.builder
     types = [result.value.type for result in common]
     function = _function(name, body, x, types)
-    choice = builder.operation("scf.if", (_any(wrong),), types, location, regions=2)
-    after = builder.insertion
-    builder.insertion = builder.at_end(builder.append_block(choice, 0, (), location))
-    call = builder.operation("func.call", (x.value,), types, location, {"callee": function})
+    choice = builder.operation("scf.if", (_any(wrong),), types, regions=2)
+    after = builder.enter(builder.append_block(choice, 0))
+    call = builder.operation("func.call", (x.value,), types, {"callee": function})
     rare = [replace(old, value=value) for value, old in zip(call.results, common, strict=True)]
     chosen = [select(wrong, new, old).value for new, old in zip(rare, common, strict=True)]
-    builder.operation("scf.yield", chosen, (), location)
-    builder.insertion = builder.at_end(builder.append_block(choice, 1, (), location))
-    builder.operation("scf.yield", [result.value for result in common], (), location)
-    builder.insertion = after
+    builder.operation("scf.yield", chosen)
+    builder.enter(builder.append_block(choice, 1))
+    builder.operation("scf.yield", [result.value for result in common])
+    builder.leave(after)
     return tuple(replace(old, value=value) for value, old in zip(choice.results, common, strict=True))
 
 
 def _any(condition: Expression) -> Value:
-    place = condition.place
-    kind = {"kind": place.builder.attribute("#vector.kind<or>")}
-    return place.builder.value("vector.reduction", (condition.value,), place.type("i1", None), place.location, kind)
+    builder = condition.builder
+    kind = {"kind": builder.attribute("#vector.kind<or>")}
+    return builder.value("vector.reduction", (condition.value,), "i1", kind)
 
 
 def _function(name: str, body: Body, x: Expression, types: Sequence[Type]) -> Attribute:
     """The symbol of the function, which is built at the end of the module when it is not there yet."""
-    builder, module = x.place.builder, x.place.module
-    assert module is not None  # a formula with a part of its own is built in a module
-    place = replace(x.place, location=builder.unknown)
+    builder, module = x.builder, x.builder.enclosing_module
+    assert module is not None, "a formula with a part of its own is built in a module"
     symbol = f"triptych.{name}.{x.lanes}"
     if symbol not in symbols(module):
-        before = builder.insertion
-        function, block = builder.function(module, symbol, [x.value.type], place.location)
+        before, place = builder.insertion, builder.location
+        builder.location = builder.unknown
+        function, block = builder.function(module, symbol, [x.value.type], builder.unknown)
         builder.finish_function(function, [x.value.type], types)
-        builder.insertion = builder.at_end(block)
-        results = body(replace(x, place=place, value=block.arguments[0]))
-        builder.operation("func.return", [result.value for result in results], (), place.location)
+        builder.enter(block)
+        results = body(replace(x, value=block.arguments[0]))
+        builder.operation("func.return", [result.value for result in results])
         _mark(function, builder)
-        builder.insertion = before
+        builder.insertion, builder.location = before, place
     reference: Attribute = bindings.mlir().FlatSymbolRefAttr.get(symbol, context=builder.context)
     return reference
 

@@ -74,7 +74,7 @@ class HostSide:
         self._computed: dict[Expression, Value] = {}
         self._asked: list[Value] = []
         self.builder = Builder(kernel.context)
-        self.builder.insertion = bindings.mlir().InsertionPoint(launch.operation)
+        self.builder.insertion = self.builder.before(launch.operation)
 
     @property
     def grid(self) -> tuple[Value, ...]:
@@ -149,7 +149,7 @@ class HostSide:
         self, name: str, operands: Sequence[Value], kind: str, attributes: Mapping[str, Attribute] | None = None
     ) -> Value:
         """An operation of the host, in front of the launch."""
-        return self.builder.value(name, operands, self.builder.type(kind), self.location, attributes)
+        return self.builder.value(name, operands, self.builder.type(kind), attributes, location=self.location)
 
     def compare(self, predicate: int, left: Value, right: Value) -> Value:
         """A comparison of the host."""

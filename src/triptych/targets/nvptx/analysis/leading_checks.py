@@ -42,7 +42,7 @@ def check_on_the_host(side: HostSide, checks: Sequence[Operation]) -> None:
         passes = side.compute(check.holds)
         for excuse in _excuses(side, check):
             passes = side.emit("arith.ori", (passes, excuse), "i1")
-        side.builder.operation(CHECK, (passes,), (), check.operation.location, attributes)
+        side.builder.operation(CHECK, (passes,), (), attributes, location=check.operation.location)
     for operation in checks if made else ():
         holds = side.expression(operation.operands[0])
         if holds is not None and any((block, holds) in made for block in _blocks_around(operation)):

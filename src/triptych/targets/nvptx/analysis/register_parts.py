@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Context, Operation, Type, Value
 from triptych.ir.types import bit_width, count_and_element, int_width, lanes
@@ -43,14 +42,13 @@ class RegisterParts:
     def __init__(self, context: Context) -> None:
         self.builder = Builder(context)
         self._known: dict[Value, Sequence[Number]] = {}
-        self._point = bindings.mlir().InsertionPoint
 
     def __contains__(self, vector: Value) -> bool:
         return vector in self._known
 
     def at(self, operation: Operation) -> None:
         """From now on build in front of an operation, at its place in the source."""
-        self.builder.insertion = self._point(operation)
+        self.builder.insertion = self.builder.before(operation)
         self.location = operation.location
 
     def keep(self, vector: Value, numbers: Sequence[Number]) -> None:
@@ -75,7 +73,7 @@ class RegisterParts:
         if number.place is None:
             return number.value
         place = {"static_position": self.builder.attribute(f"array<i64: {number.place}>")}
-        return self.builder.value("vector.extract", (number.value,), element, self.location, place)
+        return self.builder.value("vector.extract", (number.value,), element, place, location=self.location)
 
     def joined(self, numbers: Sequence[Number], element: Type) -> Value:
         """What is in one register: the only number, or a vector; the very value if it was made of them."""
@@ -88,4 +86,4 @@ class RegisterParts:
             return first
         elements = [self.number(number, element) for number in numbers]
         kind = self.builder.vector(len(numbers), element)
-        return self.builder.value("vector.from_elements", elements, kind, self.location)
+        return self.builder.value("vector.from_elements", elements, kind, location=self.location)

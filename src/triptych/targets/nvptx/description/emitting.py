@@ -10,7 +10,7 @@ from triptych.ir.rewriting import Replacement
 
 def intrinsic(op: Replacement, name: str, operands: Sequence[Value], result: str | None = None) -> Value | None:
     """Call an intrinsic function of LLVM for NVIDIA's GPUs; what it gives, if it gives something."""
-    attributes = op.builder.call(len(operands), intrin=op.builder.string(f"llvm.nvvm.{name}"))
+    attributes = op.builder.call_attributes(len(operands), intrin=op.builder.string(f"llvm.nvvm.{name}"))
     if result is None:
         op.effect("llvm.call_intrinsic", operands, attributes)
         return None

@@ -97,7 +97,7 @@ class _Words:
 
     def _widening(self, kind: str) -> dict[str, Attribute]:
         """Of the call that makes f16 of two numbers."""
-        return self.builder.call(1, intrin=self.builder.string(f"llvm.nvvm.{kind}x2.to.f16x2.rn"))
+        return self.builder.call_attributes(1, intrin=self.builder.string(f"llvm.nvvm.{kind}x2.to.f16x2.rn"))
 
 
 class _Expansion:
@@ -106,7 +106,7 @@ class _Expansion:
     def __init__(self, operation: Operation, words: _Words, architecture: Architecture) -> None:
         self._builder, self._memory, self._attribute = words.builder, words.memory, words.attribute
         self._widening = words.widening
-        self._builder.insertion = bindings.mlir().InsertionPoint(operation)
+        self._builder.insertion = self._builder.before(operation)
         self._place = operation.location
         self._meant = instruction = WARP_MMAS[operation.attributes["instruction"].value]
         self._written = written_as(instruction, architecture)
@@ -173,7 +173,7 @@ class _Expansion:
 
     def _store(self, fragment: _Fragment, number: int, registers: Sequence[Value]) -> None:
         for value, address in zip(registers, self._addresses(fragment, number), strict=True):
-            self._builder.operation("llvm.store", (value, address), (), self._place, self._memory)
+            self._builder.operation("llvm.store", (value, address), (), self._memory, location=self._place)
 
     def _addresses(self, fragment: _Fragment, number: int) -> list[Value]:
         first = number * fragment.count
@@ -194,7 +194,7 @@ class _Expansion:
         return self._value("llvm.getelementptr", (fragment.base,), "!llvm.ptr", attributes)
 
     def _value(self, name: str, operands: Sequence[Value], result: str, attributes: Mapping[str, Attribute]) -> Value:
-        return self._builder.value(name, operands, self._builder.type(result), self._place, attributes)
+        return self._builder.value(name, operands, self._builder.type(result), attributes, location=self._place)
 
 
 def _fragment(operation: Operation, operand: int, name: str, kind: str, instructions: int) -> _Fragment:

@@ -71,7 +71,7 @@ class _Kernel:
             if operation.name == GROUP_MMA and not _is_shared(operation):
                 self._kept[operation] = self._room(operation)
         for operation in operations:
-            self._builder.insertion = bindings.mlir().InsertionPoint(operation)
+            self._builder.insertion = self._builder.before(operation)
             _Writer(self._builder, self._memory, operation).write(self)
         for operation in operations:
             operation.erase()
@@ -94,13 +94,13 @@ class _Kernel:
     def _room(self, product: Operation) -> _Registers:
         """An array for the registers of A, with as many elements."""
         count = len(_of_a(product).offsets)
-        builder, ir = self._builder, bindings.mlir()
-        builder.insertion = ir.InsertionPoint.at_block_begin(self._kernel.regions[0].blocks[0])
+        builder = self._builder
+        builder.insertion = builder.at_start(self._kernel.regions[0].blocks[0])
         size = {"value": builder.integer("i32", count)}
-        number = builder.value("llvm.mlir.constant", (), builder.type("i32"), product.location, size)
+        number = builder.value("llvm.mlir.constant", (), "i32", size, location=product.location)
         element = builder.type_attribute("i32")
         room = {"elem_type": element, "alignment": builder.integer("i64", _ALIGNMENT)}
-        made = builder.value("llvm.alloca", (number,), builder.type("!llvm.ptr"), product.location, room)
+        made = builder.value("llvm.alloca", (number,), "!llvm.ptr", room, location=product.location)
         return _Registers(made, element, "i32", tuple(range(count)))
 
 
@@ -196,12 +196,14 @@ class _Writer:
         }
         if len(kinds) < 2:
             results = [builder.type(kind) for kind in kinds]
-            return list(builder.operation("llvm.inline_asm", operands, results, self._place, attributes).results)
+            return list(
+                builder.operation("llvm.inline_asm", operands, results, attributes, location=self._place).results
+            )
         together = builder.type(f"!llvm.struct<({', '.join(kinds)})>")
-        made = builder.value("llvm.inline_asm", operands, together, self._place, attributes)
+        made = builder.value("llvm.inline_asm", operands, together, attributes, location=self._place)
         places = ({"position": builder.attribute(f"array<i64: {i}>")} for i in range(len(kinds)))
         return [
-            builder.value("llvm.extractvalue", (made,), builder.type(kind), self._place, place)
+            builder.value("llvm.extractvalue", (made,), builder.type(kind), place, location=self._place)
             for kind, place in zip(kinds, places, strict=True)
         ]
 
@@ -214,7 +216,7 @@ class _Writer:
     def _store(self, registers: _Registers, values: Sequence[Value]) -> None:
         for value, offset in zip(values, registers.offsets, strict=True):
             operands = (value, self._address(registers, offset))
-            self._builder.operation("llvm.store", operands, (), self._place, self._memory)
+            self._builder.operation("llvm.store", operands, (), self._memory, location=self._place)
 
     def _address(self, registers: _Registers, offset: int) -> Value:
         known = self._addresses.get((registers.base, offset))
@@ -233,7 +235,7 @@ class _Writer:
     def _value(
         self, name: str, operands: Sequence[Value], result: str, attributes: dict[str, Attribute] | None = None
     ) -> Value:
-        return self._builder.value(name, operands, self._builder.type(result), self._place, attributes)
+        return self._builder.value(name, operands, self._builder.type(result), attributes, location=self._place)
 
 
 def _text(

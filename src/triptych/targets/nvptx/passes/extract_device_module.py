@@ -5,18 +5,17 @@ LLVM IR is made from what is in the outermost module.
 
 from __future__ import annotations
 
-from triptych.ir import bindings
+from triptych.ir.builder import Builder
 from triptych.ir.handles import Module
 
 
 def extract_device_module(module: Module) -> None:
     """Move the contents of the `gpu.module`, if there is one, to the top."""
-    ir = bindings.mlir()
     old = [operation.operation for operation in module.body.operations]
-    with ir.InsertionPoint(module.body):
-        for device in (operation for operation in old if operation.name == "gpu.module"):
-            for operation in device.regions[0].blocks[0].operations:
-                # Copied, not moved: moving out of an operation that is erased soon after corrupts both.
-                operation.operation.clone()
+    end = Builder(module.context).at_end(module.body)
+    for device in (operation for operation in old if operation.name == "gpu.module"):
+        for operation in device.regions[0].blocks[0].operations:
+            # Copied, not moved: moving out of an operation that is erased soon after corrupts both.
+            operation.operation.clone(end)
     for operation in old:
         operation.erase()

@@ -5,7 +5,7 @@ Upstream reserves the arguments of `vprintf` where a kernel prints, which in a l
 
 from __future__ import annotations
 
-from triptych.ir import bindings
+from triptych.ir.builder import Builder
 from triptych.ir.handles import Module
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
@@ -14,14 +14,13 @@ from triptych.targets.nvptx.analysis.kernels import kernels
 
 def hoist_allocas(module: Module) -> None:
     """Move every `llvm.alloca` of constant size, and its size, to the start of its function."""
-    ir = bindings.mlir()
+    builder = Builder(module.context)
     for function in kernels(module, "llvm.func"):
         blocks = list(function.regions[0].blocks)
         for alloca in operations_named(function, "llvm.alloca") if len(blocks) > 1 else ():
             count = defining_op(alloca.operands[0])
             if count is None or count.name != "llvm.mlir.constant":
                 continue
-            with ir.InsertionPoint.at_block_begin(blocks[0]):
-                size = count.clone()
+            size = count.clone(builder.at_start(blocks[0]))
             alloca.operands[0] = size.results[0]
             alloca.move_after(size)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from triptych.ir import bindings
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Module, Value
 from triptych.ir.location import place_of
@@ -65,17 +64,15 @@ def _test(op: Replacement) -> list[Value]:
 
 def _wait(op: Replacement) -> list[Value]:
     """`while not try_wait: pass`."""
-    ir, place = bindings.mlir(), op.operation.location
-    loop = op.builder.operation("scf.while", (), (), place, regions=2)
-    outside = op.builder.insertion
-    op.builder.insertion = ir.InsertionPoint(loop.regions[0].blocks.append())
+    loop = op.builder.operation("scf.while", regions=2)
+    outside = op.builder.enter(op.builder.append_block(loop, 0))
     over = intrinsic(op, _TRY_WAIT, op.operands, "i1")
     assert over is not None
     true = op.value("arith.constant", (), "i1", {"value": op.attribute("true")})
     op.effect("scf.condition", (op.value("arith.xori", (over, true), "i1"),))
-    op.builder.insertion = ir.InsertionPoint(loop.regions[1].blocks.append())
+    op.builder.enter(op.builder.append_block(loop, 1))
     op.effect("scf.yield", ())
-    op.builder.insertion = outside
+    op.builder.leave(outside)
     return []
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triptych.ir import bindings
-from triptych.ir.builder import Builder
+from triptych.ir.builder import Builder, builder_before
 from triptych.ir.errors import LoweringError
 from triptych.ir.handles import Location, Module, Operation, Type, Value
 from triptych.ir.location import place_of
@@ -54,8 +53,7 @@ def lower_cache_hints(module: Module) -> bool:
 def _prefetch(operation: Operation) -> None:
     (address,) = operation.operands
     space = ".global" if memory_space(address.type) == GLOBAL_SPACE else ""
-    builder = Builder(operation.context)
-    builder.insertion = bindings.mlir().InsertionPoint(operation)
+    builder = builder_before(operation)
     _inline(builder, operation.location, f"prefetch{space}.L2 [$0];", "l", (address,), ())
     operation.erase()
 
@@ -70,7 +68,7 @@ def _inline(
         "has_side_effects": builder.attribute("unit"),
     }
     kinds = [builder.type(result) for result in results]
-    return builder.operation("llvm.inline_asm", operands, kinds, location, attributes)
+    return builder.operation("llvm.inline_asm", operands, kinds, attributes, location=location)
 
 
 def _replace(operation: Operation) -> None:
@@ -129,7 +127,7 @@ class _Access:
 
     def __init__(self, operation: Operation, kind: Type) -> None:
         self._builder = Builder(operation.context)
-        self._builder.insertion = bindings.mlir().InsertionPoint(operation)
+        self._builder.insertion = self._builder.before(operation)
         self._location = operation.location
         self._address = operation.operands[0 if operation.name == "llvm.load" else 1]
         self._kind = kind
@@ -208,4 +206,4 @@ class _Access:
         self, name: str, operands: Sequence[Value], kind: TypeOrText, attributes: dict[str, str] | None = None
     ) -> Value:
         parsed = {key: self._builder.attribute(text) for key, text in (attributes or {}).items()}
-        return self._builder.value(name, operands, self._builder.type(kind), self._location, parsed)
+        return self._builder.value(name, operands, self._builder.type(kind), parsed, location=self._location)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from triptych.ir import bindings
-from triptych.ir.builder import Builder
+from triptych.ir.builder import builder_before
 from triptych.ir.handles import Attribute, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
@@ -80,36 +80,34 @@ def _short_quotient(side: HostSide, divisor: Value, shift: Value) -> Value:
 
 def _long_quotient(side: HostSide, divisor: Value, shift: Value) -> Value:
     """`2**(63 + shift) // divisor`, of 64 bits: the first bit is one, for `2**shift` is not below the divisor."""
-    builder, ir, kind = side.builder, bindings.mlir(), side.builder.type("i64")
+    builder, kind = side.builder, side.builder.type("i64")
     one = side.constant(1, "i64")
     rest = side.emit("arith.subi", (side.emit("arith.shli", (one, shift), "i64"), divisor), "i64")
     bounds = [side.constant(number, "i64") for number in (0, 63, 1)]
-    loop = builder.operation("scf.for", (*bounds, rest, one), (kind, kind), side.location, regions=1)
-    body = loop.regions[0].blocks.append(*[kind] * 3, arg_locs=[side.location] * 3)
-    outside, builder.insertion = builder.insertion, ir.InsertionPoint(body)
+    loop = builder.operation("scf.for", (*bounds, rest, one), (kind, kind), regions=1, location=side.location)
+    body = builder.append_block(loop, 0, [kind] * 3, side.location)
+    outside = builder.enter(body)
     _, left, quotient = body.arguments
     left = side.emit("arith.addi", (left, left), "i64")
     fits = side.compare(_AT_LEAST, left, divisor)
     left = side.emit("arith.select", (fits, side.emit("arith.subi", (left, divisor), "i64"), left), "i64")
     bit = side.emit("arith.extui", (fits,), "i64")
     quotient = side.emit("arith.addi", (side.emit("arith.addi", (quotient, quotient), "i64"), bit), "i64")
-    builder.operation("scf.yield", (left, quotient), (), side.location)
-    builder.insertion = outside
+    builder.operation("scf.yield", (left, quotient), (), location=side.location)
+    builder.leave(outside)
     return loop.results[1]
 
 
 def _divide_downwards(kernel: Operation, division: FloorDivision, reciprocal: Attribute) -> None:
     """The quotient of n is that of n or ~n, whichever is not negative, and has the sign of n."""
-    ir = bindings.mlir()
-    builder = Builder(kernel.context)
-    builder.insertion = ir.InsertionPoint(division.operation)
-    location, kind = division.operation.location, division.operation.result.type
+    builder = builder_before(division.operation)
+    kind = division.operation.result.type
     width = int_width(kind) or 0
 
     def emit(name: str, left: Value, right: Value, attributes: dict[str, Attribute] | None = None) -> Value:
-        return builder.value(f"arith.{name}", (left, right), kind, location, attributes)
+        return builder.value(f"arith.{name}", (left, right), kind, attributes)
 
-    highest = builder.value("arith.constant", (), kind, location, {"value": builder.integer(kind, width - 1)})
+    highest = builder.constant(width - 1, kind)
     sign = emit("shrsi", division.dividend, highest)
     size = emit("xori", division.dividend, sign)
     quotient = emit("xori", emit("divui", size, division.divisor, {_RECIPROCAL: reciprocal}), sign)

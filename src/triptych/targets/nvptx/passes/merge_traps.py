@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from triptych.ir import bindings
-from triptych.ir.builder import Builder
-from triptych.ir.handles import Module, Operation, Value
+from triptych.ir.builder import Builder, builder_before
+from triptych.ir.handles import InsertionPoint, Module, Operation, Value
 from triptych.ir.modules import callee, operations_named
 from triptych.kernel_ir.dialects.kernel_operations import enclosing, producer
 from triptych.kernel_ir.dialects.tile import GROUP_MMA
@@ -41,11 +41,11 @@ def merge_traps(module: Module) -> None:
 
 def _stop(call: Operation) -> None:
     """End the kernel instead of making the call."""
-    builder = Builder(call.context)
+    builder = Builder(call.context, call.location)
     end = list(call.operation.block.operations)[-1].operation
-    builder.insertion = bindings.mlir().InsertionPoint(end)
-    builder.operation("llvm.intr.trap", (), (), call.location)
-    builder.operation("llvm.unreachable", (), (), call.location)
+    builder.insertion = builder.before(end)
+    builder.operation("llvm.intr.trap")
+    builder.operation("llvm.unreachable")
     end.erase()
     call.erase()
 
@@ -53,16 +53,14 @@ def _stop(call: Operation) -> None:
 # Texts ----------------------------------------------------------------------------------------------------------------
 def _read_addresses(call: Operation) -> None:
     """Read the arguments that are addresses from constant memory."""
-    ir = bindings.mlir()
-    builder = Builder(call.context)
-    builder.insertion = ir.InsertionPoint(call)
+    builder = builder_before(call)
     for place, operand in enumerate(call.operands):
         name = _text(operand)
         if name is not None:
             place_of_address = {"global_name": builder.attribute(f'@"{_address(call, name)}"')}
             constant = builder.type(f"!llvm.ptr<{_CONSTANT_MEMORY}>")
-            where = builder.value("llvm.mlir.addressof", (), constant, call.location, place_of_address)
-            call.operands[place] = builder.value("llvm.load", (where,), operand.type, call.location)
+            where = builder.value("llvm.mlir.addressof", (), constant, place_of_address)
+            call.operands[place] = builder.value("llvm.load", (where,), operand.type)
 
 
 def _text(operand: Value) -> str | None:
@@ -86,32 +84,31 @@ def _address(call: Operation, text: str) -> str:
             f'llvm.mlir.global internal @"{name}"() {{addr_space = {_CONSTANT_MEMORY} : i32, externally_initialized}}'
             f' : !llvm.ptr {{\n  %0 = llvm.mlir.addressof @"{text}" : !llvm.ptr\n  llvm.return %0 : !llvm.ptr\n}}'
         )
-        list(written.body.operations)[1].operation.clone(ir.InsertionPoint.at_block_begin(body))
+        list(written.body.operations)[1].operation.clone(Builder(call.context).at_start(body))
     return name
 
 
 # The call -------------------------------------------------------------------------------------------------------------
 def _share(function: Operation, calls: list[Operation]) -> None:
-    ir = bindings.mlir()
-    builder = Builder(function.context)
+    builder = Builder(function.context, calls[0].location)
     own = list(_own(calls))
     last = list(function.regions[0].blocks)[-1]
     types = [calls[0].operands[place].type for place in own]
     shared = last.create_after(*types, arg_locs=[calls[0].location] * len(own))
     arguments = dict(zip(own, shared.arguments, strict=True))
-    with ir.InsertionPoint(shared):
-        given = [arguments.get(place) or _again(operand) for place, operand in enumerate(calls[0].operands)]
-        call = calls[0].clone()
+    end = builder.at_end(shared)
+    given = [arguments.get(place) or _again(operand, end) for place, operand in enumerate(calls[0].operands)]
+    call = calls[0].clone(end)
     for place, argument in enumerate(given):
         call.operands[place] = argument
-    builder.insertion = ir.InsertionPoint(shared)
-    builder.operation("llvm.unreachable", (), (), calls[0].location)
+    builder.insertion = end
+    builder.operation("llvm.unreachable")
     for failed in calls:
-        end = list(failed.operation.block.operations)[-1].operation
+        last_here = list(failed.operation.block.operations)[-1].operation
         brought = [failed.operands[place] for place in own]
-        with failed.location:
-            ir.Operation.create("llvm.br", operands=brought, successors=[shared], ip=ir.InsertionPoint(end))
-        end.erase()
+        builder.insertion = builder.before(last_here)
+        builder.operation("llvm.br", brought, location=failed.location, successors=[shared])
+        last_here.erase()
         failed.erase()
 
 
@@ -129,11 +126,11 @@ def _meaning(operand: Value) -> str:
     return str(attributes["global_name" if operation.operands else "value"])
 
 
-def _again(operand: Value) -> Value:
+def _again(operand: Value, end: InsertionPoint) -> Value:
     """The same constant, or the same variable, read where it is needed."""
     operation = producer(operand)
-    copies = [_again(source) for source in operation.operands]
-    copy = operation.clone()
+    copies = [_again(source, end) for source in operation.operands]
+    copy = operation.clone(end)
     for place, source in enumerate(copies):
         copy.operands[place] = source
     return copy.result

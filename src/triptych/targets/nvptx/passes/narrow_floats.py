@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from triptych.ir.expressions import Expression, Place, select
+from triptych.ir.builder import Builder
+from triptych.ir.expressions import Expression, gather, select, vector_type
 from triptych.ir.handles import Module, Operation
 from triptych.ir.types import element_type, is_integer
 from triptych.kernel_ir.transforms.narrow_floats.expansion import expand_narrow_floats
@@ -82,7 +83,7 @@ class NvidiaFloats(FloatMachine):
         pairs = self._pairs(form)
         if pairs is None:
             return super().widen(value, form, wide)
-        halves = [self.instruction(value.place, pairs.widen, (word,), pairs.half, 2) for word in _words(value, form)]
+        halves = [self.instruction(value.builder, pairs.widen, (word,), pairs.half, 2) for word in _words(value, form)]
         joined = reduce(lambda left, right: left.join(right), halves)
         found = joined.at(0) if value.lanes is None else joined.pick(range(value.lanes))
         return found.convert("extf", wide)
@@ -98,14 +99,12 @@ class NvidiaFloats(FloatMachine):
         return super().narrow_single(value, form, saturate)
 
     def instruction(
-        self, place: Place, name: str, operands: Sequence[Expression], element: str, lanes: int | None = None
+        self, builder: Builder, name: str, operands: Sequence[Expression], element: str, lanes: int | None = None
     ) -> Expression:
         """Call an intrinsic of NVIDIA's."""
-        builder = place.builder
-        attributes = builder.call(len(operands), intrin=builder.string(f"llvm.nvvm.{name}"))
-        given = [operand.value for operand in operands]
-        made = builder.value("llvm.call_intrinsic", given, place.type(element, lanes), place.location, attributes)
-        return Expression(place, made, element, lanes)
+        given, kind = [operand.value for operand in operands], vector_type(element, lanes)
+        made = builder.intrinsic(f"llvm.nvvm.{name}", given, [kind]).result
+        return Expression(builder, made, element, lanes)
 
     def _pairs(self, form: FloatFormat) -> _Pairs | None:
         pairs = _PAIRS.get(form.mlir)
@@ -117,7 +116,7 @@ class NvidiaFloats(FloatMachine):
             numbers.append(numbers[0].filled(0.0))
         words = []
         for low, high in zip(numbers[::2], numbers[1::2], strict=True):
-            word = self.instruction(value.place, intrinsic, (high, low), "i16")
+            word = self.instruction(value.builder, intrinsic, (high, low), "i16")
             if not saturate and form.nan is not None:
                 word = word + _steps(overflows(low, form), overflows(high, form), word)
             words.append(word)
@@ -126,14 +125,16 @@ class NvidiaFloats(FloatMachine):
     def _narrow_half(self, value: Expression, form: FloatFormat, saturate: bool) -> Expression:
         if not saturate:
             return value.convert("truncf", form.mlir)
-        made = [self.instruction(value.place, _SATURATING[form.mlir], (number,), form.mlir) for number in value.each()]
-        return made[0] if value.lanes is None else value.place.gather(made)
+        made = [
+            self.instruction(value.builder, _SATURATING[form.mlir], (number,), form.mlir) for number in value.each()
+        ]
+        return made[0] if value.lanes is None else gather(made)
 
     def _narrow_tf32(self, value: Expression, form: FloatFormat, saturate: bool) -> Expression:
         finite = saturate and self._generation >= _FINITE_TF32_SINCE
         intrinsic = "f2tf32.rn.satfinite" if finite else "f2tf32.rn"
-        made = [self.instruction(value.place, intrinsic, (number,), "i32") for number in value.each()]
-        bits = made[0] if value.lanes is None else value.place.gather(made)
+        made = [self.instruction(value.builder, intrinsic, (number,), "i32") for number in value.each()]
+        bits = made[0] if value.lanes is None else gather(made)
         rounded = (bits & _TF32_BITS).bits_as("f32")
         return clamped(rounded, form) if saturate and not finite else rounded
 
@@ -159,7 +160,7 @@ def _bytes(words: Sequence[Expression], form: FloatFormat, lanes: int | None) ->
     if lanes is None:
         byte = words[0].convert("trunci", "i8")
         return byte & ((1 << form.width) - 1) if form.width < 5 else byte
-    together = words[0].place.gather(words)
+    together = gather(words)
     if form.width < 5:
         return unpack(together.convert("trunci", "i8"), form.width).pick(range(lanes))
     return together.recast("i8", 2 * len(words)).pick(range(lanes))

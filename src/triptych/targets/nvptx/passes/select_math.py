@@ -98,7 +98,7 @@ def _times(op: Replacement, operand: Value, factor: float) -> Value:
 
 def _call(op: Replacement, intrinsic: str, operands: Sequence[Value], result: TypeOrText, flags: str) -> Value:
     name, liberties = op.builder.string(intrinsic), op.attribute(flags)
-    attributes = op.builder.call(len(operands), intrin=name, fastmathFlags=liberties)
+    attributes = op.builder.call_attributes(len(operands), intrin=name, fastmathFlags=liberties)
     return op.value("llvm.call_intrinsic", operands, result, attributes)
 
 

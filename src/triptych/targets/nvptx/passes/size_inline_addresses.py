@@ -6,8 +6,7 @@ the upper half undefined.
 
 from __future__ import annotations
 
-from triptych.ir import bindings
-from triptych.ir.builder import Builder
+from triptych.ir.builder import builder_before
 from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import operations_named
 from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, memory_space
@@ -29,7 +28,6 @@ def _size_addresses(operation: Operation) -> None:
     letters = [letter for letter in constraints if letter and not letter.startswith(("=", "~"))]
     for place, (letter, operand) in enumerate(zip(letters, list(operation.operands), strict=True)):
         if letter in _INTEGERS and memory_space(operand.type) in (SHARED_SPACE, CLUSTER_SPACE):
-            builder = Builder(operation.context)
-            builder.insertion = bindings.mlir().InsertionPoint(operation)
+            builder = builder_before(operation)
             kind = builder.type(_INTEGERS[letter])
-            operation.operands[place] = builder.value("llvm.ptrtoint", (operand,), kind, operation.location)
+            operation.operands[place] = builder.value("llvm.ptrtoint", (operand,), kind, location=operation.location)

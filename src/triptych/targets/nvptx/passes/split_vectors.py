@@ -84,7 +84,7 @@ class _Splitting:
             return False
         self._parts.at(operation)
         number = {"value": ir.DenseElementsAttr(value).get_splat_value()}
-        made = self._parts.builder.value("arith.constant", (), found[1], self._parts.location, number)
+        made = self._parts.builder.value("arith.constant", (), found[1], number, location=self._parts.location)
         return self._stands_for(operation, [Number(made)] * found[0])
 
     def shuffle(self, operation: Operation) -> bool:
@@ -174,7 +174,7 @@ class _Splitting:
         self._parts.at(operation)
         for width, address, memory in self._places(operation, pointer, count, element):
             part = self._parts.joined(list(islice(numbers, width)), element)
-            self._parts.builder.operation("llvm.store", (part, address), (), self._parts.location, memory)
+            self._parts.builder.operation("llvm.store", (part, address), (), memory, location=self._parts.location)
         return True
 
     def _places(
@@ -201,7 +201,7 @@ class _Splitting:
         return element if width == 1 else self._parts.builder.vector(width, element)
 
     def _value(self, name: str, operands: Sequence[Value], kind: Type, attributes: dict[str, Attribute]) -> Value:
-        return self._parts.builder.value(name, operands, kind, self._parts.location, attributes)
+        return self._parts.builder.value(name, operands, kind, attributes, location=self._parts.location)
 
 
 def _is_split_in_memory(vector: Value, pointer: Value) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Value
 from triptych.ir.modules import operations_named
@@ -62,13 +61,12 @@ def _uniformity(kernel: Operation) -> UniformityAnalysis:
 
 
 def _mark(condition: Value) -> None:
-    ir = bindings.mlir()
     operation = producer(condition)
     builder = Builder(operation.context)
     uses = [(use.owner, use.operand_number) for use in condition.uses]
-    builder.insertion = ir.InsertionPoint.after(operation)
+    builder.insertion = builder.after(operation)
     attributes = {"asm_string": builder.string(f"mov.pred $0, $1; {_MARK}"), "constraints": builder.string("=b,b")}
-    marked = builder.value("llvm.inline_asm", (condition,), condition.type, operation.location, attributes)
+    marked = builder.value("llvm.inline_asm", (condition,), condition.type, attributes, location=operation.location)
     for owner, place in uses:
         owner.operands[place] = marked
 

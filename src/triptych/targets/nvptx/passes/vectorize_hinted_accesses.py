@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from triptych.ir import bindings
 from triptych.ir.builder import Builder
 from triptych.ir.handles import Module, Operation, Type, Value
 from triptych.ir.modules import operations_named
@@ -131,25 +130,23 @@ def _join(first: _Access, second: _Access) -> None:
     """A load stands where the first one did, a store where the second one did. Both move words, whatever these are."""
     place = first if first.loads else second
     builder, location = Builder(place.operation.context), place.operation.location
-    builder.insertion = bindings.mlir().InsertionPoint(place.operation)
+    builder.insertion = builder.before(place.operation)
     attributes = {name: first.operation.attributes[name] for name in first.operation.attributes}
 
     def cast(value: Value, kind: Type) -> Value:
-        return value if value.type == kind else builder.value("vector.bitcast", (value,), kind, location)
+        return value if value.type == kind else builder.value("vector.bitcast", (value,), kind, location=location)
 
     def shuffled(left: Value, right: Value, words: range) -> Value:
         mask = {"mask": builder.integers(words)}
-        return builder.value("vector.shuffle", (left, right), builder.type(f"vector<{len(words)}xi32>"), location, mask)
+        return builder.value("vector.shuffle", (left, right), f"vector<{len(words)}xi32>", mask, location=location)
 
     if first.loads:
-        whole = builder.value(
-            "llvm.load", (first.pointer,), builder.type(f"vector<{2 * _WORDS}xi32>"), location, attributes
-        )
+        whole = builder.value("llvm.load", (first.pointer,), f"vector<{2 * _WORDS}xi32>", attributes, location=location)
         for access, words in ((first, range(_WORDS)), (second, range(_WORDS, 2 * _WORDS))):
             access.value.replace_all_uses_with(cast(shuffled(whole, whole, words), access.value.type))
     else:
         left, right = (cast(access.value, builder.type(f"vector<{_WORDS}xi32>")) for access in (first, second))
         whole = shuffled(left, right, range(2 * _WORDS))
-        builder.operation("llvm.store", (whole, first.pointer), (), location, attributes)
+        builder.operation("llvm.store", (whole, first.pointer), (), attributes, location=location)
     for access in (first, second):
         access.operation.erase()

@@ -1,4 +1,4 @@
-"""Lane builder: operations on scalars and on vectors of lanes, by name, with the few idioms they share."""
+"""Lane builder: operations on scalars and on vectors of lanes, with the few idioms they share."""
 
 from __future__ import annotations
 
@@ -6,40 +6,39 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from triptych.ir.builder import Builder
-from triptych.ir.handles import Attribute, Type, Value
+from triptych.ir.handles import Attribute, Context, Type, Value
 from triptych.ir.types import TypeOrText, element_type, int_width, is_float, is_integer, is_pointer, is_vector
-from triptych.targets.cpu.emit.plain_code import PlainCode
 
 Order: TypeAlias = Mapping[str, Attribute]
 """The attributes that say how an atomic access is ordered."""
 
 
-class Code(PlainCode):
-    """Creates operations at an insertion point, at the place of the kernel operation that is being converted."""
+class LaneBuilder(Builder):
+    """Builds the code of a warp, at the place of the kernel operation that is being converted."""
 
-    def __init__(self, builder: Builder, width: int) -> None:
-        super().__init__(builder, builder.unknown)
+    def __init__(self, width: int, existing: Context) -> None:
+        super().__init__(existing)
         self.width = width
 
     def wide(self, kind: TypeOrText) -> Type:
         """The type of a value in all lanes."""
-        return self.builder.vector(self.width, kind)
+        return self.vector(self.width, kind)
 
     def constants(self, values: Sequence[int], kind: TypeOrText) -> Value:
         """One integer constant for each lane, as the type holds it."""
-        element = self.builder.type(kind)
+        element = self.type(kind)
         bits = int_width(element)
         assert bits is not None, element
         half, whole = 1 << bits - 1, 1 << bits
         wrapped = ((value + half) % whole - half for value in values)
-        return self.dense(", ".join(map(str, wrapped)), self.builder.vector(len(values), element))
+        return self.dense(", ".join(map(str, wrapped)), self.vector(len(values), element))
 
     def dense(self, text: str, kind: Type) -> Value:
         return self.value("arith.constant", (), kind, {"value": self.attribute(f"dense<[{text}]> : {kind}")})
 
     def zero(self, kind: TypeOrText) -> Value:
         """Zero of any scalar or vector type."""
-        whole = self.builder.type(kind)
+        whole = self.type(kind)
         element = element_type(whole)
         if is_pointer(element):
             return self.value("llvm.mlir.zero", (), whole)
@@ -51,20 +50,12 @@ class Code(PlainCode):
         """A scalar in all lanes; `kind` is the scalar's type."""
         return self.value("vector.broadcast", (value,), self.wide(kind))
 
-    def select(self, condition: Value, chosen: Value, other: Value, kind: TypeOrText) -> Value:
-        return self.value("arith.select", (condition, chosen, other), kind)
-
-    def compare(self, predicate: str, left: Value, right: Value, lanes: bool = False) -> Value:
-        return self.compared(predicate, left, right, self.wide("i1") if lanes else "i1")
+    def compare_lanes(self, predicate: str, left: Value, right: Value) -> Value:
+        return self.compare(predicate, left, right, self.wide("i1"))
 
     def shuffle(self, left: Value, right: Value, places: Sequence[int], element: TypeOrText) -> Value:
         mask = self.attribute(f"array<i64: {', '.join(map(str, places))}>")
-        return self.value("vector.shuffle", (left, right), self.builder.vector(len(places), element), {"mask": mask})
-
-    def extract(self, vector: Value, lane: int, element: TypeOrText) -> Value:
-        return self.value(
-            "vector.extract", (vector,), element, {"static_position": self.attribute(f"array<i64: {lane}>")}
-        )
+        return self.value("vector.shuffle", (left, right), self.vector(len(places), element), {"mask": mask})
 
     def extract_at(self, vector: Value, lane: Value, element: TypeOrText) -> Value:
         """The element of a lane known at run time (`index`)."""
@@ -95,13 +86,6 @@ class Code(PlainCode):
         bits = self.bits(mask)
         return self.resized(self.value(name, (bits,), bits.type), "i32")
 
-    def resized(self, value: Value, kind: TypeOrText) -> Value:
-        """An unsigned integer in another type, which holds it."""
-        old, new = (int_width(each) or 0 for each in (value.type, self.builder.type(kind)))
-        if old == new:
-            return value
-        return self.value("arith.extui" if old < new else "arith.trunci", (value,), kind)
-
     def counted(self, number: int | Value) -> Value:
         """A number (i64) that is known now, or when the kernel runs."""
         return self.constant(number, "i64") if isinstance(number, int) else number
@@ -129,7 +113,7 @@ class Code(PlainCode):
             self.wide("!llvm.ptr") if wide else "!llvm.ptr",
             {
                 "rawConstantIndices": self.attribute(f"array<i32: {raw}>"),
-                "elem_type": self.builder.type_attribute(element),
+                "elem_type": self.type_attribute(element),
             },
         )
 
@@ -140,4 +124,4 @@ class Code(PlainCode):
         self.operation("llvm.store", (value, pointer), attributes=self._access(alignment, order))
 
     def _access(self, alignment: int, order: Order | None) -> dict[str, Attribute]:
-        return {"alignment": self.builder.integer("i64", alignment), **(order or {})}
+        return {"alignment": self.integer("i64", alignment), **(order or {})}
