@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 
 from tests import rungs
 from tests.golden import Golden
+from tests.support.examples import load_profile
 from triptych.metastage.trace.ptx_lowerings import MEANINGS
 
 # Tests see compilations; those of the store switch it on, each with a directory of its own.
@@ -20,9 +20,7 @@ os.environ["TRIPTYCH_CACHE"] = "0"
 
 pytest_plugins = ("tests.support.machines",)
 
-# No deadline: the first example of a test may import MLIR. Derandomised, so that a red run can be repeated.
-settings.register_profile("triptych", deadline=None, derandomize=True)
-settings.load_profile("triptych")
+load_profile()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

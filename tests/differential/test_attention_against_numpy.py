@@ -7,11 +7,13 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.differential.seeded_runs import DRAWN
 from tests.support.error_bounds import within
 from tests.support.example_kernels import example
+from tests.support.examples import examples
 
 attention: Any = example("flash_attention")
 
@@ -33,7 +35,7 @@ def attended(shape: tuple[int, int, int, int], keys: int, program: tuple[Any, in
 
 
 @given(st.integers(1, 2), lengths, st.integers(1, 3), lengths, st.sampled_from(PROGRAMS))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+@examples(40, DRAWN)
 def test_attention_for_any_shape(
     batch: int, length: int, heads: int, keys: int, program: tuple[Any, int, bool, int]
 ) -> None:

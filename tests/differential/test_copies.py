@@ -12,11 +12,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import triptych as tt
-from tests.differential.bounded_runs import DRAWN
+from tests.differential.seeded_runs import DRAWN
+from tests.support.examples import examples
 from tests.support.ptx.unified import numpy_gpu
 from tests.unit.cute.array_memory import aligned
 from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
@@ -100,7 +101,7 @@ def array(shape: tuple[int, int], order: tuple[int, int], dtype: Any) -> Any:
     return flat.reshape(shape[::-1]).T if order == (0, 1) else flat.reshape(shape)
 
 
-@settings(DRAWN, max_examples=25)
+@examples(25, DRAWN)
 @given(programs(), st.sampled_from(list(TYPES)), st.sampled_from([4, 8, 16, 32]))
 def test_every_element_arrives(program: Any, dtype: Any, alignment: int) -> None:
     shape, order = program[3], program[4]

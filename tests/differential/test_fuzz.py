@@ -1,24 +1,27 @@
 """Differential fuzzing: CPython, `PythonHooks`, compiled -O0 and compiled -O3 agree on generated programs.
 
-Mass runs are `python -m benchmarks.fuzz`; here a fixed list of seeds runs for a bounded time, and Hypothesis draws
-programs that shrink when they fail.
+Mass runs are `python -m benchmarks.fuzz`; here a fixed list of seeds runs, and Hypothesis draws programs that shrink
+when they fail.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.differential.bounded_runs import DRAWN, run_seeds
 from tests.differential.choices import DrawnChoices, RandomChoices
 from tests.differential.generator import SMALL, generate
 from tests.differential.oracle import agree, same_value
 from tests.differential.program import Program
+from tests.differential.seeded_runs import DRAWN, few_and_many, run_seeds
+from tests.support.examples import examples
 from triptych.prestage import sizes
 
-SEEDS = range(1_000_000, 1_001_000)
-CUT_UP_SEEDS = range(2_000_000, 2_001_000)
+SEEDS = range(1_000_000, 1_000_300)
+CUT_UP_SEEDS = range(2_000_000, 2_000_150)
 """As long programs are treated: every `elif`, early exit and operand beyond the first is cut off."""
 
 
@@ -27,20 +30,21 @@ def programs(draw: st.DrawFn) -> Program:
     return generate(DrawnChoices(draw), SMALL)
 
 
-@pytest.mark.slow
-def test_all_executions_agree_on_a_fixed_list_of_seeds() -> None:
-    run_seeds(lambda seed: agree(generate(RandomChoices(seed))), SEEDS, seconds=30.0, fewest=20)
+@few_and_many(SEEDS, few=12)
+def test_all_executions_agree_on_a_fixed_list_of_seeds(seeds: Sequence[int]) -> None:
+    run_seeds(lambda seed: agree(generate(RandomChoices(seed))), seeds)
 
 
-@pytest.mark.slow
-def test_all_executions_agree_on_programs_that_are_cut_up(monkeypatch: pytest.MonkeyPatch) -> None:
+@few_and_many(CUT_UP_SEEDS, few=6)
+def test_all_executions_agree_on_programs_that_are_cut_up(
+    seeds: Sequence[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("MOST_NESTED", "MOST_TERMS", "MOST_IN_A_SCOPE"):
         monkeypatch.setattr(sizes, name, 1)
-    run_seeds(lambda seed: agree(generate(RandomChoices(seed))), CUT_UP_SEEDS, seconds=20.0, fewest=10)
+    run_seeds(lambda seed: agree(generate(RandomChoices(seed))), seeds)
 
 
-@pytest.mark.slow
-@settings(DRAWN, max_examples=60)
+@examples(60, DRAWN)
 @given(programs())
 def test_all_executions_agree_on_drawn_programs(program: Program) -> None:
     disagreement = agree(program)

@@ -10,12 +10,14 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.differential.seeded_runs import DRAWN
 from tests.support.error_bounds import product_bound, within
 from tests.support.example_kernels import example
+from tests.support.examples import examples
 from triptych import cute
 from triptych.cute.nvgpu import warp
 from triptych.cute.runtime import from_dlpack
@@ -25,9 +27,7 @@ from triptych.ptxsim.matrices import FACTORS, SUMS
 sgemm: Any = example("sgemm")
 tensor_core_gemm: Any = example("tensor_core_gemm")
 
-few_compilations = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+few_compilations = examples(40, DRAWN)
 
 # one instruction --------------------------------------------------------------------------------------------------
 ARRAYS = {**FACTORS, **SUMS}

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import triptych as tt
-from tests.differential.bounded_runs import run_seeds
 from tests.differential.object_programs import object_program
 from tests.differential.program import Program, loaded
+from tests.differential.seeded_runs import few_and_many, run_seeds
 from triptych.support.errors import TriptychError
 
 ARGUMENTS = [(n, m) for n in (0, 1, 2, 5) for m in (0, 1, 3, 7)]
@@ -36,14 +37,16 @@ def disagreement(seed: int, meets: bool = False) -> str | None:
     return None
 
 
-def test_attributes_change_as_in_python() -> None:
+@few_and_many(range(40), few=10)
+def test_attributes_change_as_in_python(seeds: Sequence[int]) -> None:
     REFUSALS.clear()
-    run_seeds(disagreement, range(40), seconds=6.0, fewest=1)
+    run_seeds(disagreement, seeds)
     assert not REFUSALS
 
 
-def test_objects_that_meet_are_as_in_python_or_refused() -> None:
-    run_seeds(lambda seed: disagreement(seed, meets=True), [*FOUND, *range(40)], seconds=6.0, fewest=1)
+@few_and_many([*FOUND, *range(40)], few=10)
+def test_objects_that_meet_are_as_in_python_or_refused(seeds: Sequence[int]) -> None:
+    run_seeds(lambda seed: disagreement(seed, meets=True), seeds)
 
 
 if __name__ == "__main__":

@@ -5,13 +5,15 @@ Everything takes part but the assembler: the host function with its launch, the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
-from tests.differential.bounded_runs import run_seeds
 from tests.differential.choices import RandomChoices
 from tests.differential.kernel_suite.catalogue import CASES
 from tests.differential.kernels.generator import generate
 from tests.differential.kernels.oracle import differs, run_ptx
+from tests.differential.seeded_runs import few_and_many, run_seeds
 from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.programs import FOLDER, example
 from tests.unit.targets.nvptx.tools import needs_assembler
@@ -29,7 +31,7 @@ EXAMPLES = {
     "sm_120a": ("elementwise_apply", "epilogues", "warp_reduction", "tensor_core_gemm", "flash_attention"),
 }
 """Every example somewhere; those with instructions of an architecture's own there."""
-SEEDS = range(4_000_000, 4_000_200)
+SEEDS = range(4_000_000, 4_000_060)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -57,11 +59,11 @@ def test_hello_world_runs(capfd: pytest.CaptureFixture[str]) -> None:
     assert "hello from the host" in capfd.readouterr().out
 
 
-@pytest.mark.slow
+@few_and_many(SEEDS, few=6)
 @pytest.mark.parametrize("architecture", ["sm_80", "sm_120a"])
-def test_generated_kernels_agree_with_the_reference(architecture: str) -> None:
+def test_generated_kernels_agree_with_the_reference(architecture: str, seeds: Sequence[int]) -> None:
     def disagreement(seed: int) -> object | None:
         program = generate(RandomChoices(seed))
         return differs(program, architecture, run_ptx(program, architecture))
 
-    run_seeds(disagreement, SEEDS, seconds=30.0, fewest=20)
+    run_seeds(disagreement, seeds)

@@ -6,9 +6,10 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.inline_ptx import NARROW, Array, Case, bits, numbers, one_instruction, run
 from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.tools import needs_assembler
@@ -164,21 +165,21 @@ def shown(case: Case, kind: str) -> str:
 
 
 @pytest.mark.parametrize("family", EXACT)
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(seed=st.integers(0, 2**32))
 def test_computes_the_same(family: str, seed: int) -> None:
     for case, kind, found, expected in both(EXACT[family], seed):
         np.testing.assert_array_equal(found, expected, f"{case.text} -> {kind}", strict=True)
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(seed=st.integers(0, 2**32))
 def test_packed_arithmetic_of_newer_machines(seed: int) -> None:
     for case, kind, found, expected in both(NEWER, seed, "sm_100a"):
         np.testing.assert_array_equal(found, expected, f"{case.text} -> {kind}", strict=True)
 
 
-@settings(max_examples=5, deadline=None)
+@examples(5)
 @given(seed=st.integers(0, 2**32))
 def test_approximations_are_near(seed: int) -> None:
     for case, kind, found, expected in both(NEAR, seed):

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from tests.unit.metastage.compiled import integers, outcome, wrap
 from triptych import cute
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, as_number
@@ -113,7 +114,7 @@ def extents() -> st.SearchStrategy[int]:
 def test_operators_that_always_have_a_result(place: str, kind: str, swapped: bool) -> None:
     program = Program(TOTAL, place, kind, swapped)
 
-    @settings(max_examples=EXAMPLES, deadline=None)
+    @examples(EXAMPLES)
     @given(extents(), drawn(kind))
     def law(m: int, other: Any) -> None:
         program.check(m, m, other)
@@ -126,7 +127,7 @@ def test_operators_that_always_have_a_result(place: str, kind: str, swapped: boo
 def test_divisions(kind: str, swapped: bool) -> None:
     program = Program(DIVIDING, "shape", kind, swapped)
 
-    @settings(max_examples=EXAMPLES, deadline=None)
+    @examples(EXAMPLES)
     @given(extents(), drawn(kind))
     def law(m: int, other: Any) -> None:
         program.check(m, m, other)
@@ -139,7 +140,7 @@ def test_divisions(kind: str, swapped: bool) -> None:
 def test_shifts(kind: str, swapped: bool) -> None:
     program = Program(SHIFTING, "shape", kind, swapped)
 
-    @settings(max_examples=EXAMPLES, deadline=None)
+    @examples(EXAMPLES)
     @given(st.integers(-2, 70), drawn(kind) if swapped else drawn(kind).filter(lambda n: -2 <= n <= 70))
     def law(m: int, other: Any) -> None:
         program.check(m, m, other)
@@ -151,7 +152,7 @@ def test_shifts(kind: str, swapped: bool) -> None:
 def test_one_operand(place: str) -> None:
     program = Program(tuple(lambda a, b, op=op: op(a) for op in UNARY), place, "Int32", swapped=False)
 
-    @settings(max_examples=EXAMPLES, deadline=None)
+    @examples(EXAMPLES)
     @given(extents())
     def law(m: int) -> None:
         program.check(m, m, 1)
@@ -167,7 +168,7 @@ def test_beside_a_constant(constant: int, swapped: bool) -> None:
         tuple(lambda a, b, op=op: op(*_around(a, b, swapped, constant)) for op in operators), "shape", "Int32", swapped
     )
 
-    @settings(max_examples=EXAMPLES, deadline=None)
+    @examples(EXAMPLES)
     @given(extents())
     def law(m: int) -> None:
         program.check(m, m, 1)
@@ -179,7 +180,7 @@ def _around(a: Any, b: Any, swapped: bool, constant: int) -> tuple[Any, Any]:
     return (constant, b) if swapped else (a, constant)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@examples(EXAMPLES)
 @given(extents(), extents())
 def test_two_integers_of_layouts(m: int, k: int) -> None:
     found = _two(m, k)
@@ -194,7 +195,7 @@ def _two(m: tt.Int32, k: tt.Int32) -> Any:
     return tuple([tt.Int64(op(*shape)) if index < 6 else as_number(op(*shape)) for index, op in enumerate(TOTAL)])
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@examples(EXAMPLES)
 @given(integers("Int64"), integers("Int64"))
 def test_comparisons_do_not_wrap(m: int, k: int) -> None:
     assert _compared(m, k) == (m < k, m <= k, m > k, m >= k, m == k, m != k)

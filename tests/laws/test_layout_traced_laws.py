@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from tests.support.layouts import compact_layouts, divisor_of, fitting, gaps_filled, layouts, values
 from triptych import layout
 from triptych.cute import checked_layouts, realize, traced_int
@@ -26,7 +27,7 @@ from triptych.layout.tuples import flat
 tl: Any = layout  # typed for dynamic integers too; the tests know which ones are static
 
 MOST_EVALUATIONS = 96
-compiled_structures = settings(max_examples=20)  # 70 ms for each structure, most of it in LLVM
+compiled_structures = examples(20)  # 70 ms for each structure, most of it in LLVM
 
 
 @dataclass(frozen=True)

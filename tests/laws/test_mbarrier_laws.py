@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from triptych import cute
 from triptych.cute.arch.mbarriers import barrier_address
 from triptych.cute.tracing.device import bits32, device_trace
@@ -95,7 +96,7 @@ def draw(data: st.DataObject, counts: list[int], length: int) -> tuple[list[list
 
 
 @given(st.data())
-@settings(max_examples=40)
+@examples(40)
 def test_barriers_do_what_the_model_does(data: st.DataObject) -> None:
     counts = [data.draw(st.sampled_from([1, 2, 5, 32])) for _ in range(BARRIERS)]
     steps, said = draw(data, counts, data.draw(st.integers(1, 40)))

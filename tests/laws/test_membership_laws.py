@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from tests.unit.metastage.compiled import bounds, compiled, integers, outcome
 
 NARROW = ("Int8", "Uint8")
@@ -38,7 +39,7 @@ def test_known_bounds(name: str) -> None:
     near = st.one_of(integers(name), st.integers(low - 2**9, high + 2**9), st.integers(-300, 300))
     steps = st.one_of(st.integers(-9, 9), st.integers(-high, high)).filter(bool)
 
-    @settings(max_examples=12, deadline=None)
+    @examples(12)
     @given(st.lists(st.builds(range, near, near, steps), min_size=8, max_size=8), st.data())
     def law(ranges: list[range], data: st.DataObject) -> None:
         def inside(n: Any) -> Any:
@@ -70,7 +71,7 @@ def with_run_time_bounds(n: Any, start: Any, stop: Any) -> Any:
 def test_run_time_bounds(name: str, other: str) -> None:
     native = compiled(with_run_time_bounds, name, other, name)
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(integers(name), integers(other), integers(name))
     def law(n: int, start: int, stop: int) -> None:
         assert native(n, start, stop) == with_run_time_bounds(n, start, stop)
@@ -86,7 +87,7 @@ def with_run_time_step(n: Any, start: Any, step: Any) -> Any:
 def test_run_time_steps(name: str) -> None:
     native = compiled(with_run_time_step, name, "Int32", name)
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(integers(name), integers("Int32"), integers(name))
     def law(n: int, start: int, step: int) -> None:
         assert outcome(native, n, start, step) == outcome(with_run_time_step, n, start, step)

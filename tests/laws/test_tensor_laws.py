@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from tests.support.layouts import compact_layouts, layouts, values
 from tests.unit.cute.array_memory import address, aligned, over
 from triptych import cute, layout
@@ -16,7 +17,7 @@ from triptych.layout import Layout
 
 tl: Any = layout
 alignments = st.sampled_from([4, 8, 16])
-few = settings(max_examples=25)
+few = examples(25)
 
 
 def filled(count: int) -> np.ndarray[Any, Any]:

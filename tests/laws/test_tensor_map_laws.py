@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.boxes import laid_down, layout_atom
+from tests.support.examples import examples
 from triptych.kernel_ir.dialects.tensor_maps import BoxError, boxes, coordinate_strides, partition
 from triptych.layout import (
     AnyLayout,
@@ -112,7 +113,7 @@ def tiles(draw: st.DrawFn) -> tuple[Any, Layout, tuple[int, ...], tuple[int, ...
     return tensor, make_ordered_layout(tuple(tile), order), tuple(tile), first
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tiles())
 def test_boxes_of_drawn_tensors(drawn: tuple[Any, Layout, tuple[int, ...], tuple[int, ...]]) -> None:
     tensor, shared, tile, first = drawn

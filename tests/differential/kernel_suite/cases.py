@@ -9,6 +9,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import SearchStrategy
 
+from tests.support.examples import examples
+
 FACTOR = int(os.environ.get("KERNEL_SUITE_FACTOR", "1"))
 """How many times the usual number of examples; above 1 they are new ones on every run."""
 
@@ -18,20 +20,19 @@ CASES: dict[str, Callable[[], None]] = {}
 Check = Callable[..., None]
 
 
-def case(examples: int, **drawn: SearchStrategy[Any]) -> Callable[[Check], Check]:
+def case(usual: int, **drawn: SearchStrategy[Any]) -> Callable[[Check], Check]:
     """Register a property. Sizes may be drawn at will; every drawn static value is one more kernel to compile."""
 
     def register(check: Check) -> Check:
         name = f"{check.__module__.rpartition('.')[2]}.{check.__name__}"
-        assert name not in CASES
+        assert name not in CASES, f"{name} is registered twice"
         profile = settings(
-            max_examples=examples * FACTOR,
-            derandomize=FACTOR == 1,
+            derandomize=FACTOR == 1 and settings().derandomize,
             database=None,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         )
-        CASES[name] = profile(given(**drawn)(check))
+        CASES[name] = examples(usual * FACTOR, profile)(given(**drawn)(check))
         return check
 
     return register

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.support.layouts import compact_layouts, divisor_of, fitting, layouts, values
 from tests.support.opaque_integers import OpaqueInt, reveal
 from triptych import layout
@@ -38,7 +39,7 @@ def check(operation: Any, static: list[Any], hidden: list[Any]) -> None:
         assert values(reveal(found)) == values(expected)
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.data())
 def test_composition(data: st.DataObject) -> None:
     left = data.draw(layouts())
@@ -46,7 +47,7 @@ def test_composition(data: st.DataObject) -> None:
     check(tl.composition, [left, right], [hide(data, left), hide(data, right)])
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.data())
 def test_divide(data: st.DataObject) -> None:
     layout = data.draw(compact_layouts())
@@ -54,7 +55,7 @@ def test_divide(data: st.DataObject) -> None:
     check(tl.logical_divide, [layout, tile], [hide(data, layout), tile])
 
 
-@settings(deadline=None, max_examples=150)
+@examples(150)
 @given(st.data())
 def test_evaluation(data: st.DataObject) -> None:
     layout = data.draw(layouts())

@@ -6,11 +6,12 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
 from tests.ir.traced import traced_ir
+from tests.support.examples import examples
 from triptych import cute
 from triptych.cute.nvgpu import CopyUniversalOp, cpasync, warp
 from triptych.cute.tracing.cute_errors import TensorShapeError
@@ -42,7 +43,7 @@ def copies(draw: Any) -> cute.TiledCopy:
     return copy
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(copy=copies())
 def test_both_sides_of_each_instruction_are_the_same_elements(copy: cute.TiledCopy) -> None:
     """In each warp the registers of an instruction have each of its elements once, and the rows have all of them."""
@@ -59,7 +60,7 @@ def test_both_sides_of_each_instruction_are_the_same_elements(copy: cute.TiledCo
             assert set(registers) == memory
 
 
-@settings(deadline=None, max_examples=30)
+@examples(30)
 @given(copy=copies(), repeats=st.tuples(st.integers(1, 2), st.integers(1, 2)))
 def test_threads_move_every_element_of_a_tensor(copy: cute.TiledCopy, repeats: tuple[int, int]) -> None:
     """Every element is held; those that several warps need are held as often by each."""
@@ -74,7 +75,7 @@ def test_threads_move_every_element_of_a_tensor(copy: cute.TiledCopy, repeats: t
     assert len(set(held.values())) == 1
 
 
-@settings(deadline=None, max_examples=40)
+@examples(40)
 @given(copy=copies())
 def test_registers_are_those_of_the_product(copy: cute.TiledCopy) -> None:
     """A copy for an operand holds, value by value, what the product holds."""

@@ -6,10 +6,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from tests.unit.cute.matrix_operations import WARP_OPERATIONS
 from triptych import cute
 from triptych.cute.nvgpu import MmaUniversalOp, warp
@@ -95,7 +96,7 @@ def test_permutation_of_the_guide_makes_neighbours() -> None:
 POWERS = st.sampled_from([1, 2])
 KINDS: list[Any] = [HALF, warp.MmaTF32Op((16, 8, 4)), warp.MmaI8Op(tt.Int8, tt.Int32, (16, 8, 32)), FLOAT]
 """One operation for each kind of layout."""
-few = settings(max_examples=25)
+few = examples(25)
 
 
 @st.composite

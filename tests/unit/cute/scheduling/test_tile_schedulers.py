@@ -6,10 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from triptych import cute
 from triptych.cute.tracing.cute_errors import TensorShapeError
 from triptych.utils import (
@@ -92,7 +93,7 @@ def visit(
 @pytest.mark.parametrize("cluster", [(1, 1, 1), (2, 1, 1), (2, 2, 1)])
 @pytest.mark.parametrize(("swizzle", "along_m"), [(1, True), (1, False), (2, True), (3, False)])
 def test_blocks_visit_each_tile_once(cluster: tuple[int, int, int], swizzle: int, along_m: bool) -> None:
-    @settings(max_examples=15, deadline=None)
+    @examples(15)
     @given(counts, st.integers(1, 20))
     def check(tiles: tuple[int, int, int], most: int) -> None:
         params = PersistentTileSchedulerParams(tiles, cluster, swizzle, along_m)
@@ -171,7 +172,7 @@ def visit_groups(
     _visit_groups(params, sizes, seen, count).launch(grid=grid, block=1)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.lists(st.tuples(*[st.integers(1, 90)] * 3), min_size=3, max_size=3), st.integers(1, 9))
 def test_blocks_visit_each_tile_of_each_problem_once(problems: list[tuple[int, int, int]], most: int) -> None:
     sizes = np.array([(*problem, 1) for problem in problems], np.int32)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from triptych import cute
 from triptych.diagnostics.runtime_errors import ArgumentTypeError
 from triptych.metastage.trace.call_errors import ArgumentKindError
@@ -27,7 +28,7 @@ def total(numbers: Any) -> Any:
     return result
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(st.lists(st.integers(-1000, 1000) | st.floats(-1000, 1000, width=16), min_size=1, max_size=4))
 def test_every_length_and_kind_has_its_own_code(numbers: list[float]) -> None:
     expected = reduce(add, numbers)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from tests.unit.metastage.compiled import bits, compiled, integers
 from triptych.metastage.trace.errors import StaticRequiredError
 
@@ -56,7 +57,7 @@ def test_integer_expressions(expression: Callable[[Any, Any, Any], Any]) -> None
     native = compiled(expression, "Int64", "Int64", "Int64")
     small = st.integers(-200, 200)
 
-    @settings(max_examples=60)
+    @examples(60)
     @given(small, small, small)
     def law(a: int, b: int, c: int) -> None:
         expected = expression(a, b, c)
@@ -90,7 +91,7 @@ def test_int_becomes_float() -> None:
 def test_extremes_of_floats_keep_pythons_order() -> None:
     native = compiled(lambda a, b: (min(a, b), max(a, b)), "Float64", "Float64")
 
-    @settings(max_examples=200)
+    @examples(200)
     @given(st.floats(), st.floats())
     def law(a: float, b: float) -> None:
         assert [bits(v) for v in native(a, b)] == [bits(min(a, b)), bits(max(a, b))]
@@ -129,7 +130,7 @@ def test_what_needs_the_value_while_tracing_is_refused(expression: Callable[[Any
         tt.compile(expression, 1)
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(-60, 60), st.integers(-60, 60), st.integers(-7, 7).filter(bool))
 def test_length_of_a_run_time_range(start: int, stop: int, step: int) -> None:
     native = compiled(lambda a, b, c: len(range(a, b, c)), "Int32", "Int32", "Int32")
@@ -152,7 +153,7 @@ def _digits_backward(start: tt.Int32, stop: tt.Int32, step: tt.Int32) -> Any:
     return number
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(st.integers(-60, 60), st.integers(-60, 60), st.integers(-7, 7).filter(bool))
 def test_reversed_run_time_range(start: int, stop: int, step: int) -> None:
     expected = _digits_backward.function(start, stop, step)
@@ -160,7 +161,7 @@ def test_reversed_run_time_range(start: int, stop: int, step: int) -> None:
     assert _digits_backward(start, stop, step) == wrapped
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.floats(-1e6, 1e6) | st.integers(-(10**6), 10**6).map(lambda n: n + 0.5))
 def test_round_of_a_float(x: float) -> None:
     native = compiled(lambda a: round(a), "Float64")

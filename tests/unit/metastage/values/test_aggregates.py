@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from triptych.metastage.trace.errors import JoinTypeError
 
 
@@ -67,7 +68,7 @@ def agrees(function: Callable[..., Any], *arguments: Any) -> None:
     native = tt.compile(function, *arguments)
     small = st.lists(st.integers(-20, 20), min_size=len(arguments), max_size=len(arguments))
 
-    @settings(max_examples=40)
+    @examples(40)
     @given(small)
     def law(values: list[int]) -> None:
         assert native(*values) == function(*values)

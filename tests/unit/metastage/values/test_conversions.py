@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from tests.unit.metastage.compiled import CALLABLE, FLOATS, INTEGERS, any_float, bits, bounds, compiled, integers, wrap
 from triptych.metastage.trace.errors import LiteralRangeError, OperandTypeError
 from triptych.metastage.values.scalars import NUMERIC_CLASSES
@@ -70,7 +71,7 @@ def test_floats_truncate_and_saturate(source: str) -> None:
             return 0
         return high if a > high else low if a < low else math.trunc(a)
 
-    @settings(max_examples=300)
+    @examples(300)
     @given(st.one_of(any_float(source), st.floats(-300, 300, width=16)))
     @example(math.inf)
     @example(-math.inf)
@@ -88,7 +89,7 @@ def test_floats_truncate_and_saturate(source: str) -> None:
 def test_integers_become_the_nearest_float(source: str, target: str) -> None:
     native = compiled(lambda a: a.to(NUMERIC_CLASSES[target]), source)
 
-    @settings(max_examples=100)
+    @examples(100)
     @given(integers(source))
     def law(a: int) -> None:
         assert bits(native(a)) == bits(rounded(Fraction(a), target))
@@ -104,7 +105,7 @@ def test_integers_become_the_nearest_float(source: str, target: str) -> None:
 def test_floats_round_once(source: str, target: str) -> None:
     native = compiled(lambda a: a.to(NUMERIC_CLASSES[target]), source)
 
-    @settings(max_examples=200)
+    @examples(200)
     @given(any_float(source))
     @example(-0.0)
     @example(1 + 2**-11 + 2**-40)  # rounding to Float32 first would make this a tie

@@ -10,9 +10,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from tests.support.examples import examples
 from tests.unit.metastage.compiled import FLOATS, any_float, bits, compiled
 
 NUMPY: dict[str, Any] = {
@@ -48,7 +49,7 @@ def four(a: Any, b: Any) -> Any:
 def test_arithmetic_rounds_once(name: str, opt_level: int) -> None:
     native = compiled(four, name, name, opt_level=opt_level)
 
-    @settings(max_examples=200)
+    @examples(200)
     @given(drawn(name), drawn(name))
     def law(a: float, b: float) -> None:
         with np.errstate(all="ignore"):
@@ -66,7 +67,7 @@ def floors(a: Any, b: Any) -> Any:
 def test_float64_floor_division_and_modulo_are_cpythons(opt_level: int) -> None:
     native = compiled(floors, "Float64", "Float64", opt_level=opt_level)
 
-    @settings(max_examples=500)
+    @examples(500)
     @given(drawn("Float64"), drawn("Float64").filter(bool))
     @example(-0.0, 3.0)
     @example(5.0, -0.5)
@@ -83,7 +84,7 @@ def test_float64_floor_division_and_modulo_are_cpythons(opt_level: int) -> None:
 def test_float32_floor_division_and_modulo_are_numpys() -> None:
     native = compiled(floors, "Float32", "Float32")
 
-    @settings(max_examples=300)
+    @examples(300)
     @given(drawn("Float32"), drawn("Float32").filter(bool))
     def law(a: float, b: float) -> None:
         with np.errstate(all="ignore"):
@@ -97,7 +98,7 @@ def test_float32_floor_division_and_modulo_are_numpys() -> None:
 def test_comparisons(name: str) -> None:
     native = compiled(lambda a, b: tuple(op(a, b) for op in COMPARISONS), name, name)
 
-    @settings(max_examples=200)
+    @examples(200)
     @given(drawn(name), drawn(name))
     @example(0.0, -0.0)
     @example(math.nan, math.nan)
@@ -112,7 +113,7 @@ def test_integers_compare_with_floats_by_value(integer: str) -> None:
     native = compiled(lambda a, b: tuple(op(a, b) for op in COMPARISONS), integer, "Float32")
     values = st.integers(0, 127) if integer == "Int8" else st.integers(0, 2**31 - 1)
 
-    @settings(max_examples=200)
+    @examples(200)
     @given(values, st.one_of(drawn("Float32"), values.map(lambda n: float(np.float32(n)))))
     def law(a: int, b: float) -> None:
         assert list(native(a, b)) == [op(a, b) for op in COMPARISONS]

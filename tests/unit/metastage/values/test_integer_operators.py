@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from tests.unit.metastage.compiled import INTEGERS, bounds, compiled, integers, outcome, pairs, wrap
 from triptych.metastage.values.promotion import TYPES, arithmetic, join
 
@@ -59,7 +60,7 @@ def test_operators_of_mixed_types(left: str, right: str) -> None:
     native = compiled(every_operator, left, right)
     number, bits = result_of(arithmetic, left, right), result_of(join, left, right)
 
-    @settings(max_examples=EXAMPLES)
+    @examples(EXAMPLES)
     @given(drawn(left), drawn(right))
     def law(a: int, b: int) -> None:
         expected = [wrap(op(a, b), number) for op in ARITHMETIC]
@@ -83,7 +84,7 @@ def test_floor_division_and_modulo(name: str, opt_level: int) -> None:
     def exact(a: int, b: int) -> tuple[int, ...]:
         return wrap(a // b, name), wrap(a % b, name), wrap(a // b, name), wrap(a % b, name)
 
-    @settings(max_examples=4 * EXAMPLES)
+    @examples(4 * EXAMPLES)
     @given(integers(name), integers(name))
     def law(a: int, b: int) -> None:
         assert outcome(native, a, b) == outcome(exact, a, b)
@@ -107,7 +108,7 @@ def test_division_by_a_constant(name: str, divisor: int) -> None:
 
     native = compiled(constant_divisor, name)
 
-    @settings(max_examples=EXAMPLES)
+    @examples(EXAMPLES)
     @given(integers(name))
     def law(a: int) -> None:
         divisors = (divisor, -divisor) if signed else (divisor,)
@@ -135,7 +136,7 @@ def test_shifts_of_mixed_types(left: str, right: str) -> None:
         kept = min(count, 200)  # beyond every width nothing changes, and Python would build huge numbers
         return wrap(a << kept, left), wrap(a >> kept, left)
 
-    @settings(max_examples=EXAMPLES)
+    @examples(EXAMPLES)
     @given(integers(left), st.one_of(integers(right), st.integers(*_small(right))))
     def law(a: int, count: int) -> None:
         assert outcome(native, a, count) == outcome(exact, a, count)
@@ -157,7 +158,7 @@ def test_shifts_by_constants(name: str) -> None:
 
     native = compiled(constant_shifts, name)
 
-    @settings(max_examples=EXAMPLES)
+    @examples(EXAMPLES)
     @given(integers(name))
     def law(a: int) -> None:
         expected = [wrap(shifted, name) for count in counts for shifted in (a << count, a >> count)]
@@ -174,7 +175,7 @@ def signs(a: Any) -> Any:
 def test_unary_operators_and_powers(name: str) -> None:
     native = compiled(signs, name)
 
-    @settings(max_examples=EXAMPLES)
+    @examples(EXAMPLES)
     @given(integers(name))
     def law(a: int) -> None:
         assert list(native(a)) == [wrap(value, name) for value in signs(a)]
@@ -190,7 +191,7 @@ def beside_constants(a: Any) -> Any:
 def test_python_constants_take_the_type_beside_them(name: str) -> None:
     native = compiled(beside_constants, name)
 
-    @settings(max_examples=EXAMPLES)
+    @examples(EXAMPLES)
     @given(integers(name))
     def law(a: int) -> None:
         assert list(native(a)) == [v if isinstance(v, bool) else wrap(v, name) for v in beside_constants(a)]

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import triptych as tt
+from tests.support.examples import examples
 from tests.unit.targets.nvptx.fake_driver import FakeDriver, GpuArray, needs_compiler
 from tests.unit.targets.nvptx.programs import matrix, vector
 from tests.unit.targets.nvptx.tools import needs_assembler
@@ -128,7 +129,7 @@ def test_python_division_by_what_the_host_knows(divider: Any, divisor: int) -> N
 
 
 @given(st.lists(st.integers(-(2**31), BIG), min_size=1, max_size=64), st.integers(1, BIG))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_python_division_of_anything(divider: Any, dividends: list[int], divisor: int) -> None:
     check_division(divider, dividends, divisor)
 
@@ -172,7 +173,7 @@ def test_long_division_by_what_the_host_knows(long_divider: Any, divisor: int) -
 
 
 @given(st.lists(st.integers(-(2**63), 2**63 - 1), min_size=64, max_size=64), st.integers(1, 2**63 - 1))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_long_division_of_anything(long_divider: Any, dividends: list[int], divisor: int) -> None:
     check_long_division(long_divider, dividends, divisor)
 
