@@ -81,6 +81,7 @@ def add_one(
                 pipe.consumer_wait(state)  # the consumer waits
             for row in tt.range_constexpr(ROWS):
                 result[row, lane] = shared[row, lane, state.index] + 1.0  # the arithmetic
+            cute.arch.sync_warp()
             if wrong != "release":
                 pipe.consumer_release(state)
             state.advance()
@@ -91,6 +92,7 @@ def add_one(
             cute.arch.cp_async_bulk_commit_group()
             if wrong != "store wait":
                 cute.arch.cp_async_bulk_wait_group(0, read=True)
+            cute.arch.sync_warp()
 
 
 @tt.jit

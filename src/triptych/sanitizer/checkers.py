@@ -19,7 +19,7 @@ INIT = "init"
 GLOBAL = "global"
 """Accesses of global memory by different threads and blocks of a launch are ordered."""
 ASYNC = "async"
-"""What copies and products need that go on by themselves is left alone until they have ended."""
+"""Of `races`: what asynchronous copies and products need is left alone until they have ended. They are done late."""
 
 MEETINGS = "meetings"
 """No checker: how threads come to what orders them is counted, for hints."""

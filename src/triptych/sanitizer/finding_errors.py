@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 from triptych.diagnostics.async_proxy_errors import BackgroundReadError
+from triptych.diagnostics.kernel_errors import AsyncAccessError
 from triptych.diagnostics.runtime_errors import CompiledCodeError
 from triptych.sanitizer.findings import BOX_STORE, NOTES, Collection, Example, Finding, Kind, collector, common_lines
 from triptych.support.source import Span
@@ -81,6 +82,8 @@ _PHASE_NOTE = (
 def error_of(finding: Finding) -> CompiledCodeError:
     """The error that a finding is; where a pipeline is not used as it should be, that is what to mend."""
     error = _error_of(finding)
+    if finding.is_async_access:
+        error = _async_access(error)
     if finding.beside.text:
         error.notes.append(f"apart from this, about the pipelines of {finding.kernel}: {finding.beside.text}")
     if not finding.misused.text or finding.is_global or finding.kind in _OF_NO_PIPELINE:
@@ -91,6 +94,19 @@ def error_of(finding: Finding) -> CompiledCodeError:
     else:
         error.notes.append(f"about the pipelines of {finding.kernel}, unless it is meant: {finding.misused.text}")
     return error
+
+
+def _async_access(error: CompiledCodeError) -> AsyncAccessError:
+    """The same under the code of `async`."""
+    return AsyncAccessError(
+        error.title,
+        span=error.span,
+        found=error.found,
+        expected=error.expected,
+        instead=error.instead,
+        notes=error.notes,
+        related=error.related,
+    )
 
 
 _OF_NO_PIPELINE = (Kind.CLOCK_RAN_OUT, Kind.TOO_MANY_MBARRIERS, Kind.UNSET_REGISTER, Kind.NEVER_WRITTEN)

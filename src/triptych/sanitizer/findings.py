@@ -134,11 +134,31 @@ class Finding:
     """What the same launch did wrong with the pipelines whose memory it is about."""
     beside: Explanation = NOTHING_WRONG
     """What it did wrong with others."""
+    only_async: bool = False
+    """Whether it was found under `async` and without `races`."""
 
     @property
     def code(self) -> str:
         """Of the error that it is."""
-        return CODES[Kind(self.kind)]
+        return ASYNC_CODE if self.is_async_access else CODES[Kind(self.kind)]
+
+    @property
+    def is_async_access(self) -> bool:
+        """Whether it is what `async` alone finds: an asynchronous agent and a thread, or two agents."""
+        return self.only_async and self._is_of_shared_memory and self._has_agent
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether the setting asks for it: threads that race with each other are no matter of `async`."""
+        return not (self.only_async and self._is_of_shared_memory) or self._has_agent
+
+    @property
+    def _is_of_shared_memory(self) -> bool:
+        return not self.is_global and (self.kind in _OF_AGENTS or self.is_race or self.kind == Kind.SAME_VALUE)
+
+    @property
+    def _has_agent(self) -> bool:
+        return self.kind in _OF_AGENTS or self.before.is_background or self.now.is_background
 
     @property
     def is_race(self) -> bool:
@@ -168,6 +188,9 @@ class Finding:
         return None
 
 
+ASYNC_CODE = "TT0628"
+"""Whatever `async` finds where `races` is off."""
+_OF_AGENTS = frozenset({Kind.BEFORE_IT_LANDS, Kind.NEVER_AWAITED, Kind.STILL_READ, Kind.NOT_FENCED})
 CODES = {
     Kind.READ_AFTER_WRITE: "TT0630",
     Kind.WRITE_AFTER_READ: "TT0630",

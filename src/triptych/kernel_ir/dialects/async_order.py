@@ -13,8 +13,6 @@ from triptych.ir.handles import Operation
 
 ASYNC_ATTRIBUTE = "triptych.async"
 """Of a `gpu.func`: the order, where it is not `early`."""
-CHECKS_ATTRIBUTE = "triptych.async_checks"
-"""Of a `gpu.func` whose accesses of shared memory are checked against what is under way."""
 EARLY, LATE = "early", "late"
 SEED = re.compile(r"seed:(\d+)")
 
@@ -27,11 +25,6 @@ def is_order(text: object) -> bool:
 def order_of(kernel: Operation) -> str:
     """The order that a kernel is compiled for."""
     return str(kernel.attributes[ASYNC_ATTRIBUTE].value) if ASYNC_ATTRIBUTE in kernel.attributes else EARLY
-
-
-def checks_async(kernel: Operation) -> bool:
-    """Whether a kernel is compiled for checking."""
-    return CHECKS_ATTRIBUTE in kernel.attributes
 
 
 def seed_of(order: str) -> int | None:

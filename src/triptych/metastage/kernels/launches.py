@@ -19,7 +19,7 @@ from triptych.ir.handles import Block
 from triptych.ir.launch import LAUNCH, launch_parts
 from triptych.ir.passes import verify
 from triptych.kernel_ir.analysis.clusters import CLUSTER_ATTRIBUTE
-from triptych.kernel_ir.dialects.async_order import ASYNC_ATTRIBUTE, CHECKS_ATTRIBUTE, EARLY, LATE
+from triptych.kernel_ir.dialects.async_order import ASYNC_ATTRIBUTE, EARLY, LATE
 from triptych.kernel_ir.dialects.device_attribute import device_attributes
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.kernel_ir.dialects.smem_symbols import name_parts
@@ -236,12 +236,9 @@ def _new_kernel(
         known = static_dimensions(dimensions)
         if known is not None and min(known) > 0:
             attributes[attribute] = builder.attribute(f"array<i32: {', '.join(map(str, known))}>")
-    checked = ASYNC in checkers()
-    if checked or trace.async_order != EARLY:
+    if ASYNC in checkers() or trace.async_order != EARLY:
         order = LATE if trace.async_order == EARLY else trace.async_order
         attributes[ASYNC_ATTRIBUTE] = builder.string(order)
-    if checked:
-        attributes[CHECKS_ATTRIBUTE] = builder.attribute("unit")
     if options.cluster != (1, 1, 1):
         attributes[CLUSTER_ATTRIBUTE] = builder.attribute(f"array<i32: {', '.join(map(str, options.cluster))}>")
     unique, function, entry = trace.device.kernel(symbol(name), types, attributes, location)

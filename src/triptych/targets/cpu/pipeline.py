@@ -37,7 +37,7 @@ from triptych.targets.cpu.passes.poll_loops import poll_loops
 from triptych.targets.cpu.passes.prefetch_tiles import prefetch_tiles
 from triptych.targets.cpu.passes.vectorise_math import vectorise_math
 
-_OF_MEMORY = (RACES, INIT, GLOBAL, MEETINGS)
+_OF_MEMORY = (RACES, ASYNC, INIT, GLOBAL, MEETINGS)
 
 
 def _checking(function: str, *words: str) -> Callable[[Module], bool | None]:
@@ -65,7 +65,7 @@ PIPELINE = (
     PassSpec(
         "check-products",
         "Checking builds tell of products whose registers others touch.",
-        _checking("check_wgmma_registers.check_products", ASYNC),
+        _checking("check_wgmma_registers.check_products", RACES, ASYNC),
         frozenset({GROUP_MMA}),
     ),
     PassSpec(

@@ -70,7 +70,6 @@ class CoroutineKernel:
             states.reset()
             if queue is not None:
                 queue.begin(frame, states.each, first.block_ids[0])
-            warp.observer.reset(frame.memory, frame.blocks, states.state)
             zero, one = code.constant(0, "i32"), code.constant(1, "i32")
 
             def begin(place: Value) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from triptych.ir.handles import Module, Operation
 from triptych.ir.modules import graft, kernels, symbols
 from triptych.kernel_ir.analysis.clusters import reaches_other_blocks
-from triptych.kernel_ir.dialects.async_order import checks_async
 from triptych.kernel_ir.dialects.check import CHECK_STOP, CHECKS_ATTRIBUTE
 from triptych.kernel_ir.dialects.device_attribute import device_of
 from triptych.kernel_ir.dialects.kernel_operations import walk
@@ -23,7 +22,7 @@ from triptych.targets.cpu.emit.warp import Arrays, Observer
 
 _MANY_BYTES = 48 * 32
 """Kept by the threads of a warp: more than the 32 registers of AVX-512 hold beside their operands."""
-_SANITIZER = "triptych.targets.cpu.sanitizer.async_checks"
+_SANITIZER = "triptych.targets.cpu.sanitizer.check_calls"
 _REQUESTS = f"""
 func.func private @{POLL_REQUEST}()
 func.func private @{SUSPEND_REQUEST}()
@@ -58,9 +57,9 @@ def _convert(kernel: Operation, module: Module) -> None:
 
 def _observer(kernel: Operation, code: LaneBuilder, arrays: Arrays) -> Observer:
     """A kernel without checkers is observed by nobody, and the sanitizer is not imported for it."""
-    if CHECKS_ATTRIBUTE not in kernel.attributes and not checks_async(kernel):
+    if CHECKS_ATTRIBUTE not in kernel.attributes:
         return Observer()
-    made: Observer = import_late(_SANITIZER).observer_of(kernel, code, arrays)
+    made: Observer = import_late(_SANITIZER).CheckCalls(kernel, code)
     return made
 
 

@@ -42,7 +42,6 @@ from triptych.targets.cpu.emit.barrier_state import (
     BULK_GROUPS,
     CONTEXT_BYTES,
     ENDED,
-    FENCES,
     GENERATION,
     LIVE_THREADS,
     LIVE_WARPS,
@@ -118,7 +117,7 @@ class WarpCoroutine(Arrays):
         values: dict[Value, Emitted] = {a: Scalar(v) for a, v in zip(arguments, given, strict=False)}
         rest = given[len(arguments) :]
         grid, block, block_ids, number = rest[:3], rest[3:6], rest[6:9], rest[9]
-        state, self._context, self.shared, self.observer.launch = rest[10:]
+        state, self._context, self.shared, _ = rest[10:]
         self.state = self._state = State(code, state)
         self._memory = FunctionMemory(code)
         self._position = Position(block_ids, grid, block)
@@ -135,7 +134,7 @@ class WarpCoroutine(Arrays):
         warp.mask = self._existing
         self.cluster = self._cluster_unit()
         if self.queue is not None:
-            for group in (BULK_GROUPS, PRODUCT_GROUPS, FENCES):
+            for group in (BULK_GROUPS, PRODUCT_GROUPS):
                 self._state.set(self._state.of_warp(number, group), 0)
         warp.run(operations(body(kernel))[:-1])
         self._check_nobody_waits(warp)

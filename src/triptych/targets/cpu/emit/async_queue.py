@@ -46,8 +46,8 @@ class AsyncQueue:
         return None if order_of(kernel) == EARLY else AsyncQueue(kernel, code, arrays)
 
     # in warps ---------------------------------------------------------------------------------------------------
-    def put(self, state: State, kind: int, owner: Value, group: Value, values: Sequence[Value], act: Act) -> Value:
-        """Do `act` with these values later; gives the record."""
+    def put(self, state: State, kind: int, owner: Value, group: Value, values: Sequence[Value], act: Act) -> None:
+        """Do `act` with these values later."""
         code = self._code
         assert len(values) <= MOST_OPERANDS, "a record is too small"
         site = len(self._sites)
@@ -61,7 +61,6 @@ class AsyncQueue:
         for i, value in enumerate(values, start=FIRST_OPERAND):
             stored = code.resized(value, "i64") if str(value.type) == "i1" else value
             code.store(stored, code.offset(record, i, "i64"), 8)
-        return record
 
     def _write_function(self, site: int, values: Sequence[Value], act: Act) -> None:
         """The function of an operation; truth values come as numbers."""
@@ -132,30 +131,15 @@ class AsyncQueue:
         return {"callee": self._code.attribute(f'@"{self._name}.{name}"')}
 
 
-def later(
-    warp: Warp,
-    operation: Operation,
-    kind: int,
-    values: Sequence[Value],
-    act: Act,
-    ranges: Sequence[tuple[Value, int | Value]],
-    group: Value | None = None,
-) -> None:
-    """Do `act` with these values: at once, or by the queue of a kernel that has one.
-
-    `ranges` are stretches of shared memory that it reads or writes, with their bytes; `group` counts an owner's own.
-    """
+def later(warp: Warp, kind: int, values: Sequence[Value], act: Act, group: Value | None = None) -> None:
+    """Do `act` with these values: at once, or by the queue of a kernel that has one; `group` counts an owner's own."""
     queue, state = warp.arrays.queue, warp.arrays.state
     if queue is None or state is None:
         act(state, list(values))
         return
     owner = warp.arrays.owner(warp, whole_group=kind == PRODUCTS)
     number = state.get(state.of_warp(warp.number, BULK_GROUPS)) if group is None else group
-    observer, code = warp.arrays.observer, warp.code
-    taken = [(code.value("llvm.ptrtoint", (low,), "i64"), code.counted(size)) for low, size in ranges]
-    observer.enqueues(warp, operation, taken)
-    record = queue.put(state, kind, owner, number, values, act)
-    observer.enqueued(operation, record, taken)
+    queue.put(state, kind, owner, number, values, act)
 
 
 # groups -------------------------------------------------------------------------------------------------------------

@@ -32,8 +32,7 @@ WAITING = ADDRESSES + 2 * MOST_KNOWN
 """From here on `WARP_WORDS` for each warp: where it waits; the parity and (two words) the address of the mbarrier that
 it waits for, or no address; the groups of copies and of products that it has closed, and where its last ones end."""
 WARP_WORDS = 16
-BULK_GROUPS, PRODUCT_GROUPS, FENCES = 4, 5, 14
-"""The fences between its own stores and copies that it has passed are counted in checking builds."""
+BULK_GROUPS, PRODUCT_GROUPS = 4, 5
 RUNNING, ENDED = -1, -2
 
 

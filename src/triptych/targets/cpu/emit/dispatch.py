@@ -98,7 +98,6 @@ def convert(warp: Warp, operation: Operation) -> None:
     name, observer = operation.name, warp.arrays.observer
     if _is_number(warp, operation):
         return
-    observer.before(warp, operation)
     if name in _HANDLERS:
         _HANDLERS[name](warp, operation)
     elif name in observer.handlers:

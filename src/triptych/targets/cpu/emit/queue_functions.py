@@ -17,10 +17,6 @@ QUEUE_BYTES = HEAD_BYTES + RECORD_BYTES * PLACES
 FIRST_OPERAND = 3
 """The word of eight bytes in which operands begin."""
 MOST_OPERANDS = 8
-LINE_WORD = FIRST_OPERAND + MOST_OPERANDS
-"""Which operation of the kernel it is, in checking builds."""
-RANGE_WORDS = LINE_WORD + 1
-"""Two stretches of shared memory that it reads or writes, each by its first byte and the one after its last."""
 LOADS, STORES, PRODUCTS = range(3)
 
 _FUNCTIONS = Template("""

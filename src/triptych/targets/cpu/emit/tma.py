@@ -45,10 +45,9 @@ def load(warp: Warp, operation: Operation) -> None:
 
         def into(target: Value, counter: Value) -> None:
             values = [used, target, counter, *where]
-            stretch = _stretch(warp, operation, copy, used, target)
-            for low, size in stretch:
+            for low, size in _ranges(warp, operation, copy, used, target):
                 warp.arrays.observer.begins(warp, operation, lane, low, size, counter)
-            later(warp, operation, LOADS, values, copied, stretch)
+            later(warp, LOADS, values, copied)
 
         def copied(state: State | None, values: list[Value]) -> None:
             used, target, counter, *where = values
@@ -73,15 +72,14 @@ def store(warp: Warp, operation: Operation) -> None:
         _call(warp, copy, values)
 
     def once(given: list[Value], lane: Value) -> None:
-        stretch = _stretch(warp, operation, copy, *given[:2])
-        for low, size in stretch:
+        for low, size in _ranges(warp, operation, copy, *given[:2]):
             warp.arrays.observer.begins(warp, operation, lane, low, size)
-        later(warp, operation, STORES, given, stored, stretch)
+        later(warp, STORES, given, stored)
 
     _each_lane(warp, operation, once)
 
 
-def _stretch(
+def _ranges(
     warp: Warp, operation: Operation, copy: BoxCopy, used: Value, shared: Value
 ) -> list[tuple[Value, int | Value]]:
     """The bytes of shared memory that a box takes. Where only its map knows them, who checks asks it as it is now."""

@@ -13,7 +13,6 @@ from triptych.kernel_ir.analysis.uniformity import UniformityAnalysis
 from triptych.kernel_ir.dialects.kernel_operations import operations
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX
 from triptych.targets.cpu.emit.barrier_state import State
-from triptych.targets.cpu.emit.function_memory import FunctionMemory
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.packed_sums import Slot
 from triptych.targets.cpu.emit.private_arrays import PrivateArray
@@ -93,11 +92,9 @@ class Background(Protocol):
         group: Value,
         values: Sequence[Value],
         act: Callable[[State | None, list[Value]], None],
-    ) -> Value: ...
+    ) -> None: ...
 
     def run_due(self, state: State, kind: int, owner: Value, before: Value) -> None: ...
-
-    def address(self, state: State) -> Value: ...
 
 
 class Observer:
@@ -108,8 +105,6 @@ class Observer:
 
     handlers: Mapping[str, Callable[[Warp, Operation], None]] = {}
     """Operations that exist only to be observed."""
-    launch: Value | None = None
-    """Whom warps that wait for each other report to."""
 
     # blocks -----------------------------------------------------------------------------------------------------
     def begin_block(self, position: Position, threads: Value, shared: Value | None, size: Value) -> None:
@@ -118,16 +113,10 @@ class Observer:
     def end_block(self) -> None:
         """It has ended."""
 
-    def reset(self, memory: FunctionMemory, blocks: int, state_of: Callable[[Value], State]) -> None:
-        """Warps that wait for each other are about to begin, in blocks that have their states by rank (i32)."""
-
     # operations -------------------------------------------------------------------------------------------------
     def is_told(self, operation: Operation) -> bool:
         """Whether anything is made of what is told of an operation: what is costly to find out is then found out."""
         return False
-
-    def before(self, warp: Warp, operation: Operation) -> None:
-        """An operation is about to be done."""
 
     def sync(self, warp: Warp, operation: Operation) -> None:
         """Active lanes fence, close or have awaited a group, arrive at their cluster's barrier or are behind it."""
@@ -144,13 +133,6 @@ class Observer:
 
         An mbarrier counts the bytes that a copy writes.
         """
-
-    # operations that are done later ------------------------------------------------------------------------------
-    def enqueues(self, warp: Warp, operation: Operation, ranges: Sequence[tuple[Value, Value]]) -> None:
-        """An operation on these addresses and sizes (i64) is about to get a record of the queue."""
-
-    def enqueued(self, operation: Operation, record: Value, ranges: Sequence[tuple[Value, Value]]) -> None:
-        """It has got one."""
 
 
 class Neighbours(Protocol):

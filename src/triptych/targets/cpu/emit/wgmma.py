@@ -165,7 +165,7 @@ def _call(warp: Warp, operation: Operation, back: Value, given: Sequence[Value],
     )
     distance = code.resized(_state(warp).get(CONTEXT_BYTES), "i64")
     values = [sums, distance, accumulate, *registers, *given[:-1]]
-    later(warp, operation, PRODUCTS, values, partial(_begun, warp, operation), _ranges(warp, operation, given), number)
+    later(warp, PRODUCTS, values, partial(_begun, warp, operation), number)
 
 
 def _begun(warp: Warp, operation: Operation, _: State | None, values: list[Value]) -> None:
@@ -173,7 +173,7 @@ def _begun(warp: Warp, operation: Operation, _: State | None, values: list[Value
 
 
 def _ranges(warp: Warp, operation: Operation, given: Sequence[Value]) -> list[tuple[Value, int]]:
-    """The stretches of shared memory that hold its factors, with their bytes."""
+    """The ranges of shared memory that hold its factors, with their bytes."""
     attributes = operation.attributes
     instruction = WARPGROUP_MMAS[str(attributes["instruction"].value)]
     m, n, k = instruction.shape_mnk

@@ -8,8 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from triptych.diagnostics.check_facts import tables
-from triptych.diagnostics.kernel_errors import AsyncAccessError, DeadlockError, MbarrierError
+from triptych.diagnostics.kernel_errors import DeadlockError, MbarrierError
 from triptych.sanitizer.pipeline_protocol import explained
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
@@ -35,8 +34,6 @@ def _failed_check(launch: LaunchRecord) -> BaseException:
     if launch.is_waiting and launch.name == DeadlockError.__name__.encode():
         return _explained(_deadlock(launch), waiting_spans(launch.text.decode(), list(launch.waiting)))
     error = check_error(launch.name, launch.text, notes=_place(launch.where, launch))
-    if launch.is_waiting and launch.name == AsyncAccessError.__name__.encode():
-        error.related += _in_the_background(launch)
     return _explained(error) if isinstance(error, MbarrierError) else error
 
 
@@ -52,13 +49,6 @@ def _explained(error: TriptychError, waiting: Sequence[Span] = ()) -> TriptychEr
         error.notes[:0] = [f"or {error.instead}"] if error.instead and not found.is_sure else []
         error.instead = found.text
     return error
-
-
-def _in_the_background(launch: LaunchRecord) -> list[tuple[str, Span]]:
-    """The line of the operation that was under way."""
-    lines = tables(launch.text.decode()).get("lines")
-    line = lines[launch.waiting[0]] if lines else None
-    return [] if line is None else [("under way since", Span(**line))]
 
 
 def _deadlock(launch: LaunchRecord) -> DeadlockError:

@@ -10,13 +10,12 @@ from triptych.ir.handles import Module
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.wgmma_registers import Finding, Missing, misused_registers
-from triptych.kernel_ir.dialects.async_order import checks_async
 
 
 def check_products(module: Module) -> bool:
-    """Refuse the first such product of a kernel that is compiled for checking."""
+    """Refuse the first such product."""
     for kernel in operations_named(module, "gpu.func"):
-        found = misused_registers(kernel) if checks_async(kernel) else []
+        found = misused_registers(kernel)
         if found:
             raise _missing_fence(found[0]) if found[0].missing is Missing.FENCE else _missing_wait(found[0])
     return False

@@ -2,7 +2,7 @@
 
 Input: kernels as they were traced, so that what is seen are accesses of threads and not of vectors. Output: the same
 kernels with operations of the dialect `check`, a table that says where in the source each access is, and launches that
-ask for findings when they end. Without `races` or `init` in the setting `debug` nothing changes.
+ask for findings when they end. Without a checker of memory in the setting `debug` nothing changes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import warnings
 from dataclasses import asdict
+from functools import reduce
 from math import prod
+from operator import or_
 from typing import Any
 
 from triptych.ir.builder import Builder
@@ -48,7 +50,7 @@ from triptych.kernel_ir.dialects.opdef import OpDef, Scope
 from triptych.kernel_ir.dialects.smem_symbols import PARTS_ATTRIBUTE
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX
 from triptych.kernel_ir.dialects.traits import definition_of, is_described, traits
-from triptych.sanitizer.checkers import GLOBAL, INIT, MEETINGS, RACES, checkers, overlooked
+from triptych.sanitizer.checkers import ASYNC, GLOBAL, INIT, MEETINGS, RACES, checkers, overlooked
 from triptych.sanitizer.findings import note_order
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL
 from triptych.support.warnings import TriptychWarning
@@ -66,7 +68,14 @@ _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 _ORDER = "triptych.order"
 _MEETINGS = (simt.SYNC_WARP, "gpu.barrier", simt.BARRIER, simt.BARRIER_ARRIVE)
 _RELAXED = 2
-_MODES = {RACES: at.CHECK_RACES, INIT: at.CHECK_INIT, GLOBAL: at.CHECK_GLOBAL, MEETINGS: at.COUNT_MEETINGS}
+_MODES = {
+    RACES: at.CHECK_RACES,
+    ASYNC: at.CHECK_RACES,
+    INIT: at.CHECK_INIT,
+    GLOBAL: at.CHECK_GLOBAL,
+    MEETINGS: at.COUNT_MEETINGS,
+}
+"""`async` is the race detector, of which only what asynchronous agents take part in is reported."""
 _LARGEST_GRAIN = 4
 _BARRIER_BYTES = 8
 _WHOLE_FLOAT = 32
@@ -76,7 +85,7 @@ _WHOLE_FLOAT = 32
 def instrument_checks(module: Module) -> None:
     """Instrument every kernel, and have every launch collect what was found."""
     words = checkers()
-    mode = sum(bit for word, bit in _MODES.items() if word in words)
+    mode = reduce(or_, (bit for word, bit in _MODES.items() if word in words), 0)
     found = [kernel for kernel in kernels(module) if not _is_too_large(kernel)] if mode else []
     for kernel in kernels(module):
         if kernel not in found:
@@ -188,7 +197,8 @@ class _Kernel:
         found = map(definition_of, walk(self._kernel))
         phases = any(each is not None and each.of_mbarrier for each in found)
         facts = {"kernel": self.name, "sites": self._sites, "parts": parts, "block": block, "lanes": lanes}
-        return json.dumps({**facts, "phases": phases, "blocks": self._together})
+        only_async = ASYNC in checkers() and RACES not in checkers()
+        return json.dumps({**facts, "phases": phases, "blocks": self._together, "only_async": only_async})
 
     # accesses ---------------------------------------------------------------------------------------------------
     def _access(self, operation: Operation) -> None:

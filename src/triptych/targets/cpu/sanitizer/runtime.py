@@ -168,7 +168,7 @@ def _told(entries: int, table: int, count: int, skipped: int) -> None:
     for each in findings:
         if each.kind in _MEETINGS and each.now.span is not None:
             note_meeting(each.now.span, Meeting(each.kind), each.examples[0].before, each.examples[0].now)
-    report([each for each in findings if each.kind not in _MEETINGS])
+    report([each for each in findings if each.kind not in _MEETINGS and each.is_wanted])
 
 
 def _explained(finding: Finding, misused: Sequence[Misused]) -> Finding:
@@ -250,6 +250,7 @@ def _finding(entry: _Entry, text: str) -> Finding:
         is_global=bool(facts["sites"][now]["global"]),
         block_threads=prod(facts["block"]) if facts["blocks"] > 1 else 0,
         variable=str(held["variable"]) if held else "",
+        only_async=facts["only_async"],
     )
 
 
