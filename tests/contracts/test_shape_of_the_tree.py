@@ -21,12 +21,12 @@ SMALL = 80
 """Lines of a module that could be a part of its only user."""
 CEILINGS = {
     "small modules whose only importer stands beside them": 22,
-    "class names used twice in one package": 16,
+    "class names used twice in one package": 15,
     "parameters annotated Any": 584,
     "comparisons of printed types": 9,
-    "assertions without a message": 112,
+    "assertions without a message": 108,
     "calls of hasattr": 111,
-    "lines of IR in string literals": 2422,
+    "lines of IR in string literals": 2305,
 }
 IR_LINE = re.compile(
     r"^\s*(%[\w.$]+(:\d+)? = |define |declare |ret |br |store |llvm\.|func\.|scf\.|memref\.|cf\.|arith\.)"

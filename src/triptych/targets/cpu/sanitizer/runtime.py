@@ -8,24 +8,20 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from math import prod
-from typing import Any
 
 from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.worker import Request
 from triptych.sanitizer.finding_errors import report
-from triptych.sanitizer.findings import BOX_STORE, Example, Finding, Kind, Meeting, Site, note_meeting, note_misuse
+from triptych.sanitizer.findings import BOX_STORE, Finding, Kind, Meeting, note_meeting, note_misuse
 from triptych.sanitizer.pipeline_protocol import (
     NOTHING_WRONG,
     Explanation,
     Misuse,
     Misused,
-    Place,
     add_source,
     explanation,
 )
 from triptych.sanitizer.tma_store_protocol import store_explanation
-from triptych.support.source import Span
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.abi.abi import CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.abi.system import system
@@ -59,7 +55,7 @@ from triptych.targets.cpu.sanitizer.read_log_code import (
 )
 from triptych.targets.cpu.sanitizer.repeated_reads_code import repeated_reads_code
 from triptych.targets.cpu.sanitizer.shadow_code import BEGIN_BLOCK, END_BLOCK, SETUP, shadow_code, site_of
-from triptych.targets.cpu.sanitizer.symbolizer import described
+from triptych.targets.cpu.sanitizer.symbolizer import RecordedFinding, finding_of, kind_of, protocol_violations
 from triptych.targets.cpu.sanitizer.uninitialized_code import UNSET, unset_code
 
 # Native code of pipelines of bulk stores: each warp counts its groups that may be under way, and what it left open.
@@ -112,20 +108,6 @@ _SAMPLED = (
     "beyond half of that only some addresses, chosen by their bits, have a place in it. Smaller ones are checked whole"
 )
 _MEETINGS, _MISUSES = frozenset(Meeting), frozenset(Misuse)
-_SITE_OF_KEY = 20
-_KIND_OF_KEY = 40
-
-
-class _Example(ctypes.Structure):
-    _fields_ = [("block", ctypes.c_int32 * 3), ("first", ctypes.c_int32), ("second", ctypes.c_int32)]
-    _fields_ += [("byte", ctypes.c_int32), ("epoch", ctypes.c_int32), ("other", ctypes.c_uint32)]
-
-
-class _Entry(ctypes.Structure):
-    """A finding as native code keeps it."""
-
-    _fields_ = [("key", ctypes.c_uint64), ("table", ctypes.c_uint64), ("count", ctypes.c_uint64)]
-    _fields_ += [("examples", _Example * at.EXAMPLES), ("crossings", ctypes.c_uint64)]
 
 
 def checker_code() -> str:
@@ -161,10 +143,10 @@ def _told(entries: int, table: int, count: int, skipped: int) -> None:
     text = ctypes.string_at(table).decode()
     if skipped:
         warnings.warn(_SAMPLED.format(json.loads(text)["kernel"], at.SHADOW_LIMIT >> 20), TriptychWarning, stacklevel=2)
-    found = [entry for entry in (_Entry * count).from_address(entries) if entry.table == table]
-    misused = _misused(found)
+    found = [entry for entry in (RecordedFinding * count).from_address(entries) if entry.table == table]
+    misused = protocol_violations(found)
     note_misuse(explanation(misused))
-    findings = [_explained(_finding(entry, text), misused) for entry in found if _kind(entry) not in _MISUSES]
+    findings = [_explained(finding_of(entry, text), misused) for entry in found if kind_of(entry) not in _MISUSES]
     for each in findings:
         if each.kind in _MEETINGS and each.now.span is not None:
             note_meeting(each.now.span, Meeting(each.kind), each.examples[0].before, each.examples[0].now)
@@ -188,95 +170,8 @@ def _of_stores(finding: Finding, misused: Sequence[Misused]) -> Explanation:
     return store_explanation(misused, finding.before.span, has_ended=finding.kind == Kind.NEVER_AWAITED)
 
 
-def _kind(entry: _Entry) -> int:
-    return int(entry.key >> _KIND_OF_KEY)
-
-
-def _before(entry: _Entry) -> int:
-    """The site of the earlier side; of a misuse it may be another number."""
-    return int(entry.key >> _SITE_OF_KEY) & 0xFFFFF
-
-
 def _misused_now() -> list[Misused]:
     """What launches that go on have done with their pipelines."""
     into = (ctypes.c_uint64 * 2)()
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_loaded().library[PEEK])(into)
-    return _misused(list((_Entry * into[1]).from_address(into[0])))
-
-
-def _misused(entries: Sequence[_Entry]) -> list[Misused]:
-    return [_misuse(entry) for entry in entries if _kind(entry) in _MISUSES]
-
-
-def _misuse(entry: _Entry) -> Misused:
-    facts = json.loads(ctypes.string_at(entry.table).decode())
-    called = {number: _place(site) for number, site in enumerate(facts["sites"]) if "call" in site}
-    what, stage, first, now = Misuse(_kind(entry)), entry.examples[0].byte, _before(entry), called[entry.key & 0xFFFFF]
-    if what == Misuse.GROUP:
-        before, stage = now, first
-    elif what == Misuse.NOT_CLOSED:
-        before = replace(now, name="", span=_span(facts["sites"][first]))
-    else:
-        before = called[first]
-    return Misused(what, before, now, stage, facts["kernel"], tuple(called.values()))
-
-
-def _place(site: dict[str, Any]) -> Place:
-    return Place(**site["call"], span=_span(site))
-
-
-def _span(site: dict[str, Any]) -> Span | None:
-    return Span(**site["spans"][0]) if site["spans"] else None
-
-
-def _finding(entry: _Entry, text: str) -> Finding:
-    facts = json.loads(text)
-    before, now = _before(entry), entry.key & 0xFFFFF
-    sites = [_site(facts["sites"][number]) for number in (before, now)]
-    element = int(facts["sites"][now]["bytes"]) or int(facts["sites"][before]["bytes"]) or 1
-    facts, element = _of_registers(facts, facts["sites"][before], element)
-    examples = [_example(each, facts, element) for each in entry.examples[: min(entry.count, at.EXAMPLES)]]
-    kind = _kind(entry)
-    held = facts["sites"][before].get("registers")
-    return Finding(
-        kind,
-        facts["kernel"],
-        sites[0],
-        sites[1],
-        int(entry.count),
-        tuple(examples),
-        not entry.crossings,
-        has_phases=facts["phases"],
-        is_global=bool(facts["sites"][now]["global"]),
-        block_threads=prod(facts["block"]) if facts["blocks"] > 1 else 0,
-        variable=str(held["variable"]) if held else "",
-        only_async=facts["only_async"],
-    )
-
-
-def _of_registers(facts: dict[str, Any], read: dict[str, Any], element: int) -> tuple[dict[str, Any], int]:
-    """Where a read is one of registers, the only part is the tensor that it reads, and bytes are elements of it."""
-    held = read.get("registers")
-    if not held:
-        return facts, element
-    whole = [held["what"], 0, held["cells"], held["span"]]
-    return {**facts, "parts": [whole]}, max(1, held["bytes"] // held["grain"])
-
-
-def _site(facts: dict[str, object]) -> Site:
-    spans = [Span(**each) for each in facts["spans"]]  # type: ignore[attr-defined]
-    loops = tuple(int(each) for each in facts["loops"])  # type: ignore[attr-defined]
-    pipelines = frozenset(int(each) for each in facts["pipelines"])  # type: ignore[attr-defined]
-    size, number = int(str(facts["size"])), int(str(facts["number"]))
-    return Site(tuple(spans), str(facts["verb"]), size, number, loops, pipelines)
-
-
-def _example(found: _Example, facts: dict[str, object], size: int) -> Example:
-    part = described(found.byte, facts["parts"], size)  # type: ignore[arg-type]
-    other = _other(found.other) if found.other else None
-    return Example(tuple(found.block), found.first, found.second, found.byte, found.epoch, *part, other=other)
-
-
-def _other(word: int) -> tuple[int, ...]:
-    """The coordinates of the block of the other side; none where there are several."""
-    return () if word == 1 else (word & 0xFFFF, (word >> 16) & 0xFF, (word >> 24) & 0x7F)
+    return protocol_violations(list((RecordedFinding * into[1]).from_address(into[0])))

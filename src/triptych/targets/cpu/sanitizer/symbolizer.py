@@ -1,19 +1,30 @@
-"""A byte of shared memory in the user's words: the allocation it lies in, the element, and its coordinate."""
+"""Symbolizer of findings: what native code recorded becomes lines of the source, tensors, elements and coordinates."""
 
 from __future__ import annotations
 
+import ctypes
+import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any
 
 from triptych.layout import Layout, idx2crd, parse, size
+from triptych.sanitizer.findings import Example, Finding, Site
+from triptych.sanitizer.pipeline_protocol import Misuse, Misused, Place
 from triptych.support.source import Span
+from triptych.targets.cpu.sanitizer import shadow_layout as at
 
 _TENSOR = re.compile(r"a tensor (\S+) of (\w+)")
+_MISUSES = frozenset(Misuse)
+_SITE_OF_KEY = 20
+_KIND_OF_KEY = 40
 _MOST_ELEMENTS = 1 << 16
 """Of a layout whose coordinates are tried one after the other."""
 
 
-def described(byte: int, parts: Sequence[Sequence[object]], element: int) -> tuple[str, Span | None]:
+def _element(byte: int, parts: Sequence[Sequence[object]], element: int) -> tuple[str, Span | None]:
     """The element of `element` bytes that a byte of shared memory is in, and where its allocation was made."""
     for what, offset, extent, span in parts:
         begin = int(str(offset))
@@ -38,3 +49,104 @@ def _coordinate(what: str, number: int) -> str:
         return ""
     place = next((i for i in range(count) if layout(i) == number), None)
     return "" if place is None else f" at {idx2crd(place, layout.shape)}"
+
+
+class _Example(ctypes.Structure):
+    _fields_ = [("block", ctypes.c_int32 * 3), ("first", ctypes.c_int32), ("second", ctypes.c_int32)]
+    _fields_ += [("byte", ctypes.c_int32), ("epoch", ctypes.c_int32), ("other", ctypes.c_uint32)]
+
+
+class RecordedFinding(ctypes.Structure):
+    """A finding as native code keeps it."""
+
+    _fields_ = [("key", ctypes.c_uint64), ("table", ctypes.c_uint64), ("count", ctypes.c_uint64)]
+    _fields_ += [("examples", _Example * at.EXAMPLES), ("crossings", ctypes.c_uint64)]
+
+
+def kind_of(entry: RecordedFinding) -> int:
+    """The number of what was found."""
+    return int(entry.key >> _KIND_OF_KEY)
+
+
+def _before(entry: RecordedFinding) -> int:
+    """The site of the earlier side; of a misuse it may be another number."""
+    return int(entry.key >> _SITE_OF_KEY) & 0xFFFFF
+
+
+def protocol_violations(entries: Sequence[RecordedFinding]) -> list[Misused]:
+    """What was done wrong with pipelines, by the calls."""
+    return [_misuse(entry) for entry in entries if kind_of(entry) in _MISUSES]
+
+
+def _misuse(entry: RecordedFinding) -> Misused:
+    facts = json.loads(ctypes.string_at(entry.table).decode())
+    called = {number: _place(site) for number, site in enumerate(facts["sites"]) if "call" in site}
+    what, stage = Misuse(kind_of(entry)), entry.examples[0].byte
+    first, now = _before(entry), called[entry.key & 0xFFFFF]
+    if what == Misuse.GROUP:
+        before, stage = now, first
+    elif what == Misuse.NOT_CLOSED:
+        before = replace(now, name="", span=_site_span(facts["sites"][first]))
+    else:
+        before = called[first]
+    return Misused(what, before, now, stage, facts["kernel"], tuple(called.values()))
+
+
+def _place(site: dict[str, Any]) -> Place:
+    return Place(**site["call"], span=_site_span(site))
+
+
+def _site_span(site: dict[str, Any]) -> Span | None:
+    return Span(**site["spans"][0]) if site["spans"] else None
+
+
+def finding_of(entry: RecordedFinding, text: str) -> Finding:
+    facts = json.loads(text)
+    before, now = _before(entry), entry.key & 0xFFFFF
+    sites = [_site(facts["sites"][number]) for number in (before, now)]
+    element = int(facts["sites"][now]["bytes"]) or int(facts["sites"][before]["bytes"]) or 1
+    facts, element = _of_registers(facts, facts["sites"][before], element)
+    examples = [_example(each, facts, element) for each in entry.examples[: min(entry.count, at.EXAMPLES)]]
+    held = facts["sites"][before].get("registers")
+    return Finding(
+        kind_of(entry),
+        facts["kernel"],
+        sites[0],
+        sites[1],
+        int(entry.count),
+        tuple(examples),
+        not entry.crossings,
+        has_phases=facts["phases"],
+        is_global=bool(facts["sites"][now]["global"]),
+        block_threads=prod(facts["block"]) if facts["blocks"] > 1 else 0,
+        variable=str(held["variable"]) if held else "",
+        only_async=facts["only_async"],
+    )
+
+
+def _of_registers(facts: dict[str, Any], read: dict[str, Any], element: int) -> tuple[dict[str, Any], int]:
+    """Where a read is one of registers, the only part is the tensor that it reads, and bytes are elements of it."""
+    held = read.get("registers")
+    if not held:
+        return facts, element
+    whole = [held["what"], 0, held["cells"], held["span"]]
+    return {**facts, "parts": [whole]}, max(1, held["bytes"] // held["grain"])
+
+
+def _site(facts: dict[str, object]) -> Site:
+    spans = [Span(**each) for each in facts["spans"]]  # type: ignore[attr-defined]
+    loops = tuple(int(each) for each in facts["loops"])  # type: ignore[attr-defined]
+    pipelines = frozenset(int(each) for each in facts["pipelines"])  # type: ignore[attr-defined]
+    size, number = int(str(facts["size"])), int(str(facts["number"]))
+    return Site(tuple(spans), str(facts["verb"]), size, number, loops, pipelines)
+
+
+def _example(found: _Example, facts: dict[str, object], size: int) -> Example:
+    part = _element(found.byte, facts["parts"], size)  # type: ignore[arg-type]
+    other = _other(found.other) if found.other else None
+    return Example(tuple(found.block), found.first, found.second, found.byte, found.epoch, *part, other=other)
+
+
+def _other(word: int) -> tuple[int, ...]:
+    """The coordinates of the block of the other side; none where there are several."""
+    return () if word == 1 else (word & 0xFFFF, (word >> 16) & 0xFF, (word >> 24) & 0x7F)
