@@ -35,11 +35,11 @@ ROOMS = {
     "kernel_ir": ("tests/unit/kernel_ir", "tests/laws/test_lane_laws.py", _SEGMENTS),
     "targets/cpu/passes": ("tests/passes", "tests/unit/targets/cpu/runtime", "tests/unit/targets/cpu/passes"),
     "targets/cpu/emit": (
-        *("tests/passes/test_vectorise_kernels.py", "tests/unit/kernel_ir", _SEGMENTS),
+        *("tests/passes/test_vectorize_kernels.py", "tests/unit/kernel_ir", _SEGMENTS),
         *("tests/unit/targets/cpu/emit", "tests/unit/cute/copies/test_copy_instructions.py"),
         *("tests/integration/test_kernel_faults.py", "tests/differential/test_kernels_against_numpy.py"),
     ),
-    "targets/cpu/blocks": ("tests/passes/test_vectorise_kernels.py", "tests/unit/targets/cpu/blocks"),
+    "targets/cpu/blocks": ("tests/passes/test_vectorize_kernels.py", "tests/unit/targets/cpu/blocks"),
     "targets/nvptx/passes": ("tests/passes", "tests/unit/targets/nvptx/passes", "tests/unit/targets/nvptx/test_ptx.py"),
     "targets/nvptx/analysis": ("tests/passes", "tests/unit/targets/nvptx/passes"),
 }

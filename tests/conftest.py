@@ -13,7 +13,7 @@ import pytest
 from tests import rungs
 from tests.golden import Golden
 from tests.support.examples import load_profile
-from triptych.metastage.trace.ptx_lowerings import MEANINGS
+from triptych.metastage.trace.ptx_lowerings import LOWERINGS
 
 # Tests see compilations; those of the store switch it on, each with a directory of its own.
 os.environ["TRIPTYCH_CACHE"] = "0"
@@ -55,7 +55,7 @@ def golden(request: pytest.FixtureRequest) -> Golden:
 @pytest.fixture(autouse=True)
 def _own_meanings() -> Iterator[None]:
     """What a program says that an instruction means is said to the process: no test says it to the next one."""
-    before = dict(MEANINGS)
+    before = dict(LOWERINGS)
     yield
-    MEANINGS.clear()
-    MEANINGS.update(before)
+    LOWERINGS.clear()
+    LOWERINGS.update(before)

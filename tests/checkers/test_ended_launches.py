@@ -56,7 +56,7 @@ def numbers_then_barrier(out: cute.Tensor) -> None:
     waits(out).launch(grid=1, block=32)
 
 
-def test_a_launch_after_one_that_was_ended_begins_anew() -> None:
+def test_a_launch_after_one_that_was_ended_starts_fresh() -> None:
     wrong, out = np.ones(1, np.int32), np.zeros(3 * THREADS, np.int32)
     with override(debug="all"), collecting() as found:
         with pytest.raises(TriptychError, match="TT06"):

@@ -105,7 +105,7 @@ def test_what_is_surely_wrong_stands_apart_at_other_memory(tmp_path: Path) -> No
     assert "apart from this, about the pipelines of k: one `consumer_wait` for each stage, not two" in text
 
 
-def test_who_waits_elsewhere_is_told_so(tmp_path: Path) -> None:
+def test_who_waits_elsewhere_is_reported_so(tmp_path: Path) -> None:
     text = _said(
         tmp_path, ("arch.sync_threads() #meet", "arch.barrier(barrier_id=3, number_of_threads=96)"), _WAITS_TWICE
     )

@@ -58,7 +58,7 @@ def launch_tile(x: cute.Tensor, out: cute.Tensor, tile: tt.Constexpr[tuple[int, 
     load_tile(atom, boxes, out, tile).launch(grid=1, block=64)
 
 
-def test_boxes_of_other_sizes_leave_no_reads_of_threads() -> None:
+def test_tma_boxes_of_other_sizes_leave_no_reads_of_threads() -> None:
     """Words of the larger box would lie where the smaller kernel keeps what its threads have read."""
     with override(debug="races", threads=1, cache=False):
         for tile in ((64, 64), (8, 8), (32, 16), (8, 32), (8, 8)):

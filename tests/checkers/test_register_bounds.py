@@ -138,7 +138,7 @@ def run(request: pytest.FixtureRequest) -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("case", LINES)
-def test_outside_is_told_at_its_line(run: Any, case: int) -> None:
+def test_outside_is_reported_at_its_line(run: Any, case: int) -> None:
     with pytest.raises(OutOfBoundsError) as told:
         run(case, 4)
     assert told.value.span is not None
@@ -146,12 +146,12 @@ def test_outside_is_told_at_its_line(run: Any, case: int) -> None:
 
 
 @pytest.mark.parametrize("case", LINES)
-def test_inside_is_not_told(run: Any, case: int) -> None:
+def test_inside_is_not_reported(run: Any, case: int) -> None:
     assert run(case, 3) == 1.0
 
 
 @pytest.mark.parametrize("case", ALWAYS_RIGHT)
-def test_what_no_active_lane_accesses_is_not_told(run: Any, case: int) -> None:
+def test_what_no_active_lane_accesses_is_not_reported(run: Any, case: int) -> None:
     assert run(case, 3) == run(case, 4) == 1.0
 
 

@@ -118,7 +118,7 @@ def test_other_package_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("active")
-def test_public_name_is_here_or_its_tier_is_told() -> None:
+def test_public_name_is_here_or_its_tier_is_reported() -> None:
     """Every name of the census, as a program reaches it from `cutlass`: a value, or the coded error."""
     root = importlib.import_module("cutlass")
     has_torch = importlib.util.find_spec("torch") is not None

@@ -144,7 +144,7 @@ def test_children_have_it_however_they_are_started(tmp_path: Path) -> None:
     assert done.stdout.splitlines() == [*lines, *["subprocess triptych"] * 2, "system", "triptych"], done.stderr
 
 
-def test_program_that_cannot_reach_its_children_is_told(tmp_path: Path) -> None:
+def test_program_that_cannot_reach_its_children_is_reported(tmp_path: Path) -> None:
     text = "import runpy, site, sys\nsite.getsitepackages = lambda: []\nsite.ENABLE_USER_SITE = False\n"
     (tmp_path / "start.py").write_text(f"{text}runpy.run_module('triptych', run_name='__main__')\n")
     (tmp_path / "program.py").write_text("")
@@ -287,7 +287,7 @@ def test_a_wrong_target_is_refused_before_the_program_runs(tmp_path: Path) -> No
     assert "[TT0504]" in done.stderr
 
 
-def test_what_takes_long_is_told() -> None:
+def test_what_takes_long_is_reported() -> None:
     told = io.StringIO()
     progress = RunProgress(told)
     with timeline.underway("compiling slow for cpu"):

@@ -221,7 +221,7 @@ def test_an_adapter_that_changes() -> None:
     assert [increased(Foreign()) for _ in range(2)] == [3.5, 3.5]
 
 
-def test_equal_lists_are_told_apart_by_identity() -> None:
+def test_equal_lists_are_distinguished_by_identity() -> None:
     table = [1]
 
     @tt.jit

@@ -85,7 +85,7 @@ def test_changed_facts_are_a_miss_or_what_they_say(kept: Kept) -> None:
     assert 0 < count < 100
 
 
-def test_a_forged_record_is_compiled_anew_with_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_forged_record_is_compiled_again_with_one_warning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_module, "_WARNED", set())
     with override(cache=True, cache_dir=str(tmp_path)):
         program = hostile_facts.kept("cpu", str(tmp_path), np.ones(128, np.float32))

@@ -98,7 +98,7 @@ def test_operations_in_between_are_python_s(name: str, moment: Callable[..., Any
     assert with_it == traced_ir(moment(nothing), 3)
 
 
-def test_a_hook_that_computes_with_values_of_the_program_is_told() -> None:
+def test_a_hook_that_computes_with_values_of_the_program_is_reported() -> None:
     told: list[str] = []
 
     def hook(frame: Any, event: str, _: object) -> Any:
@@ -120,7 +120,7 @@ def test_a_hook_that_computes_with_values_of_the_program_is_told() -> None:
     assert "used by code that the program has not called" in told[0]
 
 
-def test_functions_handed_to_a_library_are_the_program_s() -> None:
+def test_functions_passed_to_a_library_are_the_program_s() -> None:
     @tt.jit
     def outer(n: tt.Int32) -> Any:
         return sum(map(small, (n, 2, 3)))

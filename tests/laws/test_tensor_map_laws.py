@@ -71,7 +71,7 @@ def filled_by_boxes(tensor: Any, shared: AnyLayout, tile: tuple[int, ...], first
 @pytest.mark.parametrize("k_major", [True, False])
 @pytest.mark.parametrize("swizzle", [0, 1, 2, 3])
 @pytest.mark.parametrize("bits", [8, 16, 32])
-def test_boxes_fill_shared_memory_as_the_layout_says(bits: int, swizzle: int, k_major: bool) -> None:
+def test_tma_boxes_fill_shared_memory_as_the_layout_says(bits: int, swizzle: int, k_major: bool) -> None:
     wide = (128 << swizzle) // bits
     tile = (16, 2 * wide) if k_major else (2 * wide, 16)
     shape = (tile[0] + 5, tile[1] + 3)
@@ -115,7 +115,7 @@ def tiles(draw: st.DrawFn) -> tuple[Any, Layout, tuple[int, ...], tuple[int, ...
 
 @examples(60)
 @given(tiles())
-def test_boxes_of_drawn_tensors(drawn: tuple[Any, Layout, tuple[int, ...], tuple[int, ...]]) -> None:
+def test_tma_boxes_of_drawn_tensors(drawn: tuple[Any, Layout, tuple[int, ...], tuple[int, ...]]) -> None:
     tensor, shared, tile, first = drawn
     try:
         found = filled_by_boxes(tensor, shared, tile, first, 1)

@@ -19,7 +19,7 @@ from triptych.ir.llvm.object_file import undefined_symbols
 from triptych.ir.location import place_of
 from triptych.ir.modules import operations_named, symbols
 from triptych.ir.passes import verify
-from triptych.targets.cpu.passes.vectorise_math import FORMULAS, vectorise_math
+from triptych.targets.cpu.passes.vectorize_math import FORMULAS, vectorize_math
 
 ULPS = {name.removeprefix("math."): formula.ulps for name, formula in FORMULAS.items()}
 BINARY = [name for name, (operands, _) in ARITIES.items() if operands == 2]
@@ -192,7 +192,7 @@ def test_approximate_power_loses_a_few_places_for_large_exponents() -> None:
 
 def vectorised(body: str) -> Any:
     module = bindings.mlir().Module.parse(f"module {{ {body} }}", context=context())
-    vectorise_math(module)
+    vectorize_math(module)
     verify(module)
     return module
 

@@ -81,7 +81,7 @@ def test_the_second_number_is_the_high_half() -> None:
     )
 
 
-def test_what_overflows_is_told_apart_unless_it_saturates() -> None:
+def test_what_overflows_is_distinguished_unless_it_saturates() -> None:
     told = "# CHECK: ff.to.e4m3x2.rn\n# CHECK: arith.addi\n# CHECK: e4m3x2.to.f16"
     checked(narrowing("f8E4M3FN"), on("sm_89"), told)
     for form, attributes in (("f8E4M3FN", SATURATE), ("f4E2M1FN", ""), ("f6E2M3FN", "")):

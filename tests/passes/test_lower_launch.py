@@ -168,7 +168,7 @@ def test_a_poll_looks_now_and_then() -> None:
     )
 
 
-def test_launches_are_told_apart() -> None:
+def test_launches_are_distinguished() -> None:
     launch = """
     gpu.launch_func @kernels::@k blocks in (%g, %two, %one) threads in (%two, %two, %one) : i32 args(%x : f32)
     return

@@ -79,7 +79,7 @@ def test_an_inner_loop_counts_for_all_its_iterations() -> None:
     checked(counted(str(BUDGET // work + 1), inner), run, "# CHECK: triptych.poll_host")
 
 
-def test_a_stretch_and_what_is_between() -> None:
+def test_a_range_and_what_is_between() -> None:
     checked(
         counted("%n", STORE),
         run,
@@ -122,7 +122,7 @@ def test_a_stretch_and_what_is_between() -> None:
     )
 
 
-def test_a_stretch_is_shorter_when_an_iteration_is_long() -> None:
+def test_a_range_is_shorter_when_an_iteration_is_long() -> None:
     calls = "llvm.call @callee() : () -> ()\n" * 3
     checked(counted("%n", calls), run, f"# CHECK: arith.constant {BUDGET // 50} : i64\n# CHECK-NEXT: arith.muli")
     launch = "llvm.call @triptych_launch() : () -> ()"

@@ -125,7 +125,7 @@ SHIFTS = (0, 1, -1, 17, 47, 46, 2**29, -(2**29))
 
 
 @pytest.mark.parametrize(("stride", "kept"), [(1, False), (-1, False), (2, False), (1, True)])
-def test_the_first_thread_outside_is_told(stride: int, kept: bool) -> None:
+def test_the_first_thread_outside_is_reported(stride: int, kept: bool) -> None:
     """Of lanes next to each other or apart, and where those outside are not active."""
     x, y = np.ones(48, np.float32), np.zeros(48, np.float32)
     for shift, only in itertools.product(SHIFTS, (48, 33, 5)):

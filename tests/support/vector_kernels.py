@@ -17,12 +17,12 @@ from triptych.ir.llvm.loader import LoadedObject, load_object
 from triptych.ir.llvm.worker import Request, shared_pool
 from triptych.ir.passes import run_passes
 from triptych.stages import PassSpec
-from triptych.targets.cpu.passes.vectorise_math import vectorise_math
+from triptych.targets.cpu.passes.vectorize_math import vectorize_math
 from triptych.targets.cpu.runtime.float16 import with_float_helpers
 
 Array = npt.NDArray[Any]
 
-VECTORISE = (PassSpec("vectorise-math", "What is measured and tested.", vectorise_math),)
+VECTORISE = (PassSpec("vectorize-math", "What is measured and tested.", vectorize_math),)
 TO_LLVM = tuple(
     PassSpec(name, "As in the pass list of the CPU target.")
     for name in ("convert-scf-to-cf", "convert-math-to-llvm", "convert-math-to-libm", "convert-to-llvm")

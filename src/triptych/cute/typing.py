@@ -1,4 +1,4 @@
-"""The types of the language under one roof, for annotations."""
+"""Types of the language under one name, for annotations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels are written with beside the language itself, under the name that public programs import."""
+"""Utilities of kernels beside the language itself, under the name that public programs import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people write who know NumPy, PyTorch, CUDA C++ or Triton, and what it is called here.
+"""Likely mistakes of people who know NumPy, PyTorch, CUDA C++ or Triton, and what to write here.
 
 One table for each thing that a program can be mistaken about. A test runs what the tables recommend.
 """

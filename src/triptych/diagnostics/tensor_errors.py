@@ -1,4 +1,4 @@
-"""What can be wrong with a tensor that is passed to compiled code."""
+"""Errors of tensors that are passed to compiled code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a call enters the framework: an error leaves it with the user's frames only.
+"""API boundary: an error leaves the framework with the user's frames only.
 
 A bare `raise` goes on with the traceback that the exception carries and adds no entry for its own frame. So an entry
 point that catches, calls `for_user` and raises again is itself absent from the traceback.

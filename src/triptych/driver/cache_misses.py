@@ -1,4 +1,4 @@
-"""Why a program has to be compiled: what differs between its key and the nearest one in the store."""
+"""Cache miss report: what differs between the key of a program and the nearest one in the store."""
 
 from __future__ import annotations
 

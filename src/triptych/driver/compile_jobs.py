@@ -1,4 +1,4 @@
-"""What is to be compiled, as data."""
+"""Compile jobs: functions with arguments and options, as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The three stages, top to bottom."""
+"""Compilation, the three stages top to bottom."""
 
 from __future__ import annotations
 

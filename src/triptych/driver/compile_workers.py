@@ -1,4 +1,4 @@
-"""Processes that compile whole programs, for `compile_many`: an executor whose workers can be killed while they work.
+"""Compile workers of `compile_many`: an executor whose processes can be killed while they work.
 
 LLVM has processes of its own (`ir.worker`); here Python traces as well, and one process can do that once at a time. A
 worker that dies takes one job with it, and none outlives its parent.

@@ -1,4 +1,4 @@
-"""Keys of one function's specializations: what they have in common is computed once, and watched."""
+"""Cache keys of one function's specializations: what they have in common is computed once, and guarded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from triptych.fingerprint.cache_key import Key, KeyBase, key_base
 from triptych.fingerprint.guards import Guard, guards, watch
-from triptych.metastage.trace.ptx_lowerings import MEANINGS
+from triptych.metastage.trace.ptx_lowerings import LOWERINGS
 from triptych.metastage.tracer import Specialization
 from triptych.objectstage.target import CompileOptions, Target
 from triptych.support.config import config
@@ -50,7 +50,7 @@ class FunctionKeys:
             if key is not None:
                 return known.guard, key
         # Guards are made before keys: a change in between is then noticed.
-        guard = guards(self._function, *specialization.static.values(), signature, MEANINGS)
+        guard = guards(self._function, *specialization.static.values(), signature, LOWERINGS)
         others = watch(self._facts)
         base, key = key_base(
             self._function,
@@ -74,5 +74,5 @@ class FunctionKeys:
             "debug": config().debug + config().break_,
             "gpu": config().gpu,
             **self._facts,
-            **({"instruction meanings": MEANINGS} if MEANINGS else {}),
+            **({"instruction meanings": LOWERINGS} if LOWERINGS else {}),
         }

@@ -1,4 +1,4 @@
-"""Watching compilations from outside: log lines, printed IR and kept files, as the settings ask."""
+"""Compilation listeners: log lines, printed IR and dumped files, as the settings ask."""
 
 from __future__ import annotations
 

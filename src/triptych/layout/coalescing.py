@@ -1,4 +1,4 @@
-"""Fewer modes for the same function.
+"""Coalescing of a layout: fewer modes for the same function.
 
 Input: a layout. Output: one that sends every integer to the same index, with as few modes as can be proven.
 """

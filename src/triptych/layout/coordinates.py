@@ -1,4 +1,4 @@
-"""From coordinates to indices and back.
+"""Coordinates of a layout: to indices and back.
 
 Input: a coordinate or an index, a shape, a stride. Output: the other one.
 Division and remainder are Python's, so the last mode of a layout runs on in both directions.

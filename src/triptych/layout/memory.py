@@ -1,4 +1,4 @@
-"""What a warp's access costs: bank conflicts in shared memory, sectors in global memory.
+"""Memory cost of a warp's access: bank conflicts in shared memory, sectors in global memory.
 
 Input: the layout of a tile in elements, and an access: a layout from threads (and, for vector accesses, the
 elements of each) to coordinates of the tile. Output: numbers by bank or sector, without any device.

@@ -1,4 +1,4 @@
-"""Questions and rearrangements that make sense for tuples, tiles, layouts and composed layouts alike.
+"""Modes: questions and rearrangements for tuples, tiles, layouts and composed layouts alike.
 
 Input: any of them. Output: sizes and shapes, or the same kind of value with its modes chosen or grouped.
 """

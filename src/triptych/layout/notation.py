@@ -1,4 +1,4 @@
-"""Reading the notation of shapes, strides, layouts and swizzles.
+"""Notation of shapes, strides, layouts and swizzles, read from text.
 
 Input: text such as `(4,(2,?{div=4})):(1,(4,1@0))`. Output: nested tuples of integers.
 `(4)` is a tuple of one mode and `4` is an integer: the algebra tells them apart, so the notation does.

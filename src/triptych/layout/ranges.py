@@ -1,4 +1,4 @@
-"""The numbers a symbolic integer can be, so that a machine integer can be chosen that holds them.
+"""Value ranges of symbolic integers, so that a machine integer can be chosen that holds them.
 
 Input: a symbolic integer and the range of every unknown. Output: the smallest and the largest value, or numbers beyond.
 """

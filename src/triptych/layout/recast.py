@@ -1,4 +1,4 @@
-"""The same memory seen in elements of another size.
+"""Recast of a layout: the same memory seen in elements of another size.
 
 Input: a layout in elements of one size in bits. Output: the layout in elements of another.
 """

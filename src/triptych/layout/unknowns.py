@@ -1,4 +1,4 @@
-"""Declaring symbolic integers: new unknowns, and what is promised of values."""
+"""Unknowns, new symbolic integers, and what is promised of their values."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Meta-stage: the Python interpreter runs the rewritten program once; what is dynamic becomes MLIR."""
+"""Tracing, the meta-stage: the Python interpreter runs the rewritten program once; what is dynamic becomes MLIR."""

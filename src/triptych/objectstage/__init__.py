@@ -1,1 +1,1 @@
-"""Object-stage: `Traced -> Lowered -> Compiled -> Loaded`, by the pass list and the code generator of a target."""
+"""Compilation, the object-stage: `Traced -> Lowered -> Compiled -> Loaded`, by a target's passes and code generator."""

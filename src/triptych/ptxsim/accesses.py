@@ -1,4 +1,4 @@
-"""Instructions that touch memory, each thread for itself: loads, stores, atomics, asynchronous copies."""
+"""Memory instructions, each thread for itself: loads, stores, atomics, asynchronous copies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What instructions compute that each thread does for itself: numbers in arrays, one of each thread.
+"""Arithmetic instructions that each thread does for itself: numbers in arrays, one of each thread.
 
 `meaning` gives for an instruction the type of its result, those of its operands, and the function between them.
 Packed pairs (`f16x2`) and `bf16` are bits.

@@ -1,4 +1,4 @@
-"""Copies that a single thread asks for: boxes of tensors, rows of bytes, words for another block of the cluster.
+"""Bulk copies (`cp.async.bulk`, TMA) that a single thread issues: boxes of tensors, rows of bytes, remote words.
 
 They happen as late as they may: what an mbarrier is told when nobody can go on otherwise, what closes a group when the
 thread waits for it, and then only so far as it waits.

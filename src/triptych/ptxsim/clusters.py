@@ -1,4 +1,4 @@
-"""Blocks that run together: they reach each other's shared memory, and meet at a barrier of their own.
+"""Clusters, blocks that run together: they reach each other's shared memory, and synchronize at a barrier.
 
 The blocks take turns. What goes on by itself happens when nobody can go on otherwise ("late"), when it is asked for
 ("early"), or at any time that a seed chooses.

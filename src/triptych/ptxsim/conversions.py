@@ -1,4 +1,4 @@
-"""What `cvt` computes: between integers, between floats, and from one to the other."""
+"""Conversion instruction `cvt`: between integers, between floats, and from one to the other."""
 
 from __future__ import annotations
 

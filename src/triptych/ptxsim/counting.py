@@ -1,4 +1,4 @@
-"""What a run costs on a GPU, counted for each instruction of each block that runs.
+"""Performance counters of a run: what each instruction of each block costs on a GPU.
 
 Input: an instruction, the threads that come to it and those that do it, before they do. Output: `Counts`. Widths and
 addresses are those of PTX; the rules of the memories are in `traffic`. A machine without a `Counting` pays nothing.

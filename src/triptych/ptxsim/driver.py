@@ -1,4 +1,4 @@
-"""The functions of NVIDIA's driver that Triptych calls, for the GPU made of NumPy."""
+"""CUDA driver functions that Triptych calls, for the PTX simulator."""
 
 from __future__ import annotations
 

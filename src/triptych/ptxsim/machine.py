@@ -1,4 +1,4 @@
-"""Runs a grid: blocks one after another, in each of them all threads that are at the same instruction together.
+"""Grid execution: blocks one after another, in each of them all threads that are at the same instruction together.
 
 Threads that part go on from the lowest place in the code first, so that they meet again where their ways join. Where
 threads wait for others (barriers, shuffles, matrix instructions) they stay until the others have come; if nobody can go

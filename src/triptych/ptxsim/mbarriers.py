@@ -1,4 +1,4 @@
-"""Barriers that are eight bytes of shared memory: they count arrivals, and bytes under way, of one phase after another.
+"""Mbarriers in shared memory: they count arrivals, and transaction bytes, of one phase after another.
 
 The bytes are packed in a way of this file's own: arrivals missing, arrivals of each phase, bytes under way, the parity
 of the phase, and a mark without which it was never initialised.

@@ -1,4 +1,7 @@
-"""The memories of a GPU: bytes at addresses. An access that is misaligned or outside what was allocated is an error."""
+"""Memory spaces of a GPU: bytes at addresses.
+
+An access that is misaligned or outside what was allocated is an error.
+"""
 
 from __future__ import annotations
 

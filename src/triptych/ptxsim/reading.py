@@ -1,4 +1,4 @@
-"""PTX text to data: kernels with their parameters, registers and instructions, and the variables of a module."""
+"""PTX parser: kernels with their parameters, registers and instructions, and the variables of a module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What copies do in memory instead of storing: sums, extremes, counters, logic of whole arrays."""
+"""Reduction operations of copies in memory: sums, extremes, counters, logic of whole arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Products that four warps compute together while they go on: `wgmma`, by the words of NVIDIA's manual.
+"""WGMMA instructions, which four warps compute together while they go on, by NVIDIA's manual.
 
 A product is computed when it is waited for. Until then its sums are marks that name it: a `mov` carries a mark along,
 as the assembler lets registers change their names; everything else finds nonsense in them.

@@ -1,4 +1,4 @@
-"""Instructions that lanes of a warp do together: shuffles, votes, reductions, matches; matrices are in `matrices`."""
+"""Warp instructions that lanes do together: shuffles, votes, reductions, matches; matrices are in `matrices`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of the setting `debug`: each is one checker that is compiled into kernels."""
+"""Checkers of the setting `debug`: each of its words is one that is compiled into kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors that checkers raise, and what each says: both lines, who, what, and what to write."""
+"""Errors of the sanitizer: both lines, both accesses, and what to write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checkers find in running kernels, and who is told: the call that launched, or whoever collects findings.
+"""Sanitizer findings in running kernels, reported to the call that launched, or to whoever collects them.
 
 A finding is a pair of accesses with their lines, how often it was seen, and up to three examples. `error_of` makes an
 error of it; where nobody collects, a call raises the worst one when its launch has ended, with the others as notes.

@@ -1,4 +1,4 @@
-"""The calls of pipelines that belong together, and what a kernel did wrong with them: which call to add or to remove.
+"""Pipeline protocol: calls that belong together, and its violations, with the call to add or to remove.
 
 A stage is taken by one call and given on by its partner, once each, and then the state goes to the next stage. What a
 kernel does otherwise is no error by itself. It explains one: threads that wait for ever, or a race.

@@ -1,4 +1,4 @@
-"""What a kernel did wrong with a pipeline of bulk stores, where a finding is about one of its stores.
+"""TMA store protocol violations: what a kernel did wrong with a pipeline of bulk stores.
 
 The warp that stores closes a group, waits until so many groups are left, and at the end for all. Nothing of that is
 wrong by itself: the finding is, and here is which call it lacks.

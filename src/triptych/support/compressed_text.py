@@ -1,4 +1,4 @@
-"""Text that is looked at rarely and kept long: of every compiled function there is the LLVM IR, a megabyte or more."""
+"""Compressed text that is read rarely and lives long: the LLVM IR of a compiled function, a megabyte or more."""
 
 from __future__ import annotations
 

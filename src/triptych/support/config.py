@@ -1,4 +1,4 @@
-"""Every setting of Triptych in one typed table: `Config`, read once from the environment, overridable in a `with`.
+"""Configuration: every setting in one typed table, read once from the environment, overridable in a `with`.
 
 Precedence: call argument > `with override(...)` > environment variable > alias of the variable > default.
 This is the only file that reads the environment, so `triptych env` can show all there is.

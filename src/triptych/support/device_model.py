@@ -1,4 +1,4 @@
-"""What a machine that runs kernels has, as far as programs and the code made for them count with it.
+"""Device model: lanes, threads, blocks and memories of a machine that runs kernels, as programs count with them.
 
 A target states it, the meta-stage asks for it while it traces, and kernels that were traced for another machine than
 `COMMON` carry it, so that every pass can ask as well.

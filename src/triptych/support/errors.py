@@ -1,4 +1,4 @@
-"""Every error a user can meet: a code, a headline, the user's line, what was found, expected, and what to write.
+"""Error base classes: a code, a headline, the user's line, what was found, expected, and what to write.
 
 Each class has two parents, `TriptychError` and the builtin a Python programmer would catch, and a docstring with its
 reason; `diagnostics/catalogue` has a failing and a fixed program for each code (`docs/errors.md` is written from both).

@@ -1,4 +1,4 @@
-"""Dataclasses from what was read: all of their fields, so that one that is not there never becomes its default.
+"""Strict deserialization of dataclasses: all fields must be there, so that a missing one never becomes its default.
 
 Each is of the type that it is annotated with: what was read may have been written by somebody else.
 """

@@ -1,4 +1,4 @@
-"""The small float formats as data, and their exact arithmetic on Python floats: what every stage rounds by.
+"""Float formats narrower than 32 bits as data, and their exact arithmetic on Python floats, for every stage.
 
 Input: a Python float or a bit pattern. Output: the other one. Rounding is to the nearest, ties to even, in one step.
 """

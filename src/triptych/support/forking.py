@@ -1,4 +1,4 @@
-"""What a forked child must not inherit: locks that threads of its parent hold, and that nobody will release for it.
+"""Fork safety: locks that threads of the parent hold, and that nobody will release for the child.
 
 A fork copies one thread, and every lock as it is. Short work that would leave a library half done (an import, a link)
 is waited for: `Brief`. Long work is its own process's affair: `PerProcess`.

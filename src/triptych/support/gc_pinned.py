@@ -1,4 +1,4 @@
-"""What must live until the last reference to it is gone, whatever Python's collector finds.
+"""Garbage collector pins: objects that must live until the last reference, whatever the collector finds.
 
 Of objects in a cycle the collector calls weak references first, then finalizers in any order, then it takes objects
 apart one by one. Code that was unmapped by the first would be called by the second. The collector does not look into a

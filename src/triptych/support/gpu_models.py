@@ -1,4 +1,4 @@
-"""GPUs by the names that they are sold under: what public programs are told of where there is none, and what
+"""GPU models by the names that they are sold under: what public programs read where there is no GPU, and what
 `triptych devices` prints. What an architecture decides (registers, shared memory, threads) is not repeated here.
 
 Every row names where its numbers are public; of memory, what the maker calls a gigabyte is counted as 2**30 bytes.

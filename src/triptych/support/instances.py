@@ -1,4 +1,4 @@
-"""An instance -> its content: attributes, slots, the builtin value it extends, or what pickling would write.
+"""Instance contents: attributes, slots, the builtin value it extends, or what pickling would write.
 
 Python-made objects show their state. Objects made in C hide it, and their own pickling description is the only complete
 account; objects that cannot be pickled (locks, files, generators) have no content to compare.

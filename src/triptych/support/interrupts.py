@@ -1,4 +1,4 @@
-"""Ctrl-C while the compiler runs: it arrives in the user's code, or at a place where the compiler can be left.
+"""Signal handling while the compiler runs: Ctrl-C is raised in the user's code, or where the compiler can be left.
 
 Python runs signal handlers between any two instructions. What they raise would be lost in a callback of a native
 library, or leave a context or a table half changed. So in `defer_signals` a signal that finds Python in the compiler's

@@ -1,4 +1,4 @@
-"""Public names of a package that load on first use (PEP 562), so that importing the package costs next to nothing.
+"""Lazy names of a package that load on first use (PEP 562), so that importing the package costs next to nothing.
 
 Type checkers read the same table as a stub beside the package (`__init__.pyi`), which a test writes and compares.
 """

@@ -1,4 +1,4 @@
-"""Whose code is it: Python's and well-known libraries', which run as they are, or what somebody ships with kernels.
+"""Library code: Python's and well-known libraries', which run as they are, or what somebody ships with kernels.
 
 One list for two questions, so that they have one answer. The meta-stage asks what to rewrite when traced code calls it;
 the cache key asks what to read. What is rewritten is read, wherever it was installed: a package of kernels may be built

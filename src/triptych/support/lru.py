@@ -1,4 +1,4 @@
-"""A table with a bound: what has not been asked for the longest leaves first.
+"""LRU cache: a table with a bound, from which the least recently used entry is evicted.
 
 Looking up takes no lock (a child that is forked while one is held would wait for ever): it notes a tick in the slot of
 what it found. Putting in is the business of one thread at a time, which the owner sees to.

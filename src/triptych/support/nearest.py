@@ -1,4 +1,4 @@
-"""Did-you-mean: the known name closest to what was typed."""
+"""Name suggestions: the known name closest to what was typed."""
 
 from __future__ import annotations
 

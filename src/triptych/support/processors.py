@@ -1,4 +1,4 @@
-"""How many processors a process may use, and which they are."""
+"""Processor affinity: how many processors a process may use, and which they are."""
 
 from __future__ import annotations
 

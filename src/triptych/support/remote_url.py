@@ -1,4 +1,4 @@
-"""The URL of a remote store: whether it is one, whether what answers there can be believed, and how it is shown.
+"""Remote store URL: whether it is one, whether its server can be trusted, and how it is shown.
 
 It is judged where it is set, long before anybody connects. Passwords and tokens are in it: in front of `@`, and in the
 query. No text that people or logs see has them.

@@ -1,4 +1,4 @@
-"""Turning an error's facts into the text a person reads: location, caret, found / expected / write instead."""
+"""Error rendering: an error's facts as text, with location, caret, found, expected, and what to write instead."""
 
 from __future__ import annotations
 

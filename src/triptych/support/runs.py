@@ -1,4 +1,4 @@
-"""Neighbours in memory: the stretches in which one place follows the other by a step that is known."""
+"""Contiguous runs in memory: addresses that follow each other by a known step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One setting: its default, its bounds, the environment variables that set it, and how their text is read."""
+"""Setting: its default, its bounds, the environment variables that set it, and how their text is read."""
 
 from __future__ import annotations
 

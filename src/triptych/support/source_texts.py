@@ -1,4 +1,4 @@
-"""The text that running code was compiled from, although its file may have been edited since.
+"""Source texts that running code was compiled from, although their files may have been edited since.
 
 A file that is older than the process is what Python imported. Of any other, each text that was seen is kept, and code
 belongs to the one that compiles to it. Decorating a function looks at its file, so its text is there later.

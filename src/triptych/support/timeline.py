@@ -1,4 +1,4 @@
-"""When what was done, for whoever profiles: stages of compilations, passes, launches. Nobody listens otherwise.
+"""Timeline of a process for profilers: stages of compilations, passes, launches. Nobody listens otherwise.
 
 Times are nanoseconds of the clock that the thread pool reads too, so that both can stand on one line.
 """

@@ -1,4 +1,4 @@
-"""The warning categories: the first stands for all, so that users can silence or escalate them in one line."""
+"""Warning categories: the first stands for all, so that users can silence or escalate them in one line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workbench: is a kernel right, how fast is it, which parameters, and why. One file of a user, four questions.
+"""Workbench: is a kernel right, how fast is it, which parameters, and why. One file of a user, four questions.
 
 Names load on first use, so that the command line stays quick.
 """

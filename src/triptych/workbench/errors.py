@@ -1,4 +1,4 @@
-"""What can go wrong with requests to the workbench itself; a kernel that is wrong is a verdict, not an error."""
+"""Errors of requests to the workbench itself; a kernel that is wrong is a verdict, not an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernel file that a command was given: that it is there, and what it would be, in the same words everywhere."""
+"""Kernel file that a command was given: that it is there, and what it would be, in the same words everywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user's file is loaded in a process of its own: what it does to it, and how it dies, is told and nothing more.
+"""Isolated process for a user's file: what it does to it, and how it dies, is reported and nothing more.
 
 The child says what it is doing, line by line in JSON, and at last what came of it. What the user's program prints goes
 to stderr, so that stdout has only what the command says.

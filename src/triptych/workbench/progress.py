@@ -1,4 +1,4 @@
-"""What a long command is doing, told while it does it: a bar where somebody looks, else a line every few seconds.
+"""Progress of a long command: a bar where somebody looks, else a line every few seconds.
 
 The bar is that of `rich` (`pip install triptych[progress]`) and is drawn only on a terminal. Nothing of it goes to
 stdout, which has only what the command says at its end.

@@ -27,7 +27,7 @@ def count(o: cute.Tensor, n: tt.Int32, m: tt.Int32) -> None:
     rounds(o, n, m).launch(grid=(2, 3, 1), block=1)
 
 
-def test_the_size_of_int32_numbers_is_an_int32_or_told() -> None:
+def test_the_size_of_int32_numbers_is_an_int32_or_reported() -> None:
     o = np.zeros(2, np.int32)
     count(o, 13, 5)
     assert o.tolist() == [3, 65]

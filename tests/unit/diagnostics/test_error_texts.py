@@ -43,7 +43,7 @@ class Half(cute.CopyOperation):
     """Lacks `emit`."""
 
 
-def test_operation_of_ones_own_that_lacks_a_method_is_told_which() -> None:
+def test_operation_of_ones_own_that_lacks_a_method_is_reported_which() -> None:
     incomplete: Any = Half
     with pytest.raises(IncompleteOperationError, match="without `emit`") as caught:
         incomplete()

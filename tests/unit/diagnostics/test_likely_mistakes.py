@@ -170,7 +170,7 @@ class Point:
     y: tt.Int32
 
 
-def test_a_method_without_source_is_told_where_it_is_called() -> None:
+def test_a_method_without_source_is_reported_where_it_is_called() -> None:
     @tt.jit
     def same(p: Point, q: Point) -> Any:
         return 1 if p == q else 0

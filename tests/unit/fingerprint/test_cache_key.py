@@ -137,7 +137,7 @@ def test_the_order_of_options_is_no_content() -> None:
     assert key_of(kernel, options={"a": 1, "b": 2}) == key_of(kernel, options={"b": 2, "a": 1})
 
 
-def test_two_functions_of_one_name_are_told_apart() -> None:
+def test_two_functions_of_one_name_are_distinguished() -> None:
     def make(n: int) -> Callable[[int], int]:
         return lambda x: x + n
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import triptych as tt
 from triptych.fingerprint.cache_key import key_base
-from triptych.metastage.trace.ptx_lowerings import MEANINGS
+from triptych.metastage.trace.ptx_lowerings import LOWERINGS
 
 SHARED = [1, 2]
 ALSO = {"the same": SHARED}
@@ -59,7 +59,7 @@ def test_what_a_function_reads_is_watched(monkeypatch: pytest.MonkeyPatch) -> No
     assert keys == [scaled.explain_key(1, by).digest for by in (1, 2)]
     monkeypatch.setitem(globals(), "SCALE", 4)
     changed = [scaled.explain_key(1, by).digest for by in (1, 2)]
-    monkeypatch.setitem(MEANINGS, "an instruction", len)
+    monkeypatch.setitem(LOWERINGS, "an instruction", len)
     meant = [scaled.explain_key(1, by).digest for by in (1, 2)]
     scaled.set_name_prefix("other")
     named = [scaled.explain_key(1, by).digest for by in (1, 2)]

@@ -236,7 +236,7 @@ def test_recursive_functions_end() -> None:
     assert token(even) == token(even)
 
 
-def test_sentinels_are_told_apart_by_identity() -> None:
+def test_sentinels_are_distinguished_by_identity() -> None:
     one, two = object(), object()
     assert token((one, one)) != token((one, two))
     assert token((one, two)) == token((two, one))

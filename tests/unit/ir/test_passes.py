@@ -131,7 +131,7 @@ def test_a_copy_is_independent_of_the_original() -> None:
     assert str(copy) != before
 
 
-def test_grafted_text_joins_the_module_and_survives_passes() -> None:
+def test_appended_text_joins_the_module_and_survives_passes() -> None:
     module = parse(LOOP)
     graft(module, "llvm.func @g()\nllvm.func @h() { llvm.call @g() : () -> () llvm.return }\n")
     graft(module, "llvm.func @g()\nllvm.func @k()\n")

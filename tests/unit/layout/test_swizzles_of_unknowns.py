@@ -38,7 +38,7 @@ def test_index_is_that_of_the_number(
     assert rest + added == index
 
 
-def test_neighbours_and_whole_stretches_share_what_is_permuted() -> None:
+def test_neighbours_and_whole_ranges_share_what_is_permuted() -> None:
     """S<3,3,3> leaves 8 elements together, and permutes 512 in themselves."""
     swizzle = Swizzle(3, 3, 3)
     thread, stage = sym_int(symbol="thread", divisibility=8), sym_int(symbol="stage", divisibility=512)

@@ -120,7 +120,7 @@ def test_equal_code_in_another_file_is_not_the_same_code() -> None:
         assert rewrite(one).code.co_filename != rewrite(two).code.co_filename
 
 
-def test_an_unset_cell_is_no_obstacle() -> None:
+def test_an_uninitialized_cell_is_no_obstacle() -> None:
     text = """
     def make():
         def f(n):
@@ -248,7 +248,7 @@ def test_a_file_that_does_not_parse_any_more(tmp_path: Path) -> None:
 
 
 # lambdas ----------------------------------------------------------------------------------------------------------
-def test_lambdas_of_one_line_are_told_apart() -> None:
+def test_lambdas_of_one_line_are_distinguished() -> None:
     with module("fs = [lambda n: n and 1, lambda n: n or 2, lambda n: not n, lambda n: n and 1]\n") as namespace:
         assert [rewritten(f)(0) for f in namespace["fs"]] == [0, 2, True, 0]
         assert [rewritten(f)(5) for f in namespace["fs"]] == [1, 5, False, 1]

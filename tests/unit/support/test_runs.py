@@ -27,13 +27,11 @@ def found(places: list[int | None], *steps: int) -> list[tuple[int, int, int | N
         ([0, None, 1, 2], (1,), [(0, 1, None), (1, 1, None), (2, 2, 1)]),
     ],
 )
-def test_stretches(
-    places: list[int | None], steps: tuple[int, ...], expected: list[tuple[int, int, int | None]]
-) -> None:
+def test_ranges(places: list[int | None], steps: tuple[int, ...], expected: list[tuple[int, int, int | None]]) -> None:
     assert found(places, *steps) == expected
 
 
-def test_every_place_is_in_one_stretch() -> None:
+def test_every_place_is_in_one_range() -> None:
     places: list[int | None] = [0, 4, 8, 9, 9, 13, 17, 17, 21]
     stretches = found(places, 0, 4)
     assert [i for first, count, _ in stretches for i in range(first, first + count)] == list(range(len(places)))

@@ -74,7 +74,7 @@ def test_a_terminal_has_a_bar_that_goes_away() -> None:
     assert "2 pruned" in out.getvalue()
 
 
-def test_what_the_child_is_doing_is_told(tmp_path: Path) -> None:
+def test_what_the_child_is_doing_is_reported(tmp_path: Path) -> None:
     heard: list[str] = []
 
     class Told:

@@ -1,4 +1,4 @@
-"""fsspec transport, for any other URL, as `s3://bucket/folder`: files by the package installed for the scheme."""
+"""Transport by fsspec for any other URL, as `s3://bucket/folder`: files by the package installed for the scheme."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine's own functions, inside kernels: who this thread is, barriers, shuffles, votes, atomics, clocks."""
+"""Device intrinsics, inside kernels: thread indices, barriers, shuffles, votes, atomics, clocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of asynchronous copies: what a thread has started since its last commit; waiting for all but the newest."""
+"""Groups of asynchronous copies (`cp.async`): commit, and wait for all but the newest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which thread this is: its indices in the block and the grid, in its warp, and of its block in the cluster."""
+"""Thread indices in the block, the grid and the warp, and the block's index in its cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic by its machine names: largest and smallest, fused multiply-add, approximations, pairs of floats."""
+"""Arithmetic intrinsics: minimum and maximum, fused multiply-add, approximations, packed pairs of floats."""
 
 from __future__ import annotations
 

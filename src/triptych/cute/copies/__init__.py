@@ -1,1 +1,1 @@
-"""Meta-stage, copies: atoms, tilings, operands, and how each kind of copy is emitted."""
+"""Copies: atoms, tilings, operands, and how each kind of copy is emitted."""

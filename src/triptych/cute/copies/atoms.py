@@ -1,4 +1,4 @@
-"""Meta-stage, copy atoms: a copy instruction for elements of a type, and which of them it moves at once.
+"""Copy atoms: a copy instruction for elements of a type, and which of them it moves at once.
 
 An instruction is a class that says what it moves and emits itself (`CopyOperation`); nobody else knows which exist.
 """

@@ -1,4 +1,4 @@
-"""Meta-stage, copies by atoms: what one thread holds is divided among instructions, and each is emitted.
+"""Copies by atoms: what one thread holds is divided among instructions, and each is emitted.
 
 Input: tensors whose first mode is what an instruction moves, ((of one instruction, instructions), …). Output: one
 instruction after the other; a predicate guards an instruction as a whole.

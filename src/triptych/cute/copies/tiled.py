@@ -1,4 +1,4 @@
-"""Meta-stage, tiled copies: one copy atom repeated over the threads of a block and over the values of each thread."""
+"""Tiled copies: one copy atom repeated over the threads of a block and over the values of each thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meta-stage, copies of boxes: an atom with a tensor map, the tensor of its coordinates, and tiles cut into boxes.
+"""TMA atoms: a tensor map, the tensor of its coordinates, and tiles cut into boxes.
 
 Input: in host code, a tensor and the layout of a tile of it in shared memory. Output: one `tile.tensor_map`, and an
 atom that crosses into a kernel with the map as its run-time part.

@@ -1,1 +1,1 @@
-"""Meta-stage, run-time integers in the layout algebra: symbols in, operations out."""
+"""Run-time integers in the layout algebra: symbols in, operations out."""

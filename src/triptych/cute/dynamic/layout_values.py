@@ -1,4 +1,4 @@
-"""Meta-stage, the run-time numbers inside a layout: taken out to cross into another region, and put back.
+"""The run-time numbers inside a layout: taken out to cross into another region, and put back.
 
 Input: a layout or nested tuple of integers. Output: the numbers behind its unknowns. Nothing is computed: the exact
 integers of the algebra stay what they are, over numbers that the other side has received.

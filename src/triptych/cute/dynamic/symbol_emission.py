@@ -1,4 +1,4 @@
-"""Meta-stage, symbolic integers -> operations: the exact polynomial is evaluated on the run-time numbers behind it.
+"""Symbolic integers -> operations: the exact polynomial is evaluated on the run-time numbers behind it.
 
 Sums and products may be computed modulo the width of their result; what is divided or compared must be exact. So every
 operand gets the type that its range needs, 32 bits where that is proven and 64 otherwise; what needs more wraps at 64.

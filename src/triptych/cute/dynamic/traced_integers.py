@@ -1,4 +1,4 @@
-"""Meta-stage, run-time numbers in the layout algebra: a number becomes an unknown, a result becomes operations.
+"""Run-time numbers in the layout algebra: a number becomes an unknown, a result becomes operations.
 
 Nothing is emitted while the algebra works: it sees exact symbolic integers, so it proves all it can prove, and only
 what the program asks for with `realize` is computed at run time.

@@ -1,1 +1,1 @@
-"""Meta-stage, the functions behind `cute.math`."""
+"""The functions behind `cute.math`."""

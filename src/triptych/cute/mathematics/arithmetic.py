@@ -1,4 +1,4 @@
-"""Meta-stage, `cute.math` on several operands: arithmetic with options, extremes, fused products and powers."""
+"""`cute.math` on several operands: arithmetic with options, extremes, fused products and powers."""
 
 from __future__ import annotations
 

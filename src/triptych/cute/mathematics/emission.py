@@ -1,4 +1,4 @@
-"""Meta-stage, one mathematical function: Python numbers are computed by Python, run-time ones become an operation.
+"""Emission of a mathematical function: Python numbers are computed by Python, run-time ones become an operation.
 
 Input: numbers and tensors. Output: the same kind in a float type: floats keep theirs, integers get the one that true
 division gives them. `fast` allows approximations and never assumes that NaN or infinity are absent; `ftz` treats

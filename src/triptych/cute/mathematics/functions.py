@@ -1,4 +1,4 @@
-"""Meta-stage, the elementary functions of `cute.math`: powers, exponentials, logarithms, circles and hyperbolas."""
+"""The elementary functions of `cute.math`: powers, exponentials, logarithms, circles and hyperbolas."""
 
 from __future__ import annotations
 

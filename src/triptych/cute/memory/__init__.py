@@ -1,1 +1,1 @@
-"""Meta-stage, memory: pointers, how elements lie behind them, and the loads and stores of a kernel."""
+"""Memory: pointers, how elements lie behind them, and the loads and stores of a kernel."""

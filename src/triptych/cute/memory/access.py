@@ -1,4 +1,4 @@
-"""Meta-stage, loads and stores: elements at offsets from a pointer become as few accesses as can be proven right.
+"""Loads and stores: elements at offsets from a pointer become as few accesses as can be proven right.
 
 Input: a pointer and an offset, or one for every element of a vector. Output: LLVM loads and stores. Elements that lie
 side by side move together, as wide as the alignment allows: a wider access than the alignment is a fault on a GPU.

@@ -1,4 +1,4 @@
-"""Meta-stage, address arithmetic: an offset in elements becomes one `llvm.getelementptr`.
+"""Address arithmetic: an offset in elements becomes one `llvm.getelementptr`.
 
 What is known now is an immediate of the operation, apart from what the run computes: many accesses share the latter.
 A swizzle permutes aligned stretches of memory, each in itself. So what is permuted is a distance from an address that

@@ -1,4 +1,4 @@
-"""Meta-stage, elements in memory: which LLVM type holds an element, and how a value becomes that and back.
+"""Element storage: which LLVM type holds an element, and how a value becomes that and back.
 
 LLVM knows neither narrow floats nor a Boolean of one byte, so memory holds integers and the value is a conversion of
 them. Types narrower than a byte are packed from the low bits upwards.

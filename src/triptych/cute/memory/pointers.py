@@ -1,4 +1,4 @@
-"""Meta-stage, typed pointers: an address with its element type, its memory and what is known of its alignment.
+"""Typed pointers: an address with its element type, its memory and what is known of its alignment.
 
 Input: addresses that arguments, allocations and other pointers give. Output: pointers that tensors are made of.
 """

@@ -1,4 +1,4 @@
-"""Meta-stage, shared memory as numbers: an address counts from where the shared memory of the block starts.
+"""Shared memory addresses: 32-bit numbers that count from where the shared memory of the block starts.
 
 So it has 32 bits on every machine, as programs expect that hand it to instructions. Where a machine has addresses of
 its own for shared memory these are the same numbers up to a constant. In a cluster the block's rank is in the bits from

@@ -1,4 +1,4 @@
-"""Meta-stage, rank-1 MLIR vectors: the few operations that make, pick and join their elements.
+"""Vectors of MLIR of rank 1: the few operations that make, pick and join their elements.
 
 Input and output: raw MLIR values. Element types are written as MLIR writes them.
 """

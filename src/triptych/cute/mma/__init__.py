@@ -1,1 +1,1 @@
-"""Meta-stage, matrix multiply-accumulate: atoms, tilings, operands, `gemm`."""
+"""Matrix multiply-accumulate: atoms, tilings, operands, `gemm`."""

@@ -1,4 +1,4 @@
-"""Meta-stage, matrix atoms: a product on a small tile, and how the tile is distributed over its threads.
+"""MMA atoms: a multiply-accumulate on a small tile, and how the tile is distributed over its threads.
 
 An operation is a class that says its threads, layouts and operands, and emits itself (`MmaOperation`). Nobody else
 knows which operations exist, so a new one adds files and edits none.

@@ -1,4 +1,4 @@
-"""Meta-stage, products of fragments: D = A * B + C for what the threads of an atom hold.
+"""GEMM on fragments: D = A * B + C for what the threads of an atom hold.
 
 Input: tensors (values of an atom, atoms along a mode, atoms along the other). Output: what the atom's operation emits.
 """

@@ -1,4 +1,4 @@
-"""Meta-stage, fields of matrix operations that programs change while the kernel runs: whether products are added.
+"""MMA fields that programs change while the kernel runs: whether the accumulator is added.
 
 A field is a variable of each thread, in memory at the start of the kernel, so that setting it in a loop or a branch
 means what it says; compilers turn such variables into registers, and those that are never changed into constants.

@@ -1,4 +1,4 @@
-"""Meta-stage, tiled products: one matrix atom repeated over the threads of a block and over the values of each thread.
+"""Tiled MMA: one MMA atom repeated over the threads of a block and over the values of each thread.
 
 Input: an atom, how copies of it lie on (M, N, K), and how many elements (or which) all copies together take. Output:
 the parts of A (m, k), B (n, k) and C (m, n) that each thread holds.

@@ -1,4 +1,4 @@
-"""Instructions of NVIDIA's GPUs as objects that copies and products are made of."""
+"""NVIDIA GPU instructions as objects that copies and MMAs are made of."""
 
 from __future__ import annotations
 

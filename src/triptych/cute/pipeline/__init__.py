@@ -1,1 +1,1 @@
-"""Meta-stage, pipelines: circular buffers in shared memory and the barriers around them."""
+"""Pipelines: circular buffers in shared memory and the barriers around them."""

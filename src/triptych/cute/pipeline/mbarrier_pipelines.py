@@ -1,4 +1,4 @@
-"""Meta-stage, pipelines: stages with two mbarriers each, full and empty, by which producers and consumers meet.
+"""Mbarrier pipelines: two mbarriers per stage, full and empty, synchronize producers and consumers.
 
 `barrier_storage` has the full barriers of all stages, then the empty ones. A producer waits until a stage is empty and
 says that it is full; a consumer the other way round. Bytes that are copied in the background say it themselves.

@@ -1,4 +1,4 @@
-"""Meta-stage, pipelines: the mbarriers of a ring of stages, and how they are made ready for everybody."""
+"""Mbarrier arrays of a ring of stages, and their initialization before anybody waits."""
 
 from __future__ import annotations
 

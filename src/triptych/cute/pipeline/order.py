@@ -1,4 +1,4 @@
-"""Meta-stage, pipelines: groups of threads that take turns."""
+"""Ordered sequence barriers: groups of threads that take turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meta-stage, pipelines: a producer and a consumer that remember where they are, and handles of the stages they hold.
+"""Producer and consumer participants of a pipeline, with their state and handles of the stages they hold.
 
 A handle is the place of one stage, as numbers that do not change: loops, branches and functions hand it on.
 """

@@ -1,4 +1,4 @@
-"""Meta-stage, pipelines: where a thread is in a circular buffer, as numbers that change while the kernel runs.
+"""Pipeline state: stage index and phase of a thread, as numbers that change while the kernel runs.
 
 Each number is a variable of the thread in memory, so that `state.advance()` in a run-time loop changes it as often as
 the loop runs; compilers turn such variables into registers.

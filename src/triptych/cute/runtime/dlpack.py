@@ -1,4 +1,4 @@
-"""Tensors of other libraries as arguments whose layout is part of the program, or is marked to be dynamic."""
+"""DLPack tensors as arguments whose layout is part of the program, or is marked to be dynamic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stand-ins for tensors that do not exist yet: a function is compiled for their kind and called with real ones.
+"""Fake tensors, which do not exist yet: a function is compiled for their kind and called with real ones.
 
 An unknown made with `sym_int` is one number wherever it stands: the compiled function checks that all tensors agree.
 """

@@ -1,4 +1,4 @@
-"""Which integers of a tensor's layout stay unknown until the call: layouts in, layouts with unknowns out.
+"""Dynamic layout marks: which integers of a tensor's layout stay unknown until the call.
 
 Unknown extents have 32 bits, unknown strides 64: a tensor may have more than 2^31 elements.
 """

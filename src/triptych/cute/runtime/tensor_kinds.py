@@ -1,4 +1,4 @@
-"""What a tensor argument is at run time: element type, layout, alignment and memory; the rest is known at the call.
+"""Tensor arguments at run time: element type, layout, alignment and memory; the rest is known at the call.
 
 The integers of the layout are numbers, which the entry point compares, or unknowns, which it reads. An unknown belongs
 to its argument (its name begins with a point) or, when the user made it, to all arguments that mention it.

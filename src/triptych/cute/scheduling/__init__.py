@@ -1,1 +1,1 @@
-"""Persistent kernels: blocks that stay and take one tile after the other, in an order that is part of the program."""
+"""Persistent kernels: blocks that stay and process one tile after the other, in an order that the program chooses."""

@@ -1,4 +1,4 @@
-"""Meta-stage, persistent kernels: many problems of different sizes, whose clusters are numbered one after the other.
+"""Grouped tile scheduler: many problems of different sizes, whose clusters are numbered one after the other.
 
 A cluster's number is the place in l that `StaticPersistentTileScheduler` gives. The search for its problem goes on
 where the last one ended, as numbers grow.

@@ -1,4 +1,4 @@
-"""Meta-stage, persistent kernels: schedulers, which tell a block its next tile. Their numbers change at run time."""
+"""Persistent tile schedulers, which give a block its next tile. Their numbers change at run time."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Meta-stage, tensors: a pointer composed with a layout, how they are made, cut, asked and printed."""
+"""Tensors: a pointer composed with a layout, how they are made, cut, asked and printed."""

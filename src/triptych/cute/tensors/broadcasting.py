@@ -1,4 +1,4 @@
-"""Meta-stage, shapes that meet: NumPy's rule of broadcasting on modes.
+"""Broadcasting of shapes: NumPy's rule on modes.
 
 Input: shapes of ints. Output: the shape of the result, and which element of a source each element of it is.
 Missing modes are added in front, a mode of size 1 stretches to any other, modes of equal nesting meet part by part.

@@ -1,4 +1,4 @@
-"""Meta-stage, making tensors: over a pointer, in registers, like another one, or of coordinates."""
+"""Tensor factories: over a pointer, in registers, like another one, or of coordinates."""
 
 from __future__ import annotations
 

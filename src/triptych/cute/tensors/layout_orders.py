@@ -1,4 +1,4 @@
-"""Which mode of a matrix is contiguous, as a name that programs branch on while tracing."""
+"""Major mode of a matrix, the contiguous one, as a name that programs branch on while tracing."""
 
 from __future__ import annotations
 

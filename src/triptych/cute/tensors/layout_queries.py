@@ -1,4 +1,4 @@
-"""Meta-stage, what programs ask about layouts, tensors and shapes; the answers are numbers to compute with."""
+"""Layout queries of programs on layouts, tensors and shapes; the answers are numbers to compute with."""
 
 from __future__ import annotations
 

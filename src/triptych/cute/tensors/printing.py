@@ -1,4 +1,4 @@
-"""Meta-stage, tensors as text when the program runs, in the form that public programs show: where the elements lie,
+"""Tensors as text when the program runs, in the form that public programs show: where the elements lie,
 their layout with the numbers of the run, then rows in brackets, matrices one after the other."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What programs write where the algebra takes integers: its own kinds, and numbers that are known at run time.
+"""Integers that programs write where the algebra takes them: its own kinds, and run-time numbers.
 
 The functions of `cute` take these and give the algebra its own kinds (`ints`); what they answer is an int where it is
 known while tracing and a number otherwise, which no type says without a lie, so it is `Any` to a type checker.

@@ -1,4 +1,4 @@
-"""Meta-stage, reducing a small tensor: which elements meet, in which order, with which operation.
+"""Reductions of register tensors: which elements combine, in which order, with which operation.
 
 Input: a vector and the modes to reduce. Output: a vector of what is kept, or one number. The order is part of the
 language: the second half is folded onto the first until one is left, so that N numbers take log2(N) dependent steps

@@ -1,4 +1,4 @@
-"""Meta-stage, registers by number: the private array that a fragment lies in, and where each of its registers begins.
+"""Register arrays: the private array of a fragment, and where each of its registers begins.
 
 Matrix instructions name registers, so what a fragment is made of must be known while tracing: its array, its layout
 and every offset between them.

@@ -1,4 +1,4 @@
-"""Meta-stage, shared memory: parts of it given out while a kernel is traced, one after the other.
+"""Shared memory allocator: parts given out while a kernel is traced, one after the other.
 
 Input: sizes and alignments that are known now. Output: pointers, structs and tensors in a block's shared memory; the
 launch provides what all parts together need.

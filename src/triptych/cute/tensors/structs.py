@@ -1,4 +1,4 @@
-"""Meta-stage, structs in memory: named members at fixed offsets, laid out as a C compiler lays them out.
+"""Structs in memory: named members at fixed offsets, laid out as a C compiler lays them out.
 
 Input: a class whose annotations are numeric types, `struct.MemRange[T, n]`, other structs, and `struct.Align` of these.
 Output: for an address, an object whose attributes are the members there.

@@ -1,4 +1,4 @@
-"""Meta-stage, tensors: an iterator composed with a layout, so that a coordinate names an element of memory.
+"""Tensors: an iterator composed with a layout, so that a coordinate names an element of memory.
 
 Input: pointers (or coordinates) and layouts. Output: views, which cost nothing, and loads and stores.
 """

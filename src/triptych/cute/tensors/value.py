@@ -1,4 +1,4 @@
-"""Meta-stage, small tensors as values: one rank-1 MLIR vector, whose elements follow its shape colexicographically.
+"""Tensor values (`TensorSSA`): one rank-1 MLIR vector, whose elements follow its shape colexicographically.
 
 Input: vectors that loads and constructors make. Output: vectors that stores take. The hierarchical shape is known
 while tracing, so every change of shape is a choice of elements. Operators work element by element, in the types and

@@ -1,4 +1,4 @@
-"""Meta-stage, the layout algebra for programs: layouts and tensors alike, made of and cut by numbers of the run.
+"""The layout algebra for programs: layouts and tensors alike, made of and cut by numbers of the run.
 
 Input: what a program has (tensors, layouts, shapes; integers that are numbers of the program). Output: the same kinds.
 A view of a tensor is the same memory under another layout; what selects a part moves the iterator too. What is asked

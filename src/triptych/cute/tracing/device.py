@@ -1,4 +1,4 @@
-"""What the functions of the device have in common: they exist in kernels only, and take numbers of any kind."""
+"""Device functions: they exist in kernels only, and take numbers of any kind."""
 
 from __future__ import annotations
 

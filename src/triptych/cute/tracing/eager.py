@@ -1,4 +1,4 @@
-"""Functions that users call outside traced code: their errors leave with the user's line and the user's frames only."""
+"""Eager calls outside traced code: their errors leave with the user's line and the user's frames only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What copy and matrix operations have in common: one of a program's own that lacks a method says which."""
+"""Operation protocol of copy and MMA atoms: an operation of a program's own that lacks a method says which."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How long compiled functions take, and which parameters are fastest."""
+"""Autotuning: how long compiled functions take, and which parameters are fastest."""

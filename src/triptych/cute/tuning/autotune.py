@@ -1,4 +1,4 @@
-"""Choosing parameters by trying them: every combination is compiled and timed, and the fastest is taken."""
+"""Autotuner: every combination of parameters is compiled and timed, and the fastest is taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What came of one configuration: a state, a reason, samples, and what the assembler says. None is ever left out."""
+"""Tuning results: the state of a configuration, a reason, samples, and what the assembler says.
+
+None is ever left out.
+"""
 
 from __future__ import annotations
 

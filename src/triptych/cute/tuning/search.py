@@ -1,4 +1,4 @@
-"""Which configurations are sampled next: all, the better half, or some: drawn, beside the best, or likely to be good.
+"""Search strategies of the tuner: exhaustive, successive halving, random, local, or by a surrogate model.
 
 A search is asked for trials and told what came of them. It knows configurations by number only, and asks the same again
 when it is told the same: so a search that was killed is gone through again with what was written down, and goes on.

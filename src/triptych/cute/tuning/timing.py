@@ -1,4 +1,4 @@
-"""How long calls take: wall-clock time of the calling thread, which waits for every launch on the CPU."""
+"""Timing of calls: wall-clock time of the calling thread, which waits for every launch on the CPU."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search in this process: each configuration that it asks for is tried, and ends in a row with what came of it.
+"""Tuning session in this process: each configuration that the search proposes is tried, and ends in a row.
 
 What fails is told in a warning, grouped by reason: a configuration that disappears is one that nobody repairs.
 """

@@ -15,7 +15,7 @@ from triptych.frontends.ptx.statements import Instruction, listed
 from triptych.ir.handles import Value
 from triptych.kernel_ir.dialects.simt import CLUSTER_ARRIVE, CLUSTER_WAIT, STORE_ASYNC
 from triptych.metastage.trace.errors import OperandTypeError
-from triptych.metastage.trace.ptx_lowerings import MEANINGS
+from triptych.metastage.trace.ptx_lowerings import LOWERINGS
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Numeric, numeric_class
 from triptych.support.errors import TriptychError
@@ -154,8 +154,8 @@ def known_instructions() -> tuple[str, ...]:
 
 def meaning(instruction: Instruction) -> Lowering:
     """What an instruction means; what a program has said of it counts before the table."""
-    if instruction.opcode in MEANINGS:
-        return _registered(instruction.opcode, MEANINGS[instruction.opcode])
+    if instruction.opcode in LOWERINGS:
+        return _registered(instruction.opcode, LOWERINGS[instruction.opcode])
     for family in _FAMILIES.get(instruction.name, ()):
         found = family(instruction)
         if found is not None:
@@ -184,7 +184,7 @@ def register_ptx_meaning(instruction: str, function: F | None = None) -> F | Cal
     if function is None:
         return lambda given: register_ptx_meaning(instruction, given)
     _signature(instruction, function)
-    MEANINGS[instruction] = function
+    LOWERINGS[instruction] = function
     return function
 
 

@@ -8,5 +8,5 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-MEANINGS: dict[str, Callable[..., Any]] = {}
+LOWERINGS: dict[str, Callable[..., Any]] = {}
 """By the text of the instruction, without its operands."""

@@ -15,7 +15,7 @@ from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, con
 from triptych.sanitizer.checkers import ASYNC, BOUNDS, GLOBAL, INIT, MEETINGS, RACES, checkers
 from triptych.stages import PassSpec
 from triptych.support.forking import import_late
-from triptych.targets.cpu.blocks.vectorise_kernels import vectorise_kernels
+from triptych.targets.cpu.blocks.vectorize_kernels import vectorize_kernels
 from triptych.targets.cpu.calling.entry import check_signature, write_entry
 from triptych.targets.cpu.debugger.lower_stops import STOPS, lower_stops
 from triptych.targets.cpu.passes.call_libm import INEXACT, call_libm
@@ -35,7 +35,7 @@ from triptych.targets.cpu.passes.outline_warps import outline_warps
 from triptych.targets.cpu.passes.poll_loops import LOOPS as LOOPS_OF_HOSTS
 from triptych.targets.cpu.passes.poll_loops import poll_loops
 from triptych.targets.cpu.passes.prefetch_tiles import prefetch_tiles
-from triptych.targets.cpu.passes.vectorise_math import vectorise_math
+from triptych.targets.cpu.passes.vectorize_math import vectorize_math
 
 _OF_MEMORY = (RACES, ASYNC, INIT, GLOBAL, MEETINGS)
 
@@ -121,8 +121,8 @@ PIPELINE = (
         join_warpgroup_products,
         frozenset({GROUP_MMA}),
     ),
-    PassSpec("vectorise-kernels", "A warp is a vector, and a block a loop over warps.", vectorise_kernels),
-    PassSpec("vectorise-math", "A call of the C library for each lane takes 14 times as long.", vectorise_math),
+    PassSpec("vectorize-kernels", "A warp is a vector, and a block a loop over warps.", vectorize_kernels),
+    PassSpec("vectorize-math", "A call of the C library for each lane takes 14 times as long.", vectorize_math),
     PassSpec("allocate-host-arrays", "The stack of whoever calls may be small.", allocate_host_arrays, ARRAYS),
     PassSpec("lower-launch", "A launch is a call of the pool of threads, which runs the blocks.", lower_launch),
     PassSpec("lower-print", "Printing goes through Python's own standard output.", lower_print, PRINTS),

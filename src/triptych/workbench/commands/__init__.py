@@ -1,1 +1,1 @@
-"""The command line: seeing every stage of a function, the error catalogue, the settings."""
+"""Command line: every stage of a function, the error catalogue, the settings."""

@@ -1,4 +1,4 @@
-"""What a command line asks for. A command, a choice or an option that is almost right is answered with what is right,
+"""Command line parser. A command, a choice or an option that is almost right is answered with what is right,
 and a number that would make a command do nothing is refused: what has not run has not passed.
 """
 

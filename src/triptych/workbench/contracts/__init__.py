@@ -1,1 +1,1 @@
-"""What a user's file must have, and readers of public formats of such files."""
+"""Contracts of a user's file, and readers of public formats of such files."""

@@ -1,4 +1,4 @@
-"""Problems of GPU MODE: a folder with `task.yml`, `reference.py` and a submission.
+"""GPU MODE problems: a folder with `task.yml`, `reference.py` and a submission.
 
 Of `task.yml` only the lists `files`, `tests` and `benchmarks` are read, so no YAML library is needed.
 """

@@ -1,4 +1,4 @@
-"""From a path to a `Contract`: which format it is, its module run once, and what it lacks as an error.
+"""Contract loader: which format a path has, its module run once, and what it lacks as an error.
 
 Meant for a process of its own (`workbench.processes`): a module may do anything when it is run.
 """

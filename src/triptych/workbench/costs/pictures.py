@@ -1,4 +1,4 @@
-"""Pictures of what lines ask of memories, one SVG for each line: the dearest request of a warp, and its tile.
+"""Memory access pictures, one SVG for each line: the most expensive request of a warp, and its tile.
 
 For shared memory: the words that the warp touches, by row of 128 bytes and by bank; its threads, by the bank that each
 asks first; how many different words each bank gives. For global memory: words by sector, and the threads by sector.

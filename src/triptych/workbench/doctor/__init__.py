@@ -1,1 +1,1 @@
-"""What `triptych doctor` asks: what is installed, what works, and which kernels run on which hardware."""
+"""Diagnosis by `triptych doctor`: what is installed, what works, and which kernels run on which hardware."""

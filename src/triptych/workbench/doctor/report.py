@@ -1,4 +1,4 @@
-"""What `triptych doctor` found, as data: packages, targets, GPUs, and which kernels have run on which hardware.
+"""Doctor report as data: packages, targets, GPUs, and which kernels have run on which hardware.
 
 Nothing is claimed of hardware that has not run: a kernel that was only compiled says so.
 """

@@ -1,4 +1,4 @@
-"""What a public example has, by line: the first half of `triptych import EXAMPLE.py`.
+"""Example reader, the first half of `triptych import EXAMPLE.py`: what a public example has, by line.
 
 The example is read as syntax. Names of functions and line numbers are kept, the defaults of its command line, and the
 numbers that it gives to tiles, stages, warps and the like; nothing else of it is taken.

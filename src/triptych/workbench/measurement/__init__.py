@@ -1,1 +1,1 @@
-"""How fast is it: samples with their interval, two sides in turns, cold and hot, roofs of the machine, and records."""
+"""Benchmarking: samples with their interval, two candidates in turns, cold and hot, rooflines, and records."""

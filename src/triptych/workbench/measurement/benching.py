@@ -1,4 +1,4 @@
-"""One contract measured case by case, and two contracts in turns. Runs in the process that loaded them."""
+"""Benchmark of one contract case by case, and of two contracts in turns. Runs in the process that loaded them."""
 
 from __future__ import annotations
 

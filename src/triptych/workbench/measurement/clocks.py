@@ -1,4 +1,4 @@
-"""What measures: the clock of the host, or the events of a GPU. The second has met a fake only, never a GPU."""
+"""Clocks: of the host, or the events of a GPU. The second has met a fake only, never a GPU."""
 
 from __future__ import annotations
 

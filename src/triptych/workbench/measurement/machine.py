@@ -1,4 +1,4 @@
-"""What stands beside a figure: the machine, and what else it was doing. Standard library only."""
+"""Machine description beside a figure, and what else the machine was doing. Standard library only."""
 
 from __future__ import annotations
 

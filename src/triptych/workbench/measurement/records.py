@@ -1,4 +1,4 @@
-"""The record of a measurement: one JSON with all samples and all that is needed to do it again.
+"""Benchmark record: one JSON with all samples and all that is needed to do it again.
 
 | field | holds |
 |---|---|

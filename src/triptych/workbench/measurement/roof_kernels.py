@@ -1,4 +1,4 @@
-"""Kernels that do one thing as fast as the machine can: read memory, and multiply and add. `roofs` times them."""
+"""Roofline kernels, each as fast as the machine can: read memory, and multiply and add. `roofs` times them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Roofs of the host: the bandwidth of each level of memory and the peak of multiply-adds, by kernels of our own.
+"""Rooflines of the host: the bandwidth of each level of memory and the peak of multiply-adds, by our own kernels.
 
 Kept for a day beside the compiled programs; the best of what was measured stays, because a busy machine only lowers it.
 """

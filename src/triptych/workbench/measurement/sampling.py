@@ -1,4 +1,4 @@
-"""Samples of one side until its median is known, and of two sides in turns for a fixed time.
+"""Sampling of one candidate until its median is known, and of two in turns for a fixed time.
 
 One side stops when the interval of its median is narrow enough, or when the time is over. Two sides never stop early:
 looking at a verdict again and again until it is one makes verdicts of noise.

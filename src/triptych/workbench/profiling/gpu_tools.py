@@ -1,4 +1,4 @@
-"""NVIDIA's profilers: their command lines for a kernel file, with only its calls in the range that they look at.
+"""Nsight command lines for a kernel file, with only its calls in the profiled range.
 
 They run `in_range`, which calls the kernel once before the range begins: compiling and loading are not in it. The
 commands follow their documentation; no GPU was there to try them on.

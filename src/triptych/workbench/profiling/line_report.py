@@ -1,4 +1,4 @@
-"""The source beside what its lines became: counts for a screen, and all instructions for a file."""
+"""Annotated source: counts of instructions for a screen, and all instructions for a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that is profiled: what it does is timed from the first line of the file to the last call."""
+"""Profiling session: what a run does is timed from the first line of the file to the last call."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Which parameters: every configuration ends in a table with its reason, and nothing is measured twice."""
+"""Autotuning by command: every configuration ends in a table with its reason, and nothing is measured twice."""

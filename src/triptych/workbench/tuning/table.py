@@ -1,4 +1,4 @@
-"""The table of a search in a file: a line for each row and for each few samples, written as soon as they are known.
+"""Tuning table in a file: a line for each row and for each few samples, written as soon as they are known.
 
 So a search that was killed goes on where it was; a line that was being written when it was killed is not read. Lines
 are not forced to the disk: a killed process loses nothing that it has written, only a machine without power does.

@@ -1,1 +1,1 @@
-"""Is it right: numbers against float64, guards against results that are not computed, and a test of the tolerance."""
+"""Verification: numbers against float64, guards against results that are not computed, and a test of the tolerance."""

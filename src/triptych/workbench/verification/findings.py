@@ -1,4 +1,4 @@
-"""What a verification says: findings with their reason, numbers of each output, and the verdict."""
+"""Verification findings with their reason, numbers of each output, and the verdict."""
 
 from __future__ import annotations
 

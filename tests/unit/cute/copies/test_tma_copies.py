@@ -114,7 +114,7 @@ def test_a_box_is_loaded_through_its_swizzle_also_over_the_edge(swizzle: int) ->
         ((2, 3, 2, 3, 24), (2, 2, 1, 2, 16), (1, 2, 0, -1, 9)),
     ],
 )
-def test_boxes_of_every_rank(shape: tuple[int, ...], tile: tuple[int, ...], first: tuple[int, ...]) -> None:
+def test_tma_boxes_of_every_rank(shape: tuple[int, ...], tile: tuple[int, ...], first: tuple[int, ...]) -> None:
     tensor = np.arange(1, 1 + np.prod(shape), dtype=np.float32).reshape(shape)
     layout = make_ordered_layout(tile, tuple(range(len(tile)))[::-1])
     load = loader(layout)
@@ -165,7 +165,7 @@ BEGINS = ((0, 0), (-3, 5), (10, 30), (15, -9))
 
 
 @pytest.mark.parametrize("swizzle", [0, 2, 3])
-def test_boxes_are_stored_and_nothing_outside_the_tensor(swizzle: int) -> None:
+def test_tma_boxes_are_stored_and_nothing_outside_the_tensor(swizzle: int) -> None:
     tensor = np.full((20, 40), 99, np.float32)
     atom = layout_atom(32, swizzle, True)
     layout = ComposedLayout(Swizzle(swizzle, 4, 3), 0, tile_to_shape(atom, (16, 4 << swizzle), (0, 1)).outer)
@@ -189,7 +189,7 @@ def _incremented(old: Any, new: Any) -> Any:
         (cute.ReductionOp.XOR, np.int64, np.bitwise_xor),
     ],
 )
-def test_boxes_are_joined_with_what_is_there(kind: Any, dtype: Any, join: Any) -> None:
+def test_tma_boxes_are_joined_with_what_is_there(kind: Any, dtype: Any, join: Any) -> None:
     tensor = (np.arange(20 * 48) % 37).astype(dtype).reshape(20, 48)
     bits = tensor.dtype.itemsize * 8
     atom = layout_atom(bits, 1, True)

@@ -95,7 +95,7 @@ def test_integers_that_others_decide() -> None:
         compiled(np.zeros((3, 8))[:, :4], np.zeros((13, 2)))
 
 
-def test_fresh_unknowns_do_not_compile_anew() -> None:
+def test_fresh_unknowns_do_not_compile_again() -> None:
     compiled = [
         tt.compile(add_one, *[make_fake_compact_tensor(tt.Float32, (n,)) for _ in range(2)])
         for n in (cute.sym_int(), cute.sym_int())

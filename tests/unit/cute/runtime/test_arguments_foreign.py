@@ -116,7 +116,7 @@ def test_arrays_of_jax(dtype: str) -> None:
         copy(source, source)
 
 
-def test_a_tracer_of_jax_is_told_what_to_call() -> None:
+def test_a_tracer_of_jax_is_reported_what_to_call() -> None:
     jax = pytest.importorskip("jax")
     compiled = tt.compile(total, np.zeros(4, np.float32))
     for call in (total, compiled):

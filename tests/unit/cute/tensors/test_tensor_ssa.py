@@ -155,7 +155,7 @@ def test_bitcast_keeps_the_shape_for_an_equal_width() -> None:
     assert evaluated(bits, ([1.0, -2.0], (2, 1), tt.Float32)) == [0x3F800000, -0x40000000]
 
 
-def test_bitcast_counts_the_elements_anew_for_another_width() -> None:
+def test_bitcast_counts_the_elements_again_for_another_width() -> None:
     def halves(x: Any) -> Any:
         y = x.bitcast(tt.Uint16)
         assert y.shape == (4,)

@@ -159,7 +159,7 @@ def test_what_cannot_run_is_replaced_and_never_wins() -> None:
 
 
 @pytest.mark.parametrize("name", ["exhaustive", "halving", "random", "coordinate", "model", "auto"])
-def test_told_the_same_it_asks_the_same(name: str) -> None:
+def test_given_the_same_answers_it_asks_the_same(name: str) -> None:
     """So a search that was killed is gone through again with what was written down."""
     times = times_of(3)
     asked: list[list[object]] = []

@@ -68,7 +68,7 @@ def test_fastest_combination_is_chosen() -> None:
     assert len(tried) == 6
 
 
-def test_reason_is_told_when_nothing_works() -> None:
+def test_reason_is_reported_when_nothing_works() -> None:
     def prepare(n: int) -> Any:
         raise ValueError(f"not {n}")
 

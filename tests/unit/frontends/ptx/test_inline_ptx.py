@@ -176,7 +176,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("text", MISTAKES)
-def test_mistakes_are_told(text: str) -> None:
+def test_mistakes_are_reported(text: str) -> None:
     with pytest.raises(TypeError, match=r"TT0301") as raised:
         run(text)
     assert MISTAKES[text] in str(raised.value)

@@ -117,7 +117,7 @@ def test_what_is_not_used_does_not_stop_a_kernel(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", USED)
-def test_what_is_used_is_told_at_the_division(name: str) -> None:
+def test_what_is_used_is_reported_at_the_division(name: str) -> None:
     launch = _launch(name, USED[name])
     with pytest.raises(DivisionByZeroError) as raised:
         launch(cute.runtime.from_dlpack(np.full(8, -1, np.int32)), 7, 0)

@@ -187,7 +187,7 @@ def test_constants_hold_what_fits_and_refuse_the_rest(source: str) -> None:
         ("Int32", 2**200, "Float64"),
     ],
 )
-def test_what_does_not_fit_is_told_the_nearest_type_that_holds_it(source: str, value: float, wider: str) -> None:
+def test_what_does_not_fit_is_reported_the_nearest_type_that_holds_it(source: str, value: float, wider: str) -> None:
     with pytest.raises(LiteralRangeError, match=f"for example {wider}$"):
         NUMERIC_CLASSES[source](value)
 

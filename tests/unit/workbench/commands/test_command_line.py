@@ -83,7 +83,7 @@ def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path, capsys: pyte
     assert len(said.splitlines()) == 1
 
 
-def test_an_exit_of_the_program_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exit_of_the_program_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "exits.py").write_text("import sys\nsys.exit(3)\n", encoding="utf-8")
     assert main(["check", str(tmp_path / "exits.py")]) == 1
     assert "ended by sys.exit(3)" in capsys.readouterr().out

@@ -212,7 +212,7 @@ def test_two_processes_tell_the_same_allowances(suite: Path) -> None:
     assert (code, "2 x TT0630 at kernels.py:" in printed) == (0, True), printed
 
 
-def test_a_wrong_word_is_told_before_any_test(suite: Path) -> None:
+def test_a_wrong_word_is_reported_before_any_test(suite: Path) -> None:
     code, printed = pytest_in(suite, "--triptych-check=rases")
     assert code == pytest.ExitCode.USAGE_ERROR
     assert "did you mean 'races'?" in printed

@@ -126,7 +126,7 @@ def test_bench_one_file_two_files_and_a_record(file: Path, capfd: pytest.Capture
     assert json.loads(capfd.readouterr().out)["against"]["digest"] == json.loads(record.read_text())["digest"]
 
 
-def test_a_result_that_is_wrong_after_timing_is_told(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_result_that_is_wrong_after_timing_is_reported(file: Path, capfd: pytest.CaptureFixture[str]) -> None:
     text = FILE.replace('print("noise")', "calls.append(0)").replace(
         "return x + x", "return (2 if len(calls) < 9 else 3) * x"
     )

@@ -129,14 +129,16 @@ def test_a_kernel_that_differs_from_the_cpu_fails(numpy_driver: None, told: Prog
         ),
     ],
 )
-def test_a_child_that_dies_or_an_error_is_told_and_the_rest_goes_on(answer: Answer, said: str, told: Progress) -> None:
+def test_a_child_that_dies_or_an_error_is_reported_and_the_rest_goes_on(
+    answer: Answer, said: str, told: Progress
+) -> None:
     with mock.patch.object(report, "ask", return_value=answer), mock.patch.object(report, "SUITE", FEW):
         runs = list(report._on_gpu(report.Gpu("a GPU", "sm_80", ""), told))
     assert [run.state for run in runs] == [report.FAILS, report.FAILS, report.SKIPPED, report.SKIPPED]
     assert said in runs[0].detail
 
 
-def test_a_gpu_that_no_target_knows_is_told(told: Progress) -> None:
+def test_a_gpu_that_no_target_knows_is_reported(told: Progress) -> None:
     [run] = report._on_gpu(report.Gpu("an old one", "sm_70", ""), told)
     assert (run.state, run.detail) == (report.FAILS, "there is no target for sm_70")
 

@@ -270,7 +270,7 @@ def test_pictures_are_svg(tmp_path: Path) -> None:
         roofline({"file": "add.py", "cases": []})
 
 
-def test_a_png_is_drawn_by_matplotlib_or_the_line_that_installs_it_is_told(
+def test_a_png_is_drawn_by_matplotlib_or_the_line_that_installs_it_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = {"flops": 1e6, "bytes": 1e6, "gflops": 10.0, "roofs": ROOFS}

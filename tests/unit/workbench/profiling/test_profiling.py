@@ -105,7 +105,7 @@ def test_the_pool_that_everybody_uses_keeps_no_records() -> None:
     assert with_records(plain).count("@chunk_recorded(ptr %chunk") == 4  # three calls, and the function
 
 
-def test_moments_are_told_to_whoever_listens() -> None:
+def test_moments_are_reported_to_whoever_listens() -> None:
     heard: list[Moment] = []
     LISTENERS.append(heard.append)
     try:
@@ -214,6 +214,6 @@ def test_the_command_of_a_profiler_is_printed_or_run(
 
 
 @pytest.mark.parametrize("words", [["no_such.py"], ["no_such.py", "--calls", "1"]])
-def test_a_profile_that_cannot_be_made_is_told(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_profile_that_cannot_be_made_is_reported(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["profile", *words]) == 2
     assert "TT0720" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Copies that go on while the threads that asked for them compute."""
+"""Asynchronous copies (`cp.async`, TMA): they go on while the threads that issued them compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The copy from global into shared memory that passes no registers, as an object."""
+"""`cp.async`, the copy from global into shared memory that passes no registers, as an object."""
 
 from __future__ import annotations
 

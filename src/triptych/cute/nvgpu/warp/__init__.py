@@ -1,4 +1,4 @@
-"""Instructions that the 32 threads of a warp execute together."""
+"""Warp-level instructions, which the 32 threads of a warp execute together."""
 
 from __future__ import annotations
 

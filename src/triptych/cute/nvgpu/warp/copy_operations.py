@@ -1,4 +1,4 @@
-"""Copies of matrices by a warp, as objects: each names an entry of `triptych.kernel_ir.dialects`."""
+"""`ldmatrix` and `stmatrix` as objects: each names an entry of `triptych.kernel_ir.dialects`."""
 
 from __future__ import annotations
 

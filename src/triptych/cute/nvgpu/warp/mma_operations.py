@@ -1,4 +1,4 @@
-"""Matrix instructions of a warp as objects: element types and a shape, names of entries of `warp_mma`."""
+"""Warp-level MMA operations: element types and a shape, which name an entry of `warp_mma`."""
 
 from __future__ import annotations
 

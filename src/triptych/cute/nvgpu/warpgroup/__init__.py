@@ -1,4 +1,4 @@
-"""Instructions that the 128 threads of a warpgroup execute together, and what orders them."""
+"""Warpgroup-level instructions (WGMMA), which 128 threads execute together, and what orders them."""
 
 from __future__ import annotations
 

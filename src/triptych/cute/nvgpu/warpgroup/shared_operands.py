@@ -1,4 +1,4 @@
-"""Meta-stage, operands that instructions read from shared memory: views whose elements are whole slices.
+"""Shared memory operands of WGMMA: views whose elements are whole slices.
 
 Input: a partition (slice, slices along M or N, slices along K, further modes…) of a tensor in shared memory. Output: a
 tensor on the same memory without its swizzle, whose first mode is one slice; a part of it is ordinary arithmetic.

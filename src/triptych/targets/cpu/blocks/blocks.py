@@ -62,7 +62,7 @@ class BlockFunction(Arrays):
         self.observer = observe(kernel, self._code, self)
         self._values: dict[Value, Emitted] = {}
         self._scratch: dict[tuple[Type, str], Value] = {}
-        self._homes: dict[Value, list[tuple[Type, Value]]] = {}
+        self._spill_slots: dict[Value, list[tuple[Type, Value]]] = {}
         self._free: defaultdict[Type, list[Value]] = defaultdict(list)
         """Homes that nobody lives in any more, by what they hold."""
         self._array_memory: dict[Value, tuple[Value, bool]] = {}
@@ -153,7 +153,7 @@ class BlockFunction(Arrays):
             else:
                 self._run_together(item)
             for value in self._crossings.ending(item):
-                for kind, home in self._homes.pop(value):
+                for kind, home in self._spill_slots.pop(value):
                     self._free[kind].append(home)
 
     def _once(self) -> Warp:
@@ -182,10 +182,10 @@ class BlockFunction(Arrays):
         self._bases = {}
         warp.mask = self._existing(warp)
         for value in self._crossings.needs(segment):
-            if self._crossings.remade(value):
+            if self._crossings.is_rematerializable(value):
                 warp.convert(producer(value))
             else:
-                self._load_home(warp, value)
+                self._reload(warp, value)
         for operation in self._sums.order(segment.operations):
             if isinstance(operation, PackedGroup):
                 add_group(warp, operation)
@@ -196,10 +196,10 @@ class BlockFunction(Arrays):
             warp.convert(operation)
             for result in operation.results:
                 if self._crossings.stored(result):
-                    self._store_home(warp, result, warp.forms(result, self._known(result)))
+                    self._spill(warp, result, warp.forms(result, self._known(result)))
         copied = [(place, warp.forms(value, self._known(place))) for value, place in segment.copies]
         for place, forms in copied:
-            self._store_home(warp, place, forms)
+            self._spill(warp, place, forms)
 
     def _existing(self, warp: Warp) -> Value | None:
         """The lanes that are threads: the last warp of a block may have fewer."""
@@ -211,14 +211,14 @@ class BlockFunction(Arrays):
     def _known(self, value: Value) -> bool:
         return self._analysis.at(self._crossings.place(value)).known and self._analysis.at(value).known
 
-    def _home(self, warp: Warp, value: Value) -> list[tuple[Type, Value]]:
+    def _spill_slot(self, warp: Warp, value: Value) -> list[tuple[Type, Value]]:
         place = self._crossings.place(value)
-        if place not in self._homes:
+        if place not in self._spill_slots:
             kinds = warp.form_types(place, self._analysis.at(place).known)
-            self._homes[place] = [(kind, self._new_home(kind)) for kind in kinds]
-        return self._homes[place]
+            self._spill_slots[place] = [(kind, self._new_spill_slot(kind)) for kind in kinds]
+        return self._spill_slots[place]
 
-    def _new_home(self, kind: Type) -> Value:
+    def _new_spill_slot(self, kind: Type) -> Value:
         return (
             self._free[kind].pop()
             if self._free[kind]
@@ -228,19 +228,19 @@ class BlockFunction(Arrays):
     def _addresses(self, warp: Warp, value: Value) -> list[tuple[Type, Value]]:
         code = self._code
         number = code.value("arith.extui", (warp.number,), "i64")
-        return [(kind, code.offset(base, number, _stored(code, kind))) for kind, base in self._home(warp, value)]
+        return [(kind, code.offset(base, number, _stored(code, kind))) for kind, base in self._spill_slot(warp, value)]
 
-    def _store_home(self, warp: Warp, value: Value, forms: Sequence[tuple[Type, Value]]) -> None:
+    def _spill(self, warp: Warp, value: Value, forms: Sequence[tuple[Type, Value]]) -> None:
         for (kind, address), (_, part) in zip(self._addresses(warp, value), forms, strict=True):
             stored = _stored(self._code, kind)
             part = self._code.value("arith.index_cast", (part,), stored) if stored != kind else part
-            self._code.store(part, address, _home_alignment(stored))
+            self._code.store(part, address, _slot_alignment(stored))
 
-    def _load_home(self, warp: Warp, value: Value) -> None:
+    def _reload(self, warp: Warp, value: Value) -> None:
         parts = []
         for kind, address in self._addresses(warp, value):
             stored = _stored(self._code, kind)
-            part = self._code.load(address, stored, _home_alignment(stored))
+            part = self._code.load(address, stored, _slot_alignment(stored))
             parts.append(self._code.value("arith.index_cast", (part,), kind) if stored != kind else part)
         known = self._analysis.at(self._crossings.place(value)).known
         warp.set(value, warp.rebuild(value, known, parts))
@@ -368,7 +368,7 @@ def _stored(code: LaneBuilder, kind: Type) -> Type:
     return code.type("i64") if count is None else code.vector(count, "i64")
 
 
-def _home_alignment(kind: Type) -> int:
+def _slot_alignment(kind: Type) -> int:
     if is_vector(kind) and is_integer(kind.element_type, 1):
         return 1
     return min(64, byte_size(kind))

@@ -12,7 +12,7 @@ from triptych.kernel_ir.dialects.kernel_operations import body, inner, is_pure, 
 from triptych.targets.cpu.blocks.barrier_regions import Item, Segment, UniformControlFlow, is_block, segments
 
 _CHEAP_WIDTHS = (1, 8, 16, 32, 64)
-_MOST_REMADE = 64
+_MOST_REMATERIALIZED = 64
 """Operations that a value may take to be made again; memory is cheaper than more of them."""
 
 
@@ -36,10 +36,13 @@ class LiveAcross:
                     self._costs[result] = self._cost_of(operation, result.type)
         self._needs = {segment: self._needed(segment) for segment in segments(items)}
         self._carry_in_place(items)
-        self.homed: set[Value] = {
-            self.place(value) for needs in self._needs.values() for value in needs if not self.remade(value)
+        self.spilled: set[Value] = {
+            self.place(value)
+            for needs in self._needs.values()
+            for value in needs
+            if not self.is_rematerializable(value)
         }
-        self.homed |= self._placed
+        self.spilled |= self._placed
         self._ends: dict[Item, list[Value]] = {}
         self._collect_ends(items)
 
@@ -51,9 +54,9 @@ class LiveAcross:
 
     def stored(self, value: Value) -> bool:
         """Whether a value goes to memory when it has been made."""
-        return self.place(value) in self.homed and value in self._maker and not self.remade(value)
+        return self.place(value) in self.spilled and value in self._maker and not self.is_rematerializable(value)
 
-    def remade(self, value: Value) -> bool:
+    def is_rematerializable(self, value: Value) -> bool:
         """Whether a value from elsewhere is computed again: integer arithmetic on what every warp has anyway."""
         return self._cost(value) is not None
 
@@ -81,7 +84,7 @@ class LiveAcross:
         total = 1
         for operand in operation.operands:
             cost = self._cost(operand)
-            if cost is None or total + cost > _MOST_REMADE:
+            if cost is None or total + cost > _MOST_REMATERIALIZED:
                 return None
             total += cost
         return total
@@ -93,7 +96,7 @@ class LiveAcross:
         def add(value: Value) -> None:
             if value in found or is_block(self._analysis, value) or self._maker.get(value) is segment:
                 return
-            if self.remade(value):
+            if self.is_rematerializable(value):
                 for operand in producer(value).operands:
                     add(operand)
             if value in self._maker or value in self._placed or value in self._place_of:
@@ -157,7 +160,7 @@ class LiveAcross:
         sources = [value for value, _ in last.copies]
         for value, place in list(last.copies):
             maker = self._maker.get(value)
-            if maker is None or maker not in items or sources.count(value) > 1 or self.remade(value):
+            if maker is None or maker not in items or sources.count(value) > 1 or self.is_rematerializable(value):
                 continue
             later = list(segments(items[items.index(maker) + 1 :]))
             if any(place in self._needs[segment] for segment in later):

@@ -1,4 +1,4 @@
-"""Native code of copies that go on by themselves (`cp.async`): they land as late as a program allows.
+"""Asynchronous copies (`cp.async`), native code: they complete as late as a program allows.
 
 Until its thread waits for it, a copy is one more party that writes: whoever reads or writes its target, the thread
 itself included, is told. When the thread waits, the bytes are moved, and what has landed is a write by that thread.

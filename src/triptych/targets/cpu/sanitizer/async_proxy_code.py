@@ -1,4 +1,4 @@
-"""Native code of parties that are no threads: copies that land for an mbarrier, bulk stores, products of warps.
+"""Async proxy agents, native code: TMA copies that complete on an mbarrier, bulk stores, WGMMAs.
 
 A load of boxes is a write by the party of its mbarrier; whoever has seen the phase end knows it. Stores and products
 read: their party is that of the warp, and whoever waits for the group knows it. Four warps make a product together, so

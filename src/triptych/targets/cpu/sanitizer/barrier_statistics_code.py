@@ -1,4 +1,4 @@
-"""Native code of `check --hints`: who comes to barriers, alone or with others, and which are left incomplete.
+"""Barrier statistics of `check --hints`, native code: who arrives, alone or with others, and which stay incomplete.
 
 Nothing here is wrong by itself. It is told as findings are, and whoever collects looks for what was so in every run.
 """

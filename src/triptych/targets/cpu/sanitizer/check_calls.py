@@ -1,4 +1,4 @@
-"""Operations of the dialect `check` as calls of the checkers: one call for the threads of a warp (debug builds)."""
+"""Sanitizer calls of the dialect `check`: one for the threads of a warp (debug builds)."""
 
 from __future__ import annotations
 

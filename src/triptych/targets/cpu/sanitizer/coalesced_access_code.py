@@ -1,4 +1,4 @@
-"""Native code of the accesses that kernels mostly make: lanes side by side, all at one place, or each at a cell.
+"""Coalesced accesses, native code: lanes side by side, all at one address, or each at a cell.
 
 The first two answer whether nothing but old accesses was there; then it has become the last access. Otherwise nothing
 has changed, and threads are looked at one by one (`shadow_code`).

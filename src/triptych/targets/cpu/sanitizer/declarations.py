@@ -1,4 +1,4 @@
-"""What compiled code calls of the checkers, as MLIR text."""
+"""Declarations of the checkers' functions that compiled code calls, as MLIR text."""
 
 from __future__ import annotations
 

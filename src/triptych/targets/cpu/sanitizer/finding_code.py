@@ -1,4 +1,4 @@
-"""Native code of findings: those of the same kind at the same pair of lines are one, counted, with three examples."""
+"""Sanitizer findings, native code: those of one kind at one pair of lines are one, counted, with three examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Native code of what most accesses of global memory are: lanes side by side, or all at the same place.
+"""Coalesced accesses of global memory, native code: lanes side by side, or all at the same address.
 
 A unit of 16 cells has one record for the last write of all of them and one for the last read: a word, the block, and a
 form, which says which thread has which cell. An access of the whole unit is compared with them by a few numbers. Where

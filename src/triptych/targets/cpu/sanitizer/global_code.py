@@ -1,4 +1,4 @@
-"""Native code of global memory's shadow: blocks are concurrent, in whatever order this machine runs them.
+"""Shadow of global memory, native code: blocks are concurrent, in whatever order this machine runs them.
 
 A cell has the last write and the last read, as words that shared memory has too, and the blocks that made them. Within
 a block order is what it is for shared memory; between blocks it comes from releases (`block_order_code`). Here lanes

@@ -1,4 +1,4 @@
-"""Native code of order between blocks: releases and acquires of places in global memory, for all of the device.
+"""Happens-before between blocks, native code: releases and acquires of global memory, for all of the device.
 
 A release is a record: the block, a time for each of its threads, and what the block had acquired itself. Records of a
 place are a list; who acquires the place knows the list as it is then, and so do the threads that it meets afterwards.

@@ -1,4 +1,4 @@
-"""Native code of the pages of global memory's shadow: found without a lock, and each locked by itself.
+"""Shadow pages of global memory, native code: found without a lock, and each locked by itself.
 
 A page has units of 16 cells, and a unit gets cells of its own where lanes side by side do not describe it. Pages stay
 until half of them are in use, cells until the launch ends; then they may stand for other addresses. Whoever holds them

@@ -1,4 +1,4 @@
-"""Native code of order: what a thread knows of others, and how barriers, masks of lanes and places in memory tell it.
+"""Happens-before, native code: the vector clock of a thread, and how barriers, lane masks and memory advance it.
 
 A thread knows another's accesses before a time: all before the block's last barrier; for each pair of warps, what all
 lanes of the one know of all lanes of the other; and, once some lanes of a warp have met others by themselves, a row for

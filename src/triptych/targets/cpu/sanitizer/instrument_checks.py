@@ -1,4 +1,4 @@
-"""Pass `instrument-checks`: in a debug build, every access of shared memory and every meeting of threads is told.
+"""Pass `instrument-checks`: in a debug build, every access of shared memory and every barrier is reported.
 
 Input: kernels as they were traced, so that what is seen are accesses of threads and not of vectors. Output: the same
 kernels with operations of the dialect `check`, a table that says where in the source each access is, and launches that

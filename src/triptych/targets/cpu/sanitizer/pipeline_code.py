@@ -1,4 +1,4 @@
-"""Native code of pipelines: each warp takes stages one after the other and gives each on once; what differs is told.
+"""Pipeline protocol, native code: each warp acquires stages in order and releases each once; what differs is reported.
 
 Nothing here is wrong by itself. It is told as findings are, and explains those of the same launch.
 """

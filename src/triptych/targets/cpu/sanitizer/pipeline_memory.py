@@ -1,4 +1,4 @@
-"""Which accesses of a kernel are of stages of which pipeline (debug builds).
+"""Pipeline stages in shared memory: which accesses of a kernel are of which stage (debug builds).
 
 Input: a kernel as it was traced, with the calls of its pipelines (`check.call`). Output: for an operation the numbers
 of the pipelines whose stages it accesses. An address that is made of the state of a pipeline is in a stage of it. Of a

@@ -1,4 +1,4 @@
-"""Native code of the log of reads: what is only read until the next barrier races with nobody, and is never looked at.
+"""Read log, native code: what is only read until the next barrier races with nobody, and is never checked.
 
 While nothing was written since the block's last barrier, a read goes into a log. A write, a warp that meets, or a full
 log has the reads of the log looked at first, and a barrier of the block forgets them. Whether what is read had been

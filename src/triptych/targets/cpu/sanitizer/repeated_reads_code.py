@@ -1,4 +1,4 @@
-"""Native code of reads that loops repeat: all their addresses, and whether this block has written what is there."""
+"""Repeated reads of loops, native code: all their addresses, and whether this block has written what is there."""
 
 from __future__ import annotations
 

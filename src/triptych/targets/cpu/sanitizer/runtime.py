@@ -1,4 +1,4 @@
-"""The checkers in this process: their native code, compiled once and kept, and what Python does with its findings."""
+"""Sanitizer runtime of this process: native code, compiled once and stored, and what Python does with its findings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Native code of shared memory's shadow: every access of a warp's threads is compared with the accesses before it.
+"""Shadow of shared memory, native code: every access of a warp's threads is compared with previous accesses.
 
 What an access finds is nearly always older than the block's last barrier. Loops without branches look for that, which
 LLVM makes vector code of; only where something is younger are threads looked at one by one.

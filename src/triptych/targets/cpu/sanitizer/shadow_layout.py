@@ -1,4 +1,4 @@
-"""Where the checkers keep what they know: the words of a thread's state, the bits of a shadow cell, and a finding.
+"""Shadow memory layout: the words of a thread's state, the bits of a shadow cell, and a finding.
 
 A cell stands for `grain` bytes of shared memory, the largest power of two that divides every access of the kernel. It
 has one word for the last write and one for the last reads of each warp. A word is a stamp (the clock of the warp, 32

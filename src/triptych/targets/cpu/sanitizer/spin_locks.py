@@ -1,4 +1,4 @@
-"""Words of the checkers' own memory, and locks of them: what is locked takes nanoseconds, so whoever waits spins."""
+"""Spin locks on words of the checkers' own memory: what is locked takes nanoseconds, so whoever waits spins."""
 
 from __future__ import annotations
 

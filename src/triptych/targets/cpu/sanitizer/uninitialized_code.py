@@ -1,4 +1,4 @@
-"""Native code of registers that a thread has not set: who uses such a value is told of, with the read it is from."""
+"""Uninitialized registers, native code: the use of such a value is reported, with the read it is from."""
 
 from __future__ import annotations
 

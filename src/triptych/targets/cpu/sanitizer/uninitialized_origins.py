@@ -1,4 +1,4 @@
-"""Origins of values that a thread may have made of registers which it has not set: how they are kept and computed.
+"""Origins of uninitialized values: how they are stored and computed for values made of unwritten registers.
 
 An origin is an integer of 32 bits: 0 for what is set, otherwise which read found which element unset. Every element of
 a vector has its own. Nothing in place of a value is an origin that is known to be 0.

@@ -1,4 +1,4 @@
-"""exp, exp2 and expm1 of `f32` lanes: a power of two times a polynomial on half a binade around 1.
+"""Exponentials exp, exp2 and expm1 of `f32` lanes: a power of two times a polynomial on half a binade around 1.
 
 exp(x) = 2**n * exp(r) with n the integer nearest to x / ln 2, so that |r| <= ln 2 / 2.
 """

@@ -1,4 +1,4 @@
-"""sinh, cosh and tanh of `f32` lanes: from exp where it dominates, from an odd polynomial near 0."""
+"""Hyperbolics sinh, cosh and tanh of `f32` lanes: from exp where it dominates, from an odd polynomial near 0."""
 
 from __future__ import annotations
 

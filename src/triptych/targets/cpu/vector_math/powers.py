@@ -1,4 +1,4 @@
-"""pow and cbrt of `f32` lanes.
+"""Powers of `f32` lanes: pow and cbrt.
 
 pow goes through `f64`: the exponent y * log2(x) has up to 8 bits before the point, and a float would lack them behind
 it. In `f64` no `f32` is subnormal, and the last conversion rounds, overflows and underflows as it should.

@@ -1,4 +1,4 @@
-"""sin, cos and tan of `f32` lanes: polynomials on an eighth of a turn to both sides of a multiple of pi / 2.
+"""Trigonometry of `f32` lanes: polynomials on an eighth of a turn to both sides of a multiple of pi / 2.
 
 The rest r of the angle is kept in two floats, because near a multiple of pi / 2 it is nearly all that counts.
 """

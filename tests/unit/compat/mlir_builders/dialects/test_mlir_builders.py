@@ -75,7 +75,7 @@ def refused(call: Any) -> str:
     return str(raised.value)
 
 
-def test_mistakes_with_builder_calls_are_told() -> None:
+def test_mistakes_with_builder_calls_are_reported() -> None:
     def as_a_whole(word: Any) -> None:
         llvm.bitcast(T.i32(), _struct(word))
 

@@ -43,9 +43,9 @@ LOAD = ADDRESS + "%v = llvm.load %a : !llvm.ptr<1> -> f32\n"
 def test_what_is_read_goes_to_memory() -> None:
     found = Kernel(LOAD + BARRIER + use("%v", "f32"))
     (value,) = found.results("llvm.load")
-    assert found.live.homed == {value}
+    assert found.live.spilled == {value}
     assert found.live.stored(value)
-    assert not found.live.remade(value)
+    assert not found.live.is_rematerializable(value)
     assert found.live.needs(found.last) == [value]
     assert found.live.place(value) == value
 
@@ -53,13 +53,13 @@ def test_what_is_read_goes_to_memory() -> None:
 def test_what_nobody_reads_later_does_not() -> None:
     found = Kernel(LOAD + use("%v", "f32") + BARRIER + use("%n"))
     (value,) = found.results("llvm.load")
-    assert found.live.homed == set()
+    assert found.live.spilled == set()
     assert not found.live.stored(value)
     assert found.live.needs(found.last) == []
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "kind", "remade"),
+    ("text", "name", "kind", "is_rematerializable"),
     [
         ("%x = arith.addi %t, %c1 : i32\n", "arith.addi", "i32", True),
         (
@@ -75,12 +75,12 @@ def test_what_nobody_reads_later_does_not() -> None:
         (LOAD + "%x = arith.fptosi %v : f32 to i32\n", "arith.fptosi", "i32", False),
     ],
 )
-def test_integer_arithmetic_is_made_again(text: str, name: str, kind: str, remade: bool) -> None:
+def test_integer_arithmetic_is_made_again(text: str, name: str, kind: str, is_rematerializable: bool) -> None:
     found = Kernel(text + BARRIER + use("%x", kind))
     value = found.results(name)[-1]
-    assert found.live.remade(value) is remade
-    assert found.live.stored(value) is not remade
-    assert (value in found.live.homed) is not remade
+    assert found.live.is_rematerializable(value) is is_rematerializable
+    assert found.live.stored(value) is not is_rematerializable
+    assert (value in found.live.spilled) is not is_rematerializable
     assert found.live.needs(found.last)[-1] == value
 
 
@@ -90,19 +90,19 @@ def test_what_is_made_again_needs_what_it_is_made_of() -> None:
     assert names == ["gpu.thread_id", "arith.index_cast", "arith.addi"]
 
 
-@pytest.mark.parametrize(("count", "remade"), [(62, True), (63, False)])
-def test_long_arithmetic_is_kept(count: int, remade: bool) -> None:
+@pytest.mark.parametrize(("count", "is_rematerializable"), [(62, True), (63, False)])
+def test_long_arithmetic_is_kept(count: int, is_rematerializable: bool) -> None:
     """The number of the thread is two operations."""
     sums = "".join(f"%x{i + 1} = arith.addi %x{i}, %n : i32\n" for i in range(1, count))
     found = Kernel(f"%x1 = arith.addi %t, %n : i32\n{sums}{BARRIER}" + use(f"%x{count}"))
-    assert found.live.remade(found.results("arith.addi")[-1]) is remade
+    assert found.live.is_rematerializable(found.results("arith.addi")[-1]) is is_rematerializable
 
 
 def test_values_of_the_block_need_no_home() -> None:
     found = Kernel("%x = arith.muli %n, %n : i32\n" + BARRIER + use("%x"))
     (value,) = found.results("arith.muli")
-    assert found.live.remade(value)
-    assert found.live.homed == set()
+    assert found.live.is_rematerializable(value)
+    assert found.live.spilled == set()
     assert found.live.needs(found.last) == []
 
 
@@ -113,7 +113,7 @@ def test_arrays_are_no_numbers() -> None:
         + use("%x", "!llvm.ptr")
     )
     (value,) = found.results("llvm.alloca")
-    assert found.live.remade(value)
+    assert found.live.is_rematerializable(value)
 
 
 def test_homes_are_free_after_the_last_use() -> None:
@@ -140,9 +140,9 @@ def test_a_loop_carries_in_place() -> None:
     (following,) = found.results("arith.addf")
     carried = found.live.place(result)
     assert carried == found.live.place(following) != following
-    assert found.live.homed == {carried}
+    assert found.live.spilled == {carried}
     assert found.live.stored(following)
-    assert not found.live.remade(result)
+    assert not found.live.is_rematerializable(result)
     assert result in found.live.needs(found.last)
 
 
@@ -170,8 +170,8 @@ def test_branches_have_homes_of_their_own() -> None:
     found = Kernel(text + use("%x", "f32"))
     (result,) = found.results("scf.if")
     (value,) = found.results("llvm.load")
-    assert result in found.live.homed
-    assert value in found.live.homed
+    assert result in found.live.spilled
+    assert value in found.live.spilled
     assert found.live.place(result) == result
 
 
@@ -189,5 +189,5 @@ def test_other_loops_have_two_homes() -> None:
     """
     found = Kernel(LOAD + text + use("%x", "f32"))
     (result,) = found.results("scf.while")
-    assert len(found.live.homed) == 2
+    assert len(found.live.spilled) == 2
     assert found.live.place(result) != result

@@ -117,7 +117,7 @@ def test_arguments_of_every_type_arrive() -> None:
     assert [out[i].view(np.int64)[0] for i in range(10, 13)] == [-5] * 3
 
 
-def test_the_kernel_is_told_the_shape_and_the_shared_memory() -> None:
+def test_the_kernel_is_reported_the_shape_and_the_shared_memory() -> None:
     names = [part.split(":")[0] for part in DESCRIPTION.split(", ")]
     stores = "".join(
         f"%place{i} = llvm.getelementptr %a[{i}] : (!llvm.ptr<1>) -> !llvm.ptr<1>, i32\n"

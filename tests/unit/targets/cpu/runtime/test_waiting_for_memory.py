@@ -92,7 +92,7 @@ def test_what_nobody_writes_is_a_deadlock(kernel: Any) -> None:
 
 
 @pytest.mark.usefixtures("alone")
-def test_blocks_that_have_not_begun_are_told() -> None:
+def test_blocks_that_have_not_begun_are_reported() -> None:
     """There are fewer threads than blocks, whatever the machine."""
     with pytest.raises(DeadlockError, match="of 1000 blocks have not begun"):
         launch(waits_for_the_next_block, np.zeros(1001, np.int32), 1, 1000)

@@ -47,7 +47,7 @@ def test_a_barrier_says_what_it_misses(pending: int, expected: int, tx: int, fou
     assert error.notes == ["3 warps of 4 have ended"]
 
 
-def test_warps_that_wait_for_the_same_are_told_of_together() -> None:
+def test_warps_that_wait_for_the_same_are_reported_of_together() -> None:
     shared = {"parity": -1, "offset": 0, "pending": 0, "expected": 0, "tx": 0}
     warps = [WaitingWarp(warp=i, site=int(i == 1), rank=0, **shared) for i in range(4)]
     other = WaitingWarp(0, 1, 0, 24, 2, 2, 0, 1)

@@ -179,7 +179,7 @@ def test_a_word_that_nobody_wrote() -> None:
         run(numbers())
 
 
-def test_the_pass_tells_accesses_and_meetings_and_names_parts() -> None:
+def test_the_pass_reports_accesses_and_barriers_and_names_parts() -> None:
     with override(debug="races"):
         module = parsed(tt.compile(reversing, numbers(), True).mlir)
         assert PARTS_ATTRIBUTE in str(module)

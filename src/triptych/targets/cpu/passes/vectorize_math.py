@@ -1,4 +1,4 @@
-"""Pass `vectorise-math`: mathematical functions of vectors become vector arithmetic instead of one call per lane.
+"""Pass `vectorize-math`: mathematical functions of vectors become vector arithmetic instead of one call per lane.
 
 Input: `math` operations on rank-1 vectors, after warps have become vectors and before control flow is flattened.
 Output: `arith` operations and those `math` operations that are machine instructions. `f16` and `bf16` lanes are
@@ -80,7 +80,7 @@ _MANY = 8
 _COMPUTED = frozenset({"f32", "f16", "bf16"})
 
 
-def vectorise_math(module: Module) -> None:
+def vectorize_math(module: Module) -> None:
     """Replace every operation that has a formula; one that many others are like becomes a function for all."""
 
     def rule(op: Replacement) -> list[Value] | None:

@@ -1,4 +1,4 @@
-"""`vectorise-math`, `call-libm`: functions of vectors become arithmetic, what is left calls the C library."""
+"""`vectorize-math`, `call-libm`: functions of vectors become arithmetic, what is left calls the C library."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from tests.passes.running import checked
 from triptych.targets.cpu.passes.call_libm import INEXACT, call_libm
-from triptych.targets.cpu.passes.vectorise_math import FORMULAS, vectorise_math
+from triptych.targets.cpu.passes.vectorize_math import FORMULAS, vectorize_math
 
 
 def program(name: str, kind: str, flags: str = "") -> str:
@@ -20,22 +20,22 @@ def program(name: str, kind: str, flags: str = "") -> str:
 @pytest.mark.parametrize("name", sorted(FORMULAS))
 @pytest.mark.parametrize("kind", ["vector<8xf32>", "vector<4xf16>", "vector<2xbf16>"])
 def test_vectors_need_no_call(name: str, kind: str) -> None:
-    checked(program(name, kind), vectorise_math, f"# CHECK: func.func @f\n# CHECK-NOT: {name} {{{{.*}}}}: {kind}")
-    checked(program(name, kind), vectorise_math, "# CHECK: arith.\n# CHECK: return")
+    checked(program(name, kind), vectorize_math, f"# CHECK: func.func @f\n# CHECK-NOT: {name} {{{{.*}}}}: {kind}")
+    checked(program(name, kind), vectorize_math, "# CHECK: arith.\n# CHECK: return")
 
 
 @pytest.mark.parametrize("kind", ["f32", "f64", "vector<8xf64>", "vector<2x4xf32>", "f16"])
 def test_what_is_left(kind: str) -> None:
-    checked(program("math.exp", kind), vectorise_math, f"# CHECK: math.exp %arg0 : {kind}\n# CHECK-NEXT: return")
+    checked(program("math.exp", kind), vectorize_math, f"# CHECK: math.exp %arg0 : {kind}\n# CHECK-NEXT: return")
 
 
 def test_narrow_lanes_are_computed_in_32_bits() -> None:
     checked(
         program("math.exp", "vector<4xf16>"),
-        vectorise_math,
+        vectorize_math,
         "# CHECK: arith.extf %arg0 : vector<4xf16> to vector<4xf32>",
     )
-    checked(program("math.exp", "vector<4xf32>"), vectorise_math, "# CHECK-NOT: arith.extf\n# CHECK: return")
+    checked(program("math.exp", "vector<4xf32>"), vectorize_math, "# CHECK-NOT: arith.extf\n# CHECK: return")
 
 
 @pytest.mark.parametrize(
@@ -44,14 +44,14 @@ def test_narrow_lanes_are_computed_in_32_bits() -> None:
 def test_flags_allow_another_formula(flags: str, fast: bool) -> None:
     assert FORMULAS["math.sin"].fast is not None
     shown = ("# CHECK-NOT: scf.if" if fast else "# CHECK: scf.if") + "\n# CHECK: return"
-    checked(program("math.sin", "vector<8xf32>", flags), vectorise_math, shown)
+    checked(program("math.sin", "vector<8xf32>", flags), vectorize_math, shown)
 
 
 def test_a_function_with_one_formula_has_no_other() -> None:
     assert FORMULAS["math.exp"].fast is None
     checked(
         program("math.exp", "vector<8xf32>", "fastmath<fast>"),
-        vectorise_math,
+        vectorize_math,
         "# CHECK-NOT: math.exp %\n# CHECK: return",
     )
 

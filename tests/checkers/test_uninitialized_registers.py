@@ -15,7 +15,7 @@ from triptych.sanitizer.checkers import DEFAULT
 
 @pytest.mark.parametrize("words", ["", DEFAULT])
 @pytest.mark.parametrize("pair", QUIET, ids=lambda pair: pair.name)
-def test_what_does_not_matter_is_not_told(pair: Pair, words: str, tmp_path: Path) -> None:
+def test_what_does_not_matter_is_not_reported(pair: Pair, words: str, tmp_path: Path) -> None:
     right = judged(replace(pair, words=words or pair.words), tmp_path, wrong=False)
     assert not right.texts, "\n\n".join(right.texts)
 

@@ -1,11 +1,11 @@
-"""`vectorise-kernels`: a kernel becomes a function of blocks, as loops over warps or as warps that wait."""
+"""`vectorize-kernels`: a kernel becomes a function of blocks, as loops over warps or as warps that wait."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.targets.cpu.blocks.vectorise_kernels import vectorise_kernels
+from triptych.targets.cpu.blocks.vectorize_kernels import vectorize_kernels
 
 ARGUMENTS = "%p: !llvm.ptr<1>, %n: i32"
 BLOCK = "attributes {known_block_size = array<i32: 128, 1, 1>}"
@@ -17,7 +17,7 @@ DOUBLE = (
 
 
 def run(body: str, expected: str) -> None:
-    checked(kernel(body, ARGUMENTS, BLOCK), vectorise_kernels, expected)
+    checked(kernel(body, ARGUMENTS, BLOCK), vectorize_kernels, expected)
 
 
 def test_a_kernel_is_a_function_of_blocks() -> None:
@@ -58,7 +58,7 @@ def test_vectors_have_the_lanes_of_the_machine_that_the_module_names(lanes: int)
     assert "gpu.module @kernels" in text
     checked(
         text.replace("gpu.module @kernels", said),
-        vectorise_kernels,
+        vectorize_kernels,
         f"""
         # CHECK: scf.for {{{{.*}}}} to %c{128 // lanes}_i32 step
         # CHECK: llvm.load {{{{.*}}}} -> vector<{lanes}xf32>
@@ -115,7 +115,7 @@ def test_operations_of_a_warp_need_a_whole_one() -> None:
 
 
 def test_programs_without_kernels() -> None:
-    checked("func.func @f() { return }", vectorise_kernels, "# CHECK: func.func @f\n# CHECK-NOT: triptych.poll")
+    checked("func.func @f() { return }", vectorize_kernels, "# CHECK: func.func @f\n# CHECK-NOT: triptych.poll")
 
 
 def test_an_element_at_a_place_that_the_run_knows() -> None:

@@ -174,7 +174,7 @@ def test_one_who_wants_to_see_the_ir_compiles(
     assert "hit" not in run("add(2, 5)")["events"]
 
 
-def test_a_damaged_object_file_is_compiled_anew(run: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
+def test_a_damaged_object_file_is_compiled_again(run: Callable[..., dict[str, Any]], tmp_path: Path) -> None:
     run("add(2, 5)")
     for artifact in (tmp_path / "store" / "cas").rglob("*"):
         if artifact.is_file():

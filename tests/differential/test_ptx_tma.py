@@ -81,7 +81,7 @@ CASES = [
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("dtype", "shape", "box", "start", "swizzle"), CASES)
-def test_boxes_are_loaded(dtype: Any, shape: Any, box: Any, start: Any, swizzle: int, order: Order) -> None:
+def test_tma_boxes_are_loaded(dtype: Any, shape: Any, box: Any, start: Any, swizzle: int, order: Order) -> None:
     machine = Handwritten(order)
     values = np.arange(1, 1 + np.prod(shape)).astype(dtype).reshape(shape)
     expected = reference_box(values, start, box)
@@ -125,7 +125,7 @@ IN_MEMORY = {
 
 
 @pytest.mark.parametrize(("kind", "dtype", "shape", "box", "start", "swizzle"), STORES)
-def test_boxes_are_stored(kind: str, dtype: Any, shape: Any, box: Any, start: Any, swizzle: int) -> None:
+def test_tma_boxes_are_stored(kind: str, dtype: Any, shape: Any, box: Any, start: Any, swizzle: int) -> None:
     """Shared memory is filled by a row copy; what lies outside is not stored."""
     rng = np.random.default_rng(3)
     values = rng.integers(0, 60, shape).astype(dtype)

@@ -1,4 +1,4 @@
-"""Pass `vectorise-kernels`: every kernel of the module becomes a function that runs blocks of it on this CPU."""
+"""Pass `vectorize-kernels`: every kernel of the module becomes a function that runs blocks of it on this CPU."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ func.func private @{CLOCK}(i32, !llvm.ptr) -> i32
 {BLOCK_MEMORY_DECLARATION}{KERNEL_WAITING_DECLARATION}"""
 
 
-def vectorise_kernels(module: Module) -> None:
+def vectorize_kernels(module: Module) -> None:
     """Replace the kernels; launches still name them."""
     found = kernels(module)
     if found:
