@@ -31,7 +31,7 @@ def reduce(kind: str) -> str:
 
 ELECT = kernel('%r = "simt.elect"() : () -> i1')
 BARRIER = kernel('"simt.mbarrier_wait"(%s, %m) : (!llvm.ptr<3>, i32) -> ()', "%s: !llvm.ptr<3>, %m: i32")
-GROUP = kernel('"tile.group_fence"() : () -> ()')
+GROUP = kernel('"tile.wgmma_fence"() : () -> ()')
 REGISTERS = kernel('"simt.set_registers"() {kind = "increase", count = 232 : i64} : () -> ()')
 WAIT = kernel('"simt.async_wait"() {groups = 1 : i32} : () -> ()')
 

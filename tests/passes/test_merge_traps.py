@@ -152,7 +152,7 @@ def test_kernels_with_products_of_warpgroups_call_nothing() -> None:
     %one = llvm.mlir.constant(1 : i32) : i32
     %d = llvm.alloca %one x f32 : (i32) -> !llvm.ptr
     %s = llvm.mlir.zero : !llvm.ptr<3>
-    "tile.group_mma"(%d, %s, %s, %go) {instruction = "x", tiles = 0, d = 0, a = 0, b = 0, a_operand = 0, b_operand = 0}
+    "tile.wgmma"(%d, %s, %s, %go) {instruction = "x", tiles = 0, d = 0, a = 0, b = 0, a_operand = 0, b_operand = 0}
       : (!llvm.ptr, !llvm.ptr<3>, !llvm.ptr<3>, i1) -> ()
     """
     checked(

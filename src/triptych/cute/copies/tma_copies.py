@@ -1,4 +1,4 @@
-"""Meta-stage, copies of boxes: one lane of a warp asks for each box of a tile, by `tile.load_box` and `tile.store_box`.
+"""Meta-stage, copies of boxes: one lane of a warp asks for each box of a tile, by `tile.tma_load` and `tile.tma_store`.
 
 Input: an atom, a tensor of coordinates and one in shared memory, cut alike by `partition_boxes`. Output: an elected
 branch with an operation for each box.
@@ -21,7 +21,7 @@ from triptych.cute.tracing.current_trace import tracing
 from triptych.cute.tracing.device import bits32, device_function
 from triptych.ir.handles import Attribute, Value
 from triptych.kernel_ir.dialects.tensor_maps import DESTINATION_ALIGNMENT, BoxError, element_swizzle, known_swizzle
-from triptych.kernel_ir.dialects.tile import CACHE_POLICY, LOAD_BOX, PREFETCH_BOX, STORE_BOX
+from triptych.kernel_ir.dialects.tile import CACHE_POLICY, TMA_LOAD, TMA_PREFETCH, TMA_STORE
 from triptych.layout import ComposedLayout, Int, Swizzle, crd2idx, divisibility, text, tuple_add
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.scalars import Int32, materialize
@@ -61,7 +61,7 @@ def load_boxes(atom: BoxAtom, src: Tensor, dst: Tensor, operands: CopyOperands, 
         for index in range(_count(atom, src, dst)):
             shared = _shared_address(atom, "destination", dst, index)
             where = _coordinates(atom, src, index)
-            trace.operation(LOAD_BOX, (used, shared, mbarrier, blocks, *where), attributes=extra)
+            trace.operation(TMA_LOAD, (used, shared, mbarrier, blocks, *where), attributes=extra)
 
 
 @device_function
@@ -84,7 +84,7 @@ def store_boxes(atom: BoxAtom, src: Tensor, dst: Tensor, operands: CopyOperands,
             extra["type"] = trace.builder.string(atom.word)
         for index in range(_count(atom, dst, src)):
             shared = _shared_address(atom, "source", src, index)
-            trace.operation(STORE_BOX, (used, shared, *_coordinates(atom, dst, index)), attributes=extra)
+            trace.operation(TMA_STORE, (used, shared, *_coordinates(atom, dst, index)), attributes=extra)
 
 
 @device_function
@@ -94,7 +94,7 @@ def prefetch_boxes(atom: BoxAtom, src: Tensor) -> None:
     with elect_one():
         for index in range(static_size(src.layout, src) // atom.boxes.values):
             where = _coordinates(atom, src, index)
-            trace.operation(PREFETCH_BOX, (_map(atom, operands), *where), attributes=_facts(trace, atom, operands))
+            trace.operation(TMA_PREFETCH, (_map(atom, operands), *where), attributes=_facts(trace, atom, operands))
 
 
 # operands ---------------------------------------------------------------------------------------------------------

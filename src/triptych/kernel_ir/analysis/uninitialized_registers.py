@@ -24,7 +24,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     pointee,
     producer,
 )
-from triptych.kernel_ir.dialects.tile import GROUP_MMA, MMA
+from triptych.kernel_ir.dialects.tile import MMA, WGMMA
 
 _MOST_TURNS = 256
 _MOST_VISITS = 50_000
@@ -75,7 +75,7 @@ def _collect(address: Value, accesses: list[Operation]) -> bool:
         if user.name == INDEXING and number == 0 and step(user) is not None:
             if not _collect(user.results[0], accesses):
                 return False
-        elif user.name == "llvm.load" or (user.name == "llvm.store" and number == 1) or user.name in (MMA, GROUP_MMA):
+        elif user.name == "llvm.load" or (user.name == "llvm.store" and number == 1) or user.name in (MMA, WGMMA):
             accesses.append(user)
         elif user.name != "llvm.ptrtoint" or not _is_only_compared(user.results[0]):
             return False
@@ -211,7 +211,7 @@ class _Assignment:
         """A sum is as much written as what is added to. Factors are not looked at: their rows may be padding."""
         source, places = sums_of(operation)
         target = operation.operands[0]
-        begins_anew = operation.name == GROUP_MMA and constant_of(operation.operands[3]) == 0
+        begins_anew = operation.name == WGMMA and constant_of(operation.operands[3]) == 0
         register = (1 << REGISTER_BYTES) - 1
         if source in self._registers and not begins_anew:
             wanted = _bits(places)
@@ -240,6 +240,6 @@ def only_products_write(found: Registers) -> bool:
 def nobody_writes(found: Registers) -> bool:
     """Whether an array is only ever read."""
     return not any(
-        each.name == "llvm.store" or (each.name in (MMA, GROUP_MMA) and each.operands[0] == found.array)
+        each.name == "llvm.store" or (each.name in (MMA, WGMMA) and each.operands[0] == found.array)
         for each in found.accesses
     )

@@ -14,7 +14,7 @@ from enum import Enum, auto
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.analysis.addresses import base
 from triptych.kernel_ir.dialects.kernel_operations import body, defining_op, has_body, operations
-from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_FENCE, GROUP_MMA, GROUP_WAIT
+from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
 
 _ACCESSES = {"llvm.load": 0, "llvm.store": 1}
 """By the operand that is the address."""
@@ -103,13 +103,13 @@ class _Analysis:
             state.written[operation.results[0]] = operation
         elif name in _ACCESSES:
             self._access(operation, base(operation.operands[_ACCESSES[name]]), state)
-        elif name == GROUP_FENCE:
+        elif name == WGMMA_FENCE:
             state.written.clear()
-        elif name == GROUP_COMMIT:
+        elif name == WGMMA_COMMIT:
             state.close_group()
-        elif name == GROUP_WAIT:
+        elif name == WGMMA_WAIT:
             state.wait()
-        elif name == GROUP_MMA:
+        elif name == WGMMA:
             self._product(operation, state)
 
     def _if(self, operation: Operation, state: _Registers) -> None:

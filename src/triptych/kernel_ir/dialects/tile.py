@@ -14,9 +14,9 @@ move matrices between shared memory, where each thread gives the address of a ro
 `instruction` is the name of an entry among `triptych.kernel_ir.dialects`, which says who holds what.
 
     %map = tile.tensor_map %base, %dim, ..., %stride, ... {type, box, swizzle}              in host code
-    tile.load_box %map, %shared, %mbarrier, %blocks, %coordinate, ... {box, bytes, swizzle, multicast}
-    tile.store_box %map, %shared, %coordinate, ... {box, bytes, swizzle, kind}
-    tile.prefetch_box %map, %coordinate, ... {box, bytes}
+    tile.tma_load %map, %shared, %mbarrier, %blocks, %coordinate, ... {box, bytes, swizzle, multicast}
+    tile.tma_store %map, %shared, %coordinate, ... {box, bytes, swizzle, kind}
+    tile.tma_prefetch %map, %coordinate, ... {box, bytes}
 
 copy boxes of a tensor, by the one thread that executes them. A map is a pointer to 128 bytes that only the target
 reads: the extents of all dimensions (i64), the innermost first, then the byte strides of all but the innermost.
@@ -29,21 +29,22 @@ says the `type` of the elements, as the map does: a word of u8, u16, u32, s32, u
 kernel receives a map as an argument with the attribute `triptych.tensor_map`. `triptych.cache_policy` (i64) on a copy
 is what the caches are to do with it. A load with an empty `box` goes by what the map says, sizes and swizzle too.
 
-    tile.prefetch_map %map    tile.replace_map %map, %base, %dim, ..., %stride, ... {type}
-    tile.release_map    tile.acquire_map %map    tile.publish_map %global, %shared
+    tile.tensormap_prefetch %map    tile.tensormap_replace %map, %base, %dim, ..., %stride, ... {type}
+    tile.tensormap_release    tile.tensormap_acquire %map    tile.tensormap_cp_fenceproxy %global, %shared
 
 are of maps that a kernel makes of others, in memory: of one in global or shared memory what the tensor is may change,
-for which base, extents and strides are as for `tensor_map`; `publish_map` copies one to global memory, by a whole warp,
-for others to see; `release_map` lets others see changes in place; who copies by such a map has acquired it before.
+for which base, extents and strides are as for `tensor_map`; `tensormap_cp_fenceproxy` copies one to global memory, by
+a whole warp, for others to see; `tensormap_release` lets others see changes in place; who copies by such a map has
+acquired it before.
 
-    tile.group_mma %d, %a, %b, %accumulate {instruction, tiles = [M, N, K], d, a, b, a_operand, b_operand}
-    tile.group_fence    tile.group_commit    tile.group_wait {groups}
+    tile.wgmma %d, %a, %b, %accumulate {instruction, tiles = [M, N, K], d, a, b, a_operand, b_operand}
+    tile.wgmma_fence    tile.wgmma_commit    tile.wgmma_wait {groups}
 
 are products that the warps of a warpgroup compute together while they go on. `d` says where registers are, as for
 `tile.mma`, and so does `a` where `%a` is an array; of an operand in shared memory it is the byte distance from the
 pointer for each instruction (m, k), or (n, k), without the swizzle. `a_operand` and `b_operand` say how such an operand
 lies: [major (0: K, 1: M or N), swizzle, leading byte offset, stride byte offset]; `[]` for registers. Where
-`%accumulate` (i1) is false the first k begins with zero. `group_wait` leaves at most `groups` of the committed groups.
+`%accumulate` (i1) is false the first k begins with zero. `wgmma_wait` leaves at most `groups` of the committed groups.
 """
 
 from __future__ import annotations
@@ -108,8 +109,8 @@ def _is_multicast(operation: Operation) -> bool:
     return bool(operation.attributes["multicast"].value)
 
 
-LOAD_BOX = _op(
-    "load_box",
+TMA_LOAD = _op(
+    "tma_load",
     operands=(_POINTER, _SHARED, _SHARED, "i32", "i32*"),
     attributes=("box", "bytes", "swizzle", "multicast"),
     traits=ASYNC_TRANSFER,
@@ -117,15 +118,15 @@ LOAD_BOX = _op(
     leaves_block=_is_multicast,
     says="begins to load a box",
 )
-STORE_BOX = _op(
-    "store_box",
+TMA_STORE = _op(
+    "tma_store",
     operands=(_POINTER, _SHARED, "i32*"),
     attributes=("box", "bytes", "swizzle", "kind"),
     traits=ASYNC_TRANSFER,
     says="begins to store a box",
 )
-PREFETCH_BOX = _op(
-    "prefetch_box", operands=(_POINTER, "i32*"), attributes=("box", "bytes"), traits=ONCE, read_only=(0,)
+TMA_PREFETCH = _op(
+    "tma_prefetch", operands=(_POINTER, "i32*"), attributes=("box", "bytes"), traits=ONCE, read_only=(0,)
 )
 
 # tensor maps ----------------------------------------------------------------------------------------------------------
@@ -136,20 +137,24 @@ TENSOR_MAP = _op(
     attributes=("type", "box", "swizzle"),
     traits=ONCE,  # of the host
 )
-PREFETCH_MAP = _op("prefetch_map", operands=(_POINTER,), traits=ONCE, read_only=(0,))
-REPLACE_MAP = _op("replace_map", operands=(f"{_GLOBAL}|{_SHARED}", "T", "i64*"), attributes=("type",), traits=STORES)
-RELEASE_MAP = _op("release_map", traits=STORES)
-ACQUIRE_MAP = _op("acquire_map", operands=(_GLOBAL,), traits=Traits(Scope.GRID, reads=True, writes=True))
-PUBLISH_MAP = _op("publish_map", operands=(_GLOBAL, _SHARED), traits=Traits(Scope.GRID, reads=True, writes=True))
+TENSORMAP_PREFETCH = _op("tensormap_prefetch", operands=(_POINTER,), traits=ONCE, read_only=(0,))
+TENSORMAP_REPLACE = _op(
+    "tensormap_replace", operands=(f"{_GLOBAL}|{_SHARED}", "T", "i64*"), attributes=("type",), traits=STORES
+)
+TENSORMAP_RELEASE = _op("tensormap_release", traits=STORES)
+TENSORMAP_ACQUIRE = _op("tensormap_acquire", operands=(_GLOBAL,), traits=Traits(Scope.GRID, reads=True, writes=True))
+TENSORMAP_CP_FENCEPROXY = _op(
+    "tensormap_cp_fenceproxy", operands=(_GLOBAL, _SHARED), traits=Traits(Scope.GRID, reads=True, writes=True)
+)
 
 # WGMMA ----------------------------------------------------------------------------------------------------------------
-GROUP_MMA = _op(
-    "group_mma",
+WGMMA = _op(
+    "wgmma",
     operands=(_POINTER, f"{_POINTER}|{_SHARED}", _SHARED, "i1"),
     attributes=("instruction", "tiles", "d", "a", "b", "a_operand", "b_operand"),
     traits=Traits(Scope.BLOCK, suspends=True, reads=True, writes=True),
     says="begins a product",
 )
-GROUP_FENCE = _op("group_fence", traits=COUNTED)
-GROUP_COMMIT = _op("group_commit", traits=COUNTED, says="closes a group of products")
-GROUP_WAIT = _op("group_wait", attributes=("groups",), traits=AWAITS, says="waits for products")
+WGMMA_FENCE = _op("wgmma_fence", traits=COUNTED)
+WGMMA_COMMIT = _op("wgmma_commit", traits=COUNTED, says="closes a group of products")
+WGMMA_WAIT = _op("wgmma_wait", attributes=("groups",), traits=AWAITS, says="waits for products")

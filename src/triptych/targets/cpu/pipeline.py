@@ -7,7 +7,7 @@ from collections.abc import Callable
 from triptych.ir.handles import Module
 from triptych.kernel_ir.analysis.signed_extensions import SIGNED_EXTENSIONS, mark_signed_extensions
 from triptych.kernel_ir.dialects.check import CHECK_ACCESS
-from triptych.kernel_ir.dialects.tile import GROUP_MMA
+from triptych.kernel_ir.dialects.tile import WGMMA
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.kernel_ir.transforms.loop_hints import annotate_loops, hint_loops
 from triptych.kernel_ir.transforms.preserve_spin_loops import LOOPS, preserve_spin_loops
@@ -21,7 +21,7 @@ from triptych.targets.cpu.debugger.lower_stops import STOPS, lower_stops
 from triptych.targets.cpu.passes.call_libm import INEXACT, call_libm
 from triptych.targets.cpu.passes.check_launch import check_launch
 from triptych.targets.cpu.passes.expand_narrow_floats import expand_narrow_floats
-from triptych.targets.cpu.passes.fuse_wgmma_k_loop import join_warpgroup_products
+from triptych.targets.cpu.passes.fuse_wgmma_k_loop import fuse_wgmma_k_loop
 from triptych.targets.cpu.passes.host_arrays import ARRAYS, allocate_host_arrays, free_host_arrays
 from triptych.targets.cpu.passes.inline_async_copies import COPIES, inline_async_copies
 from triptych.targets.cpu.passes.lower_assert import lower_assert
@@ -63,10 +63,10 @@ PIPELINE = (
         _checking("instrument_checks.instrument_checks", *_OF_MEMORY),
     ),
     PassSpec(
-        "check-products",
+        "check-wgmma-registers",
         "Checking builds tell of products whose registers others touch.",
-        _checking("check_wgmma_registers.check_products", RACES, ASYNC),
-        frozenset({GROUP_MMA}),
+        _checking("check_wgmma_registers.check_wgmma_registers", RACES, ASYNC),
+        frozenset({WGMMA}),
     ),
     PassSpec(
         "expand-narrow-floats", "The machine computes in 32 bits and more, and rounds here.", expand_narrow_floats
@@ -109,17 +109,17 @@ PIPELINE = (
         frozenset({"cf.assert"}),
     ),
     PassSpec(
-        "gather-checks",
+        "hoist-loop-checks",
         "A loop that reads is told once.",
-        _checking("hoist_loop_checks.gather_checks", *_OF_MEMORY),
+        _checking("hoist_loop_checks.hoist_loop_checks", *_OF_MEMORY),
         frozenset({CHECK_ACCESS}),
     ),
     PassSpec("prefetch-tiles", "A copy takes as long as memory does.", prefetch_tiles, frozenset({"scf.for"})),
     PassSpec(
-        "join-warpgroup-products",
+        "fuse-wgmma-k-loop",
         "A product loads and stores its sums once, however deep it is.",
-        join_warpgroup_products,
-        frozenset({GROUP_MMA}),
+        fuse_wgmma_k_loop,
+        frozenset({WGMMA}),
     ),
     PassSpec("vectorize-kernels", "A warp is a vector, and a block a loop over warps.", vectorize_kernels),
     PassSpec("vectorize-math", "A call of the C library for each lane takes 14 times as long.", vectorize_math),

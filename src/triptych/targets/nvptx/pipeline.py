@@ -15,12 +15,12 @@ from triptych.targets.nvptx.passes.bound_launches import bound_launches
 from triptych.targets.nvptx.passes.check_architecture import checking, checking_launches, lacking
 from triptych.targets.nvptx.passes.check_inline_ptx import INLINE, check_inline_ptx
 from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma
-from triptych.targets.nvptx.passes.expand_warpgroup_products import PRODUCTS, expand_warpgroup_products
+from triptych.targets.nvptx.passes.expand_wgmma import PRODUCTS, expand_wgmma
 from triptych.targets.nvptx.passes.extract_device_module import extract_device_module
 from triptych.targets.nvptx.passes.hoist_allocas import hoist_allocas
 from triptych.targets.nvptx.passes.hoist_to_host import hoist_to_host
-from triptych.targets.nvptx.passes.lower_asynchronous import RULES, lower_asynchronous
 from triptych.targets.nvptx.passes.lower_cache_hints import lower_cache_hints
+from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import RULES, lower_mbarrier_and_tma
 from triptych.targets.nvptx.passes.lower_simt import lower_simt
 from triptych.targets.nvptx.passes.magic_division import DIVISIONS, magic_division
 from triptych.targets.nvptx.passes.merge_traps import CALLS, merge_traps
@@ -111,9 +111,9 @@ def _to_instructions(architecture: Architecture) -> tuple[PassSpec, ...]:
         ),
         PassSpec("lower-simt", "NVIDIA's instructions have a dialect of their own.", lower_simt, adds=_NOTHING),
         PassSpec(
-            "lower-asynchronous",
+            "lower-mbarrier-and-tma",
             "Barriers in memory and copies of boxes are intrinsics, or inline PTX.",
-            lower_asynchronous,
+            lower_mbarrier_and_tma,
             frozenset(RULES),
         ),
         PassSpec(
@@ -154,9 +154,9 @@ def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
             frozenset({MMA}),
         ),
         PassSpec(
-            "expand-warpgroup-products",
+            "expand-wgmma",
             "A product of a warpgroup goes on while registers are used for other things.",
-            expand_warpgroup_products,
+            expand_wgmma,
             PRODUCTS,
         ),
         PassSpec("extract-device-module", "LLVM has no modules in modules.", extract_device_module),

@@ -14,14 +14,14 @@ ALONE = (
     "gpu.barrier",
     f'"simt.mbarrier_arrive"(%s, %n) : ({S}, i32) -> ()',
     f'"simt.mbarrier_wait"(%s, %n) : ({S}, i32) -> ()',
-    f'"tile.load_box"(%m, %s, %s, %n, %n) {{{BOX}, multicast = false}} : (!llvm.ptr, {S}, {S}, i32, i32) -> ()',
+    f'"tile.tma_load"(%m, %s, %s, %n, %n) {{{BOX}, multicast = false}} : (!llvm.ptr, {S}, {S}, i32, i32) -> ()',
 )
 TOGETHER = (
     '"simt.cluster_arrive"() {order = "relaxed"} : () -> ()',
     '"simt.cluster_wait"() : () -> ()',
     f'%p = "simt.cluster_address"(%s, %n) : ({S}, i32) -> !llvm.ptr<7>',
     f'"simt.mbarrier_arrive"(%s, %n, %n) : ({S}, i32, i32) -> ()',
-    f'"tile.load_box"(%m, %s, %s, %n, %n) {{{BOX}, multicast = true}} : (!llvm.ptr, {S}, {S}, i32, i32) -> ()',
+    f'"tile.tma_load"(%m, %s, %s, %n, %n) {{{BOX}, multicast = true}} : (!llvm.ptr, {S}, {S}, i32, i32) -> ()',
 )
 
 

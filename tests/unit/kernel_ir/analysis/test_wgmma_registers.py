@@ -8,11 +8,9 @@ from triptych.ir import bindings
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.wgmma_registers import Missing, misused_registers
 
-COMMIT = '"tile.group_commit"() : () -> ()'
-FENCE, WAIT = '"tile.group_fence"() : () -> ()', '"tile.group_wait"() {groups = 0 : i32} : () -> ()'
-PRODUCT = (
-    '"tile.group_mma"(%d, %s, %s, %b) {a_operand = [0, 0, 0, 0]} : (!llvm.ptr, !llvm.ptr<3>, !llvm.ptr<3>, i1) -> ()'
-)
+COMMIT = '"tile.wgmma_commit"() : () -> ()'
+FENCE, WAIT = '"tile.wgmma_fence"() : () -> ()', '"tile.wgmma_wait"() {groups = 0 : i32} : () -> ()'
+PRODUCT = '"tile.wgmma"(%d, %s, %s, %b) {a_operand = [0, 0, 0, 0]} : (!llvm.ptr, !llvm.ptr<3>, !llvm.ptr<3>, i1) -> ()'
 STORE = "llvm.store %f, %e : f32, !llvm.ptr"
 LOAD = "%{} = llvm.load %e : !llvm.ptr -> f32"
 

@@ -52,8 +52,8 @@ def test_what_members_name_are_masks_of_lanes() -> None:
 def test_reports_have_words_for_what_concerns_a_cluster() -> None:
     """And none for what is ordered by the program's own order: fences of mbarriers and of registers."""
     quiet = {each for each in DEFINITIONS.values() if each.traits.scope is Scope.CLUSTER and not each.says}
-    assert quiet == {simt.MBARRIER_FENCE, tile.GROUP_FENCE}
-    assert tile.STORE_BOX.says == BOX_STORE
+    assert quiet == {simt.MBARRIER_FENCE, tile.WGMMA_FENCE}
+    assert tile.TMA_STORE.says == BOX_STORE
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from triptych.kernel_ir.dialects.kernel_operations import has, is_pure, walk, wr
 from triptych.kernel_ir.dialects.opdef import Result, Scope, Traits
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
 from triptych.kernel_ir.dialects.traits import TRAITS, is_described, traits
-from triptych.targets.nvptx.passes.expand_warpgroup_products import PRODUCTS
-from triptych.targets.nvptx.passes.lower_asynchronous import RULES
+from triptych.targets.nvptx.passes.expand_wgmma import PRODUCTS
+from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import RULES
 from triptych.targets.nvptx.passes.lower_simt import ROWS
 
 PACKAGE = Path(__file__).resolve().parents[4] / "src" / "triptych"

@@ -13,7 +13,7 @@ from triptych.compat.mlir_builders.values import raw, wrapped
 from triptych.cute.copies.autovec import only_if
 from triptych.cute.tracing.device import device_function, device_trace
 from triptych.kernel_ir.dialects.simt import ELECT, MBARRIER_TEST
-from triptych.kernel_ir.dialects.tile import LOAD_BOX
+from triptych.kernel_ir.dialects.tile import TMA_LOAD
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 
@@ -81,6 +81,6 @@ def CpAsyncBulkTensorGlobalToSharedClusterOp(
     operands = (*map(raw, (tmaDescriptor, dstMem, mbar)), nobody, *map(raw, coordinates))
 
     def load() -> None:
-        trace.operation(LOAD_BOX, operands, attributes=attributes)
+        trace.operation(TMA_LOAD, operands, attributes=attributes)
 
     load() if predicate is None else only_if(wrapped(raw(predicate)), load)

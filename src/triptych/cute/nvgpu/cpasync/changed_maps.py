@@ -12,7 +12,13 @@ from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_function, device_trace
 from triptych.ir.handles import Value
-from triptych.kernel_ir.dialects.tile import ACQUIRE_MAP, PUBLISH_MAP, RELEASE_MAP, REPLACE_MAP, TENSOR_MAP_BYTES
+from triptych.kernel_ir.dialects.tile import (
+    TENSOR_MAP_BYTES,
+    TENSORMAP_ACQUIRE,
+    TENSORMAP_CP_FENCEPROXY,
+    TENSORMAP_RELEASE,
+    TENSORMAP_REPLACE,
+)
 from triptych.layout import is_congruent
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Uint8
@@ -47,19 +53,19 @@ def update_tma_descriptor(tma_atom: CopyAtom, gmem_tensor: Tensor, tma_desc_ptr:
     target = _in(tma_desc_ptr, AddressSpace.gmem, AddressSpace.smem)
     base, numbers = map_operands(trace, gmem_tensor, atom.boxes)
     attributes = {"type": trace.builder.string(atom.word)}
-    trace.operation(REPLACE_MAP, (target.ir_value(), base, *numbers), attributes=attributes)
+    trace.operation(TENSORMAP_REPLACE, (target.ir_value(), base, *numbers), attributes=attributes)
 
 
 @device_function
 def fence_tma_desc_release() -> None:
     """Let other blocks, and copies, see tensor maps that the thread has changed in place."""
-    device_trace().operation(RELEASE_MAP)
+    device_trace().operation(TENSORMAP_RELEASE)
 
 
 @device_function
 def fence_tma_desc_acquire(tma_desc_ptr: Pointer) -> None:
     """Have the copies that follow see a tensor map as it was when it was released."""
-    device_trace().operation(ACQUIRE_MAP, (_in(tma_desc_ptr, AddressSpace.gmem).ir_value(),))
+    device_trace().operation(TENSORMAP_ACQUIRE, (_in(tma_desc_ptr, AddressSpace.gmem).ir_value(),))
 
 
 @device_function
@@ -67,7 +73,7 @@ def cp_fence_tma_desc_release(tma_desc_global_ptr: Pointer, tma_desc_shared_ptr:
     """Copy a tensor map from shared to global memory, by a whole warp, and let others see it."""
     target = _in(tma_desc_global_ptr, AddressSpace.gmem).ir_value()
     source = _in(tma_desc_shared_ptr, AddressSpace.smem).ir_value()
-    device_trace().operation(PUBLISH_MAP, (target, source))
+    device_trace().operation(TENSORMAP_CP_FENCEPROXY, (target, source))
 
 
 def _in(pointer: Pointer, *spaces: AddressSpace) -> Pointer:

@@ -10,7 +10,7 @@ from triptych.cute.nvgpu.cpasync.tma_operations import BoxOperation
 from triptych.cute.tensors.program_integers import Coord
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_function, device_trace
-from triptych.kernel_ir.dialects.tile import PREFETCH_MAP
+from triptych.kernel_ir.dialects.tile import TENSORMAP_PREFETCH
 from triptych.layout import AnyLayout, Layout, Tile
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Numeric
@@ -72,4 +72,4 @@ def prefetch_descriptor(atom: CopyAtom) -> None:
     """Bring the tensor map of an atom where copies look for it. No result depends on it."""
     used = require_box_atom(atom).map
     with elect_one():
-        device_trace().operation(PREFETCH_MAP, (used.ir_value(),))
+        device_trace().operation(TENSORMAP_PREFETCH, (used.ir_value(),))

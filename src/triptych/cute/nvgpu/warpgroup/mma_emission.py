@@ -1,4 +1,4 @@
-"""Meta-stage, products by whole warpgroups: one `tile.group_mma` stands for all instructions of a call."""
+"""Meta-stage, products by whole warpgroups: one `tile.wgmma` stands for all instructions of a call."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from triptych.cute.mma.operands import Operand, Product, misfit
 from triptych.cute.tensors.mma_errors import MatrixTilingError
 from triptych.cute.tensors.register_arrays import array_of, register_offsets
 from triptych.cute.tracing.current_trace import tracing
-from triptych.kernel_ir.dialects.tile import GROUP_MMA
+from triptych.kernel_ir.dialects.tile import WGMMA
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, materialize
 
 
 def emit_group_mma(instruction: str, product: Product) -> None:
-    """One `tile.group_mma` for all instructions of a product."""
+    """One `tile.wgmma` for all instructions of a product."""
     trace = tracing()
     builder = trace.builder
     d, d_places = _registers(product.d)
@@ -40,7 +40,7 @@ def emit_group_mma(instruction: str, product: Product) -> None:
         attributes[name], attributes[f"{name}_operand"] = builder.integers(places), builder.integers(lies)
         operands.append(value)
     accumulate = materialize(product.accumulate, Boolean.info, trace)
-    trace.operation(GROUP_MMA, [*operands, accumulate], attributes=attributes)
+    trace.operation(WGMMA, [*operands, accumulate], attributes=attributes)
 
 
 def _registers(operand: Operand) -> tuple[Any, list[int]]:

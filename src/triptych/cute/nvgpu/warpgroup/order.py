@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triptych.cute.tracing.device import device_function, device_trace
-from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_FENCE, GROUP_WAIT
+from triptych.kernel_ir.dialects.tile import WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 
@@ -14,13 +14,13 @@ _MOST = 7
 @device_function
 def fence() -> None:
     """Registers that were written before this are what products after it read and add to."""
-    device_trace().operation(GROUP_FENCE)
+    device_trace().operation(WGMMA_FENCE)
 
 
 @device_function
 def commit_group() -> None:
     """Close the group of all products since the last one."""
-    device_trace().operation(GROUP_COMMIT)
+    device_trace().operation(WGMMA_COMMIT)
 
 
 @device_function
@@ -34,4 +34,4 @@ def wait_group(group: int) -> None:
             expected=f"a number from 0 to {_MOST} that is known while tracing",
         )
     trace = device_trace()
-    trace.operation(GROUP_WAIT, attributes={"groups": trace.builder.integer("i64", group)})
+    trace.operation(WGMMA_WAIT, attributes={"groups": trace.builder.integer("i64", group)})

@@ -12,15 +12,15 @@ from math import prod
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.dialects.simt import BULK_COMMIT, BULK_WAIT
 from triptych.kernel_ir.dialects.tile import (
-    ACQUIRE_MAP,
-    LOAD_BOX,
-    PREFETCH_BOX,
-    PREFETCH_MAP,
-    PUBLISH_MAP,
-    RELEASE_MAP,
-    REPLACE_MAP,
-    STORE_BOX,
     TENSOR_MAP_BYTES,
+    TENSORMAP_ACQUIRE,
+    TENSORMAP_CP_FENCEPROXY,
+    TENSORMAP_PREFETCH,
+    TENSORMAP_RELEASE,
+    TENSORMAP_REPLACE,
+    TMA_LOAD,
+    TMA_PREFETCH,
+    TMA_STORE,
 )
 from triptych.targets.cpu.emit.async_queue import commit_copies, later, wait_for_copies
 from triptych.targets.cpu.emit.barrier_state import State
@@ -179,14 +179,14 @@ def _call(warp: Warp, copy: BoxCopy, given: Sequence[Value]) -> Value:
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
-    LOAD_BOX: load,
-    STORE_BOX: store,
-    PREFETCH_BOX: nothing,
-    PREFETCH_MAP: nothing,
-    REPLACE_MAP: replace_map,
-    PUBLISH_MAP: publish_map,
-    RELEASE_MAP: nothing,
-    ACQUIRE_MAP: nothing,
+    TMA_LOAD: load,
+    TMA_STORE: store,
+    TMA_PREFETCH: nothing,
+    TENSORMAP_PREFETCH: nothing,
+    TENSORMAP_REPLACE: replace_map,
+    TENSORMAP_CP_FENCEPROXY: publish_map,
+    TENSORMAP_RELEASE: nothing,
+    TENSORMAP_ACQUIRE: nothing,
     BULK_COMMIT: commit_copies,
     BULK_WAIT: wait_for_copies,
 }

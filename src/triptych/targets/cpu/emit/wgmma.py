@@ -14,7 +14,7 @@ from triptych.diagnostics.kernel_errors import DivergentBarrierError
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.ir.location import place_of
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
-from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_FENCE, GROUP_MMA, GROUP_WAIT
+from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
 from triptych.kernel_ir.dialects.warp_mma import WIDTHS, elements_per_register
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WARPGROUP_WARPS, WarpgroupMma
 from triptych.targets.cpu.abi.host import has_wide_registers
@@ -231,8 +231,8 @@ def _registers(instruction: WarpgroupMma, a: Factor) -> dict[str, int]:
 
 
 HANDLERS: dict[str, Callable[[Warp, Operation], None]] = {
-    GROUP_MMA: multiply,
-    GROUP_FENCE: nothing,
-    GROUP_COMMIT: commit,
-    GROUP_WAIT: wait_for_products,
+    WGMMA: multiply,
+    WGMMA_FENCE: nothing,
+    WGMMA_COMMIT: commit,
+    WGMMA_WAIT: wait_for_products,
 }

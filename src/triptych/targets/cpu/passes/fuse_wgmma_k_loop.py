@@ -1,6 +1,6 @@
-"""Pass `join-warpgroup-products`: WGMMAs that follow each other on the same accumulators become one over more of k.
+"""Pass `fuse-wgmma-k-loop`: WGMMAs that follow each other on the same accumulators become one over more of k.
 
-Input: `tile.group_mma` operations whose factors are known distances apart. Output: one for each run of them, with the
+Input: `tile.wgmma` operations whose factors are known distances apart. Output: one for each run of them, with the
 tables of all. A product loads and stores its sums once, and warps meet there once, however deep it is.
 """
 
@@ -13,7 +13,7 @@ from triptych.ir.handles import Block, Module, Operation
 from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.addresses import AddressForms
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, is_pure, operations
-from triptych.kernel_ir.dialects.tile import GROUP_MMA
+from triptych.kernel_ir.dialects.tile import WGMMA
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS
 
 _DEEPEST = 256
@@ -21,10 +21,10 @@ _DEEPEST = 256
 _SAME = ("instruction", "d", "a_operand", "b_operand")
 
 
-def join_warpgroup_products(module: Module) -> None:
+def fuse_wgmma_k_loop(module: Module) -> None:
     builder, forms = Builder(module.context), AddressForms()
     blocks: dict[Operation, Block] = {}
-    for product in operations_named(module, GROUP_MMA):
+    for product in operations_named(module, WGMMA):
         found = operations(product.block)
         blocks.setdefault(found[0], product.block)
     for block in blocks.values():
@@ -37,7 +37,7 @@ def _runs(found: Iterable[Operation], forms: AddressForms) -> list[list[Operatio
     runs: list[list[Operation]] = []
     going = False
     for operation in found:
-        if operation.name == GROUP_MMA:
+        if operation.name == WGMMA:
             if going and _follows(runs[-1], operation, forms):
                 runs[-1].append(operation)
             else:

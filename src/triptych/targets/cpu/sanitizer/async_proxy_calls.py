@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.check import SITE_ATTRIBUTE
-from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_MMA, GROUP_WAIT, STORE_BOX
+from triptych.kernel_ir.dialects.tile import TMA_STORE, WGMMA, WGMMA_COMMIT, WGMMA_WAIT
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_WARPS
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.warp import Observer, Warp
@@ -23,8 +23,8 @@ _STEPS: Mapping[str, int] = {
     simt.ASYNC_ARRIVE: at.LAND_COPIES,
     simt.BULK_COMMIT: at.COMMIT_STORES,
     simt.BULK_WAIT: at.AWAIT_STORES,
-    GROUP_COMMIT: at.COMMIT_PRODUCTS,
-    GROUP_WAIT: at.AWAIT_PRODUCTS,
+    WGMMA_COMMIT: at.COMMIT_PRODUCTS,
+    WGMMA_WAIT: at.AWAIT_PRODUCTS,
 }
 _PHASES: Mapping[str, int] = {
     simt.MBARRIER_INIT: at.MAKE_PHASE,
@@ -33,7 +33,7 @@ _PHASES: Mapping[str, int] = {
     simt.MBARRIER_TEST: at.USE_PHASE,
 }
 """All others arrive."""
-_PARTIES: Mapping[str, int] = {STORE_BOX: at.STORE_PARTY, GROUP_MMA: at.PRODUCT_PARTY}
+_PARTIES: Mapping[str, int] = {TMA_STORE: at.STORE_PARTY, WGMMA: at.PRODUCT_PARTY}
 """Who reads shared memory for them."""
 
 
@@ -72,7 +72,7 @@ class AsyncProxyCalls(Observer):
         elif name == simt.CLUSTER_WAIT:
             _meet_cluster(warp, at.PASS_NAMED)
         else:
-            newest = int(attributes["groups"].value) if name in (simt.BULK_WAIT, GROUP_WAIT) else 0
+            newest = int(attributes["groups"].value) if name in (simt.BULK_WAIT, WGMMA_WAIT) else 0
             place = warp.code.value("arith.andi", (warp.number, warp.code.constant(WARPGROUP_WARPS - 1, "i32")), "i32")
             _sync(warp, _STEPS[name], warp.code.resized(place, "i64"), warp.code.constant(newest, "i32"))
 

@@ -1,4 +1,4 @@
-"""Pass `check-products`: in the checking build, products whose registers are touched without a fence or a wait.
+"""Pass `check-wgmma-registers`: in the checking build, products whose registers are touched without a fence or a wait.
 
 A wait for groups that the product is in none of is no wait for it.
 """
@@ -12,7 +12,7 @@ from triptych.ir.modules import operations_named
 from triptych.kernel_ir.analysis.wgmma_registers import Finding, Missing, misused_registers
 
 
-def check_products(module: Module) -> bool:
+def check_wgmma_registers(module: Module) -> bool:
     """Refuse the first such product."""
     for kernel in operations_named(module, "gpu.func"):
         found = misused_registers(kernel)

@@ -1,4 +1,4 @@
-"""Pass `gather-checks`: what a warp reads again and again between two meetings is told once.
+"""Pass `hoist-loop-checks`: what a warp reads again and again between two meetings is told once.
 
 Input: kernels with operations of the dialect `check`, after simplification. Output: one `check.access` for reads of
 equal place in the source whose addresses are a known distance apart, and one before a loop for all its iterations, as
@@ -36,7 +36,7 @@ _QUIET = frozenset(
 """Beside what only computes: operations that order nothing; those that access memory are told apart from them."""
 
 
-def gather_checks(module: Module) -> None:
+def hoist_loop_checks(module: Module) -> None:
     for kernel in kernels(module):
         if CHECKS_ATTRIBUTE in kernel.attributes:
             _Kernel(kernel).visit(body(kernel))

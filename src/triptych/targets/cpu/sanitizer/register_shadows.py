@@ -34,7 +34,7 @@ from triptych.kernel_ir.analysis.uninitialized_registers import (
 from triptych.kernel_ir.analysis.uninitialized_values import UnsetValues, Use, unset_values
 from triptych.kernel_ir.dialects.check import CHECK_UNSET
 from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, enclosing, has_body, operations, pointee
-from triptych.kernel_ir.dialects.tile import GROUP_MMA, MMA
+from triptych.kernel_ir.dialects.tile import MMA, WGMMA
 from triptych.support.runs import runs
 from triptych.targets.cpu.sanitizer.uninitialized_origins import Origin, Origins, elements, joined
 
@@ -56,7 +56,7 @@ def follow_unset_registers(kernel: Operation, builder: Builder, note: NoteSite) 
     unproven = unproven_reads(kernel, registers) if registers else set()
     unread = _unwritten_factors(registers)
     sums = {array for array, each in registers.items() if only_products_write(each)}
-    told = {each for each in unproven if each.name in (MMA, GROUP_MMA) and sums_of(each)[0] in sums}
+    told = {each for each in unproven if each.name in (MMA, WGMMA) and sums_of(each)[0] in sums}
     known = {sums_of(each)[0] for each in told}
     unproven = {each for each in unproven - told if each.name != "llvm.load" or base(address_of(each)) not in known}
     found = unset_values(registers, unproven) if unproven else UnsetValues()
@@ -74,7 +74,7 @@ def _unwritten_factors(registers: dict[Value, Registers]) -> dict[Operation, Reg
     for each in registers.values():
         if nobody_writes(each):
             for access in each.accesses:
-                if access.name in (MMA, GROUP_MMA) and sums_of(access)[0] != each.array:
+                if access.name in (MMA, WGMMA) and sums_of(access)[0] != each.array:
                     found[access] = each
     return found
 
@@ -132,7 +132,7 @@ class _Shadows:
         """A cell of 32 bits for as many bytes as every access is a multiple of; all begin unset."""
         grain = byte_size(pointee(found.allocation))
         for access in found.accesses:
-            if access.name in (MMA, GROUP_MMA):
+            if access.name in (MMA, WGMMA):
                 grain = gcd(grain, REGISTER_BYTES)
                 continue
             moved = access.operands[0].type if access.name == "llvm.store" else access.results[0].type
@@ -195,7 +195,7 @@ class _Shadows:
                 self._control(operation, following)
             elif operation.name in ("scf.yield", "scf.condition"):
                 self._pass(operation)
-            elif operation.name in ("llvm.load", "llvm.store", MMA, GROUP_MMA):
+            elif operation.name in ("llvm.load", "llvm.store", MMA, WGMMA):
                 assert following is not None
                 self._access(operation, following)
             elif any(result in self._found.values for result in operation.results):
@@ -213,7 +213,7 @@ class _Shadows:
 
     # accesses ---------------------------------------------------------------------------------------------------
     def _access(self, operation: Operation, following: Operation) -> None:
-        if operation.name in (MMA, GROUP_MMA):
+        if operation.name in (MMA, WGMMA):
             self._write_before(operation)
             self._product(operation)
             return
@@ -264,7 +264,7 @@ class _Shadows:
         target, places = product.operands[0], product_bytes(product, "d")
         if source not in self._cells and target not in self._cells:
             return
-        goes_on = product.operands[3] if product.name == GROUP_MMA else None
+        goes_on = product.operands[3] if product.name == WGMMA else None
         if product in self._told:
             self._tell_of_sums(product, source, begins, goes_on)
             self._set(target, places)

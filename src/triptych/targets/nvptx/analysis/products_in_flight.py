@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from triptych.ir.handles import Block, Operation
-from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_FENCE, GROUP_MMA, GROUP_WAIT
+from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
 
-GROUP_OPERATIONS = frozenset({GROUP_MMA, GROUP_WAIT, GROUP_FENCE, GROUP_COMMIT})
+WGMMA_OPERATIONS = frozenset({WGMMA, WGMMA_WAIT, WGMMA_FENCE, WGMMA_COMMIT})
 _MOST_GROUPS = 8
 """Groups are counted up to here; a product with more behind it stays at this number."""
 
@@ -48,7 +48,7 @@ def products_in_flight(kernel: Operation) -> Products:
 
 
 def _contents(block: Block) -> list[Operation]:
-    return [operation.operation for operation in block.operations if operation.operation.name in GROUP_OPERATIONS]
+    return [operation.operation for operation in block.operations if operation.operation.name in WGMMA_OPERATIONS]
 
 
 def _terminator(block: Block) -> Operation:
@@ -86,11 +86,11 @@ def _joined(states: list[State]) -> State:
 
 def _run(state: Mapping[Operation, int], operation: Operation, found: Products) -> State:
     match operation.name:
-        case "tile.group_mma":
+        case "tile.wgmma":
             return {**state, operation: 0}
-        case "tile.group_commit":
+        case "tile.wgmma_commit":
             return {product: min(groups + 1, _MOST_GROUPS) for product, groups in state.items()}
-        case "tile.group_wait":
+        case "tile.wgmma_wait":
             found.waited[operation] = list(state)
             left = operation.attributes["groups"].value
             return {product: groups for product, groups in state.items() if groups <= left}
@@ -98,9 +98,9 @@ def _run(state: Mapping[Operation, int], operation: Operation, found: Products) 
 
 
 def _run_back(state: Mapping[Operation, int], operation: Operation, found: Products) -> State:
-    if operation.name == GROUP_MMA:
+    if operation.name == WGMMA:
         return {**state, operation: 0}
-    if operation.name == GROUP_FENCE:
+    if operation.name == WGMMA_FENCE:
         found.fenced[operation] = list(state)
         return {}
     return dict(state)

@@ -1,4 +1,4 @@
-"""TMA copies and their tensor maps as inline PTX, a part of pass `lower-asynchronous`.
+"""TMA copies and their tensor maps as inline PTX, a part of pass `lower-mbarrier-and-tma`.
 
 A map is 128 bytes at a generic address. Addresses of shared memory have 32 bits; those of the block itself are also
 addresses of its cluster, so that the form for clusters serves loads of both kinds, and of every version of PTX.
@@ -12,16 +12,16 @@ from triptych.ir.handles import Value
 from triptych.ir.rewriting import Replacement, Rule
 from triptych.ir.types import SHARED_SPACE, memory_space
 from triptych.kernel_ir.dialects.tile import (
-    ACQUIRE_MAP,
     CACHE_POLICY,
-    LOAD_BOX,
-    PREFETCH_BOX,
-    PREFETCH_MAP,
-    PUBLISH_MAP,
-    RELEASE_MAP,
-    REPLACE_MAP,
-    STORE_BOX,
     TENSOR_MAP_BYTES,
+    TENSORMAP_ACQUIRE,
+    TENSORMAP_CP_FENCEPROXY,
+    TENSORMAP_PREFETCH,
+    TENSORMAP_RELEASE,
+    TENSORMAP_REPLACE,
+    TMA_LOAD,
+    TMA_PREFETCH,
+    TMA_STORE,
 )
 from triptych.targets.nvptx.description.emitting import inline_ptx
 
@@ -69,7 +69,7 @@ class _Copy:
         return f"${len(self._operands) - 1}"
 
 
-def _load_box(op: Replacement) -> list[Value]:
+def _load(op: Replacement) -> list[Value]:
     tensor_map, shared, barrier, blocks, *coordinates = op.operands
     copy = _Copy(op, _LOAD.format(rank=len(coordinates)))
     copy.address(shared)
@@ -80,7 +80,7 @@ def _load_box(op: Replacement) -> list[Value]:
     return copy.write()
 
 
-def _store_box(op: Replacement) -> list[Value]:
+def _store(op: Replacement) -> list[Value]:
     tensor_map, shared, *coordinates = op.operands
     kind = op.operation.attributes["kind"].value
     copy = _Copy(op, (_STORE if kind == "store" else _REDUCE).format(rank=len(coordinates), kind=kind))
@@ -89,7 +89,7 @@ def _store_box(op: Replacement) -> list[Value]:
     return copy.write()
 
 
-def _prefetch_box(op: Replacement) -> list[Value]:
+def _prefetch(op: Replacement) -> list[Value]:
     tensor_map, *coordinates = op.operands
     copy = _Copy(op, _PREFETCH.format(rank=len(coordinates)))
     copy.box(tensor_map, coordinates)
@@ -110,7 +110,7 @@ def _always(text: str, letters: str = "") -> Rule:
     return rule
 
 
-def _replace_map(op: Replacement) -> list[Value]:
+def _replace(op: Replacement) -> list[Value]:
     """One instruction for each field. Strides are in bytes for assemblers from CUDA 12.5 on."""
     tensor_map, base, *numbers = op.operands
     rank = (len(numbers) + 1) // 2
@@ -126,13 +126,13 @@ def _replace_map(op: Replacement) -> list[Value]:
     return []
 
 
-BOX_RULES: dict[str, Rule] = {
-    LOAD_BOX: _load_box,
-    STORE_BOX: _store_box,
-    PREFETCH_BOX: _prefetch_box,
-    PREFETCH_MAP: _always("prefetch.tensormap [$0];", "l"),
-    REPLACE_MAP: _replace_map,
-    RELEASE_MAP: _always("fence.proxy.tensormap::generic.release.gpu;"),
-    ACQUIRE_MAP: _always(f"fence.proxy.tensormap::generic.acquire.gpu [$0], {TENSOR_MAP_BYTES};", "l"),
-    PUBLISH_MAP: _always(f"{_PUBLISH} [$0], [$1], {TENSOR_MAP_BYTES};", "l,r"),
+TMA_RULES: dict[str, Rule] = {
+    TMA_LOAD: _load,
+    TMA_STORE: _store,
+    TMA_PREFETCH: _prefetch,
+    TENSORMAP_PREFETCH: _always("prefetch.tensormap [$0];", "l"),
+    TENSORMAP_REPLACE: _replace,
+    TENSORMAP_RELEASE: _always("fence.proxy.tensormap::generic.release.gpu;"),
+    TENSORMAP_ACQUIRE: _always(f"fence.proxy.tensormap::generic.acquire.gpu [$0], {TENSOR_MAP_BYTES};", "l"),
+    TENSORMAP_CP_FENCEPROXY: _always(f"{_PUBLISH} [$0], [$1], {TENSOR_MAP_BYTES};", "l,r"),
 }

@@ -28,8 +28,8 @@ module attributes {gpu.container_module} {
       %s = llvm.mlir.addressof @s : !llvm.ptr<3>
       %by = arith.trunci %more : i64 to i32
       %x = arith.divui %n, %by : i32
-      "tile.prefetch_map"(%map) : (!llvm.ptr) -> ()
-      "tile.load_box"(%map, %s, %s, %n, %n, %x) {
+      "tile.tensormap_prefetch"(%map) : (!llvm.ptr) -> ()
+      "tile.tma_load"(%map, %s, %s, %n, %n, %x) {
         box = array<i64: 8, 16>, bytes = 2 : i64, swizzle = 3 : i64, multicast = false
       } : (!llvm.ptr, !llvm.ptr<3>, !llvm.ptr<3>, i32, i32, i32) -> ()
       gpu.return

@@ -24,7 +24,7 @@ DISTANCES = "array<i64: 0, 32, 64, 96>"
 def product(a: str = "%a", flag: str = "%flag", offsets: str = DISTANCES) -> str:
     shared = a == "%a"
     return (
-        f'"tile.group_mma"(%acc, {a}, %a, {flag}) {{instruction = "m64n{COLUMNS}k16.f32.f16.f16", '
+        f'"tile.wgmma"(%acc, {a}, %a, {flag}) {{instruction = "m64n{COLUMNS}k16.f32.f16.f16", '
         f"tiles = array<i64: 1, 1, 4>, d = array<i64: {PLACES}>, a = {offsets}, b = {DISTANCES}, "
         f"a_operand = {OPERAND if shared else 'array<i64>'}, b_operand = {OPERAND}}} "
         f": (!llvm.ptr, {'!llvm.ptr<3>' if shared else '!llvm.ptr'}, !llvm.ptr<3>, i1) -> ()"
@@ -56,10 +56,10 @@ def loop(body: str, groups: int) -> str:
       %a = llvm.getelementptr %s[1024] : (!llvm.ptr<3>) -> !llvm.ptr<3>, i8
       %flag = arith.cmpi ne, %i, %zero : i32
       {body}
-      "tile.group_commit"() : () -> ()
-      "tile.group_wait"() {{groups = {groups} : i64}} : () -> ()
+      "tile.wgmma_commit"() : () -> ()
+      "tile.wgmma_wait"() {{groups = {groups} : i64}} : () -> ()
     }}
-    "tile.group_wait"() {{groups = 0 : i64}} : () -> ()
+    "tile.wgmma_wait"() {{groups = 0 : i64}} : () -> ()
     {stored()}
     """
 
@@ -80,7 +80,7 @@ def fill() -> str:
     return "\n".join(lines)
 
 
-FENCE = '"tile.group_fence"() : () -> ()'
+FENCE = '"tile.wgmma_fence"() : () -> ()'
 IN_REGISTERS = product("%factor", offsets=f"array<i64: {', '.join(map(str, range(16)))}>")
 BODIES = {"shared": f"{FENCE}\n{product()}", "registers": f"{fill()}\n{FENCE}\n{IN_REGISTERS}"}
 

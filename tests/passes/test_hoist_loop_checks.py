@@ -1,4 +1,4 @@
-"""`gather-checks`: reads of a loop (`first_iteration`), and reads a known distance apart, are told once."""
+"""`hoist-loop-checks`: reads of a loop (`first_iteration`), and reads a known distance apart, are told once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from triptych.kernel_ir.dialects.check import CHECK, CHECKS_ATTRIBUTE
 from triptych.sanitizer.finding_errors import RaceError, UninitialisedReadError
 from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
-from triptych.targets.cpu.sanitizer.hoist_loop_checks import gather_checks
+from triptych.targets.cpu.sanitizer.hoist_loop_checks import hoist_loop_checks
 
 ARGUMENTS = "%s: !llvm.ptr<3>, %n: i32, %p: i1, %v: f32"
 FACTS = "size = 4 : i32, site = 0 : i32, lanes = 0 : i32"
@@ -27,7 +27,7 @@ def gathered(module: Module) -> None:
     (found,) = kernels(module)
     with module.context:
         found.attributes[CHECKS_ATTRIBUTE] = found.attributes["sym_name"]
-        gather_checks(module)
+        hoist_loop_checks(module)
 
 
 def gathering(program: str, expected: str) -> None:

@@ -1,4 +1,4 @@
-"""`lower-asynchronous`: the PTX of each operation of asynchronous kernels, which every GPU assembles that has it.
+"""`lower-mbarrier-and-tma`: the PTX of each operation of asynchronous kernels, which every GPU assembles that has it.
 
 These lines are also what the PTX interpreter of the tests must read.
 """
@@ -11,8 +11,8 @@ import pytest
 
 from tests.unit.targets.nvptx.asynchronous import compiled
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
-from triptych.targets.nvptx.passes.lower_asynchronous import RULES
-from triptych.targets.nvptx.passes.lower_tma import BOX_RULES
+from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import RULES
+from triptych.targets.nvptx.passes.lower_tma import TMA_RULES
 
 pytestmark = needs_assembler
 
@@ -62,9 +62,9 @@ FORMS: dict[str, list[tuple[str, str]]] = {
         (f'"simt.async_fence"() {{space = "{space}"}} : () -> ()', f"fence.proxy.async{written};")
         for space, written in (("shared", ".shared::cta"), ("global", ".global"), ("all", ""))
     ],
-    "tile.load_box": [
+    "tile.tma_load": [
         (
-            f'"tile.load_box"(%map, %s, %s, %n, %n, %one) {{{BOX}, multicast = {multicast}}} '
+            f'"tile.tma_load"(%map, %s, %s, %n, %n, %one) {{{BOX}, multicast = {multicast}}} '
             f": (!llvm.ptr, {S}, {S}, i32, i32, i32) -> ()",
             f"cp.async.bulk.tensor.2d.{LOADED}{written};",
         )
@@ -78,9 +78,9 @@ FORMS: dict[str, list[tuple[str, str]]] = {
             ),
         )
     ],
-    "tile.store_box": [
+    "tile.tma_store": [
         (
-            f'"tile.store_box"(%map, %s, %n, %n, %one) {{{BOX}, kind = "{kind}"}} '
+            f'"tile.tma_store"(%map, %s, %n, %n, %one) {{{BOX}, kind = "{kind}"}} '
             f": (!llvm.ptr, {S}, i32, i32, i32) -> ()",
             f"{written}.bulk_group [R, {{R, R, R}}], [R];",
         )
@@ -90,16 +90,16 @@ FORMS: dict[str, list[tuple[str, str]]] = {
             ("xor", "cp.reduce.async.bulk.tensor.3d.global.shared::cta.xor"),
         )
     ],
-    "tile.prefetch_box": [
+    "tile.tma_prefetch": [
         (
-            '"tile.prefetch_box"(%map, %n) {box = array<i64: 8>, bytes = 2 : i64} : (!llvm.ptr, i32) -> ()',
+            '"tile.tma_prefetch"(%map, %n) {box = array<i64: 8>, bytes = 2 : i64} : (!llvm.ptr, i32) -> ()',
             "cp.async.bulk.prefetch.tensor.1d.L2.global [R, {R}];",
         )
     ],
-    "tile.prefetch_map": [('"tile.prefetch_map"(%map) : (!llvm.ptr) -> ()', "prefetch.tensormap [R];")],
-    "tile.replace_map": [
+    "tile.tensormap_prefetch": [('"tile.tensormap_prefetch"(%map) : (!llvm.ptr) -> ()', "prefetch.tensormap [R];")],
+    "tile.tensormap_replace": [
         (
-            f'"tile.replace_map"({address}, %p, %l, %l, %l) {{type = "f16"}} '
+            f'"tile.tensormap_replace"({address}, %p, %l, %l, %l) {{type = "f16"}} '
             f": ({kind}, !llvm.ptr<1>, i64, i64, i64) -> ()",
             f"tensormap.replace.tile.{field}.{space}.b1024.{operands};",
         )
@@ -111,13 +111,15 @@ FORMS: dict[str, list[tuple[str, str]]] = {
             ("global_stride", "b64 [R], 0, R"),
         )
     ],
-    "tile.release_map": [('"tile.release_map"() : () -> ()', "fence.proxy.tensormap::generic.release.gpu;")],
-    "tile.acquire_map": [
-        ('"tile.acquire_map"(%p) : (!llvm.ptr<1>) -> ()', "fence.proxy.tensormap::generic.acquire.gpu [R], 128;")
+    "tile.tensormap_release": [
+        ('"tile.tensormap_release"() : () -> ()', "fence.proxy.tensormap::generic.release.gpu;")
     ],
-    "tile.publish_map": [
+    "tile.tensormap_acquire": [
+        ('"tile.tensormap_acquire"(%p) : (!llvm.ptr<1>) -> ()', "fence.proxy.tensormap::generic.acquire.gpu [R], 128;")
+    ],
+    "tile.tensormap_cp_fenceproxy": [
         (
-            f'"tile.publish_map"(%p, %s) : (!llvm.ptr<1>, {S}) -> ()',
+            f'"tile.tensormap_cp_fenceproxy"(%p, %s) : (!llvm.ptr<1>, {S}) -> ()',
             "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [R], [R], 128;",
         )
     ],
@@ -157,7 +159,7 @@ FORMS: dict[str, list[tuple[str, str]]] = {
 
 def test_every_rule_has_its_forms() -> None:
     assert set(FORMS) == set(RULES)
-    assert {name for name in FORMS if name.endswith(("_box", "_map"))} == set(BOX_RULES)
+    assert {name for name in FORMS if name.startswith(("tile.tma_", "tile.tensormap_"))} == set(TMA_RULES)
 
 
 def plain(ptx: str) -> str:

@@ -1,14 +1,14 @@
-"""`join-warpgroup-products`: products on the same sums, a known distance apart, become one over more of k."""
+"""`fuse-wgmma-k-loop`: products on the same sums, a known distance apart, become one over more of k."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.passes.running import checked, kernel
-from triptych.targets.cpu.passes.fuse_wgmma_k_loop import join_warpgroup_products
+from triptych.targets.cpu.passes.fuse_wgmma_k_loop import fuse_wgmma_k_loop
 
 PRODUCT = (
-    '"tile.group_mma"(%d, {a}, {b}, {added}) {{instruction = "m64n8k16.f32.f16.f16", tiles = array<i64: 1, 1, 1>, '
+    '"tile.wgmma"(%d, {a}, {b}, {added}) {{instruction = "m64n8k16.f32.f16.f16", tiles = array<i64: 1, 1, 1>, '
     "d = array<i64: 0, 1, 2, 3>, a = array<i64: 0>, b = array<i64: {place}>, a_operand = array<i64: 0, 3, 16, 1024>, "
     "b_operand = array<i64: 0, 3, 16, 1024>}} : (!llvm.ptr, !llvm.ptr<3>, !llvm.ptr<3>, i1) -> ()"
 )
@@ -36,25 +36,25 @@ def program(between: str = "", added: str = "%true", b: str = "%b2") -> str:
 def test_neighbours_are_one_product() -> None:
     checked(
         program(),
-        join_warpgroup_products,
+        fuse_wgmma_k_loop,
         """
         # CHECK: %arg2) {a = array<i64: 0, 32>,{{.*}} b = array<i64: 64, 32>,{{.*}} tiles = array<i64: 1, 1, 2>
-        # CHECK-NOT: tile.group_mma
+        # CHECK-NOT: tile.wgmma
         """,
     )
 
 
 @pytest.mark.parametrize(
     "apart",
-    [program(between='"tile.group_commit"() : () -> ()'), program(added="%p"), program(b="%b3")],
+    [program(between='"tile.wgmma_commit"() : () -> ()'), program(added="%p"), program(b="%b3")],
     ids=["something between", "sums that begin anew", "an unknown distance"],
 )
 def test_others_stay(apart: str) -> None:
     checked(
         apart,
-        join_warpgroup_products,
+        fuse_wgmma_k_loop,
         """
-        # CHECK: tile.group_mma{{.*}} tiles = array<i64: 1, 1, 1>
-        # CHECK: tile.group_mma{{.*}} tiles = array<i64: 1, 1, 1>
+        # CHECK: tile.wgmma{{.*}} tiles = array<i64: 1, 1, 1>
+        # CHECK: tile.wgmma{{.*}} tiles = array<i64: 1, 1, 1>
         """,
     )

@@ -1,6 +1,6 @@
-"""Pass `expand-warpgroup-products`: WGMMAs, and what waits for them, as inline PTX on registers.
+"""Pass `expand-wgmma`: WGMMAs, and what waits for them, as inline PTX on registers.
 
-Input: kernels whose fragments are private arrays. Output: one piece of PTX for each `tile.group_mma`, between loads and
+Input: kernels whose fragments are private arrays. Output: one piece of PTX for each `tile.wgmma`, between loads and
 stores of whole registers at constant offsets, so that LLVM keeps the arrays in registers.
 
 The instructions run on while the warp does other things, which no value says: a wait takes, and gives back, all sums
@@ -21,19 +21,19 @@ from triptych.ir.modules import operations_named
 from triptych.ir.types import SHARED_SPACE, memory_space
 from triptych.kernel_ir.dialects.kernel_operations import producer
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
-from triptych.kernel_ir.dialects.tile import GROUP_COMMIT, GROUP_FENCE, GROUP_MMA, GROUP_WAIT
+from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WarpgroupMma
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.products_in_flight import products_in_flight
 
-PRODUCTS = frozenset({GROUP_MMA, GROUP_WAIT, GROUP_FENCE, GROUP_COMMIT})
+PRODUCTS = frozenset({WGMMA, WGMMA_WAIT, WGMMA_FENCE, WGMMA_COMMIT})
 _ALIGNMENT = 4
 """Bytes of a register."""
 _LETTERS = {"f32": "f", "i32": "r"}
 _ADDRESS_BITS, _LOW = 0x3FFF, 0xFFFFFFFF
 
 
-def expand_warpgroup_products(module: Module) -> None:
+def expand_wgmma(module: Module) -> None:
     """Write out all products, fences and waits of the kernels."""
     for kernel in kernels(module, "llvm.func"):
         operations = operations_named(kernel, *PRODUCTS)
@@ -68,7 +68,7 @@ class _Kernel:
 
     def write(self, operations: Sequence[Operation]) -> None:
         for operation in operations:
-            if operation.name == GROUP_MMA and not _is_shared(operation):
+            if operation.name == WGMMA and not _is_shared(operation):
                 self._kept[operation] = self._room(operation)
         for operation in operations:
             self._builder.insertion = self._builder.before(operation)
@@ -114,15 +114,15 @@ class _Writer:
 
     def write(self, kernel: _Kernel) -> None:
         match self._operation.name:
-            case "tile.group_mma":
+            case "tile.wgmma":
                 self._multiply(kernel.kept(self._operation))
-            case "tile.group_wait":
+            case "tile.wgmma_wait":
                 sums, read = kernel.in_flight(self._operation)
                 groups = self._operation.attributes["groups"].value
                 self._pass_through(f"wgmma.wait_group.sync.aligned {groups};", sums, read)
-            case "tile.group_fence":
+            case "tile.wgmma_fence":
                 self._pass_through("wgmma.fence.sync.aligned;", kernel.following(self._operation), [])
-            case "tile.group_commit":
+            case "tile.wgmma_commit":
                 self._pass_through("wgmma.commit_group.sync.aligned;", [], [])
 
     # products -----------------------------------------------------------------------------------------------------

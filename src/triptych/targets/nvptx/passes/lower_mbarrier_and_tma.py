@@ -1,4 +1,4 @@
-"""Pass `lower-asynchronous`: mbarriers, TMA copies and clusters become what NVIDIA's GPUs have for them.
+"""Pass `lower-mbarrier-and-tma`: mbarriers, TMA copies and clusters become what NVIDIA's GPUs have for them.
 
 Input: kernels of any machine. Output: intrinsics of LLVM, by their names because MLIR knows them from a newer LLVM than
 the one that generates code; and inline PTX for copies, whose names differ between the two and whose addresses in shared
@@ -18,7 +18,7 @@ from triptych.ir.rewriting import Replacement, Rule, replace_each
 from triptych.ir.types import CLUSTER_SPACE, pointer_to, type_text
 from triptych.kernel_ir.dialects import simt
 from triptych.targets.nvptx.description.emitting import inline_ptx, intrinsic
-from triptych.targets.nvptx.passes.lower_tma import BOX_RULES
+from triptych.targets.nvptx.passes.lower_tma import TMA_RULES
 
 _CLUSTER_POINTER = pointer_to(CLUSTER_SPACE)
 
@@ -138,7 +138,7 @@ RULES: dict[str, Rule] = {
     simt.MBARRIER_FENCE: _plain("fence.mbarrier_init.release.cluster"),
     simt.ASYNC_ARRIVE: _plain("cp.async.mbarrier.arrive.noinc.shared"),
     simt.ASYNC_FENCE: _plain(lambda op: f"fence.proxy.async{_FENCES[op.operation.attributes['space'].value]}"),
-    **BOX_RULES,
+    **TMA_RULES,
     simt.BULK_COMMIT: _plain("cp.async.bulk.commit.group"),
     simt.BULK_WAIT: _bulk_wait,
     simt.CLUSTER_ARRIVE: _plain(lambda op: "barrier.cluster.arrive" + _ORDERS[op.operation.attributes["order"].value]),
@@ -149,6 +149,6 @@ RULES: dict[str, Rule] = {
 }
 
 
-def lower_asynchronous(module: Module) -> None:
+def lower_mbarrier_and_tma(module: Module) -> None:
     """Replace all of them, found in one walk."""
     replace_each(operations_named(module, *RULES), lambda op: RULES[op.operation.name](op))

@@ -1,4 +1,4 @@
-"""`expand-warpgroup-products`: instructions, and the registers that products, waits and fences take."""
+"""`expand-wgmma`: instructions, and the registers that products, waits and fences take."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.passes.running import checked, lowered_kernel, parsed
 from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.analysis.kernels import kernels
 from triptych.targets.nvptx.analysis.products_in_flight import products_in_flight
-from triptych.targets.nvptx.passes.expand_warpgroup_products import expand_warpgroup_products
+from triptych.targets.nvptx.passes.expand_wgmma import expand_wgmma
 
 ARGUMENTS = "%s: !llvm.ptr<3>, %more: i1"
 ARRAYS = """
@@ -19,11 +19,11 @@ ARRAYS = """
   %e = llvm.alloca %count x f32 : (i32) -> !llvm.ptr
   %r = llvm.alloca %count x vector<2xf16> : (i32) -> !llvm.ptr
 """
-FENCE, COMMIT = '"tile.group_fence"() : () -> ()', '"tile.group_commit"() : () -> ()'
+FENCE, COMMIT = '"tile.wgmma_fence"() : () -> ()', '"tile.wgmma_commit"() : () -> ()'
 
 
 def wait(groups: int) -> str:
-    return f'"tile.group_wait"() {{groups = {groups} : i64}} : () -> ()'
+    return f'"tile.wgmma_wait"() {{groups = {groups} : i64}} : () -> ()'
 
 
 def product(
@@ -38,7 +38,7 @@ def product(
     a_places = distances if shared else ", ".join(map(str, range(4 * k)))
     a_operand = f"array<i64: {majors[0]}, 3, 16, 1024>" if shared else "array<i64>"
     return (
-        f'"tile.group_mma"({d}, {a}, %s, %more) {{instruction = "{instruction}", tiles = array<i64: 1, 1, {k}>, '
+        f'"tile.wgmma"({d}, {a}, %s, %more) {{instruction = "{instruction}", tiles = array<i64: 1, 1, {k}>, '
         f"d = array<i64: 0, 1, 2, 3>, a = array<i64: {a_places}>, b = array<i64: {distances}>, "
         f"a_operand = {a_operand}, b_operand = array<i64: {majors[1]}, 3, 16, 1024>}} "
         f": (!llvm.ptr, {'!llvm.ptr<3>' if shared else '!llvm.ptr'}, !llvm.ptr<3>, i1) -> ()"
@@ -53,7 +53,7 @@ def texts(*lines: str) -> list[tuple[str, str]]:
     """The pieces of PTX that come out, each with its constraints."""
     module = parsed(kernel(*lines))
     with module.context:
-        expand_warpgroup_products(module)
+        expand_wgmma(module)
     found = operations_named(kernels(module, "llvm.func")[0], "llvm.inline_asm")
     return [
         (" ".join(each.attributes["asm_string"].value.split()), each.attributes["constraints"].value) for each in found
@@ -96,7 +96,7 @@ def test_descriptors() -> None:
     """One constant for all that is known, and an address in units of 16 bytes."""
     checked(
         kernel(product(k=2)),
-        expand_warpgroup_products,
+        expand_wgmma,
         f"""
         # CHECK: llvm.ptrtoint %arg0 : !llvm.ptr<3> to i32
         # CHECK: llvm.lshr
@@ -123,9 +123,9 @@ def in_flight(*lines: str) -> list[list[int]]:
     """For each wait, the numbers of the products."""
     module = parsed(kernel(*lines))
     (function,) = kernels(module, "llvm.func")
-    numbers = {each: i for i, each in enumerate(operations_named(function, "tile.group_mma"))}
+    numbers = {each: i for i, each in enumerate(operations_named(function, "tile.wgmma"))}
     waited = products_in_flight(function).waited
-    return [[numbers[each] for each in waited[one]] for one in operations_named(function, "tile.group_wait")]
+    return [[numbers[each] for each in waited[one]] for one in operations_named(function, "tile.wgmma_wait")]
 
 
 def test_groups_are_counted() -> None:
