@@ -24,13 +24,7 @@ from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import RULES
 from triptych.targets.nvptx.passes.lower_simt import ROWS
 
 PACKAGE = Path(__file__).resolve().parents[4] / "src" / "triptych"
-EMITTING = (
-    "cute/**/*.py",
-    "frontends/ptx/*.py",
-    "metastage/**/*.py",
-    "kernel_ir/dialects/tile.py",
-    "kernel_ir/dialects/simt.py",
-)
+EMITTING = ("cute/**/*.py", "frontends/ptx/*.py", "metastage/**/*.py")
 NAME = re.compile(r'"((?:simt|tile|gpu|llvm|scf|cf|ub)\.[a-z][\w.]*)"')
 NOT_IN_KERNELS = {
     "scf.execute_region",  # while tracing, until it is known what a loop or branch carries
