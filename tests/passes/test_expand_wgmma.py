@@ -9,8 +9,7 @@ import pytest
 from tests.passes.running import checked, lowered_kernel, parsed
 from triptych.ir.modules import operations_named
 from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.analysis.products_in_flight import products_in_flight
-from triptych.targets.nvptx.passes.expand_wgmma import expand_wgmma
+from triptych.targets.nvptx.passes.expand_wgmma import expand_wgmma, wgmma_in_flight
 
 ARGUMENTS = "%s: !llvm.ptr<3>, %more: i1"
 ARRAYS = """
@@ -124,7 +123,7 @@ def in_flight(*lines: str) -> list[list[int]]:
     module = parsed(kernel(*lines))
     (function,) = kernels(module, "llvm.func")
     numbers = {each: i for i, each in enumerate(operations_named(function, "tile.wgmma"))}
-    waited = products_in_flight(function).waited
+    waited = wgmma_in_flight(function).waited
     return [[numbers[each] for each in waited[one]] for one in operations_named(function, "tile.wgmma_wait")]
 
 

@@ -7,6 +7,7 @@ branch with an operation for each box.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from triptych.cute.arch.votes import elect_one
@@ -62,6 +63,18 @@ def load_boxes(atom: BoxAtom, src: Tensor, dst: Tensor, operands: CopyOperands, 
             shared = _shared_address(atom, "destination", dst, index)
             where = _coordinates(atom, src, index)
             trace.operation(TMA_LOAD, (used, shared, mbarrier, blocks, *where), attributes=extra)
+
+
+def load_as_mapped(tensor_map: Value, shared: Value, mbarrier: Value, coordinates: Sequence[Value]) -> None:
+    """Load one box, as large as its tensor map says, by every thread that comes here."""
+    trace = tracing()
+    attributes = {
+        **{name: trace.builder.integer("i64", 0) for name in ("bytes", "swizzle")},
+        "box": trace.builder.attribute("array<i64>"),
+        "multicast": trace.builder.attribute("false"),
+    }
+    nobody = trace.value("arith.constant", (), "i32", {"value": trace.builder.integer("i32", 0)})
+    trace.operation(TMA_LOAD, (tensor_map, shared, mbarrier, nobody, *coordinates), attributes=attributes)
 
 
 @device_function

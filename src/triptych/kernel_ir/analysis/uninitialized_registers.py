@@ -20,11 +20,13 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     constant_of,
     enclosing,
     has_body,
+    is_mma,
     operations,
     pointee,
     producer,
 )
-from triptych.kernel_ir.dialects.tile import MMA, WGMMA
+from triptych.kernel_ir.dialects.opdef import Accumulation
+from triptych.kernel_ir.dialects.traits import definition_of
 
 _MOST_TURNS = 256
 _MOST_VISITS = 50_000
@@ -75,7 +77,7 @@ def _collect(address: Value, accesses: list[Operation]) -> bool:
         if user.name == INDEXING and number == 0 and step(user) is not None:
             if not _collect(user.results[0], accesses):
                 return False
-        elif user.name == "llvm.load" or (user.name == "llvm.store" and number == 1) or user.name in (MMA, WGMMA):
+        elif user.name == "llvm.load" or (user.name == "llvm.store" and number == 1) or is_mma(user):
             accesses.append(user)
         elif user.name != "llvm.ptrtoint" or not _is_only_compared(user.results[0]):
             return False
@@ -111,8 +113,21 @@ def product_bytes(product: Operation, operand: str) -> list[int]:
 
 def sums_of(product: Operation) -> tuple[Value, list[int]]:
     """The array and the registers that a product adds to."""
-    name = "c" if product.name == MMA else "d"
-    return product.operands["dabc".index(name)], product_bytes(product, name)
+    sums = _accumulation(product)
+    return product.operands[sums.operand], product_bytes(product, sums.places)
+
+
+def accumulates_if(product: Operation) -> Value | None:
+    """The number (i1) without which a product begins with zero; None if it always adds."""
+    unless = _accumulation(product).unless
+    return None if unless is None else product.operands[unless]
+
+
+def _accumulation(product: Operation) -> Accumulation:
+    definition = definition_of(product)
+    assert definition is not None, f"{product.name} has no definition"
+    assert definition.accumulates is not None, f"{product.name} is no product"
+    return definition.accumulates
 
 
 def unproven_reads(kernel: Operation, registers: dict[Value, Registers]) -> set[Operation]:
@@ -211,7 +226,8 @@ class _Assignment:
         """A sum is as much written as what is added to. Factors are not looked at: their rows may be padding."""
         source, places = sums_of(operation)
         target = operation.operands[0]
-        begins_anew = operation.name == WGMMA and constant_of(operation.operands[3]) == 0
+        adds = accumulates_if(operation)
+        begins_anew = adds is not None and constant_of(adds) == 0
         register = (1 << REGISTER_BYTES) - 1
         if source in self._registers and not begins_anew:
             wanted = _bits(places)
@@ -240,6 +256,5 @@ def only_products_write(found: Registers) -> bool:
 def nobody_writes(found: Registers) -> bool:
     """Whether an array is only ever read."""
     return not any(
-        each.name == "llvm.store" or (each.name in (MMA, WGMMA) and each.operands[0] == found.array)
-        for each in found.accesses
+        each.name == "llvm.store" or (is_mma(each) and each.operands[0] == found.array) for each in found.accesses
     )

@@ -13,8 +13,7 @@ from triptych.ir.handles import Operation, Value
 from triptych.ir.types import GLOBAL_SPACE, count_and_element, is_vector, memory_space
 from triptych.kernel_ir.analysis.addresses import base
 from triptych.kernel_ir.analysis.uninitialized_registers import Registers, sums_of
-from triptych.kernel_ir.dialects.kernel_operations import body, enclosing
-from triptych.kernel_ir.dialects.tile import MMA, WGMMA
+from triptych.kernel_ir.dialects.kernel_operations import body, enclosing, is_mma
 from triptych.kernel_ir.dialects.traits import is_described, traits
 
 _ATOMIC = frozenset({"llvm.atomicrmw", "llvm.cmpxchg"})
@@ -81,7 +80,7 @@ class _Flow:
         for access in self._registers[array].accesses:
             if access.name == "llvm.load":
                 self.add(access.results[0])
-            elif access.name in (MMA, WGMMA) and sums_of(access)[0] == array:
+            elif is_mma(access) and sums_of(access)[0] == array:
                 self.spoil(access.operands[0])
 
     def run(self) -> None:

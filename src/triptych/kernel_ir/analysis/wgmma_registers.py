@@ -14,7 +14,8 @@ from enum import Enum, auto
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.analysis.addresses import base
 from triptych.kernel_ir.dialects.kernel_operations import body, defining_op, has_body, operations
-from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
+from triptych.kernel_ir.dialects.opdef import WgmmaStep
+from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
 
 _ACCESSES = {"llvm.load": 0, "llvm.store": 1}
 """By the operand that is the address."""
@@ -103,14 +104,19 @@ class _Analysis:
             state.written[operation.results[0]] = operation
         elif name in _ACCESSES:
             self._access(operation, base(operation.operands[_ACCESSES[name]]), state)
-        elif name == WGMMA_FENCE:
-            state.written.clear()
-        elif name == WGMMA_COMMIT:
-            state.close_group()
-        elif name == WGMMA_WAIT:
-            state.wait()
-        elif name == WGMMA:
-            self._product(operation, state)
+        elif name in WGMMA_STEPS:
+            self._wgmma(WGMMA_STEPS[name], operation, state)
+
+    def _wgmma(self, step: WgmmaStep, operation: Operation, state: _Registers) -> None:
+        match step:
+            case WgmmaStep.FENCE:
+                state.written.clear()
+            case WgmmaStep.COMMIT:
+                state.close_group()
+            case WgmmaStep.WAIT:
+                state.wait()
+            case WgmmaStep.BEGIN:
+                self._product(operation, state)
 
     def _if(self, operation: Operation, state: _Registers) -> None:
         other = state.copy()

@@ -8,7 +8,7 @@ from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Block, Operation, Type, Value
 from triptych.ir.types import byte_size, element_type, int_width
 from triptych.kernel_ir.dialects.opdef import Traits
-from triptych.kernel_ir.dialects.traits import traits
+from triptych.kernel_ir.dialects.traits import definition_of, traits
 
 _DYNAMIC = -(2**31)
 _NOT_ATOMIC = 0
@@ -19,6 +19,12 @@ _MOST_BITS = 64
 def is_pure(operation: Operation) -> bool:
     """Whether an operation only computes: it may run once for many threads, again, or not at all."""
     return traits(operation).is_pure()
+
+
+def is_mma(operation: Operation) -> bool:
+    """Whether an operation is a matrix product of arrays that a thread has for itself."""
+    definition = definition_of(operation)
+    return definition is not None and definition.accumulates is not None
 
 
 def body(operation: Operation, region: int = 0) -> Block:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 
 from triptych.ir.dialect import AttributeSpec, Dialect, OperationSpec
 from triptych.ir.handles import Context, Operation
@@ -102,6 +102,26 @@ CONTROL_FLOW = Traits(encloses=True)
 INSTRUMENTATION = Traits(Scope.BLOCK, writes=True, repeatable=False)
 
 
+@dataclass(frozen=True, slots=True)
+class Accumulation:
+    """Of a matrix product whose operands are arrays: where the sums are that it adds to."""
+
+    operand: int
+    places: str
+    """The attribute that says where its registers are in the array."""
+    unless: int | None = None
+    """The operand (i1) without which it begins with zero; None if it always adds."""
+
+
+class WgmmaStep(Enum):
+    """What an operation does with WGMMAs, which run on by themselves in groups."""
+
+    BEGIN = auto()
+    FENCE = auto()
+    COMMIT = auto()
+    WAIT = auto()
+
+
 class KernelDialect:
     """The operations of kernels whose names begin alike, in the order of their definitions."""
 
@@ -121,7 +141,10 @@ class OpDef(str):
     name of an operation, and so that it costs no more than the name where one is built.
     """
 
-    __slots__ = ("leaves_block", "members", "of_mbarrier", "read_only", "says", "spec", "traits")
+    __slots__ = (
+        *("accumulates", "leaves_block", "members", "of_mbarrier", "read_only"),
+        *("says", "spec", "traits", "wgmma"),
+    )
 
     spec: OperationSpec
     """Its operands, results and attributes, which MLIR verifies."""
@@ -137,6 +160,10 @@ class OpDef(str):
     """The operands that are addresses of memory which it only reads."""
     leaves_block: Callable[[Operation], bool] | None
     """Whether it reaches other blocks of the cluster; None if it never does."""
+    accumulates: Accumulation | None
+    """Of a matrix product."""
+    wgmma: WgmmaStep | None
+    """Of WGMMAs, and of what orders them."""
 
     def __new__(
         cls,
@@ -153,6 +180,8 @@ class OpDef(str):
         of_mbarrier: bool = False,
         read_only: tuple[int, ...] = (),
         leaves_block: Callable[[Operation], bool] | None = None,
+        accumulates: Accumulation | None = None,
+        wgmma: WgmmaStep | None = None,
     ) -> OpDef:
         """Define an operation of a dialect."""
         made = super().__new__(cls, f"{dialect.name}.{name}")
@@ -160,6 +189,7 @@ class OpDef(str):
         made.spec = OperationSpec(name, operands, results, pure, named)
         made.traits, made.says, made.members = traits, says, members
         made.of_mbarrier, made.read_only, made.leaves_block = of_mbarrier, read_only, leaves_block
+        made.accumulates, made.wgmma = accumulates, wgmma
         dialect.operations.append(made)
         return made
 

@@ -49,6 +49,7 @@ lies: [major (0: K, 1: M or N), swizzle, leading byte offset, stride byte offset
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from triptych.ir.handles import Operation
@@ -59,11 +60,13 @@ from triptych.kernel_ir.dialects.opdef import (
     COUNTED,
     ONCE,
     STORES,
+    Accumulation,
     KernelDialect,
     OpDef,
     Result,
     Scope,
     Traits,
+    WgmmaStep,
 )
 
 TENSOR_MAP_BYTES = 128
@@ -88,6 +91,7 @@ MMA = _op(
     operands=(_POINTER,) * 4,
     attributes=("instruction", "tiles", "d", "a", "b", "c"),
     traits=Traits(Scope.WARP, collective=True, reads=True, writes=True),
+    accumulates=Accumulation(3, "c"),
 )
 LOAD_MATRIX = _op(
     "load_matrix",
@@ -154,7 +158,12 @@ WGMMA = _op(
     attributes=("instruction", "tiles", "d", "a", "b", "a_operand", "b_operand"),
     traits=Traits(Scope.BLOCK, suspends=True, reads=True, writes=True),
     says="begins a product",
+    accumulates=Accumulation(0, "d", unless=3),
+    wgmma=WgmmaStep.BEGIN,
 )
-WGMMA_FENCE = _op("wgmma_fence", traits=COUNTED)
-WGMMA_COMMIT = _op("wgmma_commit", traits=COUNTED, says="closes a group of products")
-WGMMA_WAIT = _op("wgmma_wait", attributes=("groups",), traits=AWAITS, says="waits for products")
+WGMMA_FENCE = _op("wgmma_fence", traits=COUNTED, wgmma=WgmmaStep.FENCE)
+WGMMA_COMMIT = _op("wgmma_commit", traits=COUNTED, says="closes a group of products", wgmma=WgmmaStep.COMMIT)
+WGMMA_WAIT = _op("wgmma_wait", attributes=("groups",), traits=AWAITS, says="waits for products", wgmma=WgmmaStep.WAIT)
+
+WGMMA_STEPS: Mapping[str, WgmmaStep] = {each: each.wgmma for each in TILE.operations if each.wgmma is not None}
+"""WGMMAs, and what orders them."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from triptych.ir.handles import Module
 from triptych.kernel_ir.analysis.signed_extensions import SIGNED_EXTENSIONS, mark_signed_extensions
 from triptych.kernel_ir.dialects.check import CHECK_ACCESS
-from triptych.kernel_ir.dialects.tile import WGMMA
+from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.kernel_ir.transforms.loop_hints import annotate_loops, hint_loops
 from triptych.kernel_ir.transforms.preserve_spin_loops import LOOPS, preserve_spin_loops
@@ -66,7 +66,7 @@ PIPELINE = (
         "check-wgmma-registers",
         "Checking builds tell of products whose registers others touch.",
         _checking("check_wgmma_registers.check_wgmma_registers", RACES, ASYNC),
-        frozenset({WGMMA}),
+        frozenset(WGMMA_STEPS),
     ),
     PassSpec(
         "expand-narrow-floats", "The machine computes in 32 bits and more, and rounds here.", expand_narrow_floats
@@ -119,7 +119,7 @@ PIPELINE = (
         "fuse-wgmma-k-loop",
         "A product loads and stores its sums once, however deep it is.",
         fuse_wgmma_k_loop,
-        frozenset({WGMMA}),
+        frozenset(WGMMA_STEPS),
     ),
     PassSpec("vectorize-kernels", "A warp is a vector, and a block a loop over warps.", vectorize_kernels),
     PassSpec("vectorize-math", "A call of the C library for each lane takes 14 times as long.", vectorize_math),

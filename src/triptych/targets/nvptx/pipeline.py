@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from triptych.ir.launch import LAUNCH
-from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP
+from triptych.kernel_ir.dialects.tile import MMA, TENSOR_MAP, WGMMA_STEPS
 from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor_checks
 from triptych.kernel_ir.transforms.loop_hints import COUNTED, annotate_loops, hint_loops
 from triptych.kernel_ir.transforms.preserve_spin_loops import LOOPS, preserve_spin_loops
@@ -15,7 +15,7 @@ from triptych.targets.nvptx.passes.bound_launches import bound_launches
 from triptych.targets.nvptx.passes.check_architecture import checking, checking_launches, lacking
 from triptych.targets.nvptx.passes.check_inline_ptx import INLINE, check_inline_ptx
 from triptych.targets.nvptx.passes.expand_tile_mma import expanding_mma
-from triptych.targets.nvptx.passes.expand_wgmma import PRODUCTS, expand_wgmma
+from triptych.targets.nvptx.passes.expand_wgmma import expand_wgmma
 from triptych.targets.nvptx.passes.extract_device_module import extract_device_module
 from triptych.targets.nvptx.passes.hoist_allocas import hoist_allocas
 from triptych.targets.nvptx.passes.hoist_to_host import hoist_to_host
@@ -157,7 +157,7 @@ def _to_llvm(architecture: Architecture) -> tuple[PassSpec, ...]:
             "expand-wgmma",
             "A product of a warpgroup goes on while registers are used for other things.",
             expand_wgmma,
-            PRODUCTS,
+            frozenset(WGMMA_STEPS),
         ),
         PassSpec("extract-device-module", "LLVM has no modules in modules.", extract_device_module),
     )

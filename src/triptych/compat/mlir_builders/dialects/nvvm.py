@@ -11,9 +11,9 @@ from typing import Any
 
 from triptych.compat.mlir_builders.values import raw, wrapped
 from triptych.cute.copies.autovec import only_if
+from triptych.cute.copies.tma_copies import load_as_mapped
 from triptych.cute.tracing.device import device_function, device_trace
 from triptych.kernel_ir.dialects.simt import ELECT, MBARRIER_TEST
-from triptych.kernel_ir.dialects.tile import TMA_LOAD
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 
@@ -71,16 +71,9 @@ def CpAsyncBulkTensorGlobalToSharedClusterOp(
     if im2colOffsets:
         found = f"{len(im2colOffsets)} offsets of im2col"
         raise OperandTypeError("boxes are loaded as tiles", span=place(), found=found, expected="none, and TILE")
-    trace = device_trace()
-    attributes = {
-        **{name: trace.builder.integer("i64", 0) for name in ("bytes", "swizzle")},
-        "box": trace.builder.attribute("array<i64>"),
-        "multicast": trace.builder.attribute("false"),
-    }
-    nobody = trace.value("arith.constant", (), "i32", {"value": trace.builder.integer("i32", 0)})
-    operands = (*map(raw, (tmaDescriptor, dstMem, mbar)), nobody, *map(raw, coordinates))
+    operands = raw(tmaDescriptor), raw(dstMem), raw(mbar), list(map(raw, coordinates))
 
     def load() -> None:
-        trace.operation(TMA_LOAD, operands, attributes=attributes)
+        load_as_mapped(*operands)
 
     load() if predicate is None else only_if(wrapped(raw(predicate)), load)

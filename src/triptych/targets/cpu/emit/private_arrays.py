@@ -12,8 +12,7 @@ from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.types import byte_size, element_type
 from triptych.kernel_ir.analysis.addresses import INDEXING, step
 from triptych.kernel_ir.dialects.check import CHECK_ADDRESS, CHECK_STOP
-from triptych.kernel_ir.dialects.kernel_operations import array_size, pointee, producer, walk
-from triptych.kernel_ir.dialects.tile import MMA, WGMMA
+from triptych.kernel_ir.dialects.kernel_operations import array_size, is_mma, pointee, producer, walk
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,4 +59,4 @@ def _fits(user: Operation, number: int, size: int) -> bool:
         return byte_size(element_type(user.results[0].type)) % size == 0
     if user.name == "llvm.store":
         return number == 1 and byte_size(element_type(user.operands[0].type)) % size == 0
-    return user.name in (MMA, WGMMA, CHECK_ADDRESS, CHECK_STOP)
+    return is_mma(user) or user.name in (CHECK_ADDRESS, CHECK_STOP)

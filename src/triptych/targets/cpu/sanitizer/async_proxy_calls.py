@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from triptych.ir.handles import Operation, Value
 from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.check import SITE_ATTRIBUTE
-from triptych.kernel_ir.dialects.tile import TMA_STORE, WGMMA, WGMMA_COMMIT, WGMMA_WAIT
+from triptych.kernel_ir.dialects.tile import WGMMA_COMMIT, WGMMA_STEPS, WGMMA_WAIT
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_WARPS
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.warp import Observer, Warp
@@ -33,8 +33,6 @@ _PHASES: Mapping[str, int] = {
     simt.MBARRIER_TEST: at.USE_PHASE,
 }
 """All others arrive."""
-_PARTIES: Mapping[str, int] = {TMA_STORE: at.STORE_PARTY, WGMMA: at.PRODUCT_PARTY}
-"""Who reads shared memory for them."""
 
 
 class AsyncProxyCalls(Observer):
@@ -61,7 +59,8 @@ class AsyncProxyCalls(Observer):
             if barrier is not None:
                 code.call(LOAD, [thread, low, barrier, counted, site])
             else:
-                code.call(USE, [thread, low, counted, site, code.constant(_PARTIES[operation.name], "i32")])
+                party = at.PRODUCT_PARTY if operation.name in WGMMA_STEPS else at.STORE_PARTY
+                code.call(USE, [thread, low, counted, site, code.constant(party, "i32")])
 
     def sync(self, warp: Warp, operation: Operation) -> None:
         if SITE_ATTRIBUTE not in operation.attributes:

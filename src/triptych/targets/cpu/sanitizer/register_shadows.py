@@ -23,6 +23,7 @@ from triptych.kernel_ir.analysis.uninitialized_registers import (
     REGISTERS_ATTRIBUTE,
     Registers,
     accessed_bytes,
+    accumulates_if,
     address_of,
     nobody_writes,
     only_products_write,
@@ -33,8 +34,15 @@ from triptych.kernel_ir.analysis.uninitialized_registers import (
 )
 from triptych.kernel_ir.analysis.uninitialized_values import UnsetValues, Use, unset_values
 from triptych.kernel_ir.dialects.check import CHECK_UNSET
-from triptych.kernel_ir.dialects.kernel_operations import body, constant_of, enclosing, has_body, operations, pointee
-from triptych.kernel_ir.dialects.tile import MMA, WGMMA
+from triptych.kernel_ir.dialects.kernel_operations import (
+    body,
+    constant_of,
+    enclosing,
+    has_body,
+    is_mma,
+    operations,
+    pointee,
+)
 from triptych.support.runs import runs
 from triptych.targets.cpu.sanitizer.uninitialized_origins import Origin, Origins, elements, joined
 
@@ -56,7 +64,7 @@ def follow_unset_registers(kernel: Operation, builder: Builder, note: NoteSite) 
     unproven = unproven_reads(kernel, registers) if registers else set()
     unread = _unwritten_factors(registers)
     sums = {array for array, each in registers.items() if only_products_write(each)}
-    told = {each for each in unproven if each.name in (MMA, WGMMA) and sums_of(each)[0] in sums}
+    told = {each for each in unproven if is_mma(each) and sums_of(each)[0] in sums}
     known = {sums_of(each)[0] for each in told}
     unproven = {each for each in unproven - told if each.name != "llvm.load" or base(address_of(each)) not in known}
     found = unset_values(registers, unproven) if unproven else UnsetValues()
@@ -74,7 +82,7 @@ def _unwritten_factors(registers: dict[Value, Registers]) -> dict[Operation, Reg
     for each in registers.values():
         if nobody_writes(each):
             for access in each.accesses:
-                if access.name in (MMA, WGMMA) and sums_of(access)[0] != each.array:
+                if is_mma(access) and sums_of(access)[0] != each.array:
                     found[access] = each
     return found
 
@@ -132,7 +140,7 @@ class _Shadows:
         """A cell of 32 bits for as many bytes as every access is a multiple of; all begin unset."""
         grain = byte_size(pointee(found.allocation))
         for access in found.accesses:
-            if access.name in (MMA, WGMMA):
+            if is_mma(access):
                 grain = gcd(grain, REGISTER_BYTES)
                 continue
             moved = access.operands[0].type if access.name == "llvm.store" else access.results[0].type
@@ -195,7 +203,7 @@ class _Shadows:
                 self._control(operation, following)
             elif operation.name in ("scf.yield", "scf.condition"):
                 self._pass(operation)
-            elif operation.name in ("llvm.load", "llvm.store", MMA, WGMMA):
+            elif operation.name in ("llvm.load", "llvm.store") or is_mma(operation):
                 assert following is not None
                 self._access(operation, following)
             elif any(result in self._found.values for result in operation.results):
@@ -213,7 +221,7 @@ class _Shadows:
 
     # accesses ---------------------------------------------------------------------------------------------------
     def _access(self, operation: Operation, following: Operation) -> None:
-        if operation.name in (MMA, WGMMA):
+        if is_mma(operation):
             self._write_before(operation)
             self._product(operation)
             return
@@ -264,16 +272,16 @@ class _Shadows:
         target, places = product.operands[0], product_bytes(product, "d")
         if source not in self._cells and target not in self._cells:
             return
-        goes_on = product.operands[3] if product.name == WGMMA else None
+        adds = accumulates_if(product)
         if product in self._told:
-            self._tell_of_sums(product, source, begins, goes_on)
+            self._tell_of_sums(product, source, begins, adds)
             self._set(target, places)
-        elif goes_on is not None and constant_of(goes_on) is not None:
-            if constant_of(goes_on) == 0:
+        elif adds is not None and constant_of(adds) is not None:
+            if constant_of(adds) == 0:
                 self._set(target, places)
-        elif (target, places) != (source, begins) or goes_on is not None:
+        elif (target, places) != (source, begins) or adds is not None:
             for begin, place in zip(begins, places, strict=True):
-                self._move(source, begin, target, place, goes_on)
+                self._move(source, begin, target, place, adds)
 
     def _tell_of_sums(self, product: Operation, source: Value, begins: list[int], goes_on: Value | None) -> None:
         """A product that adds to what only products set: the first register stands for all of it."""

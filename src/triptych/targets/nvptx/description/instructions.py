@@ -9,31 +9,29 @@ inline PTX (`lower_cache_hints`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from triptych.ir.handles import Operation
+from triptych.ir.handles import Attribute, Operation
 from triptych.ir.types import is_integer
-from triptych.kernel_ir.dialects import simt as dialect
-from triptych.kernel_ir.dialects.tile import (
-    LOAD_MATRIX,
-    MMA,
-    STORE_MATRIX,
-    TENSORMAP_ACQUIRE,
-    TENSORMAP_CP_FENCEPROXY,
-    TENSORMAP_PREFETCH,
-    TENSORMAP_RELEASE,
-    TENSORMAP_REPLACE,
-    TMA_LOAD,
-    TMA_PREFETCH,
-    TMA_STORE,
-    WGMMA,
-    WGMMA_COMMIT,
-    WGMMA_FENCE,
-    WGMMA_WAIT,
-)
+from triptych.kernel_ir.dialects import simt, tile
+from triptych.kernel_ir.dialects.matrix_copies import MATRIX_COPIES
 from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS
+
+Attributes = Mapping[str, Attribute | str]
+"""By name: MLIR text, or an attribute of the operation as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nvvm:
+    """The operation of MLIR's dialect `nvvm` that one of ours becomes.
+
+    Operands and results stay, except that several results become a struct.
+    """
+
+    name: str | Callable[[Operation], str]
+    attributes: Callable[[Operation], Attributes] = lambda _: {}
 
 
 class Emission(StrEnum):
@@ -61,6 +59,8 @@ class Instruction:
     """The last generation that has it; None for what all later ones have too."""
     when: Callable[[Operation], bool] | None = None
     """The forms of the operation that the row is about; None for all that no other row is about."""
+    becomes: Nvvm | None = None
+    """What `lower-simt` makes of it; None where another pass does."""
 
 
 def _attribute(name: str, *values: str) -> Callable[[Operation], bool]:
@@ -97,7 +97,7 @@ def _newer_matrices() -> tuple[Instruction, ...]:
     """The matrix instructions that came later, each with its whole name."""
     newer = {name: mma.since for name, mma in WARP_MMAS.items() if mma.since > MATRICES_SINCE}
     return tuple(
-        Instruction(MMA, _I, mma_in_ptx(name), since=since, when=_attribute("instruction", f'"{name}"'))
+        Instruction(tile.MMA, _I, mma_in_ptx(name), since=since, when=_attribute("instruction", f'"{name}"'))
         for name, since in newer.items()
     )
 
@@ -106,6 +106,49 @@ def mma_in_ptx(name: str) -> str:
     """A matrix instruction by its name in modules, as PTX writes it."""
     shape, types = name.split(".", 1)
     return f"mma.sync.aligned.{shape}.row.col.{types}"
+
+
+# attributes of `nvvm` -------------------------------------------------------------------------------------------------
+def _kind(enumeration: str) -> Callable[[Operation], Attributes]:
+    """The attribute `kind` in a word of NVIDIA's; further ones stay."""
+
+    def attributes(operation: Operation) -> Attributes:
+        given = {name: operation.attributes[name] for name in operation.attributes}
+        return {**given, "kind": f"#nvvm<{enumeration} {given['kind'].value}>"}
+
+    return attributes
+
+
+def _always(**texts: str) -> Callable[[Operation], Attributes]:
+    return lambda _: dict(texts)
+
+
+def _clock(operation: Operation) -> str:
+    return "nvvm.read.ptx.sreg.clock" + ("64" if is_integer(operation.results[0].type, 64) else "")
+
+
+def _segments(operation: Operation) -> Attributes:
+    return {"operandSegmentSizes": f"array<i32: 1, {len(operation.operands) - 1}>"}
+
+
+_CACHES = {"all": "ca", "global": "cg"}
+
+
+def _copied(operation: Operation) -> Attributes:
+    cache = _CACHES[operation.attributes["cache"].value]
+    return {"size": operation.attributes["size"], "modifier": f"#nvvm<load_cache_modifier {cache}>"}
+
+
+def _matrices(operation: Operation) -> Attributes:
+    """The words of the instruction."""
+    copy = MATRIX_COPIES[operation.attributes["instruction"].value]
+    m, n = copy.shape
+    words = {
+        "layout": f"#nvvm.mma_layout<{'col' if copy.transposed else 'row'}>",
+        "shape": f"#nvvm.ld_st_matrix_shape<m = {m}, n = {n}>",
+        "eltType": f"#nvvm.ld_st_matrix_elt_type<{copy.element}>",
+    }
+    return {**words, "num": f"{copy.count} : i32"} if copy.is_load else words
 
 
 INSTRUCTIONS = (
@@ -121,69 +164,93 @@ INSTRUCTIONS = (
     Instruction("gpu.return", _O, "ret"),
     # barriers
     Instruction("gpu.barrier", _I, "bar.sync"),
-    Instruction(dialect.SYNC_WARP, _I, "bar.warp.sync", since=70),
-    Instruction(dialect.BARRIER, _I, "bar"),
-    Instruction(dialect.BARRIER_ARRIVE, _I, "bar.arrive"),
+    Instruction(simt.SYNC_WARP, _I, "bar.warp.sync", since=70, becomes=Nvvm("nvvm.bar.warp.sync")),
+    Instruction(simt.BARRIER, _I, "bar", becomes=Nvvm("nvvm.barrier", _segments)),
+    Instruction(simt.BARRIER_ARRIVE, _I, "bar.arrive", becomes=Nvvm("nvvm.barrier.arrive")),
     # launches that overlap
-    Instruction(dialect.AWAIT_PREVIOUS_GRID, _I, "griddepcontrol.wait", since=90),
-    Instruction(dialect.LAUNCH_DEPENDENTS, _I, "griddepcontrol.launch_dependents", since=90),
+    Instruction(
+        simt.AWAIT_PREVIOUS_GRID,
+        _I,
+        "griddepcontrol.wait",
+        since=90,
+        becomes=Nvvm("nvvm.griddepcontrol", _always(kind="#nvvm<grid_dep_action wait>")),
+    ),
+    Instruction(
+        simt.LAUNCH_DEPENDENTS,
+        _I,
+        "griddepcontrol.launch_dependents",
+        since=90,
+        becomes=Nvvm("nvvm.griddepcontrol", _always(kind="#nvvm<grid_dep_action launch_dependents>")),
+    ),
     # the threads of a warp together
-    Instruction(dialect.ELECT, _I, "elect.sync", since=90),
-    Instruction(dialect.MATCH, _I, "match.any.sync", since=70),
-    Instruction(dialect.REDUCE, _I, "redux.sync", since=80),
-    Instruction(dialect.REDUCE, _I, "redux.sync", since=100, specific=True, when=_of_floats),
-    Instruction(dialect.SHUFFLE, _I, "shfl.sync", since=70),
-    Instruction(dialect.VOTE, _I, "vote.sync", since=70),
+    Instruction(simt.ELECT, _I, "elect.sync", since=90, becomes=Nvvm("nvvm.elect.sync")),
+    Instruction(
+        simt.MATCH,
+        _I,
+        "match.any.sync",
+        since=70,
+        becomes=Nvvm("nvvm.match.sync", _always(kind="#nvvm<match_sync_kind any>")),
+    ),
+    Instruction(simt.REDUCE, _I, "redux.sync", since=80, becomes=Nvvm("nvvm.redux.sync", _kind("reduction_kind"))),
+    Instruction(simt.REDUCE, _I, "redux.sync", since=100, specific=True, when=_of_floats),
+    Instruction(simt.SHUFFLE, _I, "shfl.sync", since=70, becomes=Nvvm("nvvm.shfl.sync", _kind("shfl_kind"))),
+    Instruction(simt.VOTE, _I, "vote.sync", since=70, becomes=Nvvm("nvvm.vote.sync", _kind("vote_sync_kind"))),
     # matrices in the registers of a warp
-    Instruction(LOAD_MATRIX, _I, "ldmatrix", since=75),
-    Instruction(LOAD_MATRIX, _I, "ldmatrix", since=100, specific=True, when=_of_bytes),
-    Instruction(STORE_MATRIX, _I, "stmatrix", since=90),
-    Instruction(STORE_MATRIX, _I, "stmatrix", since=100, specific=True, when=_of_bytes),
-    Instruction(MMA, _I, "mma.sync", since=MATRICES_SINCE),
+    Instruction(tile.LOAD_MATRIX, _I, "ldmatrix", since=75, becomes=Nvvm("nvvm.ldmatrix", _matrices)),
+    Instruction(tile.LOAD_MATRIX, _I, "ldmatrix", since=100, specific=True, when=_of_bytes),
+    Instruction(tile.STORE_MATRIX, _I, "stmatrix", since=90, becomes=Nvvm("nvvm.stmatrix", _matrices)),
+    Instruction(tile.STORE_MATRIX, _I, "stmatrix", since=100, specific=True, when=_of_bytes),
+    Instruction(tile.MMA, _I, "mma.sync", since=MATRICES_SINCE),
     *_newer_matrices(),
     # matrices in the registers of a warpgroup
-    Instruction(WGMMA, _P, "wgmma.mma_async", since=90, specific=True, last=90),
-    Instruction(WGMMA_FENCE, _I, "wgmma.fence", since=90, specific=True, last=90),
-    Instruction(WGMMA_COMMIT, _I, "wgmma.commit_group", since=90, specific=True, last=90),
-    Instruction(WGMMA_WAIT, _P, "wgmma.wait_group", since=90, specific=True, last=90),
-    Instruction(dialect.SET_REGISTERS, _I, "setmaxnreg", since=90, specific=True),
+    Instruction(tile.WGMMA, _P, "wgmma.mma_async", since=90, specific=True, last=90),
+    Instruction(tile.WGMMA_FENCE, _I, "wgmma.fence", since=90, specific=True, last=90),
+    Instruction(tile.WGMMA_COMMIT, _I, "wgmma.commit_group", since=90, specific=True, last=90),
+    Instruction(tile.WGMMA_WAIT, _P, "wgmma.wait_group", since=90, specific=True, last=90),
+    Instruction(simt.SET_REGISTERS, _I, "setmaxnreg", since=90, specific=True),
     # barriers in shared memory
-    Instruction(dialect.MBARRIER_INIT, _I, "mbarrier.init", since=80),
-    Instruction(dialect.MBARRIER_ARRIVE, _I, "mbarrier.arrive", since=90),
-    Instruction(dialect.MBARRIER_EXPECT, _I, "mbarrier.expect_tx", since=90),
-    Instruction(dialect.MBARRIER_ARRIVE_EXPECT, _I, "mbarrier.arrive.expect_tx", since=90),
-    Instruction(dialect.MBARRIER_COMPLETE, _I, "mbarrier.complete_tx", since=90),
-    Instruction(dialect.MBARRIER_WAIT, _I, "mbarrier.try_wait", since=90),
-    Instruction(dialect.MBARRIER_TEST, _I, "mbarrier.try_wait", since=90),
-    Instruction(dialect.MBARRIER_FENCE, _I, "fence.mbarrier_init", since=90),
-    Instruction(dialect.ASYNC_ARRIVE, _I, "cp.async.mbarrier.arrive", since=80),
+    Instruction(simt.MBARRIER_INIT, _I, "mbarrier.init", since=80),
+    Instruction(simt.MBARRIER_ARRIVE, _I, "mbarrier.arrive", since=90),
+    Instruction(simt.MBARRIER_EXPECT, _I, "mbarrier.expect_tx", since=90),
+    Instruction(simt.MBARRIER_ARRIVE_EXPECT, _I, "mbarrier.arrive.expect_tx", since=90),
+    Instruction(simt.MBARRIER_COMPLETE, _I, "mbarrier.complete_tx", since=90),
+    Instruction(simt.MBARRIER_WAIT, _I, "mbarrier.try_wait", since=90),
+    Instruction(simt.MBARRIER_TEST, _I, "mbarrier.try_wait", since=90),
+    Instruction(simt.MBARRIER_FENCE, _I, "fence.mbarrier_init", since=90),
+    Instruction(simt.ASYNC_ARRIVE, _I, "cp.async.mbarrier.arrive", since=80),
     # copies of boxes
-    Instruction(TMA_LOAD, _P, "cp.async.bulk.tensor", since=90),
-    Instruction(TMA_STORE, _P, "cp.async.bulk.tensor", since=90),
-    Instruction(TMA_PREFETCH, _P, "cp.async.bulk.prefetch.tensor", since=90),
-    Instruction(TENSORMAP_PREFETCH, _P, "prefetch.tensormap", since=90),
-    Instruction(TENSORMAP_REPLACE, _P, "tensormap.replace", since=90, specific=True),
-    Instruction(TENSORMAP_RELEASE, _P, "fence.proxy.tensormap::generic.release", since=90),
-    Instruction(TENSORMAP_ACQUIRE, _P, "fence.proxy.tensormap::generic.acquire", since=90),
-    Instruction(TENSORMAP_CP_FENCEPROXY, _P, "tensormap.cp_fenceproxy", since=90),
-    Instruction(dialect.BULK_COMMIT, _I, "cp.async.bulk.commit_group", since=90),
-    Instruction(dialect.BULK_WAIT, _I, "cp.async.bulk.wait_group", since=90),
-    Instruction(dialect.ASYNC_FENCE, _I, "fence.proxy.async", since=90),
+    Instruction(tile.TMA_LOAD, _P, "cp.async.bulk.tensor", since=90),
+    Instruction(tile.TMA_STORE, _P, "cp.async.bulk.tensor", since=90),
+    Instruction(tile.TMA_PREFETCH, _P, "cp.async.bulk.prefetch.tensor", since=90),
+    Instruction(tile.TENSORMAP_PREFETCH, _P, "prefetch.tensormap", since=90),
+    Instruction(tile.TENSORMAP_REPLACE, _P, "tensormap.replace", since=90, specific=True),
+    Instruction(tile.TENSORMAP_RELEASE, _P, "fence.proxy.tensormap::generic.release", since=90),
+    Instruction(tile.TENSORMAP_ACQUIRE, _P, "fence.proxy.tensormap::generic.acquire", since=90),
+    Instruction(tile.TENSORMAP_CP_FENCEPROXY, _P, "tensormap.cp_fenceproxy", since=90),
+    Instruction(simt.BULK_COMMIT, _I, "cp.async.bulk.commit_group", since=90),
+    Instruction(simt.BULK_WAIT, _I, "cp.async.bulk.wait_group", since=90),
+    Instruction(simt.ASYNC_FENCE, _I, "fence.proxy.async", since=90),
     # clusters of blocks
-    Instruction(dialect.CLUSTER_ARRIVE, _I, "barrier.cluster.arrive", since=90),
-    Instruction(dialect.CLUSTER_WAIT, _I, "barrier.cluster.wait", since=90),
-    Instruction(dialect.CLUSTER_ADDRESS, _I, "mapa", since=90),
-    Instruction(dialect.STORE_ASYNC, _P, "st.async", since=90),
+    Instruction(simt.CLUSTER_ARRIVE, _I, "barrier.cluster.arrive", since=90),
+    Instruction(simt.CLUSTER_WAIT, _I, "barrier.cluster.wait", since=90),
+    Instruction(simt.CLUSTER_ADDRESS, _I, "mapa", since=90),
+    Instruction(simt.STORE_ASYNC, _P, "st.async", since=90),
     # copies that go on by themselves
-    Instruction(dialect.ASYNC_COMMIT, _I, "cp.async.commit_group", since=80),
-    Instruction(dialect.ASYNC_COPY, _I, "cp.async", since=80),
-    Instruction(dialect.ASYNC_WAIT, _I, "cp.async.wait_group", since=80),
-    Instruction(dialect.PREFETCH, _P, "prefetch", since=20),
+    Instruction(simt.ASYNC_COMMIT, _I, "cp.async.commit_group", since=80, becomes=Nvvm("nvvm.cp.async.commit.group")),
+    Instruction(simt.ASYNC_COPY, _I, "cp.async", since=80, becomes=Nvvm("nvvm.cp.async.shared.global", _copied)),
+    Instruction(
+        simt.ASYNC_WAIT,
+        _I,
+        "cp.async.wait_group",
+        since=80,
+        becomes=Nvvm("nvvm.cp.async.wait.group", lambda operation: {"n": operation.attributes["groups"]}),
+    ),
+    Instruction(simt.PREFETCH, _P, "prefetch", since=20),
     # time
-    Instruction(dialect.SLEEP, _I, "nanosleep", since=70),
-    Instruction(dialect.CLOCK, _I, "%clock"),
-    Instruction(dialect.CLOCK, _I, "%clock64", since=20, when=_of_64_bits),
-    Instruction(dialect.GLOBAL_TIMER, _I, "%globaltimer", since=30),
+    Instruction(simt.SLEEP, _I, "nanosleep", since=70, becomes=Nvvm("nvvm.nanosleep")),
+    Instruction(simt.CLOCK, _I, "%clock", becomes=Nvvm(_clock)),
+    Instruction(simt.CLOCK, _I, "%clock64", since=20, when=_of_64_bits),
+    Instruction(simt.GLOBAL_TIMER, _I, "%globaltimer", since=30, becomes=Nvvm("nvvm.read.ptx.sreg.globaltimer")),
     # memory
     Instruction("llvm.alloca", _O, ".local"),
     Instruction("llvm.atomicrmw", _O, "atom", since=20),

@@ -11,22 +11,27 @@ products after it read and write, so that it comes after all that others write t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
-from triptych.ir.handles import Attribute, Module, Operation, Value
+from triptych.ir.handles import Attribute, Block, Module, Operation, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.types import SHARED_SPACE, memory_space
 from triptych.kernel_ir.dialects.kernel_operations import producer
+from triptych.kernel_ir.dialects.opdef import WgmmaStep
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand
-from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
+from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WarpgroupMma
 from triptych.targets.nvptx.analysis.kernels import kernels
-from triptych.targets.nvptx.analysis.products_in_flight import products_in_flight
 
-PRODUCTS = frozenset({WGMMA, WGMMA_WAIT, WGMMA_FENCE, WGMMA_COMMIT})
+_MOST_GROUPS = 8
+"""Groups are counted up to here; a product with more behind it stays at this number."""
+
+_State = dict[Operation, int]
+"""Products by the number of groups that have been closed since."""
+
 _ALIGNMENT = 4
 """Bytes of a register."""
 _LETTERS = {"f32": "f", "i32": "r"}
@@ -36,7 +41,7 @@ _ADDRESS_BITS, _LOW = 0x3FFF, 0xFFFFFFFF
 def expand_wgmma(module: Module) -> None:
     """Write out all products, fences and waits of the kernels."""
     for kernel in kernels(module, "llvm.func"):
-        operations = operations_named(kernel, *PRODUCTS)
+        operations = operations_named(kernel, *WGMMA_STEPS)
         if operations:
             _Kernel(kernel).write(operations)
 
@@ -62,13 +67,13 @@ class _Kernel:
             "alignment": self._builder.integer("i64", _ALIGNMENT),
             "ordering": self._builder.integer("i64", 0),
         }
-        self._flight = products_in_flight(kernel)
+        self._flight = wgmma_in_flight(kernel)
         self._kept: dict[Operation, _Registers] = {}
         """The copies of A of products that take it from registers."""
 
     def write(self, operations: Sequence[Operation]) -> None:
         for operation in operations:
-            if operation.name == WGMMA and not _is_shared(operation):
+            if WGMMA_STEPS[operation.name] is WgmmaStep.BEGIN and not _is_shared(operation):
                 self._kept[operation] = self._room(operation)
         for operation in operations:
             self._builder.insertion = self._builder.before(operation)
@@ -113,16 +118,16 @@ class _Writer:
         self._addresses: dict[tuple[Value, int], Value] = {}
 
     def write(self, kernel: _Kernel) -> None:
-        match self._operation.name:
-            case "tile.wgmma":
+        match WGMMA_STEPS[self._operation.name]:
+            case WgmmaStep.BEGIN:
                 self._multiply(kernel.kept(self._operation))
-            case "tile.wgmma_wait":
+            case WgmmaStep.WAIT:
                 sums, read = kernel.in_flight(self._operation)
                 groups = self._operation.attributes["groups"].value
                 self._pass_through(f"wgmma.wait_group.sync.aligned {groups};", sums, read)
-            case "tile.wgmma_fence":
+            case WgmmaStep.FENCE:
                 self._pass_through("wgmma.fence.sync.aligned;", kernel.following(self._operation), [])
-            case "tile.wgmma_commit":
+            case WgmmaStep.COMMIT:
                 self._pass_through("wgmma.commit_group.sync.aligned;", [], [])
 
     # products -----------------------------------------------------------------------------------------------------
@@ -298,3 +303,93 @@ def _merged(registers: Sequence[_Registers]) -> list[_Registers]:
 
 def _integers(operation: Operation, name: str) -> list[int]:
     return list(bindings.mlir().DenseI64ArrayAttr(operation.attributes[name]))
+
+
+# WGMMAs in flight -----------------------------------------------------------------------------------------------------
+# A forward and a backward walk over the blocks of a kernel, until nothing changes. Of each product it is kept how many
+# groups have been closed since, at least: a wait that leaves `n` groups ends those with more than `n`.
+@dataclass(slots=True)
+class InFlight:
+    """The answer for one kernel."""
+
+    waited: dict[Operation, list[Operation]] = field(default_factory=dict)
+    """By wait, the products that may be unfinished when it begins."""
+    fenced: dict[Operation, list[Operation]] = field(default_factory=dict)
+    """By fence, the products that may come after it without another fence between."""
+
+
+def wgmma_in_flight(kernel: Operation) -> InFlight:
+    """Of a function of LLVM."""
+    blocks = list(kernel.regions[0].blocks)
+    numbers = {block: number for number, block in enumerate(blocks)}
+    contents = [_contents(block) for block in blocks]
+    after = [[numbers[successor] for successor in _terminator(block).successors] for block in blocks]
+    before: list[list[int]] = [[] for _ in blocks]
+    for number, successors in enumerate(after):
+        for successor in successors:
+            before[successor].append(number)
+    found = InFlight()
+    _solved(contents, before, after, lambda state, operation: _run(state, operation, found))
+    reversed_contents = [list(reversed(each)) for each in contents]
+    _solved(reversed_contents, after, before, lambda state, operation: _run_back(state, operation, found))
+    return found
+
+
+def _contents(block: Block) -> list[Operation]:
+    return [operation.operation for operation in block.operations if operation.operation.name in WGMMA_STEPS]
+
+
+def _terminator(block: Block) -> Operation:
+    *_, last = block.operations
+    return last.operation
+
+
+def _solved(
+    contents: list[list[Operation]],
+    sources: list[list[int]],
+    targets: list[list[int]],
+    step: Callable[[_State, Operation], _State],
+) -> list[_State]:
+    """The state at the end of every block."""
+    ends: list[_State] = [{} for _ in contents]
+    waiting = list(range(len(contents)))
+    while waiting:
+        block = waiting.pop(0)
+        state = _joined([ends[source] for source in sources[block]])
+        for operation in contents[block]:
+            state = step(state, operation)
+        if state != ends[block]:
+            ends[block] = state
+            waiting += [target for target in targets[block] if target not in waiting]
+    return ends
+
+
+def _joined(states: list[_State]) -> _State:
+    joined: _State = {}
+    for state in states:
+        for product, groups in state.items():
+            joined[product] = min(groups, joined.get(product, groups))
+    return joined
+
+
+def _run(state: Mapping[Operation, int], operation: Operation, found: InFlight) -> _State:
+    match WGMMA_STEPS[operation.name]:
+        case WgmmaStep.BEGIN:
+            return {**state, operation: 0}
+        case WgmmaStep.COMMIT:
+            return {product: min(groups + 1, _MOST_GROUPS) for product, groups in state.items()}
+        case WgmmaStep.WAIT:
+            found.waited[operation] = list(state)
+            left = operation.attributes["groups"].value
+            return {product: groups for product, groups in state.items() if groups <= left}
+    return dict(state)
+
+
+def _run_back(state: Mapping[Operation, int], operation: Operation, found: InFlight) -> _State:
+    match WGMMA_STEPS[operation.name]:
+        case WgmmaStep.BEGIN:
+            return {**state, operation: 0}
+        case WgmmaStep.FENCE:
+            found.fenced[operation] = list(state)
+            return {}
+    return dict(state)

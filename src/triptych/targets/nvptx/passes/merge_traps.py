@@ -16,7 +16,8 @@ from triptych.ir.builder import Builder, builder_before
 from triptych.ir.handles import InsertionPoint, Module, Operation, Value
 from triptych.ir.modules import callee, operations_named
 from triptych.kernel_ir.dialects.kernel_operations import enclosing, producer
-from triptych.kernel_ir.dialects.tile import WGMMA
+from triptych.kernel_ir.dialects.opdef import WgmmaStep
+from triptych.kernel_ir.dialects.tile import WGMMA_STEPS
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 CALLS = frozenset({"llvm.call"})
@@ -27,10 +28,10 @@ _CONSTANT_MEMORY = 4
 def merge_traps(module: Module) -> None:
     """Let every failing check jump to a block at the end of its kernel that makes the call."""
     for function in kernels(module, "llvm.func"):
-        found = operations_named(function, *CALLS, WGMMA)
+        found = operations_named(function, *CALLS, *WGMMA_STEPS)
         calls = [call for call in found if "callee" in call.attributes]
         failing = [call for call in calls if callee(call) == _FAIL]
-        if any(operation.name == WGMMA for operation in found):
+        if any(WGMMA_STEPS.get(operation.name) is WgmmaStep.BEGIN for operation in found):
             for call in failing:
                 _stop(call)
         elif failing:
