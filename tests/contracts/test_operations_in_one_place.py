@@ -15,8 +15,8 @@ MOST = 5
 FILES = {
     "simt.vote": MOST,
     "simt.mbarrier_arrive": MOST,
-    "tile.wgmma": MOST + 1,
-    "tile.tma_load": MOST + 1,
+    "tile.wgmma": MOST,
+    "tile.tma_load": MOST,
 }
 """Operations by the number of files that may name them."""
 
