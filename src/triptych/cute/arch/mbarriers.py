@@ -16,7 +16,7 @@ from triptych.cute.tracing.device import Integer, bits32, device_function, devic
 from triptych.ir.handles import Attribute, Value
 from triptych.ir.types import SHARED_SPACE, memory_space
 from triptych.kernel_ir.dialects import simt
-from triptych.kernel_ir.dialects.barrier_names import OFFSET, STORAGE
+from triptych.kernel_ir.dialects.smem_symbols import OFFSET, STORAGE
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean

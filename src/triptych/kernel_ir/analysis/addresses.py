@@ -8,14 +8,39 @@ run time, and the bytes that are known now. How one address differs between lane
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import byte_size, is_struct
-from triptych.kernel_ir.analysis.memoized_dataflow import fact
 from triptych.kernel_ir.analysis.signed_extensions import keeps_distances
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op, element_indices, is_pure, pointee
+
+# Memoized dataflow: facts about values that follow from facts about their operands, without recursion.
+Subject = TypeVar("Subject")
+Fact = TypeVar("Fact")
+
+
+def fact(
+    value: Subject,
+    known: dict[Subject, Fact],
+    sources: Callable[[Subject], Iterable[Subject]],
+    conclude: Callable[[Subject], Fact],
+) -> Fact:
+    """What is known of a value. `conclude` is called once for each value, when its sources are known."""
+    pending = [value]
+    while pending:
+        found = pending[-1]
+        unknown = [] if found in known else [source for source in sources(found) if source not in known]
+        if unknown:
+            pending += unknown
+            continue
+        pending.pop()
+        if found not in known:
+            known[found] = conclude(found)
+    return known[value]
+
 
 INDEXING = "llvm.getelementptr"
 _MOST_STEPS = 256

@@ -9,7 +9,7 @@ from typing import Any
 
 from triptych.ptxsim.counting import CountedLaunch
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES, WARP
-from triptych.targets.nvptx.report.limits import Need, limits, next_step
+from triptych.targets.nvptx.report.resources import Need, limits, next_step
 from triptych.targets.nvptx.report.usage import Usage
 
 _HEADS = ("architecture", "blocks at once", "warps", "limited by", "next step")

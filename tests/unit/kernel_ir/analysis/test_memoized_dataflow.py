@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from triptych.kernel_ir.analysis.memoized_dataflow import fact
+from triptych.kernel_ir.analysis.addresses import fact
 
 
 def depth(value: int, known: dict[int, int], made: list[int]) -> int:

@@ -1,4 +1,4 @@
-"""`uninitialized_registers`, `constant_folding` and `uninitialized_values`: what is proven to be set, and the rest.
+"""`uninitialized_registers` and `uninitialized_values`: what is proven to be set, and the rest.
 
 What the pass `register_shadows` makes of it, with `unset_origins`, `tests/checkers` runs.
 """
@@ -9,8 +9,7 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.modules import operations_named
-from triptych.kernel_ir.analysis.constant_folding import number_of
-from triptych.kernel_ir.analysis.uninitialized_registers import registers_of, unproven_reads
+from triptych.kernel_ir.analysis.uninitialized_registers import number_of, registers_of, unproven_reads
 from triptych.kernel_ir.analysis.uninitialized_values import BRANCH, STORE, unset_values
 
 SET = "llvm.store %f, %e : f32, !llvm.ptr"

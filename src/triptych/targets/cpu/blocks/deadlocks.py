@@ -14,7 +14,7 @@ from triptych.ir.builder import FACTS_ATTRIBUTE
 from triptych.ir.handles import Attribute, Operation, Value
 from triptych.ir.location import place_of
 from triptych.kernel_ir.analysis.spin_loops import spins
-from triptych.kernel_ir.dialects.barrier_names import barrier_names
+from triptych.kernel_ir.dialects.smem_symbols import barrier_names
 from triptych.targets.cpu.abi.abi import KERNEL_WAITING, MOST_WAITING, WAITING_ENTRY, WAITING_HEAD, WAITING_WORDS
 from triptych.targets.cpu.emit.barrier_state import loop, when
 from triptych.targets.cpu.emit.cluster_states import ClusterStates

@@ -14,7 +14,7 @@ from triptych.ir.builder import Builder
 from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Attribute, Attributes, Location, Operation, Value
 from triptych.ir.launch import Launch
-from triptych.kernel_ir.analysis.memoized_dataflow import fact
+from triptych.kernel_ir.analysis.addresses import fact
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
 
 _TOTAL = frozenset(

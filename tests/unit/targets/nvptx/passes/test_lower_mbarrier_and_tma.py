@@ -11,8 +11,7 @@ import pytest
 
 from tests.unit.targets.nvptx.asynchronous import compiled
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
-from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import RULES
-from triptych.targets.nvptx.passes.lower_tma import TMA_RULES
+from triptych.targets.nvptx.passes.lower_mbarrier_and_tma import RULES, TMA_RULES
 
 pytestmark = needs_assembler
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import pytest
 
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
-from triptych.targets.nvptx.report.limits import Need, limits, next_step
+from triptych.targets.nvptx.report.resources import Need, limits, next_step
 
 KIB = 1024
 BY_HAND = [

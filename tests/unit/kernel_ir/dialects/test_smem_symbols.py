@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from triptych.ir import bindings
 from triptych.ir.modules import kernels
-from triptych.kernel_ir.dialects.barrier_names import barrier_names
 from triptych.kernel_ir.dialects.simt import KERNEL_DIALECTS
+from triptych.kernel_ir.dialects.smem_symbols import barrier_names
 
 PROGRAM = """
 gpu.module @m {
