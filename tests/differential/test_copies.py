@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -20,10 +21,11 @@ from tests.differential.seeded_runs import DRAWN
 from tests.support.examples import examples
 from tests.support.ptx.unified import numpy_gpu
 from tests.unit.cute.array_memory import aligned
-from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
+from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER, needs_assembler
 from triptych import cute
 from triptych.cute.nvgpu import CopyUniversalOp
 from triptych.cute.runtime import from_dlpack
+from triptych.ptxsim.memory import AccessError
 
 MACHINES: list[Callable[[], AbstractContextManager[Any]]] = [
     nullcontext,
@@ -112,3 +114,16 @@ def test_every_element_arrives(program: Any, dtype: Any, alignment: int) -> None
         with machine():
             moved(*(from_dlpack(each, assumed_align=alignment) for each in (source, target)), program)
         np.testing.assert_array_equal(target, source)
+
+
+@needs_assembler
+@pytest.mark.xfail(strict=True, raises=AccessError, reason="PTX loads 4 bytes of shared memory that ends after 3")
+def test_elements_at_the_end_of_padded_shared_memory_arrive() -> None:
+    """Drawn by chance: the CPU does it right."""
+    tiled = ((1, 32), (0, 1), (1, 1), (0, 1)), ((4, 8), (0, 1), (4, 4), (0, 1))
+    program = (32, *tiled, (16, 32), (0, 1), ((0, 1), 1, None))
+    source, target = (array((16, 32), (0, 1), tt.Int8) for _ in range(2))
+    source[:] = np.arange(source.size).reshape(16, 32) % 127
+    with numpy_gpu("sm_80"):
+        moved(*(from_dlpack(each, assumed_align=4) for each in (source, target)), program)
+    np.testing.assert_array_equal(target, source)
