@@ -18,15 +18,15 @@ from pathlib import Path
 from tests.checkers.block_pairs import BLOCKS
 from tests.checkers.corpus import PAIRS
 from tests.checkers.hopper_pairs import HOPPER
-from tests.checkers.misuse_pairs import MISUSES
+from tests.checkers.protocol_pairs import VIOLATIONS
 from tests.checkers.remote_barrier_pairs import REMOTE
 from tests.checkers.sequences import Program, alone, get_ready, of_examples, of_pair, walk
-from tests.checkers.store_order_pairs import MORE_MISUSES
+from tests.checkers.store_order_pairs import MORE_VIOLATIONS
 from triptych.support.config import override
 
 
 def programs(only: str, count: int, seed: int, folder: Path) -> list[Program]:
-    pairs = (*PAIRS, *HOPPER, *REMOTE, *BLOCKS, *MISUSES, *MORE_MISUSES)
+    pairs = (*PAIRS, *HOPPER, *REMOTE, *BLOCKS, *VIOLATIONS, *MORE_VIOLATIONS)
     written = [of_pair(pair, folder, wrong=which) for pair in pairs for which in (False, True) if only in pair.name]
     drawn = random.Random(seed).sample(written, min(count, len(written)))
     return [*drawn, *(each for each in of_examples() if only in each.name)]

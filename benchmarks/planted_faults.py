@@ -15,15 +15,15 @@ from pathlib import Path
 from tests.checkers.block_pairs import BLOCKS
 from tests.checkers.corpus import PAIRS
 from tests.checkers.hopper_pairs import HOPPER
-from tests.checkers.misuse_pairs import MISUSES
 from tests.checkers.pairs import is_found, judged
+from tests.checkers.protocol_pairs import VIOLATIONS
 from tests.checkers.remote_barrier_pairs import REMOTE
-from tests.checkers.store_order_pairs import MORE_MISUSES
+from tests.checkers.store_order_pairs import MORE_VIOLATIONS
 
 
 def written(only: str, folder: Path) -> tuple[int, int, int]:
     """Pairs, wrong programs that were found at their lines, right programs with findings."""
-    pairs = [pair for pair in (*PAIRS, *HOPPER, *REMOTE, *BLOCKS, *MISUSES, *MORE_MISUSES) if only in pair.name]
+    pairs = [pair for pair in (*PAIRS, *HOPPER, *REMOTE, *BLOCKS, *VIOLATIONS, *MORE_VIOLATIONS) if only in pair.name]
     found = alarms = 0
     for pair in pairs:
         wrong, right = (judged(pair, folder, wrong=which) for which in (True, False))

@@ -85,7 +85,7 @@ class Verdict:
     findings: tuple[tuple[str, frozenset[int]], ...]
     notes: int
     texts: tuple[str, ...]
-    misused: tuple[Explanation, ...] = ()
+    violations: tuple[Explanation, ...] = ()
     """What was wrong with calls of pipelines, whatever came of it."""
 
 
@@ -106,10 +106,10 @@ def judged(pair: Pair, folder: Path, *, wrong: bool) -> Verdict:
             lines = frozenset() if error.span is None else frozenset({error.span.line})
             return Verdict(((error.code, lines),), 0, (error.text(),))
     faults = [each for each in collection.findings if each.kind not in NOTES]
-    said = tuple((each.code, frozenset(s.spans[0].line for s in (each.before, each.now))) for each in faults)
+    said = tuple((each.code, frozenset(s.spans[0].line for s in (each.previous, each.current))) for each in faults)
     texts = tuple(error_of(each).text() for each in collection.findings)
-    misused = tuple(collection.misused.values())
-    return Verdict(said, len(collection.findings) - len(faults), texts, misused)
+    violations = tuple(collection.violations.values())
+    return Verdict(said, len(collection.findings) - len(faults), texts, violations)
 
 
 def is_found(pair: Pair, verdict: Verdict) -> bool:

@@ -47,7 +47,9 @@ class Program:
             except TriptychError as error:
                 return frozenset({(error.code, frozenset({error.span.line} if error.span else ()))})
         faults = [each for each in collection.findings if each.kind not in NOTES]
-        return frozenset((each.code, frozenset(s.spans[0].line for s in (each.before, each.now))) for each in faults)
+        return frozenset(
+            (each.code, frozenset(s.spans[0].line for s in (each.previous, each.current))) for each in faults
+        )
 
 
 def of_pair(pair: Pair, folder: Path, *, wrong: bool) -> Program:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from tests.checkers import misuse_pairs
+from tests.checkers import protocol_pairs
 from tests.checkers.pairs import Pair
 
 _HEAD = """
@@ -278,8 +278,8 @@ MET = (
 
 
 def _changed(name: str, code: str, says: str, kind: str, *changes: tuple[str, str]) -> Pair:
-    """A pipeline that is made in another way: the program of `misuse_pairs` with other arguments."""
-    program, body = misuse_pairs.PROGRAMS[kind]
+    """A pipeline that is made in another way: the program of `protocol_pairs` with other arguments."""
+    program, body = protocol_pairs.PROGRAMS[kind]
     for old, new in changes:
         lines = [line for line in (program + body).splitlines() if old in line]
         assert lines, old
@@ -361,19 +361,19 @@ MADE = (
         ("wait_and_advance()", "wait()"),
     ),
 )
-_DEFERRED = misuse_pairs.PROGRAMS["PipelineAsync"][0].replace(
+_DEFERRED = protocol_pairs.PROGRAMS["PipelineAsync"][0].replace(
     "alloc_smem(tt.Int64, 4, 8)", "alloc_smem(tt.Int64, 4, 8), defer_sync=True"
 )
 BEGUN = (
     Pair(
         "defer_sync: nobody waits until the barriers are made",
         "pipeline.pipeline_init_arrive()\npipeline.pipeline_init_wait() #!\n"
-        + re.sub(r" #\w+$", "", misuse_pairs.PROGRAMS["PipelineAsync"][1].strip("\n"), flags=re.M),
+        + re.sub(r" #\w+$", "", protocol_pairs.PROGRAMS["PipelineAsync"][1].strip("\n"), flags=re.M),
         says="`cute.arch.sync_threads()` between line 13 and line",
         program=_DEFERRED,
     ),
 )
-MORE_MISUSES = (*STORED, *ORDERED, *MET, *MADE, *BEGUN)
+MORE_VIOLATIONS = (*STORED, *ORDERED, *MET, *MADE, *BEGUN)
 COVERED = {
     "Agent": "PipelineAsync: fewer consumers than arrive",
     "CooperativeGroup": "PipelineAsync: more producers than arrive",

@@ -12,12 +12,12 @@ import pytest
 from tests.checkers.block_pairs import BLOCKS
 from tests.checkers.corpus import PAIRS
 from tests.checkers.hopper_pairs import HOPPER
-from tests.checkers.misuse_pairs import MISUSES
 from tests.checkers.pairs import Pair, is_found, judged
+from tests.checkers.protocol_pairs import VIOLATIONS
 from tests.checkers.remote_barrier_pairs import REMOTE
 
 EVERY = 8
-SLICE = (*PAIRS[::EVERY], *HOPPER[1::7], *REMOTE[::17], *BLOCKS[::5], *MISUSES[3::16])
+SLICE = (*PAIRS[::EVERY], *HOPPER[1::7], *REMOTE[::17], *BLOCKS[::5], *VIOLATIONS[3::16])
 
 
 @pytest.mark.parametrize("pair", SLICE, ids=lambda pair: pair.name)
@@ -30,8 +30,8 @@ def test_wrong_is_found_and_right_is_clean(pair: Pair, tmp_path: Path) -> None:
 
 def test_names_are_unique() -> None:
     assert len({pair.name for pair in PAIRS}) == len(PAIRS)
-    assert len({pair.name for pair in (*HOPPER, *REMOTE, *BLOCKS, *MISUSES)}) == sum(
-        map(len, (HOPPER, REMOTE, BLOCKS, MISUSES))
+    assert len({pair.name for pair in (*HOPPER, *REMOTE, *BLOCKS, *VIOLATIONS)}) == sum(
+        map(len, (HOPPER, REMOTE, BLOCKS, VIOLATIONS))
     )
 
 

@@ -1,5 +1,5 @@
 """Registers that a thread has not set: what does not matter is not told; `uninitialized_registers`, and the pass
-`triptych.targets.cpu.sanitizer.register_shadows` with `triptych.targets.cpu.sanitizer.uninitialized_origins`."""
+`triptych.targets.cpu.sanitizer.initcheck_shadow` with `triptych.targets.cpu.sanitizer.initcheck_origins`."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from triptych.kernel_ir.dialects.check import CHECK, CHECKS_ATTRIBUTE
 from triptych.sanitizer.finding_errors import RaceError, UninitialisedReadError
 from triptych.sanitizer.findings import collecting
 from triptych.support.config import override
-from triptych.targets.cpu.sanitizer.hoist_loop_checks import hoist_loop_checks
+from triptych.targets.cpu.sanitizer.eliminate_checks import hoist_loop_checks
 
 ARGUMENTS = "%s: !llvm.ptr<3>, %n: i32, %p: i1, %v: f32"
 FACTS = "size = 4 : i32, site = 0 : i32, lanes = 0 : i32"

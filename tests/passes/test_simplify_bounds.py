@@ -15,7 +15,7 @@ from triptych.cute.nvgpu import warp
 from triptych.diagnostics.runtime_errors import OutOfBoundsError
 from triptych.ir.handles import Module
 from triptych.support.config import override
-from triptych.targets.cpu.sanitizer.simplify_bounds import drop_repeated_checks, simplify_bounds
+from triptych.targets.cpu.sanitizer.eliminate_checks import drop_repeated_checks, simplify_bounds
 
 ARGUMENTS = "%s: !llvm.ptr<3>, %g: !llvm.ptr<1>, %i: i64, %p: i1, %q: i1"
 ADDRESSES = """

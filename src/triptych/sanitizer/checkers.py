@@ -21,7 +21,7 @@ GLOBAL = "global"
 ASYNC = "async"
 """Of `races`: what asynchronous copies and products need is left alone until they have ended. They are done late."""
 
-MEETINGS = "meetings"
+BARRIER_STATISTICS = "barriers"
 """No checker: how threads come to what orders them is counted, for hints."""
 BREAK = "break"
 """No checker: statements of kernels can stop for a debugger."""
@@ -46,11 +46,11 @@ def in_order(seed: int) -> str:
     return f"{_ORDER}{seed}"
 
 
-def overlooked(span: Span | None) -> bool:
+def suppressed(span: Span | None) -> bool:
     """Whether the checkers are to overlook what orders threads at a line, to see whether anything needs it."""
-    return span is not None and overlooking(span) in checkers()
+    return span is not None and suppressing(span) in checkers()
 
 
-def overlooking(span: Span) -> str:
+def suppressing(span: Span) -> str:
     """The word for that line."""
     return f"{_WITHOUT}{zlib.crc32(span.file.encode())}.{span.line}"

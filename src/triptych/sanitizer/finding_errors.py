@@ -84,15 +84,15 @@ def error_of(finding: Finding) -> CompiledCodeError:
     error = _error_of(finding)
     if finding.is_async_access:
         error = _async_access(error)
-    if finding.beside.text:
-        error.notes.append(f"apart from this, about the pipelines of {finding.kernel}: {finding.beside.text}")
-    if not finding.misused.text or finding.is_global or finding.kind in _OF_NO_PIPELINE:
+    if finding.other_pipelines.text:
+        error.notes.append(f"apart from this, about the pipelines of {finding.kernel}: {finding.other_pipelines.text}")
+    if not finding.explanation.text or finding.is_global or finding.kind in _OF_NO_PIPELINE:
         return error
-    if finding.misused.is_sure:
+    if finding.explanation.is_sure:
         error.notes.append(f"or {error.instead}")
-        error.instead = finding.misused.text
+        error.instead = finding.explanation.text
     else:
-        error.notes.append(f"about the pipelines of {finding.kernel}, unless it is meant: {finding.misused.text}")
+        error.notes.append(f"about the pipelines of {finding.kernel}, unless it is meant: {finding.explanation.text}")
     return error
 
 
@@ -109,11 +109,11 @@ def _async_access(error: CompiledCodeError) -> AsyncAccessError:
     )
 
 
-_OF_NO_PIPELINE = (Kind.CLOCK_RAN_OUT, Kind.TOO_MANY_MBARRIERS, Kind.UNSET_REGISTER, Kind.NEVER_WRITTEN)
+_OF_NO_PIPELINE = (Kind.CLOCK_OVERFLOW, Kind.TOO_MANY_MBARRIERS, Kind.UNSET_REGISTER, Kind.NEVER_WRITTEN)
 
 
 def _error_of(finding: Finding) -> CompiledCodeError:
-    if finding.kind == Kind.CLOCK_RAN_OUT:
+    if finding.kind == Kind.CLOCK_OVERFLOW:
         return CheckerLimitError(
             "a block has more barriers than the checker can count",
             found=f"2**32 moments in one block of {finding.kernel}",
@@ -136,7 +136,7 @@ def _error_of(finding: Finding) -> CompiledCodeError:
     if finding.kind in (Kind.BEFORE_IT_LANDS, Kind.NEVER_AWAITED):
         return _copy(finding)
     if finding.kind in (Kind.STILL_READ, Kind.NOT_FENCED):
-        return _background(finding)
+        return _async_read(finding)
     return _race(finding)
 
 
@@ -144,22 +144,22 @@ def _copy(finding: Finding) -> AsyncCopyError:
     example = finding.examples[0]
     if finding.kind == Kind.NEVER_AWAITED:
         return AsyncCopyError(
-            f"nobody waits for a copy that {_who(finding, example.now)} begins here",
-            span=finding.now.span,
+            f"nobody waits for a copy that {_who(finding, example.current)} begins here",
+            span=finding.current.span,
             found=_what(finding, example),
             expected="a wait for every group of copies before the kernel ends",
-            instead=f"{_NEVER_AWAITED[finding.now.verb == BOX_STORE]} behind it",
+            instead=f"{_NEVER_AWAITED[finding.current.verb == BOX_STORE]} behind it",
             notes=_notes(finding),
-            related=_callers(finding.now.spans[1:]),
+            related=_callers(finding.current.spans[1:]),
         )
-    if finding.before.verb in _LANDINGS:
+    if finding.previous.verb in _LANDINGS:
         return _landing(finding, example)
-    begun = f"the copy that {_who(finding, example.before)} began here may still be on its way"
-    lines = common_lines(finding.before, finding.now)
+    begun = f"the copy that {_who(finding, example.previous)} began here may still be on its way"
+    lines = common_lines(finding.previous, finding.current)
     where = f" between line {min(lines)} and line {max(lines)}" if lines is not None and lines[0] < lines[1] else ""
     return AsyncCopyError(
-        f"{_who(finding, example.now)} {finding.now.verb} where an asynchronous copy has not landed",
-        span=finding.now.span,
+        f"{_who(finding, example.current)} {finding.current.verb} where an asynchronous copy has not landed",
+        span=finding.current.span,
         found=_what(finding, example),
         expected="the thread that copies to wait for the group, and then a barrier for the other threads",
         instead=f"`cute.arch.cp_async_wait_group(0)` and `cute.arch.sync_threads()`{where or ' before this line'}",
@@ -177,10 +177,10 @@ _NEVER_AWAITED = (
 
 def _landing(finding: Finding, example: Example) -> AsyncCopyError:
     """An mbarrier says when a copy has landed, to those who wait for it."""
-    begun = f"{_who(finding, example.before)} {finding.before.verb} here: nobody told the other that it has landed"
+    begun = f"{_who(finding, example.previous)} {finding.previous.verb} here: nobody told the other that it has landed"
     return AsyncCopyError(
-        f"{_who(finding, example.now)} {finding.now.verb} where a copy may not have landed",
-        span=finding.now.span,
+        f"{_who(finding, example.current)} {finding.current.verb} where a copy may not have landed",
+        span=finding.current.span,
         found=_what(finding, example),
         expected="a wait for the phase of the mbarrier that counts the bytes, by this thread or before a barrier",
         instead="`mbarrier_wait(...)` of the copy's barrier, `consumer_wait` or `producer_acquire`, before this line",
@@ -189,50 +189,50 @@ def _landing(finding: Finding, example: Example) -> AsyncCopyError:
     )
 
 
-def _background(finding: Finding) -> BackgroundReadError:
+def _async_read(finding: Finding) -> BackgroundReadError:
     """What a bulk store or a product reads is not to be seen by it yet, or not left alone until it has ended."""
     example = finding.examples[0]
-    now, before = _who(finding, example.now), _who(finding, example.before)
+    now, before = _who(finding, example.current), _who(finding, example.previous)
     if finding.kind == Kind.NOT_FENCED:
         return BackgroundReadError(
-            f"{now} {finding.now.verb} that reads what {before} has written and not fenced",
-            span=finding.now.span,
+            f"{now} {finding.current.verb} that reads what {before} has written and not fenced",
+            span=finding.current.span,
             found=_what(finding, example),
             expected="a fence by every thread that wrote, then a barrier, then the store or product",
             instead='`cute.arch.fence_proxy("async.shared", space="cta")` after the writes, before the barrier',
             notes=_notes(finding),
-            related=_both(finding, f"{before} {finding.before.verb} here"),
+            related=_both(finding, f"{before} {finding.previous.verb} here"),
         )
-    product = finding.before.verb != BOX_STORE
+    product = finding.previous.verb != BOX_STORE
     wait = "`warpgroup.wait_group(0)`" if product else "`cute.arch.cp_async_bulk_wait_group(0, read=True)`"
     return BackgroundReadError(
-        f"{now} {finding.now.verb} where {'a product' if product else 'a bulk store'} under way may still read",
-        span=finding.now.span,
+        f"{now} {finding.current.verb} where {'a product' if product else 'a bulk store'} under way may still read",
+        span=finding.current.span,
         found=_what(finding, example),
         expected="the thread that began it to wait for its group, and then a barrier or an mbarrier for the others",
         instead=f"{wait} by {before}, and a barrier, before this line",
         notes=_notes(finding),
-        related=_both(finding, f"{before} {finding.before.verb} here"),
+        related=_both(finding, f"{before} {finding.previous.verb} here"),
     )
 
 
 def _both(finding: Finding, earlier: str) -> list[tuple[str, Span]]:
     """The callers of one side, the line of the other, its callers, and those that both have."""
-    own, others, shared = _parted(finding.now.spans[1:], finding.before.spans[1:])
-    first = [(earlier, finding.before.spans[0])]
+    own, others, shared = _parted(finding.current.spans[1:], finding.previous.spans[1:])
+    first = [(earlier, finding.previous.spans[0])]
     return [*_callers(own), *first, *_callers(others), *_callers(shared, "both called from")]
 
 
 def _uninitialised(finding: Finding) -> UninitialisedReadError:
     example = finding.examples[0]
     return UninitialisedReadError(
-        f"{_who(finding, example.now)} of block {_block(example)} reads shared memory that nobody has written",
-        span=finding.now.span,
+        f"{_who(finding, example.current)} of block {_block(example)} reads shared memory that nobody has written",
+        span=finding.current.span,
         found=_what(finding, example),
         expected=_NEVER,
         instead="a store to that element before, or a smaller range of what is read",
         notes=_notes(finding),
-        related=_callers(finding.now.spans[1:]),
+        related=_callers(finding.current.spans[1:]),
     )
 
 
@@ -246,8 +246,8 @@ def _unset(finding: Finding) -> UnsetRegisterError:
     name, allocated = finding.variable or "the tensor", example.allocated
     where = f", allocated at line {allocated.line}" if allocated is not None else ""
     times = "once" if finding.count == 1 else f"{finding.count:,} times"
-    adds, multiplies = finding.before.verb == "adds to", finding.before.verb == "multiplies"
-    does = f"{finding.before.verb} it here{'' if adds or multiplies else f', and {finding.now.verb}'}"
+    adds, multiplies = finding.previous.verb == "adds to", finding.previous.verb == "multiplies"
+    does = f"{finding.previous.verb} it here{'' if adds or multiplies else f', and {finding.current.verb}'}"
     after = f" after line {allocated.line}" if allocated is not None else ""
     fill = f"`{name}.fill(0)`" if finding.variable else "`.fill(0)` of it"
     instead = f"{fill}{after}, or a store to that element on every way that leads here"
@@ -255,17 +255,17 @@ def _unset(finding: Finding) -> UnsetRegisterError:
         instead = f"{fill} before the first `gemm`{after and f', {after.strip()}'}"
     elif multiplies:
         instead = f"a copy into `{name}`, or a load of it, before the product" if finding.variable else "a copy into it"
-    elsewhere = finding.now.spans[:1] != finding.before.spans[:1]
-    later = [(finding.now.verb, finding.now.spans[0])] if elsewhere and finding.now.spans else []
+    elsewhere = finding.current.spans[:1] != finding.previous.spans[:1]
+    later = [(finding.current.verb, finding.current.spans[0])] if elsewhere and finding.current.spans else []
     made = [("the tensor is made here", allocated)] if allocated is not None else []
     return UnsetRegisterError(
-        f"{_who(finding, example.now)} of block {_block(example)} uses registers that it has not set",
-        span=finding.before.span,
+        f"{_who(finding, example.current)} of block {_block(example)} uses registers that it has not set",
+        span=finding.previous.span,
         found=f"{example.part}{where}: the thread {does}; seen {times}",
         expected="every element to be written by the thread that uses it, on the way that it takes",
         instead=instead,
         notes=_notes(finding),
-        related=[*made, *later, *_callers(finding.before.spans[1:])],
+        related=[*made, *later, *_callers(finding.previous.spans[1:])],
     )
 
 
@@ -273,7 +273,7 @@ def _never_written(finding: Finding) -> UnwrittenOutputError:
     """An output whose host says that the kernel writes it."""
     return UnwrittenOutputError(
         f"{finding.kernel} leaves a part of its output {finding.variable} as it was",
-        span=finding.now.span,
+        span=finding.current.span,
         found=finding.examples[0].part,
         expected="every element of an output to be written",
         instead="a grid that covers the output, as `cute.ceil_div(n, block)`, and no branch that skips its end",
@@ -290,14 +290,14 @@ _TITLES = {
 
 def _race(finding: Finding) -> RaceError:
     example = finding.examples[0]
-    now, before = _who(finding, example.now), _who(finding, example.before)
+    now, before = _who(finding, example.current), _who(finding, example.previous)
     if example.other is not None:
         now, before = f"{now} of block {_block(example)}", f"{before} of {_other(example)}"
     title = _TITLES[Kind(finding.kind)].format(now=now, before=before)
-    earlier = f"the earlier access: {before} {finding.before.verb} here"
+    earlier = f"the earlier access: {before} {finding.previous.verb} here"
     return RaceError(
         f"a race in {finding.kernel}: {title}",
-        span=finding.now.span,
+        span=finding.current.span,
         found=_what(finding, example),
         expected=_ORDERED if example.other is None else _BETWEEN_BLOCKS,
         instead=_advice(finding) if example.other is None else _LAUNCHES,
@@ -328,7 +328,7 @@ def _who(finding: Finding, thread: int) -> str:
 def _are_of_two_blocks(finding: Finding, example: Example) -> bool:
     """Whether the threads are of different blocks of a cluster."""
     size = finding.block_threads
-    return bool(size) and example.before // size != example.now // size
+    return bool(size) and example.previous // size != example.current // size
 
 
 def _other(example: Example) -> str:
@@ -341,7 +341,7 @@ def _block(example: Example) -> str:
 
 def _what(finding: Finding, example: Example) -> str:
     """The object: which allocation, which element, in which block and epoch, how often."""
-    size = finding.now.size
+    size = finding.current.size
     where = f"byte {example.byte} of shared memory"
     if finding.is_global:
         where = "global memory"
@@ -350,8 +350,8 @@ def _what(finding: Finding, example: Example) -> str:
         where = f"{example.part}{line}"
     times = "once" if finding.count == 1 else f"{finding.count:,} times"
     passed = "before the first barrier" if not example.epoch else f"after barrier {example.epoch} of the block"
-    extent = "" if finding.now.is_background else f" {size} byte{'s' if size > 1 else ''}"
-    access = f"{finding.now.verb}{extent}"
+    extent = "" if finding.current.is_asynchronous else f" {size} byte{'s' if size > 1 else ''}"
+    access = f"{finding.current.verb}{extent}"
     return f"{access}, {where}, in block {_block(example)}, {passed}; seen {times}"
 
 
@@ -360,9 +360,9 @@ def _notes(finding: Finding) -> list[str]:
     if len(finding.examples) > 1:
         seen = [_pair(each) for each in finding.examples[1:]]
         if finding.kind == Kind.UNSET_REGISTER:
-            seen = [f"thread {each.now} of block {_block(each)}, {_element(each)}" for each in finding.examples[1:]]
+            seen = [f"thread {each.current} of block {_block(each)}, {_element(each)}" for each in finding.examples[1:]]
         elif finding.kind in (Kind.UNINITIALISED, Kind.NEVER_AWAITED):
-            seen = [f"thread {each.now} of block {_block(each)}, byte {each.byte}" for each in finding.examples[1:]]
+            seen = [f"thread {each.current} of block {_block(each)}, byte {each.byte}" for each in finding.examples[1:]]
         notes.append(f"also seen: {'; '.join(seen)}")
     if finding.in_one_warp and finding.is_race:
         notes.append(_WARP_NOTE)
@@ -373,8 +373,8 @@ def _notes(finding: Finding) -> list[str]:
 
 def _pair(example: Example) -> str:
     if example.other is None:
-        return f"threads {example.before} and {example.now} of block {_block(example)}"
-    return f"thread {example.before} of {_other(example)} and thread {example.now} of block {_block(example)}"
+        return f"threads {example.previous} and {example.current} of block {_block(example)}"
+    return f"thread {example.previous} of {_other(example)} and thread {example.current} of block {_block(example)}"
 
 
 def _advice(finding: Finding) -> str:
@@ -382,12 +382,15 @@ def _advice(finding: Finding) -> str:
     call = "`cute.arch.sync_warp()`" if finding.in_one_warp else "`cute.arch.sync_threads()`"
     if any(_are_of_two_blocks(finding, each) for each in finding.examples):
         call = "`cute.arch.cluster_arrive()` and `cute.arch.cluster_wait()`"
-    lines = common_lines(finding.before, finding.now)
+    lines = common_lines(finding.previous, finding.current)
     if lines is None:
         return f"{call} between the two accesses"
     before, now = lines
     if finding.kind == Kind.SAME_VALUE or before == now:
-        if finding.before.spans == finding.now.spans and finding.kind in (Kind.WRITE_AFTER_WRITE, Kind.SAME_VALUE):
+        if finding.previous.spans == finding.current.spans and finding.kind in (
+            Kind.WRITE_AFTER_WRITE,
+            Kind.SAME_VALUE,
+        ):
             return f"line {now} for one thread only, as `if tidx == 0:`, or a place of its own for each thread"
         return f"{call} between the two accesses of line {now}: where it is in a loop, before the loop goes on"
     if before < now or not finding.in_a_loop():
@@ -396,7 +399,7 @@ def _advice(finding: Finding) -> str:
 
 
 def report(findings: Sequence[Finding]) -> None:
-    """Tell whoever collects; otherwise raise the worst, with the others as notes. A note alone is a warning."""
+    """Pass findings on to whoever collects; otherwise raise the worst, with the others as notes. A note alone warns."""
     taken = collector()
     if taken is not None:
         taken.add(findings)

@@ -30,7 +30,7 @@ class Kind(IntEnum):
     WRITE_AFTER_WRITE = 3
     SAME_VALUE = 4
     UNINITIALISED = 5
-    CLOCK_RAN_OUT = 6
+    CLOCK_OVERFLOW = 6
     BEFORE_IT_LANDS = 7
     NEVER_AWAITED = 8
     STILL_READ = 9
@@ -40,7 +40,7 @@ class Kind(IntEnum):
     TOO_MANY_MBARRIERS = 13
 
 
-class Meeting(IntEnum):
+class Arrival(IntEnum):
     """What `triptych check --hints` counts at lines that order threads, beside those numbers."""
 
     ALONE = 32
@@ -51,7 +51,7 @@ class Meeting(IntEnum):
 
 
 _WORST_FIRST = (
-    Kind.CLOCK_RAN_OUT,
+    Kind.CLOCK_OVERFLOW,
     Kind.TOO_MANY_MBARRIERS,
     Kind.BEFORE_IT_LANDS,
     Kind.STILL_READ,
@@ -82,7 +82,7 @@ class Site:
     """Those whose stages it accesses, by their numbers in the kernel."""
 
     @property
-    def is_background(self) -> bool:
+    def is_asynchronous(self) -> bool:
         """Whether it is more than the access of a thread, and has no size."""
         return self.size == 0
 
@@ -96,9 +96,9 @@ class Example:
     """One time that it was seen: where, by whom, and which byte."""
 
     block: Coordinates
-    before: int
+    previous: int
     """The thread of the earlier access, by its number in the block."""
-    now: int
+    current: int
     byte: int
     """In shared memory."""
     epoch: int
@@ -116,8 +116,8 @@ class Finding:
 
     kind: int
     kernel: str
-    before: Site
-    now: Site
+    previous: Site
+    current: Site
     count: int
     examples: tuple[Example, ...]
     in_one_warp: bool = False
@@ -130,9 +130,9 @@ class Finding:
     """Threads of a block, where those of a cluster are counted through."""
     variable: str = ""
     """What the program calls the tensor that it is about, where that is known."""
-    misused: Explanation = NOTHING_WRONG
+    explanation: Explanation = NOTHING_WRONG
     """What the same launch did wrong with the pipelines whose memory it is about."""
-    beside: Explanation = NOTHING_WRONG
+    other_pipelines: Explanation = NOTHING_WRONG
     """What it did wrong with others."""
     only_async: bool = False
     """Whether it was found under `async` and without `races`."""
@@ -158,7 +158,7 @@ class Finding:
 
     @property
     def _has_agent(self) -> bool:
-        return self.kind in _OF_AGENTS or self.before.is_background or self.now.is_background
+        return self.kind in _OF_AGENTS or self.previous.is_asynchronous or self.current.is_asynchronous
 
     @property
     def is_race(self) -> bool:
@@ -169,20 +169,20 @@ class Finding:
         """Findings with the same pair of lines are one, whichever access came first on this machine."""
         kind = "race" if self.is_race else self.kind
         if self.kind == Kind.UNSET_REGISTER:
-            return kind, self.kernel, self.before.spans[:1]
-        return kind, self.kernel, frozenset((self.before.spans[:1], self.now.spans[:1]))
+            return kind, self.kernel, self.previous.spans[:1]
+        return kind, self.kernel, frozenset((self.previous.spans[:1], self.current.spans[:1]))
 
     def is_forward(self) -> bool:
         """Whether the accesses came in the order of the program."""
-        return self.before.number < self.now.number
+        return self.previous.number < self.current.number
 
     def in_a_loop(self) -> bool:
         """Whether a loop runs both again."""
-        return bool(set(self.before.loops) & set(self.now.loops))
+        return bool(set(self.previous.loops) & set(self.current.loops))
 
     def allowance(self) -> str | None:
         """The reason for which a comment at one of its lines allows it."""
-        for span in (*self.before.spans, *self.now.spans):
+        for span in (*self.previous.spans, *self.current.spans):
             if (found := _ALLOWED.search(span.text())) and found[1] == self.code:
                 return found[2].strip() or "no reason given"
         return None
@@ -197,7 +197,7 @@ CODES = {
     Kind.WRITE_AFTER_WRITE: "TT0630",
     Kind.SAME_VALUE: "TT0630",
     Kind.UNINITIALISED: "TT0631",
-    Kind.CLOCK_RAN_OUT: "TT0632",
+    Kind.CLOCK_OVERFLOW: "TT0632",
     Kind.TOO_MANY_MBARRIERS: "TT0632",
     Kind.BEFORE_IT_LANDS: "TT0633",
     Kind.NEVER_AWAITED: "TT0633",
@@ -211,7 +211,7 @@ NOTES = frozenset({Kind.SAME_VALUE, Kind.NEVER_WRITTEN})
 
 
 class Collection:
-    """Findings of a stretch of a program: equal pairs are one, with their counts added."""
+    """Findings of a part of a program: equal pairs are one, with their counts added."""
 
     def __init__(self, only_under: str = "") -> None:
         self.only_under = only_under
@@ -221,9 +221,9 @@ class Collection:
         """Where the kernels that were compiled meanwhile order their threads."""
         self.launches = False
         """Whether code was loaded meanwhile that launches kernels."""
-        self.meetings: dict[Span, dict[Meeting, tuple[int, int]]] = {}
+        self.arrivals: dict[Span, dict[Arrival, tuple[int, int]]] = {}
         """What was counted there, with the numbers of the first time."""
-        self.misused: dict[Span, Explanation] = {}
+        self.violations: dict[Span, Explanation] = {}
         """Calls of pipelines that surely are not as they should be, though nothing may have come of it."""
 
     def add(self, findings: Sequence[Finding]) -> None:
@@ -240,17 +240,17 @@ class Collection:
         self.add(list(other._found.values()))
         self.add([each for each, _ in other.allowed])
         self.orders |= other.orders
-        for span, seen in other.meetings.items():
-            self.meetings[span] = {**seen, **self.meetings.get(span, {})}
-        self.misused |= other.misused
+        for span, seen in other.arrivals.items():
+            self.arrivals[span] = {**seen, **self.arrivals.get(span, {})}
+        self.violations |= other.violations
 
     @property
     def findings(self) -> list[Finding]:
         """The worst first. What is read too early may not be written yet: that is no finding of its own."""
-        raced = {site.spans for each in self._found.values() if each.is_race for site in (each.before, each.now)}
-        early = {each.before.spans for each in self._found.values() if each.kind == Kind.BEFORE_IT_LANDS}
+        raced = {site.spans for each in self._found.values() if each.is_race for site in (each.previous, each.current)}
+        early = {each.previous.spans for each in self._found.values() if each.kind == Kind.BEFORE_IT_LANDS}
         explained = {Kind.UNINITIALISED: raced, Kind.NEVER_AWAITED: early}
-        kept = [each for each in self._found.values() if each.now.spans not in explained.get(Kind(each.kind), ())]
+        kept = [each for each in self._found.values() if each.current.spans not in explained.get(Kind(each.kind), ())]
         wide = [each for each in kept if each.is_race and not each.in_one_warp]
         return sorted((_widened(each, wide) for each in kept), key=_rank)
 
@@ -268,13 +268,13 @@ def _widened(finding: Finding, others: Sequence[Finding]) -> Finding:
 
 def _share_a_gap(one: Finding, other: Finding) -> bool:
     """Whether one barrier could order two pairs: their lines overlap, or a loop leads from the end of both to both."""
-    gaps = [common_lines(each.before, each.now) for each in (one, other)]
+    gaps = [common_lines(each.previous, each.current) for each in (one, other)]
     if one.kernel != other.kernel or None in gaps:
         return False
     (first, last), (begin, end) = (gap for gap in gaps if gap is not None)
     if first < last and begin < end:
         return max(first, begin) < min(last, end)
-    return first >= last and begin >= end and bool(set(one.now.loops) & set(other.now.loops))
+    return first >= last and begin >= end and bool(set(one.current.loops) & set(other.current.loops))
 
 
 def common_lines(before: Site, now: Site) -> tuple[int, int] | None:
@@ -291,10 +291,12 @@ def _joined(one: Finding, other: Finding) -> Finding:
         one, other = other, one
     examples = (*one.examples, *(other.examples if one.kind == other.kind else ()))[:3]
     in_one_warp = one.in_one_warp and other.in_one_warp
-    misused = one.misused if one.misused.text else other.misused
-    beside = one.beside if one.beside.text else other.beside
+    explained = one.explanation if one.explanation.text else other.explanation
+    others = one.other_pipelines if one.other_pipelines.text else other.other_pipelines
     count = one.count + other.count
-    return replace(one, count=count, examples=examples, in_one_warp=in_one_warp, misused=misused, beside=beside)
+    return replace(
+        one, count=count, examples=examples, in_one_warp=in_one_warp, explanation=explained, other_pipelines=others
+    )
 
 
 def _rank(finding: Finding) -> tuple[int, int]:
@@ -324,24 +326,24 @@ def collector() -> Collection | None:
 
 
 def note_order(span: Span | None) -> None:
-    """Tell whoever collects of a line that orders threads."""
+    """Pass on to whoever collects a line that orders threads."""
     if span is not None and (taken := collector()) is not None:
         taken.orders.add(span)
 
 
 def note_launching() -> None:
-    """Tell whoever collects that there is code now that launches kernels."""
+    """Pass on to whoever collects that there is code now that launches kernels."""
     if (taken := collector()) is not None:
         taken.launches = True
 
 
-def note_misuse(found: Explanation) -> None:
-    """Tell whoever collects what a launch did wrong with its pipelines."""
+def note_violation(found: Explanation) -> None:
+    """Pass on to whoever collects what a launch did wrong with its pipelines."""
     if found.is_sure and found.span is not None and (taken := collector()) is not None:
-        taken.misused[found.span] = found
+        taken.violations[found.span] = found
 
 
-def note_meeting(span: Span, what: Meeting, first: int, second: int) -> None:
-    """Tell whoever collects how threads came to a line: one alone, or how many of those that a barrier waits for."""
+def note_arrival(span: Span, what: Arrival, first: int, second: int) -> None:
+    """Pass on to whoever collects how threads came to a line: one alone, or how many that a barrier waits for."""
     if (taken := collector()) is not None:
-        taken.meetings.setdefault(span, {}).setdefault(what, (first, second))
+        taken.arrivals.setdefault(span, {}).setdefault(what, (first, second))

@@ -13,7 +13,7 @@ from enum import IntEnum
 from triptych.support.source import Span
 
 
-class Misuse(IntEnum):
+class ViolationKind(IntEnum):
     """What a warp did with a stage; native code knows these numbers, beside those of findings."""
 
     GIVEN_TWICE = 40
@@ -59,7 +59,7 @@ LOOSE = frozenset({"PipelineTmaAsync"})
 """Pipelines whose copies say themselves that a stage is full: a commit may be left out."""
 STORES, TAIL = "PipelineTmaStore", "producer_tail"
 """The pipeline of bulk stores, and its call that waits for all of them: see `store_calls`."""
-_NO_SENTENCE = (Misuse.CALLED, Misuse.GROUP, Misuse.NOT_CLOSED, Misuse.NOT_ACQUIRED)
+_NO_SENTENCE = (ViolationKind.CALLED, ViolationKind.GROUP, ViolationKind.NOT_CLOSED, ViolationKind.NOT_ACQUIRED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +82,23 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Misused:
+class Violation:
     """One thing that was done wrong: the call before, this one, and the stage."""
 
-    what: Misuse
-    before: Place
-    now: Place
+    what: ViolationKind
+    previous: Place
+    current: Place
     stage: int
     kernel: str
     called: tuple[Place, ...]
     """All calls of pipelines that the kernel has."""
 
 
-_SOURCES: list[Callable[[], Sequence[Misused]]] = []
+_SOURCES: list[Callable[[], Sequence[Violation]]] = []
 
 
-def add_source(source: Callable[[], Sequence[Misused]]) -> None:
-    """Whoever is told of calls while kernels run says here what was wrong, in launches that have not ended."""
+def add_source(source: Callable[[], Sequence[Violation]]) -> None:
+    """Whoever records calls while kernels run says here what was wrong, in launches that have not ended."""
     _SOURCES.append(source)
 
 
@@ -119,31 +119,31 @@ def explained(spans: Sequence[Span]) -> tuple[Explanation, Explanation]:
     """What is wrong with pipelines that run now: those with a call at one of these lines, and others of the files."""
     lines, files = {(span.file, span.line) for span in spans}, {span.file for span in spans}
     found = [each for source in _SOURCES for each in source()]
-    found = [each for each in found if each.now.span is not None and each.now.span.file in files]
+    found = [each for each in found if each.current.span is not None and each.current.span.file in files]
     own = [each for each in found if lines & _lines_of_calls(each)]
     return explanation(own), explanation([each for each in found if each not in own])
 
 
-def _calls_of(found: Misused) -> list[Place]:
+def _calls_of(found: Violation) -> list[Place]:
     """Of the same pipeline."""
-    return [each for each in found.called if each.pipeline == found.now.pipeline]
+    return [each for each in found.called if each.pipeline == found.current.pipeline]
 
 
-def _lines_of_calls(found: Misused) -> set[tuple[str, int]]:
+def _lines_of_calls(found: Violation) -> set[tuple[str, int]]:
     spans = [each.span for each in _calls_of(found)]
     return {(span.file, span.line) for span in spans if span is not None}
 
 
-def explanation(found: Sequence[Misused]) -> Explanation:
+def explanation(found: Sequence[Violation]) -> Explanation:
     """The first of what is surely wrong, then what nobody calls, then what may be meant."""
     for each in found:
         if rings := [place for place in _calls_of(each) if place.ring != place.stages]:
             return Explanation(_other_ring(rings[0]), is_sure=True, span=rings[0].span)
     ranked = sorted((each for each in found if each.what not in _NO_SENTENCE), key=lambda each: each.what)
     for each in ranked:
-        if each.what < Misuse.WRONG_PHASE:
-            return Explanation(_sentence(each), is_sure=True, span=each.now.span)
-    groups = [_groups(each, found) for each in found if each.what == Misuse.GROUP]
+        if each.what < ViolationKind.WRONG_PHASE:
+            return Explanation(_sentence(each), is_sure=True, span=each.current.span)
+    groups = [_groups(each, found) for each in found if each.what == ViolationKind.GROUP]
     for said in groups:
         if said.is_sure:
             return said
@@ -159,10 +159,12 @@ def _other_ring(place: Place) -> str:
     )
 
 
-def _groups(found: Misused, others: Sequence[Misused]) -> Explanation:
+def _groups(found: Violation, others: Sequence[Violation]) -> Explanation:
     """Groups that take turns must be as many as the pipeline waits for."""
-    same = [each for each in others if each.what == Misuse.GROUP and each.now.pipeline == found.now.pipeline]
-    came, now = {each.stage for each in same}, found.now
+    same = [
+        each for each in others if each.what == ViolationKind.GROUP and each.current.pipeline == found.current.pipeline
+    ]
+    came, now = {each.stage for each in same}, found.current
     if found.stage >= now.groups:
         text = (
             f"a `group_id` below {now.groups}, or `length={found.stage + 1}` of the {now.kind}: group {found.stage} "
@@ -178,34 +180,38 @@ def _groups(found: Misused, others: Sequence[Misused]) -> Explanation:
     )
 
 
-def _sentence(found: Misused) -> str:
-    what = "place" if found.now.groups else "stage"
-    before, now, stage = found.before, found.now, f"{what} {found.stage} of the {found.now.kind}"
+def _sentence(found: Violation) -> str:
+    what = "place" if found.current.groups else "stage"
+    before, now, stage = found.previous, found.current, f"{what} {found.stage} of the {found.current.kind}"
     call = CALLS[now.name]
     partner, lines = CALLS[call.partner], _lines(before, now)
-    if found.what == Misuse.GIVEN_TWICE:
+    if found.what == ViolationKind.GIVEN_TWICE:
         return (
             f"one `{now.name}` for each `{call.partner}`, not two: {stage} is {call.done} twice, {lines}, and was "
             f"{partner.done} once"
         )
-    if found.what == Misuse.NOT_TAKEN:
+    if found.what == ViolationKind.NOT_TAKEN:
         less = f", or one `{now.name}` less" if now.groups else ""
         return f"`{call.partner}` before {now.line}{less}: {stage} is {call.done} there, and was not {partner.done}"
-    if found.what == Misuse.TAKEN_TWICE and before.span != now.span and not (now.groups and before.line != now.line):
+    if (
+        found.what == ViolationKind.TAKEN_TWICE
+        and before.span != now.span
+        and not (now.groups and before.line != now.line)
+    ):
         return f"one `{now.name}` for each {what}, not two: {stage} is {call.done} twice, {lines}"
-    if found.what in (Misuse.NOT_GIVEN, Misuse.TAKEN_TWICE):
+    if found.what in (ViolationKind.NOT_GIVEN, ViolationKind.TAKEN_TWICE):
         again = f"the next `{now.name}`" if before.span == now.span else now.line
         less = f", or one `{now.name}` less" if now.groups and before.span != now.span else ""
         return (
             f"`{call.partner}` behind {before.line}, before {again}{less}: {stage} is {call.done} there and never "
             f"{partner.done}"
         )
-    if found.what == Misuse.WRONG_PHASE:
+    if found.what == ViolationKind.WRONG_PHASE:
         return (
             f"a state of `make_pipeline_state(PipelineUserType.{call.user}, stages)` at {now.line}: the first phase of "
             f"the one that `{now.name}` has there is that of the other side"
         )
-    if found.what == Misuse.NOT_ADVANCED:
+    if found.what == ViolationKind.NOT_ADVANCED:
         return f"`advance()` of the state behind {before.line}: {stage} is {call.done} again with the state of before"
     return (
         f"one `advance()` of the state for each stage: {now.line} comes to {stage}, and the one before it is left out"
@@ -216,9 +222,9 @@ def _lines(before: Place, now: Place) -> str:
     return f"at {now.line}" if before.line == now.line else f"at {before.line} and {now.line}"
 
 
-def _never_called(found: Misused) -> str:
+def _never_called(found: Violation) -> str:
     """A pipeline some of whose calls the kernel does not have."""
-    if found.now.kind == STORES:
+    if found.current.kind == STORES:
         return ""
     mine = [each for each in _calls_of(found) if each.name != TAIL]
     names = {each.name for each in mine}
@@ -229,3 +235,51 @@ def _never_called(found: Misused) -> str:
             where = "behind" if CALLS[place.name].takes else "before"
             return f"`{partner}` {where} {place.line}: no stage of the {place.kind} is ever {done}"
     return ""
+
+
+def store_explanation(found: Sequence[Violation], store: Span | None, *, has_ended: bool) -> Explanation:
+    """Of a store whose memory is written too early, or which nobody waits for when the block has ended."""
+    mine = [each for each in found if each.current.kind == STORES]
+    if not mine:
+        return NOTHING_WRONG
+    for each in mine:
+        if each.what == ViolationKind.NOT_CLOSED and each.previous.span == store:
+            return _sure(
+                f"`producer_commit` behind {each.previous.line}, before {each.current.line}, by the warp that stores: "
+                f"`{each.current.name}` waits for stores that are committed"
+            )
+    if has_ended:
+        return _never_awaited(mine[0])
+    for each in mine:
+        if each.what == ViolationKind.NOT_ACQUIRED:
+            return _sure(
+                f"`producer_acquire` behind {each.previous.line}, by the warp that stores: the {STORES} has "
+                f"{each.current.stages} stages, and more are committed without it"
+            )
+    return _too_early(mine[0])
+
+
+def _sure(text: str) -> Explanation:
+    """No span: without a finding nothing is reported."""
+    return Explanation(text, is_sure=True)
+
+
+def _never_awaited(found: Violation) -> Explanation:
+    if not (closed := _calls(found, "producer_commit")):
+        return _sure(f"`producer_commit` and `{TAIL}` of the {STORES} behind the store, by the same warp")
+    return _sure(f"`{TAIL}` of the {STORES} behind the last store, by the warp that commits at {closed[0].line}")
+
+
+def _too_early(found: Violation) -> Explanation:
+    """All calls are there: then it is the number of stages, or the other threads do not know."""
+    acquired = _calls(found, "producer_acquire")
+    behind = f"`producer_acquire` at {acquired[0].line}" if acquired else f"`{TAIL}`"
+    left = found.current.stages - 1 if acquired else 0
+    leaves = (
+        f"; the last {left} may still be read behind it: `num_stages` says how many are filled in turn" if left else ""
+    )
+    return _sure(f"a barrier behind {behind}, which tells its own warp only, before this line{leaves}")
+
+
+def _calls(found: Violation, name: str) -> list[Place]:
+    return [each for each in found.called if each.name == name and each.kind == STORES]

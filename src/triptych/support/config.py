@@ -27,7 +27,7 @@ T = TypeVar("T", bool, int, float, str)
 
 GPUS = tuple(PRODUCTS)
 _CHECKERS = ("bounds", "races", "init", "global", "async", "all", "break")
-_CHECKER = rf"({'|'.join(_CHECKERS)}|meetings|order:\d+|without:\d+\.\d+)"
+_CHECKER = rf"({'|'.join(_CHECKERS)}|barriers|order:\d+|without:\d+\.\d+)"
 """Also what `triptych check` asks for by itself: counts at barriers, another order of warps, a barrier to overlook."""
 _PLACE = r"(\d+|\(\d+,\d+(,\d+)?\))"
 _LEVELS = ("debug", "info", "warning", "error", "critical")

@@ -82,12 +82,12 @@ def test_without_a_collector_the_worst_is_raised() -> None:
 
 
 def test_a_clock_that_ran_out_is_no_finding_of_the_kernel() -> None:
-    assert isinstance(error_of(finding(Kind.CLOCK_RAN_OUT, 1, 1)), CheckerLimitError)
+    assert isinstance(error_of(finding(Kind.CLOCK_OVERFLOW, 1, 1)), CheckerLimitError)
 
 
 def of(found: Finding, before: str, now: str) -> Finding:
     """The same with other verbs."""
-    return replace(found, before=replace(found.before, verb=before), now=replace(found.now, verb=now))
+    return replace(found, previous=replace(found.previous, verb=before), current=replace(found.current, verb=now))
 
 
 @pytest.mark.parametrize(
@@ -123,10 +123,10 @@ def test_threads_of_clusters_and_blocks_are_named_by_both() -> None:
 
 def test_advice_without_a_function_that_has_both_and_for_one_line() -> None:
     apart = finding(Kind.READ_AFTER_WRITE, 4, 9)
-    elsewhere = replace(apart.now, spans=(Span("other.py", 9, function="g"),))
-    assert error_of(replace(apart, now=elsewhere)).instead == "`cute.arch.sync_threads()` between the two accesses"
+    elsewhere = replace(apart.current, spans=(Span("other.py", 9, function="g"),))
+    assert error_of(replace(apart, current=elsewhere)).instead == "`cute.arch.sync_threads()` between the two accesses"
     alone = finding(Kind.WRITE_AFTER_WRITE, 4, 4)
-    assert "line 4 for one thread only" in error_of(replace(alone, before=alone.now)).instead
+    assert "line 4 for one thread only" in error_of(replace(alone, previous=alone.current)).instead
     assert "before the loop goes on" in error_of(finding(Kind.READ_AFTER_WRITE, 4, 4)).instead
 
 

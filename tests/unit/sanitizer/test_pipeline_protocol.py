@@ -6,8 +6,17 @@ from dataclasses import replace
 
 import pytest
 
-from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL, Misuse, Misused, Place, explanation
-from triptych.sanitizer.tma_store_protocol import store_explanation
+from triptych.sanitizer.pipeline_protocol import (
+    CALLS,
+    LOOSE,
+    STORES,
+    TAIL,
+    Place,
+    Violation,
+    ViolationKind,
+    explanation,
+    store_explanation,
+)
 from triptych.support.source import Span
 
 
@@ -15,8 +24,8 @@ def place(name: str, line: int, kind: str = "PipelineAsync", pipeline: int = 0) 
     return Place(name, pipeline, kind, Span("kernel.py", line))
 
 
-def misused(what: Misuse, before: Place, now: Place, *called: Place) -> Misused:
-    return Misused(what, before, now, 1, "k", called or (before, now))
+def misused(what: ViolationKind, before: Place, now: Place, *called: Place) -> Violation:
+    return Violation(what, before, now, 1, "k", called or (before, now))
 
 
 def test_every_call_has_a_partner_on_its_side() -> None:
@@ -26,24 +35,24 @@ def test_every_call_has_a_partner_on_its_side() -> None:
 
 
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.parametrize("what", [each for each in Misuse if each < Misuse.CALLED])
-def test_each_misuse_names_a_call_and_a_line(what: Misuse, name: str) -> None:
+@pytest.mark.parametrize("what", [each for each in ViolationKind if each < ViolationKind.CALLED])
+def test_each_misuse_names_a_call_and_a_line(what: ViolationKind, name: str) -> None:
     found = explanation([misused(what, place(name, 7), place(name, 9))])
     assert "`" in found.text
     assert "line" in found.text
-    assert found.is_sure == (what < Misuse.WRONG_PHASE)
+    assert found.is_sure == (what < ViolationKind.WRONG_PHASE)
 
 
 def test_what_is_sure_comes_before_what_may_be_meant() -> None:
-    skipped = misused(Misuse.SKIPPED, place("consumer_wait", 5), place("consumer_wait", 5))
-    twice = misused(Misuse.GIVEN_TWICE, place("producer_commit", 7), place("producer_commit", 9))
+    skipped = misused(ViolationKind.SKIPPED, place("consumer_wait", 5), place("consumer_wait", 5))
+    twice = misused(ViolationKind.GIVEN_TWICE, place("producer_commit", 7), place("producer_commit", 9))
     assert explanation([skipped, twice]).text.startswith("one `producer_commit` for each `producer_acquire`, not two")
     assert "at line 7 and line 9" in explanation([twice, skipped]).text
 
 
 def test_a_call_that_nobody_writes_is_missing() -> None:
     calls = [place(name, 5 + i) for i, name in enumerate(CALLS) if name.startswith(("producer", "consumer_wait"))]
-    found = explanation([misused(Misuse.CALLED, calls[0], calls[0], *calls)])
+    found = explanation([misused(ViolationKind.CALLED, calls[0], calls[0], *calls)])
     assert found.text == "`consumer_release` behind line 7: no stage of the PipelineAsync is ever released"
     assert not found.is_sure
 
@@ -51,14 +60,14 @@ def test_a_call_that_nobody_writes_is_missing() -> None:
 def test_copies_commit_for_themselves() -> None:
     (kind,) = LOOSE
     calls = [place(name, 5, kind) for name in CALLS if name != "producer_commit" and "_" in name]
-    assert not explanation([misused(Misuse.CALLED, calls[0], calls[0], *calls)]).text
+    assert not explanation([misused(ViolationKind.CALLED, calls[0], calls[0], *calls)]).text
     assert not explanation([]).text
 
 
 def test_groups_are_as_many_as_are_waited_for() -> None:
     def said(groups: int, *came: int) -> str:
         now = replace(place("wait", 5, "PipelineOrder"), groups=groups)
-        return explanation([Misused(Misuse.GROUP, now, now, number, "k", (now,)) for number in came]).text
+        return explanation([Violation(ViolationKind.GROUP, now, now, number, "k", (now,)) for number in came]).text
 
     assert "nobody has come to line 5 as group 2" in said(3, 0, 1)
     assert "a `group_id` below 1, or `length=2`" in said(1, 0, 1)
@@ -67,7 +76,7 @@ def test_groups_are_as_many_as_are_waited_for() -> None:
 
 def test_a_state_of_other_stages_comes_first() -> None:
     now = replace(place("consumer_wait", 5), stages=2, ring=3)
-    found = explanation([misused(Misuse.SKIPPED, now, now)])
+    found = explanation([misused(ViolationKind.SKIPPED, now, now)])
     assert found.is_sure
     assert "it has 3 stages, and the PipelineAsync 2" in found.text
 
@@ -77,15 +86,15 @@ def test_a_store_lacks_a_commit_an_acquire_or_a_tail() -> None:
     commit, acquire, tail = (replace(place(name, 7 + i, STORES), stages=2, ring=2) for i, name in enumerate(names))
     store = place("", 6, STORES)
 
-    def said(what: Misuse, before: Place, now: Place, *, has_ended: bool = False) -> str:
+    def said(what: ViolationKind, before: Place, now: Place, *, has_ended: bool = False) -> str:
         found = [misused(what, before, now, commit, acquire, tail)]
         assert not explanation(found).text
         return store_explanation(found, store.span, has_ended=has_ended).text
 
-    assert said(Misuse.NOT_CLOSED, store, acquire).startswith("`producer_commit` behind line 6, before line 8")
-    assert said(Misuse.NOT_ACQUIRED, commit, commit).startswith("`producer_acquire` behind line 7")
-    assert said(Misuse.CALLED, commit, commit).startswith("a barrier behind `producer_acquire` at line 8")
-    assert said(Misuse.NOT_ACQUIRED, commit, commit, has_ended=True).startswith("`producer_tail` of the")
+    assert said(ViolationKind.NOT_CLOSED, store, acquire).startswith("`producer_commit` behind line 6, before line 8")
+    assert said(ViolationKind.NOT_ACQUIRED, commit, commit).startswith("`producer_acquire` behind line 7")
+    assert said(ViolationKind.CALLED, commit, commit).startswith("a barrier behind `producer_acquire` at line 8")
+    assert said(ViolationKind.NOT_ACQUIRED, commit, commit, has_ended=True).startswith("`producer_tail` of the")
     assert not store_explanation(
-        [misused(Misuse.CALLED, place("wait", 5), place("wait", 5))], None, has_ended=True
+        [misused(ViolationKind.CALLED, place("wait", 5), place("wait", 5))], None, has_ended=True
     ).text

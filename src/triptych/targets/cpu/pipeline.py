@@ -12,7 +12,7 @@ from triptych.kernel_ir.transforms.divisor_checks import DIVISORS, place_divisor
 from triptych.kernel_ir.transforms.loop_hints import annotate_loops, hint_loops
 from triptych.kernel_ir.transforms.preserve_spin_loops import LOOPS, preserve_spin_loops
 from triptych.kernel_ir.transforms.wide_conversions import WIDE_CONVERSIONS, convert_wide_integers
-from triptych.sanitizer.checkers import ASYNC, BOUNDS, GLOBAL, INIT, MEETINGS, RACES, checkers
+from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, BOUNDS, GLOBAL, INIT, RACES, checkers
 from triptych.stages import PassSpec
 from triptych.support.forking import import_late
 from triptych.targets.cpu.blocks.vectorize_kernels import vectorize_kernels
@@ -37,7 +37,7 @@ from triptych.targets.cpu.passes.poll_loops import poll_loops
 from triptych.targets.cpu.passes.prefetch_tiles import prefetch_tiles
 from triptych.targets.cpu.passes.vectorize_math import vectorize_math
 
-_OF_MEMORY = (RACES, ASYNC, INIT, GLOBAL, MEETINGS)
+_OF_MEMORY = (RACES, ASYNC, INIT, GLOBAL, BARRIER_STATISTICS)
 
 
 def _checking(function: str, *words: str) -> Callable[[Module], bool | None]:
@@ -91,7 +91,7 @@ PIPELINE = (
     PassSpec(
         "simplify-bounds",
         "What ranges of indices tell need not be asked.",
-        _checking("simplify_bounds.simplify_bounds", BOUNDS),
+        _checking("eliminate_checks.simplify_bounds", BOUNDS),
         frozenset({"cf.assert"}),
     ),
     PassSpec(
@@ -105,13 +105,13 @@ PIPELINE = (
     PassSpec(
         "drop-repeated-checks",
         "What was checked need not be checked again.",
-        _checking("simplify_bounds.drop_repeated_checks", BOUNDS),
+        _checking("eliminate_checks.drop_repeated_checks", BOUNDS),
         frozenset({"cf.assert"}),
     ),
     PassSpec(
         "hoist-loop-checks",
         "A loop that reads is told once.",
-        _checking("hoist_loop_checks.hoist_loop_checks", *_OF_MEMORY),
+        _checking("eliminate_checks.hoist_loop_checks", *_OF_MEMORY),
         frozenset({CHECK_ACCESS}),
     ),
     PassSpec("prefetch-tiles", "A copy takes as long as memory does.", prefetch_tiles, frozenset({"scf.for"})),

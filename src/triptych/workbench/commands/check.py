@@ -49,7 +49,7 @@ def _picture(finding: Finding) -> str:
     met = {each.byte // _BANK_BYTES: each for each in reversed(finding.examples)}
     rows = {word // _BANKS + step for word in met for step in range(-_ROWS, _ROWS + 1)}
     shown = [row for row in sorted(rows) if row >= 0]
-    lines = [f"{site.verb} at line {site.spans[0].line}" for site in (finding.before, finding.now) if site.spans]
+    lines = [f"{site.verb} at line {site.spans[0].line}" for site in (finding.previous, finding.current) if site.spans]
     title = f"{finding.code} in {finding.kernel}: {' / '.join(lines)}; rows of 32 banks of shared memory"
     cells = tuple(tuple(_cell(row * _BANKS + bank, met) for bank in range(_BANKS)) for row in shown)
     return draw_svg(Grid(title, cells))
@@ -62,9 +62,9 @@ def _cell(word: int, met: dict[int, Example]) -> Cell:
         return Cell("", None, f"byte {byte}, bank {word % _BANKS}")
     example = met[word]
     block = ", ".join(map(str, example.block))
-    who = f"threads {example.before} and {example.now} of block ({block})"
+    who = f"threads {example.previous} and {example.current} of block ({block})"
     return Cell(
-        f"{example.before}|{example.now}", 0.6, f"byte {example.byte}, {example.part or 'no tensor'}: {who}", True
+        f"{example.previous}|{example.current}", 0.6, f"byte {example.byte}, {example.part or 'no tensor'}: {who}", True
     )
 
 
@@ -168,7 +168,7 @@ def _as_json(collection: Collection, error: BaseException | None, hints: Sequenc
 def finding_facts(finding: Finding) -> dict[str, Any]:
     """A finding as plain data."""
     examples = [
-        {"block": list(each.block), "threads": [each.before, each.now], "byte": each.byte, "barriers": each.epoch}
+        {"block": list(each.block), "threads": [each.previous, each.current], "byte": each.byte, "barriers": each.epoch}
         for each in finding.examples
     ]
     kind = Kind(finding.kind).name.lower()

@@ -14,13 +14,13 @@ from contextlib import redirect_stdout
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from triptych.sanitizer.checkers import MEETINGS, overlooking
-from triptych.sanitizer.findings import Collection, Meeting, collecting
+from triptych.sanitizer.checkers import BARRIER_STATISTICS, suppressing
+from triptych.sanitizer.findings import Arrival, Collection, collecting
 from triptych.support.config import override
 from triptych.support.source import Span
 from triptych.workbench.commands.checked_program import Program
 
-_MISUSED = "a stage of a pipeline is not taken and given on once each, at line {}; nothing came of it in this run"
+_VIOLATION = "a stage of a pipeline is not taken and given on once each, at line {}; nothing came of it in this run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,29 +42,29 @@ class Hint:
 
 def hints_of(program: Program, words: str) -> list[Hint]:
     """Those of each line, in the order of the program; what is said of who comes says more than that none needs it."""
-    counted = _run(program, f"{words},{MEETINGS}")
+    counted = _run(program, f"{words},{BARRIER_STATISTICS}")
     lines = {(span.file, span.line): span for span in counted.orders}
     found: list[Hint] = []
     for _, span in sorted(lines.items()):
-        same_line = [seen for place, seen in counted.meetings.items() if (place.file, place.line) == _line(span)]
-        came: dict[Meeting, tuple[int, int]] = {}
+        same_line = [seen for place, seen in counted.arrivals.items() if (place.file, place.line) == _line(span)]
+        came: dict[Arrival, tuple[int, int]] = {}
         for seen in same_line:
             came = {**seen, **came}
         said = _said_of_who_comes(span, came)
-        if said is None and not _run(program, f"{words},{overlooking(span)}").findings:
+        if said is None and not _run(program, f"{words},{suppressing(span)}").findings:
             said = Hint(span, f"no run needed what line {span.line} orders", "nothing, if other inputs do not need it")
         found += [said] if said is not None else []
-    misused = sorted(counted.misused.items(), key=lambda item: _line(item[0]))
-    return found + [Hint(span, _MISUSED.format(span.line), each.text) for span, each in misused]
+    violations = sorted(counted.violations.items(), key=lambda item: _line(item[0]))
+    return found + [Hint(span, _VIOLATION.format(span.line), each.text) for span, each in violations]
 
 
-def _said_of_who_comes(span: Span, came: Mapping[Meeting, tuple[int, int]]) -> Hint | None:
-    if Meeting.INCOMPLETE in came and Meeting.COMPLETE not in came:
-        arrived, expected = came[Meeting.INCOMPLETE]
+def _said_of_who_comes(span: Span, came: Mapping[Arrival, tuple[int, int]]) -> Hint | None:
+    if Arrival.INCOMPLETE in came and Arrival.COMPLETE not in came:
+        arrived, expected = came[Arrival.INCOMPLETE]
         title = f"the barrier at line {span.line} is never complete: blocks end after {arrived} of {expected} threads"
         return Hint(span, title, f"number_of_threads={arrived}, or let the other {expected - arrived} come")
-    if Meeting.ALONE in came and Meeting.WITH_OTHERS not in came:
-        thread, _ = came[Meeting.ALONE]
+    if Arrival.ALONE in came and Arrival.WITH_OTHERS not in came:
+        thread, _ = came[Arrival.ALONE]
         title = f"one thread of its warp comes to line {span.line}, always alone, such as thread {thread}"
         return Hint(span, title, "it where all threads come that are to be ordered, or nothing")
     return None

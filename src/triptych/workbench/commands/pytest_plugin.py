@@ -116,7 +116,7 @@ def _checked(item: pytest.Item, expected: Sequence[str] = ()) -> Generator[None,
 
 
 def _allowance(finding: Any, reason: str) -> str:
-    span = finding.now.spans[0]
+    span = finding.current.spans[0]
     return f"{finding.code} at {Path(span.file).name}:{span.line}: {reason}"
 
 

@@ -267,7 +267,7 @@ def wait(warp: Warp, operation: Operation) -> None:
 
 def _tell_each(warp: Warp, operation: Operation, *, over: Value | bool = False) -> None:
     """Lanes use mbarriers of their own; or they, or those of them with a truth value, have seen their phases end."""
-    if not warp.arrays.observer.is_told(operation):
+    if not warp.arrays.observer.observes(operation):
         return
     before = warp.mask
     if not isinstance(over, bool):
@@ -326,7 +326,7 @@ def test(warp: Warp, operation: Operation) -> None:
         pointer, (parity,) = _operands(warp, operation, None)
         over = Word(warp.code, pointer).is_over(parity)
         observer = warp.arrays.observer
-        if observer.is_told(operation):
+        if observer.observes(operation):
             observer.phase(warp, operation, pointer)
             when(warp.code, over, partial(observer.phase, warp, operation, pointer, over=True))
         warp.set(result, Scalar(over))

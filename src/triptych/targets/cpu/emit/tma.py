@@ -85,7 +85,7 @@ def _ranges(
     """The bytes of shared memory that a box takes. Where only its map knows them, who checks asks it as it is now."""
     if copy.is_known:
         return [(shared, prod(copy.box) * copy.element_bytes)]
-    if not warp.arrays.observer.is_told(operation):
+    if not warp.arrays.observer.observes(operation):
         return []
     code = warp.code
 

@@ -98,7 +98,7 @@ class Background(Protocol):
 
 
 class Observer:
-    """Who is told what a kernel does while its code is written: this one writes nothing, those of debug builds checks.
+    """Who observes what a kernel does while its code is written: this one writes nothing, those of debug builds checks.
 
     Emission says where something happens, and with which values; what code that makes is up to the observer.
     """
@@ -114,8 +114,8 @@ class Observer:
         """It has ended."""
 
     # operations -------------------------------------------------------------------------------------------------
-    def is_told(self, operation: Operation) -> bool:
-        """Whether anything is made of what is told of an operation: what is costly to find out is then found out."""
+    def observes(self, operation: Operation) -> bool:
+        """Whether anything is made of an operation: what is costly to find out is then found out."""
         return False
 
     def sync(self, warp: Warp, operation: Operation) -> None:

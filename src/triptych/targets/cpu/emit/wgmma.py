@@ -44,7 +44,7 @@ def multiply(warp: Warp, operation: Operation) -> None:
         _same_in_all_lanes(warp, operation, value) for value in (a, b, accumulate) if not _is_array(operation, value)
     ]
     _compare(warp, operation, state.get(arrived), back, given)
-    for low, size in _ranges(warp, operation, given) if warp.arrays.observer.is_told(operation) else ():
+    for low, size in _ranges(warp, operation, given) if warp.arrays.observer.observes(operation) else ():
         for lane in (code.width - 1, 0):
             warp.arrays.observer.begins(warp, operation, code.constant(lane, "i32"), low, size)
     before = state.get(runs)

@@ -1,7 +1,7 @@
 """Asynchronous copies (`cp.async`), native code: they complete as late as a program allows.
 
-Until its thread waits for it, a copy is one more party that writes: whoever reads or writes its target, the thread
-itself included, is told. When the thread waits, the bytes are moved, and what has landed is a write by that thread.
+Until its thread waits for it, a copy is one more agent that writes: whoever reads or writes its target, the thread
+itself included, is reported. When the thread waits, the bytes are moved, and what has landed is a write by that thread.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _land() -> str:
 
 
 def _copy_at(f: Function, state: Number, index: Number) -> Number:
-    return f.at(field(f, state, at.QUEUE, "ptr"), index.to("i64") * at.COPY_ROOM, "i8")
+    return f.at(field(f, state, at.QUEUE, "ptr"), index.to("i64") * at.COPY_RECORD_BYTES, "i8")
 
 
 def _closed(f: Function, state: Number, thread: Number) -> Number:
@@ -81,7 +81,7 @@ def _await() -> str:
         with f.when(lands):
             f.call("triptych_check_land", "void", [state, copy])
         with f.when(lands ^ 1):
-            f.call("memmove", "ptr", [_copy_at(f, state, kept.now), copy, f.number(at.COPY_ROOM, "i64")])
+            f.call("memmove", "ptr", [_copy_at(f, state, kept.now), copy, f.number(at.COPY_RECORD_BYTES, "i64")])
             kept.set(kept.now + 1)
     put(f, state, at.PENDING, kept.now)
     f.line("ret void")
@@ -102,7 +102,7 @@ def _commit() -> str:
 
 
 def _drop() -> str:
-    """`drop(state)`: a block has ended; copies that nobody waited for are told."""
+    """`drop(state)`: a block has ended; copies that nobody waited for are reported."""
     f = Function(DROP, "void", [("state", "ptr")], "noinline")
     (state,) = f.parameters
     with f.count(0, field(f, state, at.PENDING)) as i:
@@ -128,8 +128,8 @@ def _copy() -> str:
     targets, sources, given, mask, first, width, size, site = f.parameters
     state = f.call(STATE, "ptr", ())
     with f.when(field(f, state, at.QUEUE, "i64").equals(0)):
-        room = [f.number(at.MOST_COPIES, "i64"), f.number(at.COPY_ROOM, "i64")]
-        put(f, state, at.QUEUE, f.call("calloc", "ptr", room))
+        sizes = [f.number(at.MOST_COPIES, "i64"), f.number(at.COPY_RECORD_BYTES, "i64")]
+        put(f, state, at.QUEUE, f.call("calloc", "ptr", sizes))
         words = [f.number(at.MOST_THREADS, "i64"), f.number(4, "i64")]
         put(f, state, at.COMMITTED, f.call("calloc", "ptr", words))
     with f.when(field(f, state, at.LOG_BYTES, "i64").differs(0)):

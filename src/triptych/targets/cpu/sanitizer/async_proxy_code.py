@@ -1,10 +1,10 @@
 """Async proxy agents, native code: TMA copies that complete on an mbarrier, bulk stores, WGMMAs.
 
-A load of boxes is a write by the party of its mbarrier; whoever has seen the phase end knows it. Stores and products
-read: their party is that of the warp, and whoever waits for the group knows it. Four warps make a product together, so
-that each that waits for its group knows all four. An mbarrier keeps two rows of times:
-what was released in the phase that goes on, and all that the last complete phase has told. That a phase is over is read
-from the barrier itself whenever somebody comes to it: no phase ends without an arrival, so none is missed.
+A load of boxes is a write by the agent of its mbarrier; whoever has seen the phase end knows it. Stores and products
+read: their agent is that of the warp, and whoever waits for the group knows it. Four warps make a product together, so
+that each that waits for its group knows all four. An mbarrier keeps two rows of times: what was released in the phase
+that goes on, and all that the last complete phase has released. That a phase is over is read from the barrier itself
+whenever somebody comes to it: no phase ends without an arrival, so none is missed.
 """
 
 from __future__ import annotations
@@ -24,10 +24,13 @@ from triptych.targets.cpu.sanitizer.happens_before_code import (
     position,
     put,
     raise_to,
+    site_of,
+    stamp_of,
+    thread_of,
     whole_warp,
 )
 from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number
-from triptych.targets.cpu.sanitizer.shadow_code import RUN_NOW, last_read, not_landed, site_of, stamp_of, thread_of
+from triptych.targets.cpu.sanitizer.shadow_code import RUN_NOW, last_read, not_landed
 
 PHASE = "triptych_check_phase"
 LOAD = "triptych_check_load"
@@ -37,7 +40,7 @@ _BARRIER_BYTES = 8
 _USES_BARRIER = at.READS_MEMORY | at.IS_ATOMIC | at.OF_BARRIER
 
 
-def party_code() -> str:
+def async_proxy_code() -> str:
     """All functions of this file."""
     cells = (_write_cells(), _uses(), _read_cells())
     return "".join((_find(), _settle(), _phase(), _groups(), *cells, _load(), _use(), _ended()))
@@ -62,7 +65,7 @@ def _report(
 
 
 def _find() -> str:
-    """`find(state, address)`: the number of an mbarrier, which settles what it knows; too many are told."""
+    """`find(state, address)`: the number of an mbarrier, which settles what it knows; too many are reported."""
     f = Function("triptych_check_find", "i32", [("state", "ptr"), ("address", "i64")], "noinline")
     state, address = f.parameters
     keys, count = f.at(state, at.PHASE_KEYS, "i8"), field(f, state, at.PHASE_COUNT)
@@ -85,7 +88,7 @@ def _find() -> str:
 
 
 def _settle() -> str:
-    """`settle(state, index, address)`: if the phase has ended, all that was released in it is what waiting tells."""
+    """`settle(state, index, address)`: if the phase has ended, all that was released in it is acquired by waiting."""
     f = Function("triptych_check_settle", "void", [("state", "ptr"), ("index", "i32"), ("address", "i64")])
     state, index, address = f.parameters
     place, now = _word(f, state, at.PHASE_PARITY, index), _parity(f, address)
@@ -93,16 +96,16 @@ def _settle() -> str:
         f.store(now, place)
         time = _next_time(f, state)
         current = _row(f, state, index, 0)
-        f.store(time, f.at(current, index + (at.MOST_THREADS + at.PHASE_PARTY), "i32"))
+        f.store(time, f.at(current, index + (at.MOST_THREADS + at.MBARRIER_AGENT), "i32"))
         f.call("memcpy", "ptr", [_row(f, state, index, 1), current, f.number(4 * at.ROW, "i64")])
     f.line("ret void")
     return f.text()
 
 
 def _next_time(f: Function, state: Number) -> Number:
-    """All that parties have begun so far is earlier."""
-    time = field(f, state, at.PARTY_TIME) + 1
-    put(f, state, at.PARTY_TIME, time)
+    """All that agents have begun so far is earlier."""
+    time = field(f, state, at.AGENT_TIME) + 1
+    put(f, state, at.AGENT_TIME, time)
     return time
 
 
@@ -171,7 +174,7 @@ def _groups() -> str:
         with f.when(what.equals(at.AWAIT_STORES) & (newest < f.load("i32", count_at))):
             end = f.load("i32", _end(f, ends, f.load("i32", count_at) - newest - 1))
             mine = f.call("triptych_check_row", "ptr", [state, thread])
-            raise_to(f, f.at(mine, warp + (at.MOST_THREADS + at.STORE_PARTY), "i32"), end)
+            raise_to(f, f.at(mine, warp + (at.MOST_THREADS + at.STORE_AGENT), "i32"), end)
     with f.when(what.equals(at.FENCE_PROXY)):
         f.call("triptych_check_advance", "void", [state, warp])
     f.line("ret void")
@@ -189,7 +192,7 @@ def _await_products(f: Function, state: Number, warp: Number, place: Number, new
         closed = group < f.load("i32", _word(f, state, at.PRODUCT_COUNT, other))
         end = f.load("i32", _end(f, _word(f, state, at.PRODUCT_ENDS, other << 4), group))
         known = f.select(closed, end, _next_time(f, state), "i32")
-        raise_to(f, known_place(f, state, warp, other + (at.MOST_WARPS + at.PRODUCT_PARTY)), known)
+        raise_to(f, known_place(f, state, warp, other + (at.MOST_WARPS + at.WGMMA_AGENT)), known)
 
 
 def _end(f: Function, ends: Number, group: Number) -> Number:
@@ -206,7 +209,7 @@ def _close(f: Function, state: Number, count_at: Number, ends: Number, some: Num
 
 
 def _issuer(f: Function, state: Number, other: Number) -> Number:
-    return f.load("i32", _word(f, state, at.PARTY_ISSUER, other - at.PARTY))
+    return f.load("i32", _word(f, state, at.AGENT_ISSUER, other - at.FIRST_AGENT))
 
 
 def _cells(f: Function, state: Number, low: Number, size: Number) -> tuple[Number, Number]:
@@ -261,7 +264,7 @@ def _uses() -> str:
     warps, grain = field(f, state, at.WARPS), field(f, state, at.GRAIN).to("i64")
     with f.count(0, warps) as warp, f.when(f.load("i32", _word(f, state, at.HAS_READS, warp)).differs(0)):
         row = f.at(reads, (warps + warp).to("i64") * count, "i64")
-        with _strange(f, row, begin, end, field(f, state, at.PARTY_START)) as (word, cell):
+        with _strange(f, row, begin, end, field(f, state, at.AGENT_START)) as (word, cell):
             knows = f.call(KNOWS, "i1", [state, thread, thread_of(word), stamp_of(word)])
             with f.when(knows ^ 1):
                 where = f.binary("shl", cell, grain).to("i32")
@@ -295,9 +298,9 @@ def _load() -> str:
     _access_barrier(f, state, barrier, f.number(1, "i64"), thread, f.number(_USES_BARRIER, "i32"), site)
     with f.when((field(f, state, at.MODE) & at.CHECK_RACES).differs(0)):
         f.call("triptych_check_write_cells", "void", [state, thread, begin, end, site])
-    party = index + at.PHASE_PARTY
-    f.store(thread, _word(f, state, at.PARTY_ISSUER, party))
-    writes, word = field(f, state, at.WRITES, "ptr"), _party_word(f, state, party, site)
+    agent = index + at.MBARRIER_AGENT
+    f.store(thread, _word(f, state, at.AGENT_ISSUER, agent))
+    writes, word = field(f, state, at.WRITES, "ptr"), _agent_word(f, state, agent, site)
     with f.count(begin, end) as cell:
         f.store(word, f.at(writes, cell, "i64"))
     put(f, state, at.LAST_WRITE, field(f, state, at.BLOCK_TIME))
@@ -305,9 +308,9 @@ def _load() -> str:
     return f.text()
 
 
-def _party_word(f: Function, state: Number, party: Number, site: Number) -> Number:
-    time = field(f, state, at.PARTY_TIME).to("i64") << 32
-    return time | (site << at.THREAD_BITS).to("i64") | (party + at.PARTY).to("i64")
+def _agent_word(f: Function, state: Number, agent: Number, site: Number) -> Number:
+    time = field(f, state, at.AGENT_TIME).to("i64") << 32
+    return time | (site << at.THREAD_BITS).to("i64") | (agent + at.FIRST_AGENT).to("i64")
 
 
 def _read_cells() -> str:
@@ -350,23 +353,23 @@ def _read_cells() -> str:
 
 
 def _use() -> str:
-    """`use(thread, low, size, site, party)`: a bulk store of a thread, or a product of its warp, begins to read."""
-    names = [("thread", "i32"), ("low", "ptr"), ("size", "i64"), ("site", "i32"), ("party", "i32")]
+    """`use(thread, low, size, site, agent)`: a bulk store of a thread, or a product of its warp, begins to read."""
+    names = [("thread", "i32"), ("low", "ptr"), ("size", "i64"), ("site", "i32"), ("agent", "i32")]
     f = Function(USE, "void", names, "noinline")
     thread, low, size, site, base = f.parameters
     state = f.call(STATE, "ptr", ())
     begin, end = _cells(f, state, low, size)
     f.call("triptych_check_read_cells", "void", [state, thread, begin, end, site])
     warp, warps = thread >> field(f, state, at.LANES), field(f, state, at.WARPS)
-    party = base + warp
-    f.store(thread, _word(f, state, at.PARTY_ISSUER, party))
+    agent = base + warp
+    f.store(thread, _word(f, state, at.AGENT_ISSUER, agent))
     f.store(f.number(1, "i32"), _word(f, state, at.HAS_READS, warp))
-    word = _party_word(f, state, party, site)
+    word = _agent_word(f, state, agent, site)
     row = (warps + warp).to("i64") * field(f, state, at.CELL_COUNT, "i64")
     mine = f.at(field(f, state, at.READS, "ptr"), row, "i64")
     with f.count(begin, end) as cell:
         f.store(word, f.at(mine, cell, "i64"))
-    with f.when(base.equals(at.STORE_PARTY)):
+    with f.when(base.equals(at.STORE_AGENT)):
         f.store(f.number(1, "i32"), _word(f, state, at.STORE_OPEN, thread))
         f.store(word, f.at(f.at(state, at.STORED, "i8"), warp, "i64"))
     f.line("ret void")
@@ -374,14 +377,14 @@ def _use() -> str:
 
 
 def _ended() -> str:
-    """`parties_ended(state)`: the block has ended; who began a store and never waited is told."""
-    f = Function("triptych_check_parties_ended", "void", [("state", "ptr")], "noinline")
+    """`parties_ended(state)`: the block has ended; who began a store and never waited is reported."""
+    f = Function("triptych_check_agents_ended", "void", [("state", "ptr")], "noinline")
     (state,) = f.parameters
     with f.when((field(f, state, at.MODE) & at.CHECK_RACES).equals(0)):
         f.give()
     with f.count(0, field(f, state, at.WARPS)) as warp:
         word = f.load("i64", f.at(f.at(state, at.STORED, "i8"), warp, "i64"))
-        with f.when(stamp_of(word) >= field(f, state, at.PARTY_START)):
+        with f.when(stamp_of(word) >= field(f, state, at.AGENT_START)):
             thread = _issuer(f, state, thread_of(word))
             knows = f.call(KNOWS, "i1", [state, thread, thread_of(word), stamp_of(word)])
             with f.when(knows ^ 1):

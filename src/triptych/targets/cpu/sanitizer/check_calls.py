@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from triptych.ir.handles import Operation, Value
 from triptych.ir.types import count_and_element, is_integer
 from triptych.kernel_ir.analysis.lanes import Lanes
+from triptych.kernel_ir.dialects import simt
 from triptych.kernel_ir.dialects.check import (
     CHECK_ACCESS,
     CHECK_CALL,
@@ -20,20 +21,128 @@ from triptych.kernel_ir.dialects.check import (
     SITE_ATTRIBUTE,
     STEPS_ATTRIBUTE,
 )
+from triptych.kernel_ir.dialects.tile import WGMMA_COMMIT, WGMMA_STEPS, WGMMA_WAIT
+from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_WARPS
+from triptych.targets.cpu.abi.abi import CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.abi.memory_sizes import ALIGNMENT
 from triptych.targets.cpu.emit.lane_builder import LaneBuilder
 from triptych.targets.cpu.emit.memory import packed_value
 from triptych.targets.cpu.emit.values import Private
-from triptych.targets.cpu.emit.warp import Position, Warp
+from triptych.targets.cpu.emit.warp import Observer, Position, Warp
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.async_code import COPY
-from triptych.targets.cpu.sanitizer.async_proxy_calls import AsyncProxyCalls, active, first_number, threads_of_block
+from triptych.targets.cpu.sanitizer.async_proxy_code import LOAD, PHASE, USE
 from triptych.targets.cpu.sanitizer.global_code import ACCESS_GLOBAL, GLOBAL_LOOP, GLOBAL_RUN, GLOBAL_RUN_LOOP
 from triptych.targets.cpu.sanitizer.happens_before_code import SYNC
 from triptych.targets.cpu.sanitizer.pipeline_code import CALL
 from triptych.targets.cpu.sanitizer.read_log_code import ACCESS, ACCESS_LOOP, ACCESS_RUN, PASS_ALL, RUN_LOOP
-from triptych.targets.cpu.sanitizer.shadow_code import BEGIN_BLOCK, END_BLOCK
-from triptych.targets.cpu.sanitizer.uninitialized_code import UNSET
+from triptych.targets.cpu.sanitizer.shadow_code import BEGIN_BLOCK, END_BLOCK, UNSET
+
+_STEPS: Mapping[str, int] = {
+    simt.ASYNC_FENCE: at.FENCE_PROXY,
+    simt.ASYNC_ARRIVE: at.LAND_COPIES,
+    simt.BULK_COMMIT: at.COMMIT_STORES,
+    simt.BULK_WAIT: at.AWAIT_STORES,
+    WGMMA_COMMIT: at.COMMIT_PRODUCTS,
+    WGMMA_WAIT: at.AWAIT_PRODUCTS,
+}
+_PHASES: Mapping[str, int] = {
+    simt.MBARRIER_INIT: at.MAKE_PHASE,
+    simt.MBARRIER_EXPECT: at.USE_PHASE,
+    simt.MBARRIER_WAIT: at.USE_PHASE,
+    simt.MBARRIER_TEST: at.USE_PHASE,
+}
+"""All others arrive."""
+
+
+class AsyncProxyCalls(Observer):
+    """Writes calls of the checkers for asynchronous operations and for what orders them."""
+
+    def observes(self, operation: Operation) -> bool:
+        return SITE_ATTRIBUTE in operation.attributes
+
+    def phase(
+        self, warp: Warp, operation: Operation, pointer: Value, lane: Value | None = None, *, over: bool = False
+    ) -> None:
+        if SITE_ATTRIBUTE in operation.attributes:
+            code, lanes = warp.code, active(warp, lane)
+            what = at.PASS_PHASE if over else _PHASES.get(operation.name, at.ARRIVE_PHASE)
+            code.call(
+                PHASE, [code.constant(what, "i32"), lanes, first_number(warp), pointer, _site_number(code, operation)]
+            )
+
+    def begins(
+        self, warp: Warp, operation: Operation, lane: Value, low: Value, size: int | Value, barrier: Value | None = None
+    ) -> None:
+        if SITE_ATTRIBUTE in operation.attributes:
+            code = warp.code
+            thread = code.value("arith.addi", (first_number(warp), lane), "i32")
+            counted, site = code.counted(size), _site_number(code, operation)
+            if barrier is not None:
+                code.call(LOAD, [thread, low, barrier, counted, site])
+            else:
+                agent = at.WGMMA_AGENT if operation.name in WGMMA_STEPS else at.STORE_AGENT
+                code.call(USE, [thread, low, counted, site, code.constant(agent, "i32")])
+
+    def sync(self, warp: Warp, operation: Operation) -> None:
+        if SITE_ATTRIBUTE not in operation.attributes:
+            return
+        name, attributes = operation.name, operation.attributes
+        if name == simt.CLUSTER_ARRIVE:
+            _meet_cluster(warp, at.ARRIVE_RELAXED if attributes["order"].value == "relaxed" else at.ARRIVE)
+        elif name == simt.CLUSTER_WAIT:
+            _meet_cluster(warp, at.PASS_NAMED)
+        else:
+            newest = int(attributes["groups"].value) if name in (simt.BULK_WAIT, WGMMA_WAIT) else 0
+            place = warp.code.value("arith.andi", (warp.number, warp.code.constant(WARPGROUP_WARPS - 1, "i32")), "i32")
+            _sync_call(warp, _STEPS[name], warp.code.resized(place, "i64"), warp.code.constant(newest, "i32"))
+
+
+def first_number(warp: Warp) -> Value:
+    """The number of the thread in lane 0, counted through all blocks that run together."""
+    mine = warp.first_thread()
+    cluster = warp.arrays.cluster
+    if cluster is None or cluster.blocks == 1:
+        return mine
+    before = warp.code.value("arith.muli", (cluster.rank(), threads_of_block(warp)), "i32")
+    return warp.code.value("arith.addi", (before, mine), "i32")
+
+
+def threads_of_block(warp: Warp) -> Value:
+    code, threads = warp.code, warp.code.constant(1, "i32")
+    for extent in warp.position.block:
+        threads = code.value("arith.muli", (threads, extent), "i32")
+    return threads
+
+
+def active(warp: Warp, lane: Value | None = None) -> Value:
+    """The active lanes as bits (i64), or one of them (an index)."""
+    code = warp.code
+    if lane is not None:
+        number = code.value("arith.index_castui", (lane,), "i64")
+        return code.value("arith.shli", (code.constant(1, "i64"), number), "i64")
+    if warp.mask is None:
+        return code.constant((1 << code.width) - 1 if code.width < 64 else -1, "i64")
+    return code.resized(code.bits(warp.mask), "i64")
+
+
+def _meet_cluster(warp: Warp, what: int) -> None:
+    if warp.arrays.cluster is not None:
+        blocks = warp.code.constant(warp.arrays.cluster.blocks, "i32")
+        threads = warp.code.value("arith.muli", (threads_of_block(warp), blocks), "i32")
+        _sync_call(warp, what, warp.code.constant(at.OF_CLUSTER, "i64"), threads)
+
+
+def _sync_call(warp: Warp, what: int, number: Value, count: Value) -> None:
+    code = warp.code
+    threads = [active(warp), first_number(warp), code.constant(code.width, "i32")]
+    nowhere = code.value("llvm.mlir.zero", (), "!llvm.ptr")
+    code.call(SYNC, [code.constant(what, "i32"), *threads, number, count, nowhere])
+
+
+def _site_number(code: LaneBuilder, operation: Operation) -> Value:
+    return code.constant(int(operation.attributes[SITE_ATTRIBUTE].value), "i32")
+
 
 _BY_ADDRESSES = {
     (False, False): ACCESS,
@@ -130,7 +239,7 @@ def copy(warp: Warp, operation: Operation) -> None:
 
 
 def unset(warp: Warp, operation: Operation) -> None:
-    """`check.unset`: told only where a lane has an origin."""
+    """`check.unset`: reported only where a lane has an origin."""
     code, (origin,) = warp.code, operation.operands
     known = warp.analysis.at(origin)
     if known.known and known.uniform and known.constant == 0:
@@ -251,3 +360,28 @@ class CheckCalls(AsyncProxyCalls):
     def end_block(self) -> None:
         if self._facts is not None:
             self._code.call(END_BLOCK, [])
+
+
+_LANES = "i64, i32, i32"
+DECLARATIONS = f"""
+llvm.func @{BEGIN_BLOCK}(!llvm.ptr, {", ".join(["i32"] * 8)}, !llvm.ptr)
+llvm.func @{END_BLOCK}()
+llvm.func @{PASS_ALL}()
+llvm.func @{ACCESS}(!llvm.ptr, {_LANES}, i32, i32, i32, !llvm.ptr)
+llvm.func @{ACCESS_RUN}(!llvm.ptr, i64, {_LANES}, i32, i32, i32, !llvm.ptr)
+llvm.func @{ACCESS_LOOP}(!llvm.ptr, {_LANES}, i32, i32, i32, !llvm.ptr)
+llvm.func @{RUN_LOOP}(!llvm.ptr, i64, {_LANES}, i32, i32, i32, !llvm.ptr)
+llvm.func @{ACCESS_GLOBAL}(!llvm.ptr, {_LANES}, i32, i32, i32, !llvm.ptr)
+llvm.func @{GLOBAL_RUN}(!llvm.ptr, i64, {_LANES}, i32, i32, i32, !llvm.ptr)
+llvm.func @{GLOBAL_LOOP}(!llvm.ptr, {_LANES}, i32, i32, i32, !llvm.ptr)
+llvm.func @{GLOBAL_RUN_LOOP}(!llvm.ptr, i64, {_LANES}, i32, i32, i32, !llvm.ptr)
+llvm.func @{COPY}(!llvm.ptr, !llvm.ptr, !llvm.ptr, {_LANES}, i32, i32)
+llvm.func @{SYNC}(i32, {_LANES}, i64, i32, !llvm.ptr)
+llvm.func @{UNSET}(!llvm.ptr, {_LANES}, i32)
+llvm.func @{CALL}(i64, {", ".join(["i32"] * 7)})
+llvm.func @{PHASE}(i32, i64, i32, !llvm.ptr, i32)
+llvm.func @{LOAD}(i32, !llvm.ptr, !llvm.ptr, i64, i32)
+llvm.func @{USE}(i32, !llvm.ptr, i64, i32, i32)
+llvm.func @{CHECK_COLLECT}(!llvm.ptr) -> i32
+llvm.func @{CHECK_DISCARD}(!llvm.ptr, i32)
+"""

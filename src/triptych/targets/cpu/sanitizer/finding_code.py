@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from triptych.targets.cpu.abi.abi import CHECK_COLLECT, CHECK_DISCARD
 from triptych.targets.cpu.sanitizer import shadow_layout as at
-from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number
-from triptych.targets.cpu.sanitizer.spin_locks import lock, named, unlock
+from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number, lock, named, unlock
 
 RECORD = "triptych_check_record"
 PEEK = "triptych_check_peek"
 REPORT = "triptych_check_report"
-"""The Python function that is told what a launch has found."""
+"""The Python function that a launch reports its findings to."""
 
 GLOBALS = f"""
 @findings = internal global [{at.FINDING_BYTES * at.MOST_FINDINGS} x i8] zeroinitializer, align 64
@@ -86,7 +85,7 @@ def _is_other(f: Function, findings: Number, place: Number, key: Number, table: 
 
 
 def _collect() -> str:
-    """`collect(table)`: after a launch. Tells Python what code with this table found; gives what a call gives."""
+    """`collect(table)`: after a launch. Reports to Python what code with this table found; gives what a call gives."""
     f = Function(CHECK_COLLECT, "i32", [("table", "ptr")], "noinline")
     (table,) = f.parameters
     skipped = f.call("triptych_check_end_launch", "i32", ())
@@ -96,17 +95,17 @@ def _collect() -> str:
     count = f.load("i32", named(f, _COUNT))
     numbers = f"i32 {count.name}, i32 {skipped.name}"
     arguments = f"ptr @{REPORT}, ptr @report_format, ptr {_FINDINGS}, ptr {table.name}, {numbers}"
-    told = f.made(f"call ptr (ptr, ptr, ...) @PyObject_CallFunction({arguments})", "ptr")
-    f.call("Py_DecRef", "void", [told])
+    reported = f.made(f"call ptr (ptr, ptr, ...) @PyObject_CallFunction({arguments})", "ptr")
+    f.call("Py_DecRef", "void", [reported])
     _forget(f, table)
     f.call("PyGILState_Release", "void", [lock])
-    raised = f.compared("eq", told, named(f, "null"))
+    raised = f.compared("eq", reported, named(f, "null"))
     f.line(f"ret i32 {f.select(raised, -2, 0, 'i32').name}")
     return f.text()
 
 
 def _discard() -> str:
-    """`discard(table, status)`: a launch that an error has ended tells that error; the next one begins anew."""
+    """`discard(table, status)`: a launch that an error has ended reports that error; the next one begins anew."""
     f = Function(CHECK_DISCARD, "void", [("table", "ptr"), ("status", "i32")], "noinline")
     table, status = f.parameters
     with f.when(status.differs(0)):

@@ -1,8 +1,8 @@
 """Shadow of global memory, native code: blocks are concurrent, in whatever order this machine runs them.
 
 A cell has the last write and the last read, as words that shared memory has too, and the blocks that made them. Within
-a block order is what it is for shared memory; between blocks it comes from releases (`block_order_code`). Here lanes
-are looked at one by one; those side by side, and those that read the same, which are most, in `global_stretch_code`.
+a block order is what it is for shared memory; between blocks it comes from releases (`global_happens_before_code`).
+Here lanes are looked at one by one; coalesced accesses, which are most, in `coalesced_access_code`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,25 @@ from triptych.targets.cpu.sanitizer.global_pages_code import (
     page_key,
     place_in_page,
 )
-from triptych.targets.cpu.sanitizer.happens_before_code import KNOWS, STATE, clock_place, field, put
-from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number
-from triptych.targets.cpu.sanitizer.repeated_reads_code import shifts
-from triptych.targets.cpu.sanitizer.shadow_code import PARAMETERS, Stores, site_of, stamp_of, thread_of, value_of
-from triptych.targets.cpu.sanitizer.spin_locks import named
+from triptych.targets.cpu.sanitizer.happens_before_code import (
+    KNOWS,
+    STATE,
+    clock_place,
+    field,
+    put,
+    site_of,
+    stamp_of,
+    thread_of,
+)
+from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number, named
+from triptych.targets.cpu.sanitizer.read_log_code import shifts
+from triptych.targets.cpu.sanitizer.shadow_code import PARAMETERS, Stores, value_of
 
 ACCESS_GLOBAL = "triptych_check_global"
 GLOBAL_RUN = "triptych_check_global_run"
 GLOBAL_LOOP = "triptych_check_global_loop"
 GLOBAL_RUN_LOOP = "triptych_check_global_run_loop"
-STRETCH = "triptych_check_global_stretch"
+GLOBAL_RANGE = "triptych_check_global_range"
 TOUCH = "triptych_check_touch"
 _LANES = "triptych_check_global_lanes"
 _MOST_CELLS = 1 << 12
@@ -190,7 +198,7 @@ def _access() -> str:
             shift = _shift(f, state, size, stride)
             value = value_of(f, values, lane, size)
             given = [address, cells, shift, first + lane, other, size, kind, site, value]
-            f.call(STRETCH, "void", [state, *given])
+            f.call(GLOBAL_RANGE, "void", [state, *given])
         with f.when(regular ^ 1):
             f.call(_LANES, "void", [state, addresses, group, first, width, size, kind, site, values])
     f.line("ret void")
@@ -233,7 +241,7 @@ def _run() -> str:
         other = f.select(one, first + highest.to("i32"), first + lane, "i32")
         shift = _shift(f, state, size, f.select(one, 0, step, "i64"))
         given = [address, _cells(f, state, size, lanes), shift, first + lane, other, size, kind, site]
-        f.call(STRETCH, "void", [state, *given, value_of(f, values, lane, size)])
+        f.call(GLOBAL_RANGE, "void", [state, *given, value_of(f, values, lane, size)])
         f.give()
     f.line(f"%addresses = alloca [{at.MOST_WARPS} x i64], align 64")
     addresses = named(f, "%addresses")
@@ -261,7 +269,7 @@ def _access_loop() -> str:
 def _run_loop() -> str:
     """`run_loop(base, stride, mask, first, width, size, kind, site, levels)`: lane i has base + i * stride.
 
-    What one thread, or all of them, read cell after cell is one stretch.
+    What one thread, or all of them, read cell after cell is one range.
     """
     given = [("base", "ptr"), ("stride", "i64"), *PARAMETERS, ("levels", "ptr")]
     f = Function(GLOBAL_RUN_LOOP, "void", given, "noinline")
@@ -278,7 +286,7 @@ def _run_loop() -> str:
         cells, by_one = _cells(f, state, size, count), f.number(at.BY_ONE, "i64")
         with f.count(0, outer[1][1]) as k, f.count(0, outer[0][1]) as j:
             address = base.to("i64") + j * outer[0][0] + k * outer[1][0]
-            f.call(STRETCH, "void", [state, address, cells, by_one, *threads, size, kind, site, nothing])
+            f.call(GLOBAL_RANGE, "void", [state, address, cells, by_one, *threads, size, kind, site, nothing])
         f.give()
     with shifts(f, levels) as shift:
         place = (base.to("i64") + shift).to("ptr")

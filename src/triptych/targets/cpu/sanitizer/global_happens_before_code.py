@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.happens_before_code import KNOWS, clock_place, field, put
-from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number
-from triptych.targets.cpu.sanitizer.spin_locks import lock, named, unlock
+from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number, lock, named, unlock
 
 PUBLISH, OBTAIN, KNOWS_BLOCK = "triptych_check_publish", "triptych_check_obtain", "triptych_check_knows_block"
 _COVERS = "triptych_check_covers"
@@ -29,7 +28,7 @@ _BLOCK, _THREADS, _NEXT, _ACQUIRED, _TIMES = 0, 4, 8, 16, 24
 _HEAD, _THREAD, _STAMP, _BEFORE, NODE_BYTES = 0, 8, 12, 16, 24
 
 
-def block_order_code() -> str:
+def release_acquire_code() -> str:
     """All functions of this file."""
     return GLOBALS + "".join((_take(), _slot(), _publish(), _obtain(), _covers(), _knows_block(), _forget()))
 
@@ -40,9 +39,9 @@ def _take() -> str:
     (size,) = f.parameters
     arena = named(f, "@release_arena")
     with f.when(f.load("i64", arena).equals(0)):
-        f.store(f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.RELEASE_ROOM, "i64")]), arena)
+        f.store(f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.RELEASE_CAPACITY, "i64")]), arena)
     used = f.load("i64", named(f, "@release_used"))
-    with f.when((used + size) >= at.RELEASE_ROOM):
+    with f.when((used + size) >= at.RELEASE_CAPACITY):
         f.store(f.number(1, "i32"), named(f, "@order_lost"))
         f.give(named(f, "null"), "ptr")
     f.store(used + size, named(f, "@release_used"))

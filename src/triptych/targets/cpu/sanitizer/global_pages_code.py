@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.happens_before_code import field, put
-from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number
-from triptych.targets.cpu.sanitizer.spin_locks import lock, named, unlock
+from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number, lock, named, unlock
 
 HOLD_PAGE = "triptych_check_hold_page"
 HOLD_CELLS = "triptych_check_hold_cells"

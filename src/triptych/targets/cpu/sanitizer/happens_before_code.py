@@ -1,14 +1,14 @@
 """Happens-before, native code: the vector clock of a thread, and how barriers, lane masks and memory advance it.
 
 A thread knows another's accesses before a time: all before the block's last barrier; for each pair of warps, what all
-lanes of the one know of all lanes of the other; and, once some lanes of a warp have met others by themselves, a row for
-each thread. A release carries a time for each thread, so that one lane that arrives for its warp releases only what it
-did itself. Whoever else writes (a copy that goes on by itself) is one more thread, with a number of its own.
+lanes of the one know of all lanes of the other; and, once some lanes of a warp have synchronized without the others, a
+row for each thread. A release carries a time for each thread, so that one lane that arrives for its warp releases only
+what it did itself. Whoever else writes (an asynchronous copy) is one more thread, with a number of its own.
 """
 
 from __future__ import annotations
 
-from triptych.sanitizer.findings import Kind
+from triptych.sanitizer.findings import Arrival, Kind
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.finding_code import RECORD
 from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number, Variable
@@ -19,10 +19,22 @@ COME = "triptych_check_come"
 STATE = "triptych_check_state"
 
 
-def order_code() -> str:
+def happens_before_code() -> str:
     """All functions of this file."""
-    meetings = (_meet(), _share(), _pass_block(), _sync())
-    return "".join((_knows(), _row(), _place(), _join_warp(), _release(), _acquire(), *meetings))
+    synchronization = (_meet(), _share(), _pass_block(), _sync())
+    return "".join((_knows(), _row(), _place(), _join_warp(), _release(), _acquire(), *synchronization))
+
+
+def stamp_of(word: Number) -> Number:
+    return (word >> 32).to("i32")
+
+
+def thread_of(word: Number) -> Number:
+    return word.to("i32") & at.THREAD_MASK
+
+
+def site_of(word: Number) -> Number:
+    return (word.to("i32") >> at.THREAD_BITS) & at.SITE_MASK
 
 
 def field(f: Function, state: Number, offset: int, kind: str = "i32") -> Number:
@@ -61,8 +73,8 @@ def _knows() -> str:
     with f.when(stamp < field(f, state, at.BLOCK_TIME)):
         f.give(1, "i1")
     lanes = field(f, state, at.LANES)
-    with f.when(other >= at.PARTY):
-        column = other - at.PARTY
+    with f.when(other >= at.FIRST_AGENT):
+        column = other - at.FIRST_AGENT
         known = f.variable("i32", f.load("i32", known_place(f, state, thread >> lanes, column + at.MOST_WARPS)))
         with f.when(field(f, state, at.LANE_ROWS, "i64").differs(0)):
             mine = f.at(field(f, state, at.LANE_ROWS, "ptr"), thread * at.ROW + column + at.MOST_THREADS, "i32")
@@ -92,7 +104,7 @@ def _row() -> str:
 
 
 def _place() -> str:
-    """`place(state, address)`: the release that is kept for a place in memory; null when there is room for no more."""
+    """`place(state, address)`: the release that is kept for a place in memory; null when there are too many."""
     f = Function("triptych_check_place", "ptr", [("state", "ptr"), ("address", "i64")], "noinline")
     state, address = f.parameters
     keys, count = f.at(state, at.PLACE_KEYS, "i8"), field(f, state, at.PLACE_COUNT)
@@ -120,9 +132,9 @@ def _join_warp() -> str:
     warp = first >> lanes
     with f.count(0, threads) as other:
         raise_to(f, f.at(row, other, "i32"), f.load("i32", known_place(f, state, warp, other >> lanes)))
-    with f.count(0, _parties(f, state)) as party:
-        known = f.load("i32", known_place(f, state, warp, party + at.MOST_WARPS))
-        raise_to(f, f.at(row, party + at.MOST_THREADS, "i32"), known)
+    with f.count(0, _agents(f, state)) as agent:
+        known = f.load("i32", known_place(f, state, warp, agent + at.MOST_WARPS))
+        raise_to(f, f.at(row, agent + at.MOST_THREADS, "i32"), known)
     rows = field(f, state, at.LANE_ROWS, "ptr")
     own = f.load("i32", clock_place(f, state, warp)) + 1
     with f.count(0, f.number(1, "i32") << lanes) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
@@ -135,18 +147,18 @@ def _join_warp() -> str:
     return f.text()
 
 
-def _parties(f: Function, state: Number) -> Number:
-    """How many parties beside threads a kernel may have."""
-    has = (field(f, state, at.MODE) & at.HAS_PARTIES).differs(0)
-    return f.select(has, field(f, state, at.PHASE_COUNT) + at.PHASE_PARTY, 0, "i32")
+def _agents(f: Function, state: Number) -> Number:
+    """How many agents beside threads a kernel may have."""
+    has = (field(f, state, at.MODE) & at.HAS_AGENTS).differs(0)
+    return f.select(has, field(f, state, at.PHASE_COUNT) + at.MBARRIER_AGENT, 0, "i32")
 
 
 def _join_rows(f: Function, state: Number, row: Number, other: Number) -> None:
     """A row learns what another one has."""
     with f.count(0, field(f, state, at.THREADS)) as thread:
         raise_to(f, f.at(row, thread, "i32"), f.load("i32", f.at(other, thread, "i32")))
-    with f.count(0, _parties(f, state)) as party:
-        place = party + at.MOST_THREADS
+    with f.count(0, _agents(f, state)) as agent:
+        place = agent + at.MOST_THREADS
         raise_to(f, f.at(row, place, "i32"), f.load("i32", f.at(other, place, "i32")))
 
 
@@ -158,7 +170,7 @@ def _release() -> str:
     f.store(f.load("i32", place) + 1, place)
     put(f, state, at.USES_CLOCKS, f.number(1, "i32"))
     with f.when(f.load("i32", place) >= at.LAST_TIME):
-        numbers = [f.number(value, "i32") for value in (Kind.CLOCK_RAN_OUT.value, 0, 0, 0, 0, 0)]
+        numbers = [f.number(value, "i32") for value in (Kind.CLOCK_OVERFLOW.value, 0, 0, 0, 0, 0)]
         f.call(RECORD, "void", [state, *numbers])
     f.line("ret void")
     return f.text()
@@ -181,9 +193,9 @@ def _acquire() -> str:
         with f.when(whole):
             raise_to(f, known_place(f, state, first >> lanes, other), least.now)
         differ.set(differ.now | least.now.differs(most.now))
-    with f.when(whole), f.count(0, _parties(f, state)) as party:
-        known = f.load("i32", f.at(row, party + at.MOST_THREADS, "i32"))
-        raise_to(f, known_place(f, state, first >> lanes, party + at.MOST_WARPS), known)
+    with f.when(whole), f.count(0, _agents(f, state)) as agent:
+        known = f.load("i32", f.at(row, agent + at.MOST_THREADS, "i32"))
+        raise_to(f, known_place(f, state, first >> lanes, agent + at.MOST_WARPS), known)
     with f.when((differ.now | (whole ^ 1)) ^ 1):
         f.give()
     with f.count(0, f.number(1, "i32") << lanes) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
@@ -244,10 +256,10 @@ def _pass_block() -> str:
         with f.count(0, warps) as warp:
             f.store(time, f.at(clocks, warp, "i32"))
         put(f, state, at.BLOCK_TIME, time)
-        with f.when((field(f, state, at.MODE) & at.HAS_PARTIES).differs(0)):
+        with f.when((field(f, state, at.MODE) & at.HAS_AGENTS).differs(0)):
             f.call("triptych_check_share", "void", [state])
         with f.when(time >= at.LAST_TIME):
-            numbers = [f.number(value, "i32") for value in (Kind.CLOCK_RAN_OUT.value, 0, 0, 0, 0, 0)]
+            numbers = [f.number(value, "i32") for value in (Kind.CLOCK_OVERFLOW.value, 0, 0, 0, 0, 0)]
             f.call(RECORD, "void", [state, *numbers])
     f.line("ret void")
     return f.text()
@@ -259,15 +271,15 @@ def _share() -> str:
     (state,) = f.parameters
     put(f, state, at.LAST_WRITE, field(f, state, at.BLOCK_TIME))
     warps, rows = field(f, state, at.WARPS), field(f, state, at.LANE_ROWS, "ptr")
-    with f.count(0, _parties(f, state)) as party:
+    with f.count(0, _agents(f, state)) as agent:
         most = f.variable("i32", 0)
         with f.count(0, warps) as warp:
-            most.set(f.larger(most.now, f.load("i32", known_place(f, state, warp, party + at.MOST_WARPS))))
+            most.set(f.larger(most.now, f.load("i32", known_place(f, state, warp, agent + at.MOST_WARPS))))
         with f.when(rows.to("i64").differs(0)), f.count(0, field(f, state, at.THREADS)) as thread:
-            place = f.at(rows, thread * at.ROW + party + at.MOST_THREADS, "i32")
+            place = f.at(rows, thread * at.ROW + agent + at.MOST_THREADS, "i32")
             most.set(f.larger(most.now, f.load("i32", place)))
         with f.when(most.now.differs(0)), f.count(0, warps) as warp:
-            f.store(most.now, known_place(f, state, warp, party + at.MOST_WARPS))
+            f.store(most.now, known_place(f, state, warp, agent + at.MOST_WARPS))
     f.line("ret void")
     return f.text()
 
@@ -357,7 +369,7 @@ def _named(
             f.call("triptych_check_give", "void", [state, row, mask, first])
         with f.when(what.equals(at.ARRIVE_RELAXED)):
             before = f.load("i32", clock_place(f, state, warp)) + 1
-            raise_to(f, f.at(row, warp + (at.MOST_THREADS + at.INIT_PARTY), "i32"), before)
+            raise_to(f, f.at(row, warp + (at.MOST_THREADS + at.INIT_AGENT), "i32"), before)
         f.call("triptych_check_advance", "void", [state, warp])
         f.store(now, waits)
         total = f.load("i32", arrived) + width
@@ -372,3 +384,48 @@ def _named(
 def _release_row(f: Function, releases: Number, number: Number, generation: Number) -> Number:
     place = number * at.GENERATIONS + (generation & (at.GENERATIONS - 1))
     return f.at(releases, place * at.ROW, "i32")
+
+
+BLOCK_ENDED = "triptych_check_arrivals_ended"
+
+
+def barrier_statistics_code() -> str:
+    """All functions of this file."""
+    return _come() + _ended()
+
+
+def _come() -> str:
+    """`come(state, mask, first, place, count)`: lanes come to a site, the low half of a place, and to a barrier."""
+    parameters = [("state", "ptr"), ("mask", "i64"), ("first", "i32"), ("place", "i64"), ("count", "i32")]
+    f = Function(COME, "void", parameters, "noinline cold")
+    state, mask, first, place, count = f.parameters
+    site, barrier = place.to("i32"), (place >> 32).to("i32")
+    alone = (mask & (mask - 1)).equals(0)
+    kind = f.select(alone, Arrival.ALONE.value, Arrival.WITH_OTHERS.value, "i32")
+    thread = first + f.call("llvm.cttz.i64", "i64", [mask, f.number(0, "i1")]).to("i32")
+    f.call(RECORD, "void", [state, kind, site, site, thread, thread, f.number(0, "i32")])
+    with f.when(barrier.differs(0)):
+        f.store(site + 1, _word(f, state, at.BARRIER_SITES, barrier - 1))
+        f.store(count, _word(f, state, at.EXPECTED, barrier - 1))
+    f.line("ret void")
+    return f.text()
+
+
+def _ended() -> str:
+    """`ended(state)`: a block has ended; a named barrier that some have come to since it was last complete is left."""
+    f = Function(BLOCK_ENDED, "void", [("state", "ptr")], "noinline cold")
+    (state,) = f.parameters
+    with f.count(0, f.number(at.BARRIERS, "i32")) as barrier:
+        site = f.load("i32", _word(f, state, at.BARRIER_SITES, barrier))
+        with f.when(site.differs(0)):
+            arrived = f.load("i32", _word(f, state, at.ARRIVED, barrier))
+            expected = f.load("i32", _word(f, state, at.EXPECTED, barrier))
+            expected = f.select(expected.equals(0), field(f, state, at.THREADS), expected, "i32")
+            kind = f.select(arrived.equals(0), Arrival.COMPLETE.value, Arrival.INCOMPLETE.value, "i32")
+            f.call(RECORD, "void", [state, kind, site - 1, site - 1, arrived, expected, f.number(0, "i32")])
+    f.line("ret void")
+    return f.text()
+
+
+def _word(f: Function, state: Number, offset: int, barrier: Number) -> Number:
+    return f.at(f.at(state, offset, "i8"), barrier, "i32")

@@ -50,30 +50,30 @@ from triptych.kernel_ir.dialects.opdef import OpDef, Scope
 from triptych.kernel_ir.dialects.smem_symbols import PARTS_ATTRIBUTE
 from triptych.kernel_ir.dialects.tile import LOAD_MATRIX, STORE_MATRIX
 from triptych.kernel_ir.dialects.traits import definition_of, is_described, traits
-from triptych.sanitizer.checkers import ASYNC, GLOBAL, INIT, MEETINGS, RACES, checkers, overlooked
+from triptych.sanitizer.checkers import ASYNC, BARRIER_STATISTICS, GLOBAL, INIT, RACES, checkers, suppressed
 from triptych.sanitizer.findings import note_order
 from triptych.sanitizer.pipeline_protocol import CALLS, LOOSE, STORES, TAIL
 from triptych.support.warnings import TriptychWarning
 from triptych.targets.cpu.abi.abi import CHECK_COLLECT
 from triptych.targets.cpu.abi.status import check_status
 from triptych.targets.cpu.sanitizer import shadow_layout as at
-from triptych.targets.cpu.sanitizer.declarations import DECLARATIONS
+from triptych.targets.cpu.sanitizer.check_calls import DECLARATIONS
+from triptych.targets.cpu.sanitizer.initcheck_shadow import follow_unset_registers
 from triptych.targets.cpu.sanitizer.pipeline_memory import PipelineMemory
-from triptych.targets.cpu.sanitizer.register_shadows import follow_unset_registers
 
 _ROW_BYTES = 16
 _FIRST_PHASES = {"Consumer": 1, "Producer": 2}
 """Of the states of pipelines, and one more."""
 _ATOMIC = ("llvm.atomicrmw", "llvm.cmpxchg")
 _ORDER = "triptych.order"
-_MEETINGS = (simt.SYNC_WARP, "gpu.barrier", simt.BARRIER, simt.BARRIER_ARRIVE)
+_ARRIVALS = (simt.SYNC_WARP, "gpu.barrier", simt.BARRIER, simt.BARRIER_ARRIVE)
 _RELAXED = 2
 _MODES = {
     RACES: at.CHECK_RACES,
     ASYNC: at.CHECK_RACES,
     INIT: at.CHECK_INIT,
     GLOBAL: at.CHECK_GLOBAL,
-    MEETINGS: at.COUNT_MEETINGS,
+    BARRIER_STATISTICS: at.COUNT_ARRIVALS,
 }
 """`async` is the race detector, of which only what asynchronous agents take part in is reported."""
 _LARGEST_GRAIN = 4
@@ -107,7 +107,7 @@ def instrument_checks(module: Module) -> None:
 
 
 def _forget_calls(kernel: Operation) -> None:
-    """Nobody is told what a kernel without checkers does with its pipelines."""
+    """Nothing is recorded of what a kernel without checkers does with its pipelines."""
     for operation in [each for each in walk(kernel) if each.name == CHECK_CALL]:
         operation.erase()
 
@@ -157,7 +157,7 @@ class _Kernel:
         self._memory = PipelineMemory(kernel)
         self._together = _blocks(kernel)
         if any(is_described(each) and traits(each).scope is Scope.CLUSTER for each in walk(kernel)):
-            self._mode |= at.HAS_PARTIES
+            self._mode |= at.HAS_AGENTS
         self._fences = [each for each in walk(kernel) if each.name == "llvm.fence"]
         self._has_wide_fences = not all(map(_is_narrow, self._fences))
 
@@ -173,13 +173,13 @@ class _Kernel:
                 self._copy(operation)
             elif operation.name == simt.ASYNC_COPY and self._mode & at.CHECK_INIT:
                 size = int(operation.attributes["size"].value)
-                self._tell(operation, operation.operands[0], size, size, at.WRITES_MEMORY, "writes (cp.async)")
+                self._record(operation, operation.operands[0], size, size, at.WRITES_MEMORY, "writes (cp.async)")
             elif (definition := definition_of(operation)) is not None and definition.says:
-                self._background(operation, definition)
+                self._asynchronous(operation, definition)
             elif operation.name == CHECK_CALL:
                 self._call(operation)
             else:
-                self._meeting(operation)
+                self._synchronization(operation)
         if self._mode & at.CHECK_INIT:
             follow_unset_registers(self._kernel, self._builder, self._site)
         grains = (self._grain.bit_length() - 1) | (self._global_grain.bit_length() - 1) << 8
@@ -217,10 +217,10 @@ class _Kernel:
         flags = does | (at.IS_ATOMIC if atomic else 0)
         verb += " (atomic)" if atomic else ""
         if _may_be_shared(pointer) and self._mode & at.OF_SHARED:
-            self._tell(operation, pointer, size, aligned, flags, verb, value, kind)
+            self._record(operation, pointer, size, aligned, flags, verb, value, kind)
         if _may_be_global(pointer) and self._mode & at.CHECK_GLOBAL:
             flags |= at.IS_GLOBAL | (at.IS_NARROW if atomic and _is_narrow(operation) else 0)
-            self._tell(operation, pointer, size, aligned, flags, verb, value, kind)
+            self._record(operation, pointer, size, aligned, flags, verb, value, kind)
         if atomic and (self._is_ordered(operation) or self._is_fenced(operation)):
             if does & at.WRITES_MEMORY:
                 self._place(operation, pointer, at.RELEASE_PLACE)
@@ -258,9 +258,9 @@ class _Kernel:
         kind = (at.READS_MEMORY if operation.name == LOAD_MATRIX else at.WRITES_MEMORY) | at.IS_COLLECTIVE
         verb = "reads (a row of a matrix)" if operation.name == LOAD_MATRIX else "writes (a row of a matrix)"
         lanes = copy.count * copy.rows
-        self._tell(operation, operation.operands[0], _ROW_BYTES, _ROW_BYTES, kind, verb, lanes=lanes)
+        self._record(operation, operation.operands[0], _ROW_BYTES, _ROW_BYTES, kind, verb, lanes=lanes)
 
-    def _tell(
+    def _record(
         self,
         operation: Operation,
         pointer: Value,
@@ -297,8 +297,8 @@ class _Kernel:
         self._builder.operation(CHECK_COPY, (target, source, count), attributes=attributes)
         operation.erase()
 
-    def _background(self, operation: Operation, definition: OpDef) -> None:
-        """Marks what goes on by itself, or orders it: whoever converts it tells the checkers where and for whom."""
+    def _asynchronous(self, operation: Operation, definition: OpDef) -> None:
+        """Mark an asynchronous operation, or one that orders such: emission passes its addresses and its threads on."""
         size = _BARRIER_BYTES if definition.of_mbarrier else 0
         self._site(operation, definition.says, size, size)
         operation.attributes[SITE_ATTRIBUTE] = self._builder.integer("i32", len(self._sites) - 1)
@@ -335,14 +335,14 @@ class _Kernel:
         self._sites.append({**facts, "number": len(self._sites)})
         return len(self._sites) - 1
 
-    # meetings ---------------------------------------------------------------------------------------------------
-    def _meeting(self, operation: Operation) -> None:
-        if operation.name in _MEETINGS:
+    # synchronization --------------------------------------------------------------------------------------------
+    def _synchronization(self, operation: Operation) -> None:
+        if operation.name in _ARRIVALS:
             span = place_of(operation)
             note_order(span)
-            if overlooked(span):
+            if suppressed(span):
                 return
-            if self._mode & at.COUNT_MEETINGS and operation.name != "gpu.barrier":
+            if self._mode & at.COUNT_ARRIVALS and operation.name != "gpu.barrier":
                 self._come(operation)
         if operation.name == simt.SYNC_WARP:
             self._sync(at.MEET_WARP, operation.operands[0])

@@ -108,7 +108,7 @@ def _following(user: Operation, place: int, is_state: bool, arrays: set[Value]) 
 
 
 def _handed_on(around: Operation, place: int) -> list[Value]:
-    """What the end of a branch or of a turn gives: a result, or what the next turn begins with."""
+    """What the end of a branch or of an iteration gives: a result, or what the next iteration begins with."""
     if around.name == "scf.while":
         return [body(around).arguments[place]]
     return [around.results[place], *([body(around).arguments[place + 1]] if around.name == "scf.for" else [])]

@@ -1,21 +1,89 @@
 """Read log, native code: what is only read until the next barrier races with nobody, and is never checked.
 
-While nothing was written since the block's last barrier, a read goes into a log. A write, a warp that meets, or a full
-log has the reads of the log looked at first, and a barrier of the block forgets them. Whether what is read had been
-written at all is asked once for each place in a block.
+While nothing was written since the block's last barrier, a read goes into a log. A write, a warp that synchronizes, or
+a full log has the reads of the log looked at first, and a barrier of the block forgets them. Whether what is read had
+been written at all is asked once for each place in a block.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.async_code import DROP
-from triptych.targets.cpu.sanitizer.barrier_statistics_code import BLOCK_ENDED
-from triptych.targets.cpu.sanitizer.happens_before_code import STATE, field, put
+from triptych.targets.cpu.sanitizer.happens_before_code import BLOCK_ENDED, STATE, field, put
 from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number
-from triptych.targets.cpu.sanitizer.repeated_reads_code import WRITTEN, shifts
 from triptych.targets.cpu.sanitizer.shadow_code import ACCESS_NOW, END_BLOCK, PARAMETERS, RUN_NOW
+
+WRITTEN = "triptych_check_written"
+_WRITTEN_AT = "triptych_check_written_at"
+
+
+def repeated_reads_code() -> str:
+    """All functions of this file."""
+    return _written() + _written_at()
+
+
+@contextmanager
+def shifts(f: Function, levels: Number) -> Iterator[Number]:
+    """What is written inside happens for every iteration of all loops, with the bytes behind the first."""
+    numbers = [(field(f, levels, 16 * i, "i64"), field(f, levels, 16 * i + 8, "i64")) for i in range(at.LEVELS)]
+    (step, count), *rest = numbers
+    assert len(rest) == 2
+    with f.count(0, rest[1][1]) as k, f.count(0, rest[0][1]) as j, f.count(0, count) as i:
+        yield i * step + j * rest[0][0] + k * rest[1][0]
+
+
+def _written() -> str:
+    """`written(state, entry)`: whether this block has written all that reads of the log have read."""
+    f = Function(WRITTEN, "i1", [("state", "ptr"), ("entry", "ptr")], "noinline")
+    state, entry = f.parameters
+    with f.when((field(f, entry, at.ENTRY_FORM) & at.IS_REPEATED).equals(0)):
+        f.give(f.call(_WRITTEN_AT, "i1", [state, entry, f.number(0, "i64")]), "i1")
+    with shifts(f, f.at(entry, at.ENTRY_LEVELS, "i8")) as shift:
+        whole = f.call(_WRITTEN_AT, "i1", [state, entry, shift])
+        with f.when(whole ^ 1):
+            f.give(0, "i1")
+    f.line("ret i1 1")
+    return f.text()
+
+
+def _written_at() -> str:
+    """`written_at(state, entry, shift)`: the same for one of the reads, so many bytes behind the first."""
+    f = Function(_WRITTEN_AT, "i1", [("state", "ptr"), ("entry", "ptr"), ("shift", "i64")], "noinline")
+    state, entry, shift = f.parameters
+    mask, width = field(f, entry, at.ENTRY_MASK, "i64"), field(f, entry, at.ENTRY_WIDTH)
+    size = field(f, entry, at.ENTRY_SIZE).to("i64")
+    from_here = shift - field(f, state, at.SHARED, "i64")
+    base, stride = (field(f, entry, offset, "i64") for offset in (at.ENTRY_BASE, at.ENTRY_STRIDE))
+    is_run = (field(f, entry, at.ENTRY_FORM) & at.IS_RUN).differs(0)
+    from_first = (mask & (mask + 1)).equals(0) & mask.differs(0)
+    active = f.select(stride.equals(0), 1, f.call("llvm.ctpop.i64", "i64", [mask]), "i64")
+    inside = (base + from_here + size * active - 1) < field(f, state, at.SHARED_BYTES, "i64")
+    with f.when(is_run & (stride.equals(size) | stride.equals(0)) & from_first & inside):
+        f.give(_is_whole(f, state, base + from_here, size * active), "i1")
+    with f.count(0, width) as lane, f.when(((mask >> lane.to("i64")) & 1).differs(0)):
+        address = f.variable("i64", base + stride * lane.to("i64"))
+        with f.when(is_run ^ 1):
+            address.set(f.load("i64", f.at(f.at(entry, at.ENTRY_ADDRESSES, "i8"), lane, "i64")))
+        with f.when(_is_whole(f, state, address.now + from_here, size) ^ 1):
+            f.give(0, "i1")
+    f.line("ret i1 1")
+    return f.text()
+
+
+def _is_whole(f: Function, state: Number, byte: Number, size: Number) -> Number:
+    """Whether this block has written all cells of so many bytes; what is not shared memory does not count."""
+    grain, writes = field(f, state, at.GRAIN).to("i64"), field(f, state, at.WRITES, "ptr")
+    start = field(f, state, at.START).to("i64") << 32
+    last = byte + size - 1
+    limit = field(f, state, at.SHARED_BYTES, "i64")
+    new = f.variable("i64", 0)
+    with f.when((byte < limit) & (last < limit)), f.count(byte >> grain, (last >> grain) + 1) as cell:
+        new.set(new.now | (f.load("i64", f.at(writes, cell, "i64")) < start).to("i64"))
+    return new.now.equals(0)
+
 
 ACCESS = "triptych_check_access"
 ACCESS_RUN = "triptych_check_run"
@@ -133,7 +201,7 @@ def _log(f: Function, state: Number, kind: Number, given: tuple[Number, ...]) ->
     with f.when((quiet ^ 1) & used.differs(0)):
         f.call(FLUSH, "void", [state])
     with f.when(quiet):
-        with f.when(used >= at.LOG_ROOM - _LARGEST):
+        with f.when(used >= at.LOG_CAPACITY - _LARGEST):
             f.call(FLUSH, "void", [state])
         entry = _entry(f, state)
         _put_header(f, entry, given)
@@ -231,7 +299,7 @@ def _log_loop(
     state = f.call(STATE, "ptr", ())
     quiet = _nobody_writes(f, state)
     used = field(f, state, at.LOG_BYTES, "i64")
-    with f.when(((quiet ^ 1) & used.differs(0)) | (used >= at.LOG_ROOM - _LARGEST)):
+    with f.when(((quiet ^ 1) & used.differs(0)) | (used >= at.LOG_CAPACITY - _LARGEST)):
         f.call(FLUSH, "void", [state])
     entry = _entry(f, state)
     _put_header(f, entry, given)
@@ -262,7 +330,7 @@ def _close(f: Function, state: Number, entry: Number, form: int, size: Number, p
 
 
 def _pass() -> str:
-    """`pass_all()`: all warps are behind a barrier of the block; no warp tells it by itself."""
+    """`pass_all()`: all warps are behind a barrier of the block; one call stands for all."""
     f = Function(PASS_ALL, "void", [])
     f.call("triptych_check_pass", "void", [f.call(STATE, "ptr", ()), f.number(0, "i32")])
     f.line("ret void")
@@ -275,9 +343,9 @@ def _end() -> str:
     state = f.call(STATE, "ptr", ())
     put(f, state, at.LOG_BYTES, f.number(0, "i64"))
     f.call(DROP, "void", [state])
-    with f.when((field(f, state, at.MODE) & at.HAS_PARTIES).differs(0)):
-        f.call("triptych_check_parties_ended", "void", [state])
-    with f.when((field(f, state, at.MODE) & at.COUNT_MEETINGS).differs(0)):
+    with f.when((field(f, state, at.MODE) & at.HAS_AGENTS).differs(0)):
+        f.call("triptych_check_agents_ended", "void", [state])
+    with f.when((field(f, state, at.MODE) & at.COUNT_ARRIVALS).differs(0)):
         f.call(BLOCK_ENDED, "void", [state])
     f.line("ret void")
     return f.text()

@@ -9,7 +9,17 @@ from __future__ import annotations
 from triptych.sanitizer.findings import Kind
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 from triptych.targets.cpu.sanitizer.finding_code import RECORD
-from triptych.targets.cpu.sanitizer.happens_before_code import KNOWS, STATE, clock_place, field, known_place, put
+from triptych.targets.cpu.sanitizer.happens_before_code import (
+    KNOWS,
+    STATE,
+    clock_place,
+    field,
+    known_place,
+    put,
+    site_of,
+    stamp_of,
+    thread_of,
+)
 from triptych.targets.cpu.sanitizer.llvm_writer import Function, Number
 from triptych.targets.cpu.sanitizer.pipeline_code import forget_calls
 
@@ -60,7 +70,7 @@ def _state() -> str:
             at.RELEASES,
             f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.RELEASE_BYTES + 4 * at.ROW, "i64")]),
         )
-        put(f, made, at.LOG, f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.LOG_ROOM, "i64")]))
+        put(f, made, at.LOG, f.call("calloc", "ptr", [f.number(1, "i64"), f.number(at.LOG_CAPACITY, "i64")]))
         f.call("pthread_setspecific", "i32", [key, made])
         f.give(made, "ptr")
     f.line(f"ret ptr {found.name}")
@@ -68,8 +78,8 @@ def _state() -> str:
 
 
 def _room() -> str:
-    """`room(state, bytes)`: the shadow is at least so large."""
-    f = Function("triptych_check_room", "void", [("state", "ptr"), ("bytes", "i64")], "noinline")
+    """`grow(state, bytes)`: the shadow is at least so large."""
+    f = Function("triptych_check_grow", "void", [("state", "ptr"), ("bytes", "i64")], "noinline")
     state, size = f.parameters
     with f.when(size < (field(f, state, at.CAPACITY, "i64") + 1)):
         f.give()
@@ -91,14 +101,14 @@ def _block() -> str:
         _number_block(f, state, grains >> 8, (x, y, z))
     count = ((size + ((f.number(1, "i32") << grain) - 1)) >> grain).to("i64")
     warps = (threads + ((f.number(1, "i32") << lanes) - 1)) >> lanes
-    parties = (mode & at.HAS_PARTIES).differs(0)
-    rows = warps + f.select(parties, warps + 1, 1, "i32")
-    f.call("triptych_check_room", "void", [state, count * 8 * rows.to("i64")])
+    agents = (mode & at.HAS_AGENTS).differs(0)
+    rows = warps + f.select(agents, warps + 1, 1, "i32")
+    f.call("triptych_check_grow", "void", [state, count * 8 * rows.to("i64")])
     writes = field(f, state, at.WRITES, "ptr")
     fields = {at.SHARED: shared, at.SHARED_BYTES: size.to("i64"), at.TABLE: table, at.CELL_COUNT: count}
     fields |= {at.THREADS: threads, at.WARPS: warps, at.GRAIN: grain, at.LANES: lanes, at.MODE: mode}
     fields |= {at.LOG_BYTES: f.number(0, "i64"), at.LAST_WRITE: f.number(0, "i32")}
-    _forget_others(f, state, parties, count, warps)
+    _forget_others(f, state, agents, count, warps)
     fields |= {at.PENDING: f.number(0, "i32")}
     fields |= {at.READS: f.at(writes, count, "i64"), at.EPOCH: f.number(0, "i32"), at.PLACE_COUNT: f.number(0, "i32")}
     for offset, value in (fields | {at.BLOCK: x, at.BLOCK + 4: y, at.BLOCK + 8: z}).items():
@@ -119,21 +129,21 @@ def _block() -> str:
     put(f, state, at.START, time)
     put(f, state, at.BLOCK_TIME, time)
     _forget_clocks(f, state)
-    with f.when(parties):
-        _forget_parties(f, state, count)
+    with f.when(agents):
+        _forget_agents(f, state, count)
         f.call("memset", "ptr", [shared, f.number(at.JUNK, "i32"), size.to("i64")])
     f.line("ret void")
     return f.text()
 
 
-def _forget_others(f: Function, state: Number, parties: Number, count: Number, warps: Number) -> None:
-    """Words of copies and of other parties are later than all clocks: those of another kernel must not be there.
+def _forget_others(f: Function, state: Number, agents: Number, count: Number, warps: Number) -> None:
+    """Words of copies and of other agents are later than all clocks: those of another kernel must not be there.
 
     A kernel whose rows begin elsewhere would take them for reads of its own threads; a block that an error has ended
     may have left copies under way.
     """
     elsewhere = field(f, state, at.CELL_COUNT, "i64").differs(count) | field(f, state, at.WARPS).differs(warps)
-    left = field(f, state, at.PARTY_TIME).differs(0) & (elsewhere | (parties ^ 1))
+    left = field(f, state, at.AGENT_TIME).differs(0) & (elsewhere | (agents ^ 1))
     with f.when(left | field(f, state, at.PENDING).differs(0)):
         _clear(f, state)
 
@@ -142,7 +152,7 @@ def _clear(f: Function, state: Number) -> None:
     """Nobody has accessed anything."""
     everything = field(f, state, at.CAPACITY, "i64")
     f.call("memset", "ptr", [field(f, state, at.WRITES, "ptr"), f.number(0, "i32"), everything])
-    put(f, state, at.PARTY_TIME, f.number(0, "i32"))
+    put(f, state, at.AGENT_TIME, f.number(0, "i32"))
 
 
 def _begin_anew(f: Function, state: Number) -> None:
@@ -154,7 +164,7 @@ def _begin_anew(f: Function, state: Number) -> None:
 
 
 def _number_block(f: Function, state: Number, grain: Number, place: tuple[Number, Number, Number]) -> None:
-    """Blocks are told apart by numbers; where each is, is kept for reports, as far as it fits into a word."""
+    """Blocks differ by their numbers; where each is, is kept for reports, as far as it fits into a word."""
     serial = (f.made("atomicrmw add ptr @block_serial, i32 1 monotonic", "i32") & 0x3FFFFFFF) + 1
     x, y, z = place
     packed = (x & 0xFFFF) | ((y & 0xFF) << 16) | ((z & 0x7F) << 24) | at.NARROW_BLOCK
@@ -165,15 +175,15 @@ def _number_block(f: Function, state: Number, grain: Number, place: tuple[Number
     put(f, state, at.ACQUIRED, f.number(0, "i64"))
 
 
-def _forget_parties(f: Function, state: Number, count: Number) -> None:
+def _forget_agents(f: Function, state: Number, count: Number) -> None:
     """Their words are later than all clocks: those of the last block must not be there."""
-    zero, time = f.number(0, "i32"), field(f, state, at.PARTY_TIME) + 1
+    zero, time = f.number(0, "i32"), field(f, state, at.AGENT_TIME) + 1
     f.call("memset", "ptr", [field(f, state, at.WRITES, "ptr"), zero, count * 8])
-    with f.when(time >= at.LAST_PARTY_TIME):
+    with f.when(time >= at.LAST_AGENT_TIME):
         _clear(f, state)
-    time = f.select((time < at.LAST_TIME) | (time >= at.LAST_PARTY_TIME), at.LAST_TIME + 1, time, "i32")
-    put(f, state, at.PARTY_TIME, time)
-    put(f, state, at.PARTY_START, time)
+    time = f.select((time < at.LAST_TIME) | (time >= at.LAST_AGENT_TIME), at.LAST_TIME + 1, time, "i32")
+    put(f, state, at.AGENT_TIME, time)
+    put(f, state, at.AGENT_START, time)
     put(f, state, at.PHASE_COUNT, zero)
     put(f, state, at.LAST_WRITE, field(f, state, at.BLOCK_TIME))
     counts = [(at.HAS_READS, at.MOST_WARPS), (at.STORE_COUNT, at.MOST_THREADS), (at.PRODUCT_COUNT, at.MOST_WARPS)]
@@ -187,7 +197,7 @@ def _forget_clocks(f: Function, state: Number) -> None:
         put(f, state, at.USES_CLOCKS, f.number(0, "i32"))
         zero = f.number(0, "i32")
         f.call("memset", "ptr", [f.at(state, at.ARRIVED, "i8"), zero, f.number(16 * at.BARRIERS, "i64")])
-        used = (field(f, state, at.PHASE_COUNT) + (at.MOST_WARPS + at.PHASE_PARTY)).to("i64") * 4
+        used = (field(f, state, at.PHASE_COUNT) + (at.MOST_WARPS + at.MBARRIER_AGENT)).to("i64") * 4
         with f.count(0, f.number(at.MOST_WARPS, "i32")) as warp:
             f.call("memset", "ptr", [known_place(f, state, warp, zero), zero, used])
         f.call("free", "void", [field(f, state, at.LANE_ROWS, "ptr")])
@@ -195,16 +205,6 @@ def _forget_clocks(f: Function, state: Number) -> None:
 
 
 # one thread -----------------------------------------------------------------------------------------------------
-def stamp_of(word: Number) -> Number:
-    return (word >> 32).to("i32")
-
-
-def thread_of(word: Number) -> Number:
-    return word.to("i32") & at.THREAD_MASK
-
-
-def site_of(word: Number) -> Number:
-    return (word.to("i32") >> at.THREAD_BITS) & at.SITE_MASK
 
 
 def _lane() -> str:
@@ -238,7 +238,7 @@ def _lane() -> str:
         with f.when(young & (other < at.PROXY) & (mode & at.CHECK_RACES).differs(0)):
             knows = f.variable("i1", f.call(KNOWS, "i1", [state, thread, other, stamp]))
             with f.when((knows.now ^ 1) & (kind & at.OF_BARRIER).differs(0)):
-                maker = (other >> field(f, state, at.LANES)) + (at.PARTY + at.INIT_PARTY)
+                maker = (other >> field(f, state, at.LANES)) + (at.FIRST_AGENT + at.INIT_AGENT)
                 knows.set(f.call(KNOWS, "i1", [state, thread, maker, stamp]))
             with f.when(knows.now ^ 1):
                 plain_write = writes_it & (reads_it ^ 1)
@@ -251,7 +251,7 @@ def _lane() -> str:
                 f.call(RECORD, "void", [state, found, site_of(word), site, other, thread, where])
         with f.when(writes_it & (mode & at.CHECK_RACES).differs(0)):
             _compare_with_reads(f, state, thread, cell, site, where, atomic)
-    with f.when(writes_it & (mode & at.HAS_PARTIES).differs(0)):
+    with f.when(writes_it & (mode & at.HAS_AGENTS).differs(0)):
         f.call("triptych_check_uses", "void", [state, thread, first.to("i64"), last.to("i64") + 1, site])
     f.call("triptych_check_update", "void", [state, thread, first, last, kind, site])
     f.line("ret void")
@@ -259,12 +259,12 @@ def _lane() -> str:
 
 
 def not_landed(f: Function, state: Number, word: Number, thread: Number, site: Number, where: Number) -> None:
-    """What a copy that goes on by itself writes is accessed: whoever waited for it knows it."""
+    """What an asynchronous copy writes is accessed: whoever waited for it knows it."""
     stamp, other = stamp_of(word), thread_of(word)
     known, issuer = f.variable("i1", 0), f.variable("i32", other - at.PROXY)
-    with f.when(other >= at.PARTY):
+    with f.when(other >= at.FIRST_AGENT):
         known.set(f.call(KNOWS, "i1", [state, thread, other, stamp]))
-        issuer.set(f.load("i32", f.at(f.at(state, at.PARTY_ISSUER, "i8"), other - at.PARTY, "i32")))
+        issuer.set(f.load("i32", f.at(f.at(state, at.AGENT_ISSUER, "i8"), other - at.FIRST_AGENT, "i32")))
     with f.when((known.now ^ 1) & (field(f, state, at.MODE) & at.CHECK_RACES).differs(0)):
         kind = f.number(Kind.BEFORE_IT_LANDS.value, "i32")
         f.call(RECORD, "void", [state, kind, site_of(word), site, issuer.now, thread, where])
@@ -431,7 +431,7 @@ def value_of(f: Function, values: Number, lane: Number, size: Number) -> Number:
 
 def nobody_reads(f: Function, state: Number) -> Number:
     """Whether no warp has read cells since the block's last barrier, and nothing but threads reads at all."""
-    only_threads = (field(f, state, at.MODE) & at.HAS_PARTIES).equals(0)
+    only_threads = (field(f, state, at.MODE) & at.HAS_AGENTS).equals(0)
     return field(f, state, at.LAST_READ).differs(field(f, state, at.BLOCK_TIME)) & only_threads
 
 
@@ -445,11 +445,11 @@ def _run() -> str:
     byte = base.to("i64") - shared
     from_first = (mask & (mask + 1)).equals(0) & mask.differs(0)
     active = f.call("llvm.ctpop.i64", "i64", [mask]).to("i32")
-    simple = kind.equals(at.READS_MEMORY) | (field(f, state, at.MODE) & at.HAS_PARTIES).equals(0)
+    simple = kind.equals(at.READS_MEMORY) | (field(f, state, at.MODE) & at.HAS_AGENTS).equals(0)
     together = stride.equals(size.to("i64")) & from_first & (kind < at.IS_ATOMIC) & simple
     inside = (byte + (size * active).to("i64") - 1) < limit
     with f.when(together & inside):
-        quiet = f.call("triptych_check_stretch", "i1", [state, byte.to("i32"), first, active, size, kind, site])
+        quiet = f.call("triptych_check_range", "i1", [state, byte.to("i32"), first, active, size, kind, site])
         with f.when(quiet):
             f.give()
     one = stride.equals(0) & kind.equals(at.READS_MEMORY) & ((byte + (size - 1).to("i64")) < limit)
@@ -462,5 +462,27 @@ def _run() -> str:
     with f.count(0, width) as lane:
         f.store(base.to("i64") + stride * lane.to("i64"), f.at(addresses, lane, "i64"))
     f.call(ACCESS_NOW, "void", [state, addresses, mask, first, width, size, kind, site, values])
+    f.line("ret void")
+    return f.text()
+
+
+UNSET = "triptych_check_unset"
+_SITE_BITS = 16
+
+
+def uninitialized_register_code() -> str:
+    """`unset(origins, active, first, width, site)`: an origin is the read (from 1 on) and the cell, or 0."""
+    numbers = (("active", "i64"), ("first", "i32"), ("width", "i32"), ("site", "i32"))
+    f = Function(UNSET, "void", [("origins", "ptr"), *numbers], "noinline")
+    origins, active, first, width, site = f.parameters
+    state = f.call(STATE, "ptr", ())
+    kind = f.number(int(Kind.UNSET_REGISTER), "i32")
+    with f.count(0, width) as lane:
+        origin = f.load("i32", f.at(origins, lane, "i32"))
+        is_active = ((active >> lane.to("i64")) & 1).differs(0)
+        with f.when(is_active & origin.differs(0)):
+            thread, read = first + lane, (origin >> _SITE_BITS) - 1
+            cell = origin & ((1 << _SITE_BITS) - 1)
+            f.call(RECORD, "void", [state, kind, read, site, thread, thread, cell])
     f.line("ret void")
     return f.text()

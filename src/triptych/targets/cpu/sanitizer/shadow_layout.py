@@ -22,13 +22,13 @@ MOST_THREADS = 1024
 """Of a block, or of all blocks of a cluster."""
 MOST_PHASES = 1024
 """Mbarriers of a block or a cluster."""
-STORE_PARTY, PRODUCT_PARTY, INIT_PARTY, PHASE_PARTY = (MOST_WARPS * i for i in range(4))
-MOST_PARTIES = PHASE_PARTY + MOST_PHASES
+STORE_AGENT, WGMMA_AGENT, INIT_AGENT, MBARRIER_AGENT = (MOST_WARPS * i for i in range(4))
+MOST_AGENTS = MBARRIER_AGENT + MOST_PHASES
 """Who else accesses memory: the bulk stores and the products of each warp, and what lands for an mbarrier. Those that
 make mbarriers are there as well, once more for each warp, by its own clock: a relaxed arrival at the barrier of the
-cluster tells of mbarriers and of nothing else. What a kernel does not have comes last, so that it costs nothing."""
-ROW = MOST_THREADS + MOST_PARTIES
-"""A time for each thread and for each other party."""
+cluster releases mbarriers and nothing else. What a kernel does not have comes last, so that it costs nothing."""
+ROW = MOST_THREADS + MOST_AGENTS
+"""A time for each thread and for each other agent."""
 JUNK = 0xCD
 """Bytes of shared memory when a block with mbarriers begins: what others left there may look like a barrier."""
 PLACES = 64
@@ -40,7 +40,7 @@ LANE_ROWS, RELEASES, PLACE_ROWS, CAPACITY = (8 * i for i in range(6, 10))
 START, BLOCK_TIME, THREADS, WARPS, GRAIN, LANES, EPOCH, USES_CLOCKS = (80 + 4 * i for i in range(8))
 BLOCK, MODE, PLACE_COUNT = 112, 124, 128
 LOG, LOG_BYTES, LAST_WRITE, PENDING, QUEUE, COMMITTED = 136, 144, 152, 156, 160, 168
-"""Reads that nobody has had to look at yet, and the block's time at the last write; copies that go on by themselves:
+"""Reads that nobody has had to look at yet, and the block's time at the last write; asynchronous copies:
 how many, which, and the groups that each thread has closed."""
 LAST_READ = 176
 """The block's time when any warp last read cells."""
@@ -58,17 +58,17 @@ GENERATION, BARRIER_SITES, EXPECTED = (ARRIVED + 4 * BARRIERS * i for i in range
 PLACE_KEYS = EXPECTED + 4 * BARRIERS
 KNOWN = PLACE_KEYS + 8 * PLACES
 """For each pair of warps: the time before which all lanes of the first know everything of the second."""
-KNOWN_ROW = MOST_WARPS + MOST_PARTIES
+KNOWN_ROW = MOST_WARPS + MOST_AGENTS
 MEMO = KNOWN + 4 * MOST_WARPS * KNOWN_ROW
 """Reads whose memory was seen to be written in this block."""
 MEMO_ENTRIES = 1 << 14
-PARTY_TIME, PARTY_START, PHASE_COUNT, PHASE_ROWS = (MEMO + 8 * MEMO_ENTRIES + 8 * i for i in range(4))
-"""The clock of all parties that are no threads, its time when the block began, and the block's mbarriers."""
+AGENT_TIME, AGENT_START, PHASE_COUNT, PHASE_ROWS = (MEMO + 8 * MEMO_ENTRIES + 8 * i for i in range(4))
+"""The clock of all agents that are no threads, its time when the block began, and the block's mbarriers."""
 PHASE_KEYS = PHASE_ROWS + 8
 PHASE_PARITY = PHASE_KEYS + 8 * MOST_PHASES
-PARTY_ISSUER = PHASE_PARITY + 4 * MOST_PHASES
-"""The thread that last began something for a party."""
-HAS_READS = PARTY_ISSUER + 4 * MOST_PARTIES
+AGENT_ISSUER = PHASE_PARITY + 4 * MOST_PHASES
+"""The thread that last began something for a agent."""
+HAS_READS = AGENT_ISSUER + 4 * MOST_AGENTS
 """Whether stores or products of a warp have read cells in this block."""
 FENCED, FENCE_EPOCH = (HAS_READS + 4 * MOST_WARPS + 4 * MOST_THREADS * i for i in range(2))
 """Of each thread: its clock, and the block's time, when it last passed a fence between its stores and the others'."""
@@ -83,7 +83,7 @@ STORED = PRODUCT_ENDS + 4 * OPEN_GROUPS * MOST_WARPS
 STORE_OPEN = STORED + 8 * MOST_WARPS
 """Whether each thread has begun stores that are in no group yet."""
 SERIAL = STORE_OPEN + 4 * MOST_THREADS
-"""The number of the block in this process, so that blocks can be told apart."""
+"""The number of the block in this process, so that blocks can be distinguished."""
 OTHER_BLOCK, GLOBAL_GRAIN = SERIAL + 4, SERIAL + 8
 """While a finding is recorded: the block of the other side."""
 ACQUIRED = SERIAL + 16
@@ -91,7 +91,7 @@ ACQUIRED = SERIAL + 16
 CALLS, HAS_CALLS = ACQUIRED + 8, ACQUIRED + 16
 """What each warp has done with the stages of pipelines, and whether this block has."""
 STATE_BYTES = HAS_CALLS + 8
-LOG_ROOM = 1 << 19
+LOG_CAPACITY = 1 << 19
 
 # reads in the log: offsets in bytes
 ENTRY_BYTES, ENTRY_FORM, ENTRY_MASK, ENTRY_FIRST, ENTRY_WIDTH, ENTRY_SIZE, ENTRY_SITE = 0, 4, 8, 16, 20, 24, 28
@@ -103,14 +103,14 @@ LEVELS = 3
 ENTRY_ADDRESSES = ENTRY_LEVELS + 16 * LEVELS
 RELEASE_BYTES = 4 * ROW * BARRIERS * GENERATIONS
 
-# a copy that goes on by itself: offsets in bytes
+# an asynchronous copy: offsets in bytes
 COPY_THREAD, COPY_GROUP, COPY_SIZE, COPY_BYTES, COPY_SITE, COPY_TARGET, COPY_SOURCE = 0, 4, 8, 12, 16, 24, 32
-COPY_ROOM = 40
+COPY_RECORD_BYTES = 40
 MOST_COPIES = 1 << 16
 PROXY = MOST_THREADS
-"""Added to a thread's number: the party that writes for it while it goes on."""
-PARTY = 2 * MOST_THREADS
-"""The first number of a party that is no thread; its times begin at `LAST_TIME`, later than all clocks."""
+"""Added to a thread's number: the agent that writes for it while it goes on."""
+FIRST_AGENT = 2 * MOST_THREADS
+"""The first number of a agent that is no thread; its times begin at `LAST_TIME`, later than all clocks."""
 
 # a word of a cell
 THREAD_BITS, SITE_BITS = 12, 18
@@ -119,13 +119,13 @@ SEVERAL, ATOMIC = 1 << THREAD_BITS + SITE_BITS, 1 << THREAD_BITS + SITE_BITS + 1
 """More lanes than the one that is named; by an atomic operation."""
 LAST_TIME = 0xF0000000
 """A clock that comes here has run out."""
-LAST_PARTY_TIME = 0xFE000000
+LAST_AGENT_TIME = 0xFE000000
 
 # what an access does
 READS_MEMORY, WRITES_MEMORY, IS_ATOMIC, IS_COLLECTIVE, IS_GLOBAL, IS_NARROW, OF_BARRIER = (1 << i for i in range(7))
 """The last two: an atomic operation that only threads of its own block see as one; a use of an mbarrier."""
 # checkers, as bits of a launch's mode
-CHECK_RACES, CHECK_INIT, HAS_PARTIES, CHECK_GLOBAL, COUNT_MEETINGS = 1, 2, 4, 8, 16
+CHECK_RACES, CHECK_INIT, HAS_AGENTS, CHECK_GLOBAL, COUNT_ARRIVALS = 1, 2, 4, 8, 16
 OF_SHARED = CHECK_RACES | CHECK_INIT
 
 # ways in which threads come to know of each other
@@ -136,7 +136,7 @@ ARRIVE_RELAXED, FENCE_PROXY, LAND_COPIES = 8, 9, 10
 COMMIT_STORES, AWAIT_STORES, COMMIT_PRODUCTS, AWAIT_PRODUCTS = 11, 12, 13, 14
 COME_TO_SITE = 15
 """For hints: that they come, before what they come for."""
-# ways in which an mbarrier tells them
+# what threads do with an mbarrier
 MAKE_PHASE, USE_PHASE, ARRIVE_PHASE, PASS_PHASE = 0, 1, 2, 3
 
 # calls of pipelines
@@ -177,7 +177,7 @@ MANY_BLOCKS = 0x7FFFFFFF
 """In place of a block's number: more blocks than one."""
 LAST_SERIAL = 1 << 29
 """A launch that begins later than this begins with the first number again."""
-RELEASE_SLOTS, RELEASE_ROOM = 1 << 13, 64 << 20
+RELEASE_SLOTS, RELEASE_CAPACITY = 1 << 13, 64 << 20
 MOST_STEPS = 1 << 20
 """Records that are looked at before an access counts as ordered."""
 

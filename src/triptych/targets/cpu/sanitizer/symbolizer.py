@@ -12,12 +12,12 @@ from typing import Any
 
 from triptych.layout import Layout, idx2crd, parse, size
 from triptych.sanitizer.findings import Example, Finding, Site
-from triptych.sanitizer.pipeline_protocol import Misuse, Misused, Place
+from triptych.sanitizer.pipeline_protocol import Place, Violation, ViolationKind
 from triptych.support.source import Span
 from triptych.targets.cpu.sanitizer import shadow_layout as at
 
 _TENSOR = re.compile(r"a tensor (\S+) of (\w+)")
-_MISUSES = frozenset(Misuse)
+_VIOLATIONS = frozenset(ViolationKind)
 _SITE_OF_KEY = 20
 _KIND_OF_KEY = 40
 _MOST_ELEMENTS = 1 << 16
@@ -69,27 +69,27 @@ def kind_of(entry: RecordedFinding) -> int:
 
 
 def _before(entry: RecordedFinding) -> int:
-    """The site of the earlier side; of a misuse it may be another number."""
+    """The site of the earlier side; of a violation it may be another number."""
     return int(entry.key >> _SITE_OF_KEY) & 0xFFFFF
 
 
-def protocol_violations(entries: Sequence[RecordedFinding]) -> list[Misused]:
+def protocol_violations(entries: Sequence[RecordedFinding]) -> list[Violation]:
     """What was done wrong with pipelines, by the calls."""
-    return [_misuse(entry) for entry in entries if kind_of(entry) in _MISUSES]
+    return [_violation(entry) for entry in entries if kind_of(entry) in _VIOLATIONS]
 
 
-def _misuse(entry: RecordedFinding) -> Misused:
+def _violation(entry: RecordedFinding) -> Violation:
     facts = json.loads(ctypes.string_at(entry.table).decode())
     called = {number: _place(site) for number, site in enumerate(facts["sites"]) if "call" in site}
-    what, stage = Misuse(kind_of(entry)), entry.examples[0].byte
+    what, stage = ViolationKind(kind_of(entry)), entry.examples[0].byte
     first, now = _before(entry), called[entry.key & 0xFFFFF]
-    if what == Misuse.GROUP:
+    if what == ViolationKind.GROUP:
         before, stage = now, first
-    elif what == Misuse.NOT_CLOSED:
+    elif what == ViolationKind.NOT_CLOSED:
         before = replace(now, name="", span=_site_span(facts["sites"][first]))
     else:
         before = called[first]
-    return Misused(what, before, now, stage, facts["kernel"], tuple(called.values()))
+    return Violation(what, before, now, stage, facts["kernel"], tuple(called.values()))
 
 
 def _place(site: dict[str, Any]) -> Place:

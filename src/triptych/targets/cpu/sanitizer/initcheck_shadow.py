@@ -2,7 +2,7 @@
 
 Input: a kernel as it was traced, and what may be unset in it (`uninitialized_values`). Output: the same kernel,
 in which every such array has a cell for each of its elements and every such value an origin: 0, or which read found
-which element unset. Where a value matters `check.unset` is told its origin. Cells and origins are ordinary arrays and
+which element unset. Where a value matters `check.unset` gets its origin. Cells and origins are ordinary arrays and
 integers of the thread, so that branches, loops and lanes need no rules of their own.
 """
 
@@ -44,7 +44,7 @@ from triptych.kernel_ir.dialects.kernel_operations import (
     pointee,
 )
 from triptych.support.runs import runs
-from triptych.targets.cpu.sanitizer.uninitialized_origins import Origin, Origins, elements, joined
+from triptych.targets.cpu.sanitizer.initcheck_origins import Origin, Origins, elements, joined
 
 _UNSET = -1
 _ASSIGNMENT = re.compile(r"\s*(\w+)\s*=[^=]")
@@ -64,16 +64,16 @@ def follow_unset_registers(kernel: Operation, builder: Builder, note: NoteSite) 
     unproven = unproven_reads(kernel, registers) if registers else set()
     unread = _unwritten_factors(registers)
     sums = {array for array, each in registers.items() if only_products_write(each)}
-    told = {each for each in unproven if is_mma(each) and sums_of(each)[0] in sums}
-    known = {sums_of(each)[0] for each in told}
-    unproven = {each for each in unproven - told if each.name != "llvm.load" or base(address_of(each)) not in known}
+    reported = {each for each in unproven if is_mma(each) and sums_of(each)[0] in sums}
+    known = {sums_of(each)[0] for each in reported}
+    unproven = {each for each in unproven - reported if each.name != "llvm.load" or base(address_of(each)) not in known}
     found = unset_values(registers, unproven) if unproven else UnsetValues()
     found.arrays |= known
-    if not (found.uses or told or unread):
+    if not (found.uses or reported or unread):
         return
     if any(registers[array].size > _MOST_CELLS for array in found.arrays):
         return
-    _Shadows(kernel, builder, note, registers, found, told, unread).write()
+    _Shadows(kernel, builder, note, registers, found, reported, unread).write()
 
 
 def _unwritten_factors(registers: dict[Value, Registers]) -> dict[Operation, Registers]:
@@ -113,11 +113,11 @@ class _Shadows:
         note: NoteSite,
         registers: dict[Value, Registers],
         found: UnsetValues,
-        told: set[Operation],
+        reported: set[Operation],
         unread: dict[Operation, Registers],
     ) -> None:
         self._kernel, self._builder, self._note = kernel, builder, note
-        self._registers, self._found, self._told, self._unread = registers, found, told, unread
+        self._registers, self._found, self._reported, self._unread = registers, found, reported, unread
         builder.location = kernel.location
         self._origins = Origins(builder)
         self._cells: dict[Value, Value] = {}
@@ -126,7 +126,7 @@ class _Shadows:
         for use in found.uses:
             self._uses.setdefault(use.operation, []).append(use)
         self._slots: dict[Operation, _Rooms] = {}
-        """Of control flow: where the origins of its results lie, and of those that a `while` begins a turn with."""
+        """Of control flow: where the origins of its results lie, and of those a `while` begins an iteration with."""
         self._begins: dict[Operation, _Rooms] = {}
 
     def write(self) -> None:
@@ -148,7 +148,7 @@ class _Shadows:
         self._grains[found.array] = grain
         self._write_behind(found.allocation)
         self._forget_contents(found.allocation)
-        cells = self._cells[found.array] = self._origins.room(found.size // grain)
+        cells = self._cells[found.array] = self._origins.slots(found.size // grain)
         self._origins.fill(cells, found.size // grain, _UNSET)
 
     def _forget_contents(self, allocation: Operation) -> None:
@@ -273,7 +273,7 @@ class _Shadows:
         if source not in self._cells and target not in self._cells:
             return
         adds = accumulates_if(product)
-        if product in self._told:
+        if product in self._reported:
             self._tell_of_sums(product, source, begins, adds)
             self._set(target, places)
         elif adds is not None and constant_of(adds) is not None:
@@ -334,22 +334,22 @@ class _Shadows:
         self._take(list(operation.results), results)
 
     def _rooms(self, values: list[Value]) -> _Rooms:
-        """Memory for origins, made where the kernel begins: in a loop it would grow on every turn."""
+        """Memory for origins, made where the kernel begins: in a loop it would grow in every iteration."""
         before = self._builder.insertion
         self._builder.insertion = self._builder.before(operations(body(self._kernel))[0])
-        made = [self._origins.room(elements(value)) if value in self._found.values else None for value in values]
+        made = [self._origins.slots(elements(value)) if value in self._found.values else None for value in values]
         self._builder.insertion = before
         return made
 
-    def _fill(self, rooms: _Rooms, values: list[Value]) -> None:
-        for room, value in zip(rooms, values, strict=True):
-            if room is not None:
-                self._origins.store_all(self._of(value), elements(value), room, None, 0)
+    def _fill(self, slots: _Rooms, values: list[Value]) -> None:
+        for slot, value in zip(slots, values, strict=True):
+            if slot is not None:
+                self._origins.store_all(self._of(value), elements(value), slot, None, 0)
 
-    def _take(self, values: list[Value], rooms: _Rooms) -> None:
-        for value, room in zip(values, rooms, strict=True):
-            if room is not None:
-                self._origins.put(value, [self._origins.cell(room, None, i) for i in range(elements(value))])
+    def _take(self, values: list[Value], slots: _Rooms) -> None:
+        for value, slot in zip(values, slots, strict=True):
+            if slot is not None:
+                self._origins.put(value, [self._origins.cell(slot, None, i) for i in range(elements(value))])
 
     def _pass(self, end: Operation) -> None:
         """What the end of a block hands on."""

@@ -201,7 +201,7 @@ def _pair(kind: str, program: str, body: str, name: str, twice: bool) -> Pair:
     return replace(made, says=" ".join([says, *numbers[-1:]]))
 
 
-def _misuses(kind: str, program: str, body: str) -> list[Pair]:
+def _violations(kind: str, program: str, body: str) -> list[Pair]:
     """One pair for each call of a body that is missing, or is there twice."""
     names = [name for name in (*_CALLS, *_STATES_OF) if name in _lines(body)]
     return [_pair(kind, program, body, name, twice) for name in names for twice in (False, True)]
@@ -217,5 +217,5 @@ PROGRAMS = {
     "PipelineCpAsync of warps": (_COPIED.format(words=64, group=_THREADS), _COPIES),
 }
 """The program around the body, and the body with a name at each of its lines."""
-ALL = tuple(pair for kind, (program, body) in PROGRAMS.items() for pair in _misuses(kind, program, body))
-MISUSES = tuple(pair for pair in ALL if pair.name not in HARMLESS)
+ALL = tuple(pair for kind, (program, body) in PROGRAMS.items() for pair in _violations(kind, program, body))
+VIOLATIONS = tuple(pair for pair in ALL if pair.name not in HARMLESS)

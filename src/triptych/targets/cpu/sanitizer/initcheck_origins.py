@@ -48,7 +48,7 @@ class Origins:
         self._known[value] = list(origins)
 
     # memory -----------------------------------------------------------------------------------------------------
-    def room(self, count: int) -> Value:
+    def slots(self, count: int) -> Value:
         """Cells that hold nothing yet."""
         units = self.builder.value("llvm.mlir.constant", (), _WORD, {"value": self.builder.integer(_WORD, count)})
         attributes = {"elem_type": self.builder.type_attribute(_WORD), "alignment": self.builder.integer("i64", 16)}

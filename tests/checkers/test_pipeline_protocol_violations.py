@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.checkers.misuse_pairs import ALL, HARMLESS
 from tests.checkers.pairs import Pair, is_found, judged
-from tests.checkers.store_order_pairs import COVERED, MORE_MISUSES
+from tests.checkers.protocol_pairs import ALL, HARMLESS
+from tests.checkers.store_order_pairs import COVERED, MORE_VIOLATIONS
 from triptych import pipeline
 
 
@@ -20,19 +20,19 @@ def test_what_nothing_came_of_is_kept_for_hints(tmp_path: Path) -> None:
     assert pair.name in HARMLESS
     verdict = judged(pair, tmp_path, wrong=True)
     assert not verdict.findings
-    assert [each.text for each in verdict.misused] == [
+    assert [each.text for each in verdict.violations] == [
         "one `producer_acquire` for each stage, not two: stage 0 of the PipelineAsync is acquired twice, at line 22"
     ]
 
 
-@pytest.mark.parametrize("pair", MORE_MISUSES[2::14], ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", MORE_VIOLATIONS[2::14], ids=lambda pair: pair.name)
 def test_what_to_write_is_said(pair: Pair, tmp_path: Path) -> None:
     wrong = judged(pair, tmp_path, wrong=True)
     assert is_found(pair, wrong), "\n\n".join(wrong.texts)
 
 
 def test_every_name_has_a_pair() -> None:
-    names = [pair.name for pair in (*ALL, *MORE_MISUSES)]
+    names = [pair.name for pair in (*ALL, *MORE_VIOLATIONS)]
     assert len(set(names)) == len(names)
     assert set(COVERED) == set(pipeline.__all__)
     assert set(COVERED.values()) <= set(names)
