@@ -17,7 +17,7 @@ _NAMES = LazyNames(
     {
         "triptych.cute.memory.address_spaces": "AddressSpace",
         "triptych.cute.mathematics.arithmetic": "max=max_of min=min_of",
-        "triptych.cute.runtime.examples": "example",
+        "triptych.cute.runtime.fake_tensors": "example",
         "triptych.driver.compile_many": "Compilation compile_many",
         "triptych.cutlass_dsl": "dsl_user_op extract_mlir_values for_generate new_from_mlir_values yield_out",
         "triptych.dsl": "DSL",

@@ -52,7 +52,7 @@ from triptych.metastage.values.binding_time import const_expr as const_expr
 from triptych.cutlass_dsl import dsl_user_op as dsl_user_op
 from triptych.metastage.values.scalars import dtype_named as dtype
 from triptych.metastage.values.binding_time import dynamic_expr as dynamic_expr
-from triptych.cute.runtime.examples import example as example
+from triptych.cute.runtime.fake_tensors import example as example
 from triptych.cutlass_dsl import extract_mlir_values as extract_mlir_values
 from triptych.cutlass_dsl import for_generate as for_generate
 from triptych.driver.jitting import jit as jit

@@ -11,7 +11,7 @@ from triptych.compat.mlir_builders.control_flow import if_generate, while_genera
 from triptych.cute.mathematics.arithmetic import max_of as max
 from triptych.cute.mathematics.arithmetic import min_of as min
 from triptych.cute.memory.vectors import vector_type
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import tracing
 from triptych.diagnostics.kernel_errors import DSLCudaRuntimeError
 from triptych.metastage.kernels.kernel_arguments import flatten
 from triptych.metastage.trace.trace import Region, place

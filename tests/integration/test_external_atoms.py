@@ -19,8 +19,7 @@ from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
 from triptych import cute
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
-from triptych.cute.mma.atoms import MmaOperation
-from triptych.cute.mma.operands import Product
+from triptych.cute.mma.atoms import MmaOperation, Product
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Layout
 

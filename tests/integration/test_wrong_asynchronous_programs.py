@@ -16,7 +16,7 @@ from tests.golden import Golden
 from tests.support.wrong_clusters import shared_of
 from tests.support.wrong_pipelines import result_of
 from tests.support.wrong_products import cluster_of, product_of
-from triptych.cute.copies.errors import BoxCopyError
+from triptych.cute.tracing.errors import BoxCopyError
 from triptych.diagnostics.kernel_errors import AsyncAccessError, ClusterError, DeadlockError, MbarrierError
 from triptych.support.config import override
 from triptych.support.errors import TriptychError

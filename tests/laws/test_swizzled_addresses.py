@@ -15,7 +15,7 @@ import triptych as tt
 from tests.unit.cute.launched import run
 from triptych import cute
 from triptych.cute.memory.access import accessed
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import tracing
 from triptych.metastage.values.scalars import Int64
 
 THREADS = 256

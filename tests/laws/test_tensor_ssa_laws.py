@@ -16,7 +16,7 @@ from tests.support.tensor_values import evaluated
 from triptych.cute.tensors.broadcasting import broadcast_positions, broadcast_shape
 from triptych.cute.tensors.reduction import ReductionOp, plan_reduction
 from triptych.cute.tensors.value import TensorSSA
-from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.cute.tracing.errors import TensorShapeError
 from triptych.metastage.values.scalars import Numeric
 
 ARITHMETIC = [operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod]

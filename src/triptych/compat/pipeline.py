@@ -5,15 +5,12 @@
 
 from __future__ import annotations
 
-from triptych.cute.pipeline.async_copy_pipeline import PipelineCpAsync
-from triptych.cute.pipeline.groups import Agent, CooperativeGroup
+from triptych.cute.pipeline.copy_pipelines import PipelineCpAsync, PipelineTmaStore
 from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, PipelineTmaAsync
 from triptych.cute.pipeline.mbarrier_ring import pipeline_init_arrive, pipeline_init_wait
-from triptych.cute.pipeline.named_barriers import NamedBarrier, arrive, arrive_and_wait, sync
-from triptych.cute.pipeline.order import PipelineOrder
-from triptych.cute.pipeline.participants import PipelineConsumer, PipelineProducer
+from triptych.cute.pipeline.order import NamedBarrier, PipelineOrder, arrive, arrive_and_wait, sync
+from triptych.cute.pipeline.participants import Agent, CooperativeGroup, PipelineConsumer, PipelineProducer
 from triptych.cute.pipeline.states import PipelineState, PipelineUserType, make_pipeline_state
-from triptych.cute.pipeline.store_pipeline import PipelineTmaStore
 
 __all__ = [
     "Agent",

@@ -20,8 +20,8 @@ from triptych.compat.torch_tensors import (
     matrix,
 )
 from triptych.cute.runtime.dlpack import from_dlpack
-from triptych.cute.runtime.torch_types import create_cute_tensor_for_fp8
-from triptych.cute.runtime.torch_types import torch_dtype as dtype
+from triptych.cute.runtime.element_conversion import create_cute_tensor_for_fp8
+from triptych.cute.runtime.element_conversion import torch_dtype as dtype
 
 __all__ = [
     "GaussianInitConfig",

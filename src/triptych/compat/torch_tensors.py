@@ -16,8 +16,7 @@ from triptych.compat.installed_torch import torch
 from triptych.compat.torch_cpu.kept_memory import KEPT
 from triptych.compat.torch_cpu.placement import is_placed
 from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
-from triptych.cute.runtime.element_conversion import convert
-from triptych.cute.runtime.torch_types import torch_dtype
+from triptych.cute.runtime.element_conversion import convert, torch_dtype
 from triptych.metastage.values.scalars import Float32, Numeric
 
 

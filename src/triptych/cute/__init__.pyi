@@ -72,17 +72,17 @@ from triptych.metastage.values.scalars import Uint32 as Uint32
 from triptych.metastage.values.scalars import Uint64 as Uint64
 from triptych.metastage.values.scalars import Uint128 as Uint128
 from triptych.cute.mathematics.functions import acos as acos
-from triptych.cute.tensors.selection import all_ as all_
-from triptych.cute.tensors.selection import any_ as any_
+from triptych.cute.tensors.value_functions import all_ as all_
+from triptych.cute.tensors.value_functions import any_ as any_
 from triptych.cute.tensors.views import append as append
 from triptych.cute.tensors.views import append_ones as append_ones
 from triptych.cute.mathematics.functions import asin as asin
 from triptych.cute.tensors.layout_queries import assume as assume
 from triptych.cute.mathematics.functions import atan as atan
 from triptych.cute.mathematics.functions import atan2 as atan2
-from triptych.cute.copies.autovec import autovec_copy as autovec_copy
-from triptych.cute.copies.autovec import basic_copy as basic_copy
-from triptych.cute.copies.autovec import basic_copy_if as basic_copy_if
+from triptych.cute.copies.dispatch import autovec_copy as autovec_copy
+from triptych.cute.copies.dispatch import basic_copy as basic_copy
+from triptych.cute.copies.dispatch import basic_copy_if as basic_copy_if
 from triptych.cute.tensors.views import blocked_product as blocked_product
 from triptych.cute.tensors.layout_queries import ceil_div as ceil_div
 from triptych.cute.dynamic.traced_integers import checked_layouts as checked_layouts
@@ -99,7 +99,7 @@ from triptych.cute.tensors.layout_queries import depth as depth
 from triptych.cute.tensors.views import dice as dice
 from triptych.cute.tensors.views import domain_offset as domain_offset
 from triptych.cute.tensors.layout_queries import elem_less as elem_less
-from triptych.cute.tensors.constructors import empty_like as empty_like
+from triptych.cute.tensors.value_functions import empty_like as empty_like
 from triptych.cute.mathematics.functions import erf as erf
 from triptych.cute.mathematics.functions import exp as exp
 from triptych.cute.mathematics.functions import exp2 as exp2
@@ -108,8 +108,8 @@ from triptych.cute.tensors.views import filter_zeros as filter_zeros
 from triptych.cute.tensors.views import flat_divide as flat_divide
 from triptych.cute.tensors.views import flat_product as flat_product
 from triptych.cute.tensors.views import flatten as flatten
-from triptych.cute.tensors.constructors import full as full
-from triptych.cute.tensors.constructors import full_like as full_like
+from triptych.cute.tensors.value_functions import full as full
+from triptych.cute.tensors.value_functions import full_like as full_like
 from triptych.cute.mma.gemm import gemm as gemm
 from triptych.cute.tensors.views import get as get
 from triptych.cute.tensors.views import group_modes as group_modes
@@ -136,7 +136,7 @@ from triptych.cute.tensors.factories import make_fragment_like as make_fragment_
 from triptych.cute.tensors.views import make_identity_layout as make_identity_layout
 from triptych.cute.tensors.factories import make_identity_tensor as make_identity_tensor
 from triptych.cute.tensors.views import make_layout as make_layout
-from triptych.cute.tensors.block_masks import make_layout_image_mask as make_layout_image_mask
+from triptych.cute.tensors.layout_queries import make_layout_image_mask as make_layout_image_mask
 from triptych.layout import make_layout_like as make_layout_like
 from triptych.layout import make_layout_tv as make_layout_tv
 from triptych.cute.mma.atoms import make_mma_atom as make_mma_atom
@@ -159,11 +159,11 @@ from triptych.layout import max_common_layout as max_common_layout
 from triptych.layout import max_common_vector as max_common_vector
 from triptych.cute.mma.gemm import mma_atom_call as mma_atom_call
 from triptych.layout import nullspace as nullspace
-from triptych.cute.tensors.constructors import ones_like as ones_like
-from triptych.cute.copies.prefetch import prefetch as prefetch
+from triptych.cute.tensors.value_functions import ones_like as ones_like
+from triptych.cute.copies.dispatch import prefetch as prefetch
 from triptych.cute.tensors.views import prepend as prepend
 from triptych.cute.tensors.printing import print_tensor as print_tensor
-from triptych.cute.tensors.printf import printf as printf
+from triptych.cute.tensors.printing import printf as printf
 from triptych.cute.tensors.layout_queries import product as product
 from triptych.cute.tensors.layout_queries import product_each as product_each
 from triptych.cute.tensors.layout_queries import product_like as product_like
@@ -203,8 +203,8 @@ from triptych.cute.dynamic.traced_integers import trusted_int as trusted_int
 from triptych.layout import tuple_add as tuple_add
 from triptych.layout import tuple_mul as tuple_mul
 from triptych.layout import tuple_sub as tuple_sub
-from triptych.cute.tensors.selection import where as where
-from triptych.cute.tensors.constructors import zeros_like as zeros_like
+from triptych.cute.tensors.value_functions import where as where
+from triptych.cute.tensors.value_functions import zeros_like as zeros_like
 from triptych.cute.tensors.views import zipped_divide as zipped_divide
 from triptych.cute.tensors.views import zipped_product as zipped_product
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from triptych.cute.memory.shared_capacity import get_smem_capacity_in_bytes
-from triptych.cute.runtime.torch_types import create_cute_tensor_for_fp8, is_fp8_dtype
+from triptych.cute.memory.shared_window import get_smem_capacity_in_bytes
+from triptych.cute.runtime.element_conversion import create_cute_tensor_for_fp8, is_fp8_dtype
 from triptych.cute.tensors.layout_orders import LayoutEnum
 from triptych.cute.tensors.shared_memory import SmemAllocator
 from triptych.layout import AnyLayout, IntTuple, Layout, ProfileError, draw_latex, index_grid, text, thread_value_grid

@@ -11,7 +11,7 @@ from tests.integration.faults.fault import Fault
 from tests.unit.cute.array_memory import address, aligned
 from triptych import cute
 from triptych.cute.runtime import from_dlpack
-from triptych.cute.tracing.cute_errors import TensorIndexError
+from triptych.cute.tracing.errors import TensorIndexError
 from triptych.diagnostics.runtime_errors import MisalignedAccessError, NullPointerError, OutOfBoundsError
 
 GUARD = -7.0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import triptych as tt
 from triptych import cute, testing, utils
 from triptych.cute.runtime import from_dlpack
-from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.cute.tracing.errors import TensorShapeError
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 
 ROW, COLUMN = utils.LayoutEnum.ROW_MAJOR, utils.LayoutEnum.COL_MAJOR

@@ -12,7 +12,7 @@ from tests.support.mathematics import OTHERS, PROMISES
 from tests.support.tensor_values import evaluated
 from triptych import cute
 from triptych.cute import math as cute_math
-from triptych.cute.tensors.tensor_ssa_errors import RoundingModeError
+from triptych.cute.tracing.errors import RoundingModeError
 from triptych.metastage.trace.errors import OperandTypeError
 
 NAN = math.nan

@@ -10,7 +10,7 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.cute.tracing.cute_errors import IncompleteOperationError
+from triptych.cute.tracing.errors import IncompleteOperationError
 from triptych.diagnostics.likely_mistakes import MissingAttributeError
 from triptych.ir.errors import MissingPackageError
 from triptych.layout import LayoutError

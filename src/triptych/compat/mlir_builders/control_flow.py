@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from triptych.compat.mlir_builders.values import raw, wrapped
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import tracing
 from triptych.hooks import DEAD, UNDEFINED, Get, Hooks, Names, Set, Thunk
 from triptych.metastage.trace.contexts import require_seen
 from triptych.metastage.trace.errors import BlockError, OperandTypeError

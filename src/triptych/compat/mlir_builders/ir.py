@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triptych.compat.mlir_builders.values import Value
 from triptych.cute.memory.vectors import vector_type
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import tracing
 from triptych.ir.handles import Type as MlirType
 from triptych.ir.types import type_text
 

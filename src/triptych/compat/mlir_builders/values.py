@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import tracing
 from triptych.ir import bindings
 from triptych.ir.handles import Type
 from triptych.ir.handles import Value as Raw

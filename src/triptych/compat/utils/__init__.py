@@ -16,11 +16,11 @@ from triptych.cute.scheduling.groups import (
     create_initial_search_state,
 )
 from triptych.cute.scheduling.persistent import (
+    PersistentTileSchedulerParams,
     StaticPersistentRuntimeTileScheduler,
     StaticPersistentTileScheduler,
     WorkTileInfo,
 )
-from triptych.cute.scheduling.tile_order import PersistentTileSchedulerParams
 from triptych.cute.utils import (
     LayoutEnum,
     SmemAllocator,

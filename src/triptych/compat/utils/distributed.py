@@ -9,8 +9,7 @@ from typing import Any
 
 from triptych.cute.arch.atomics import atomic_add, atomic_cas
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.tracing.current_trace import tracing
-from triptych.cute.tracing.device import Integer, device_function
+from triptych.cute.tracing.device import Integer, device_function, tracing
 from triptych.frontends.ptx.inline import inline_ptx
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from triptych.cute.copies.atoms import CopyAtom, make_copy_atom
 from triptych.cute.mma.tiled import TiledMma, make_tiled_mma
-from triptych.cute.nvgpu.copy_operations import CopyUniversalOp
+from triptych.cute.nvgpu.universal import CopyUniversalOp
 from triptych.cute.nvgpu.warp import StMatrix8x8x16bOp
 from triptych.cute.nvgpu.warpgroup import (
     MmaF8Op,

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from triptych.compat.aliased_modules import not_here
 from triptych.compat.errors import NotHereYetError
-from triptych.cute.scheduling.tile_order import PersistentTileSchedulerParams, Three
+from triptych.cute.scheduling.persistent import PersistentTileSchedulerParams, Three
 
 
 class ClcDynamicPersistentTileSchedulerParams(PersistentTileSchedulerParams):

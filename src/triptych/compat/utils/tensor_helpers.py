@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from triptych.cute.runtime.torch_types import create_cute_tensor_for_fp8, is_fp8_dtype
+from triptych.cute.runtime.element_conversion import create_cute_tensor_for_fp8, is_fp8_dtype
 
 __all__ = ["create_cute_tensor_for_fp8", "is_fp8_dtype"]

@@ -6,16 +6,16 @@ import enum
 from collections.abc import Sequence
 from typing import Any
 
+from triptych.cute.arch.async_copies import cp_async_bulk_commit_group, cp_async_bulk_wait_group
+from triptych.cute.arch.atomics import fence_acq_rel_cta
 from triptych.cute.arch.barriers import sync_warp
-from triptych.cute.arch.bulk_copies import cp_async_bulk_commit_group, cp_async_bulk_wait_group
-from triptych.cute.arch.fences import fence_acq_rel_cta
 from triptych.cute.arch.indices import make_warp_uniform, warp_idx
-from triptych.cute.arch.votes import elect_one
+from triptych.cute.arch.warp import elect_one
 from triptych.cute.copies.atoms import CopyAtom
-from triptych.cute.copies.autovec import only_if
+from triptych.cute.copies.dispatch import only_if
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.nvgpu.cpasync.changed_maps import (
+from triptych.cute.nvgpu.cpasync.tensor_maps import (
     copy_tensormap,
     cp_fence_tma_desc_release,
     fence_tma_desc_acquire,

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from triptych.cute.arch.async_copies import cp_async_commit_group, cp_async_wait_group
+from triptych.cute.arch.async_copies import (
+    cp_async_bulk_commit_group,
+    cp_async_bulk_wait_group,
+    cp_async_commit_group,
+    cp_async_wait_group,
+    fence_proxy,
+)
 from triptych.cute.arch.atomics import (
     atomic_add,
     atomic_and,
@@ -17,14 +23,33 @@ from triptych.cute.arch.atomics import (
     atomic_min,
     atomic_or,
     atomic_xor,
+    fence_acq_rel_cluster,
+    fence_acq_rel_cta,
+    fence_acq_rel_gpu,
+    fence_acq_rel_sys,
 )
-from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads, sync_warp
-from triptych.cute.arch.bits import brev, clz, ffs, popc
-from triptych.cute.arch.bulk_copies import cp_async_bulk_commit_group, cp_async_bulk_wait_group, fence_proxy
-from triptych.cute.arch.clocks import clock, clock64, globaltimer, nanosleep
-from triptych.cute.arch.clusters import cluster_arrive, cluster_arrive_relaxed, cluster_wait, map_dsmem_ptr
-from triptych.cute.arch.fences import fence_acq_rel_cluster, fence_acq_rel_cta, fence_acq_rel_gpu, fence_acq_rel_sys
-from triptych.cute.arch.grids import griddepcontrol_launch_dependents, griddepcontrol_wait
+from triptych.cute.arch.barriers import (
+    barrier,
+    barrier_arrive,
+    cluster_arrive,
+    cluster_arrive_relaxed,
+    cluster_wait,
+    map_dsmem_ptr,
+    sync_threads,
+    sync_warp,
+)
+from triptych.cute.arch.execution import (
+    clock,
+    clock64,
+    globaltimer,
+    griddepcontrol_launch_dependents,
+    griddepcontrol_wait,
+    nanosleep,
+    setmaxregister_decrease,
+    setmaxregister_increase,
+    warpgroup_reg_alloc,
+    warpgroup_reg_dealloc,
+)
 from triptych.cute.arch.indices import (
     block_dim,
     block_idx,
@@ -53,45 +78,39 @@ from triptych.cute.arch.mbarriers import (
 )
 from triptych.cute.arch.numbers import (
     add_packed_f32x2,
+    brev,
+    clz,
     exp,
     exp2,
+    ffs,
     fma,
     fma_packed_f32x2,
     fmax,
     fmin,
     mul_packed_f32x2,
+    popc,
     rcp_approx,
     sub_packed_f32x2,
 )
-from triptych.cute.arch.reductions import (
-    warp_reduction,
-    warp_reduction_max,
-    warp_reduction_min,
-    warp_reduction_sum,
-    warp_redux_sync,
-)
-from triptych.cute.arch.register_counts import (
-    setmaxregister_decrease,
-    setmaxregister_increase,
-    warpgroup_reg_alloc,
-    warpgroup_reg_dealloc,
-)
 from triptych.cute.arch.shared import alloc_smem, dynamic_smem_size, get_dyn_smem, get_dyn_smem_size
-from triptych.cute.arch.shuffles import (
+from triptych.cute.arch.warp import (
+    elect_one,
+    match_all_sync,
+    match_any_sync,
     shuffle_sync,
     shuffle_sync_bfly,
     shuffle_sync_down,
     shuffle_sync_op,
     shuffle_sync_up,
-)
-from triptych.cute.arch.votes import (
-    elect_one,
-    match_all_sync,
-    match_any_sync,
     vote_all_sync,
     vote_any_sync,
     vote_ballot_sync,
     vote_uni_sync,
+    warp_reduction,
+    warp_reduction_max,
+    warp_reduction_min,
+    warp_reduction_sum,
+    warp_redux_sync,
 )
 from triptych.cute.tracing.device import device_model
 from triptych.diagnostics.likely_mistakes import missing_name

@@ -1,12 +1,13 @@
-"""Atomic operations on memory: each returns what was there before."""
+"""Atomic operations and fences: memory order among threads, in the words of programs and in LLVM's.
+
+An atomic operation returns what was there before; memory operations before a fence are seen before those after it.
+"""
 
 from __future__ import annotations
 
 from typing import Any, TypeGuard
 
-from triptych.cute.arch.memory_order import ACQUIRE, ACQUIRE_RELEASE, RELAXED, ordering, scope_attributes
-from triptych.cute.memory.addresses import reached
-from triptych.cute.memory.bounds_checks import check_access
+from triptych.cute.memory.addresses import check_access, reached
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tracing.device import Integer, device_function, device_trace, number
 from triptych.ir.handles import Attribute, Value
@@ -16,6 +17,33 @@ from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values.declared_types import declared_number
 from triptych.metastage.values.scalars import Numeric
 from triptych.support.articles import with_article
+
+RELAXED, ACQUIRE, RELEASE, ACQUIRE_RELEASE = 2, 4, 5, 6
+"""LLVM's numbers of the orderings."""
+_ORDERINGS = {"relaxed": RELAXED, "acquire": ACQUIRE, "release": RELEASE, "acq_rel": ACQUIRE_RELEASE}
+_SCOPES = {"cta": "block", "cluster": "cluster", "gpu": "device", "sys": ""}
+
+
+def ordering(sem: str | None) -> int:
+    """The ordering of an atomic operation; none stated means that only the operation itself is atomic."""
+    if sem is not None and sem not in _ORDERINGS:
+        raise _unknown("sem", sem, _ORDERINGS)
+    return RELAXED if sem is None else _ORDERINGS[sem]
+
+
+def scope_attributes(trace: Trace, scope: str | None) -> dict[str, Attribute]:
+    """Who sees the operation in order: the threads of the block, the cluster, the device, or everybody."""
+    if scope is not None and scope not in _SCOPES:
+        raise _unknown("scope", scope, _SCOPES)
+    name = _SCOPES[scope or "gpu"]
+    return {"syncscope": trace.builder.string(name)} if name else {}
+
+
+def _unknown(what: str, given: str, known: dict[str, object] | dict[str, int] | dict[str, str]) -> OperandTypeError:
+    return OperandTypeError(
+        f"there is no {what} {given!r}", span=place(), found=f"{what}={given!r}", expected=", ".join(map(repr, known))
+    )
+
 
 _INTEGERS = ("Int32", "Uint32", "Int64", "Uint64")
 _FLOATS = ("Float16", "BFloat16", "Float32", "Float64")
@@ -187,3 +215,33 @@ def is_address(ptr: object) -> TypeGuard[Value]:
 
 def _as(dtype: type[Numeric], value: object) -> Value:
     return declared_number(value, dtype, f"an atomic operation on {dtype.__name__}").ir_value()
+
+
+@device_function
+def fence_acq_rel_cta() -> None:
+    """Order memory operations as the threads of the block see them."""
+    _fence("cta")
+
+
+@device_function
+def fence_acq_rel_cluster() -> None:
+    """Order memory operations as the threads of the cluster see them."""
+    _fence("cluster")
+
+
+@device_function
+def fence_acq_rel_gpu() -> None:
+    """Order memory operations as all threads of the device see them."""
+    _fence("gpu")
+
+
+@device_function
+def fence_acq_rel_sys() -> None:
+    """Order memory operations as everybody sees them, the host included."""
+    _fence("sys")
+
+
+def _fence(scope: str) -> None:
+    trace = device_trace()
+    ordering = trace.builder.integer("i64", ACQUIRE_RELEASE)
+    trace.operation("llvm.fence", attributes={"ordering": ordering, **scope_attributes(trace, scope)})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.arch.shuffles import shuffle_sync
+from triptych.cute.arch.warp import shuffle_sync
 from triptych.cute.dynamic.traced_integers import trusted_int
 from triptych.cute.tracing.device import Integer, device_function, device_model, device_trace, kernel_body, number
 from triptych.ir.handles import Value

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.memory.addresses import Origin, advance
-from triptych.cute.memory.allocations import Allocation
-from triptych.cute.memory.bounds_checks import checks_bounds
+from triptych.cute.memory.addresses import Allocation, Origin, advance, checks_bounds
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.memory.shared_window import shared_start
-from triptych.cute.tracing.cute_errors import PointerError, StaticTensorError
 from triptych.cute.tracing.device import device_function, device_trace, kernel_body
+from triptych.cute.tracing.errors import PointerError, StaticTensorError
 from triptych.ir.device_module import SHARED_ALIGNMENT
 from triptych.metastage.trace.trace import KernelBody, place
 from triptych.metastage.values.scalars import Int32, Int64, Numeric, Uint8, numeric_class

@@ -9,11 +9,11 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from triptych.cute.dynamic.static_expressions import StaticExpression
-from triptych.cute.memory.orders import LoadCacheMode, MemoryOrder, MemoryScope
+from triptych.cute.dynamic.static_values import StaticExpression
+from triptych.cute.memory.hints import LoadCacheMode, MemoryOrder, MemoryScope
 from triptych.cute.tensors.tensor import Tensor
-from triptych.cute.tracing.cute_errors import TensorShapeError
 from triptych.cute.tracing.eager import eager
+from triptych.cute.tracing.errors import TensorShapeError
 from triptych.cute.tracing.operation_protocol import Operation
 from triptych.layout import Layout, size
 from triptych.metastage.trace.errors import OperandTypeError

@@ -1,26 +1,106 @@
-"""Copies by atoms: what one thread holds is divided among instructions, and each is emitted.
+"""Copies and prefetches of tensors: what one thread holds is divided among instructions, and each is emitted.
 
-Input: tensors whose first mode is what an instruction moves, ((of one instruction, instructions), …). Output: one
-instruction after the other; a predicate guards an instruction as a whole.
+The first mode of the tensors is what an instruction moves, ((of one instruction, instructions), …); a predicate guards
+an instruction as a whole. Copies by loads and stores are as wide as can be proven right, or go element by element;
+every other copy has this meaning too, where it has one. A prefetch brings the cache lines that a copy will read into
+the cache that all of a GPU shares, one `simt.prefetch` for each.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from triptych.cute.copies.atoms import CopyAtom, CopyOperands
-from triptych.cute.copies.autovec import autovec_copy, only_if, require_same_size
-from triptych.cute.copies.errors import BoxCopyError
 from triptych.cute.copies.tiled import TiledCopy
-from triptych.cute.memory.cache_hints import Hints, hinted
-from triptych.cute.memory.orders import CacheEvictionPriority
+from triptych.cute.dynamic.traced_integers import numbers
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.addresses import parted_offset, reached
+from triptych.cute.memory.element_storage import storage_of
+from triptych.cute.memory.hints import CacheEvictionPriority, Hints, hinted
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor, static_size
-from triptych.cute.tracing.cute_errors import TensorShapeError
-from triptych.layout import AnyLayout, Layout, composition, size, text
+from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.errors import BoxCopyError, TensorShapeError
+from triptych.hooks import ignore_values, no_values
+from triptych.kernel_ir.dialects.simt import PREFETCH
+from triptych.layout import AnyLayout, Int, Layout, composition, divisibility, size, text
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.scalars import Numeric
+from triptych.metastage.values.binding_time import Range
+from triptych.metastage.values.scalars import Int8, Numeric, Uint8
+
+MOST_UNROLLED = 64
+"""Elements that are copied one by one in straight code; more are copied in a loop."""
+
+
+def autovec_copy(src: Tensor, dst: Tensor, *, l1c_evict_priority: CacheEvictionPriority | None = None) -> None:
+    """Copy with the widest accesses that layouts and alignments allow on each side."""
+    if l1c_evict_priority is not None:
+        with hinted(Hints(l1c_evict_priority)):
+            return autovec_copy(src, dst)
+    require_same_size(src, dst)
+    if src.element_type is dst.element_type:
+        src, dst = _as_bits(src), _as_bits(dst)
+    values = src.load()
+    return dst.store(values if values.shape == dst.layout.shape else values.reshape(dst.layout.shape))
+
+
+def basic_copy(src: Tensor, dst: Tensor) -> None:
+    """Copy element by element, whatever the layouts."""
+    require_same_size(src, dst)
+    count = size(src.layout)
+
+    def copy(index: object) -> None:
+        dst[index] = src[index]
+
+    if isinstance(count, int) and count <= MOST_UNROLLED:
+        for index in range(count):
+            copy(index)
+        return
+    tracing().hooks.for_(Range(numbers(count)), copy, (), (), no_values, ignore_values)
+
+
+def basic_copy_if(pred: Tensor, src: Tensor, dst: Tensor) -> None:
+    """Copy the elements whose predicate is true, one by one; the others stay what they are."""
+    require_same_size(src, dst)
+    require_same_size(pred, dst)
+
+    def copy(index: int) -> None:
+        dst[index] = src[index]
+
+    for index in range(static_size(src.layout, src)):
+        only_if(pred[index], partial(copy, index))
+
+
+def only_if(allowed: object, action: Callable[[], None]) -> None:
+    """What a thread does where a number is true."""
+    tracing().hooks.if_(allowed, action, _nothing)
+
+
+def require_same_size(src: Tensor, dst: Tensor) -> None:
+    sizes = size(src.layout), size(dst.layout)
+    if all(isinstance(count, int) for count in sizes) and sizes[0] != sizes[1]:
+        raise TensorShapeError(
+            "a copy between tensors of different sizes",
+            span=place(),
+            found=f"the shape {text(src.layout.shape)} into {text(dst.layout.shape)}",
+            expected="tensors of the same shape",
+            instead="a tile of the larger one (`cute.local_tile`), or a predicate for what lies outside",
+        )
+
+
+def _nothing() -> None:
+    """The other side of a guard."""
+
+
+def _as_bits(tensor: Tensor) -> Tensor:
+    """Elements of one byte that are not integers are copied as bytes: their value does not matter."""
+    storage = storage_of(tensor.pointer.dtype)
+    if storage.unit != "i8" or storage.is_packed or storage.dtype in (Int8, Uint8):
+        return tensor
+    return Tensor(tensor.pointer.recast(Uint8, None), tensor.layout)
 
 
 def copy(
@@ -140,3 +220,58 @@ def _arranged(tensor: Tensor, together: int, count: int) -> Tensor:
     order: Any = Layout((together, count), (1, together))
     layout: AnyLayout = composition(tensor.layout, order)
     return Tensor(tensor.iterator, layout)
+
+
+LINE = 128
+"""Bytes of a cache line."""
+_CACHED = (AddressSpace.gmem, AddressSpace.generic)
+
+
+def prefetch(atom: CopyAtom | TiledCopy, src: Tensor) -> None:
+    """Bring what a copy of `src` will read into the L2 cache of a GPU. No result depends on it.
+
+    The source is partitioned as for `cute.copy`. Of memories that have no such cache nothing is brought. A CPU looks
+    ahead by itself, so nothing happens there, nor in host code.
+    """
+    used = atom.atom if isinstance(atom, TiledCopy) else atom
+    if used.op.emit_prefetch(used, src):
+        return
+    pointer, trace = src.pointer, tracing()
+    if trace.kernel is None or pointer.memspace not in _CACHED:
+        return
+    for offset in _first_of_lines(src):
+        address = reached(trace, pointer, offset, pointer.dtype)
+        trace.operation(PREFETCH, (address,))
+
+
+def _first_of_lines(src: Tensor) -> Iterator[Int]:
+    """Offsets of elements in all the lines that have any; a known distance apart, they share the lines."""
+    pointer, near = src.pointer, dict[Int, set[int]]()
+    for i in range(static_size(src.layout, src)):
+        known, computed = parted_offset(src.offset(i))
+        near.setdefault(computed, set()).add(known)
+    for computed, places in near.items():
+        alignment = math.gcd(pointer.alignment, divisibility(computed) * pointer.dtype.width // 8)
+        yield from (computed + place for place in one_of_each_line(sorted(places), pointer.dtype.width, alignment))
+
+
+def one_of_each_line(places: Sequence[int], bits: int, alignment: int) -> list[int]:
+    """Some of ascending elements, in every line that they touch, where element 0 is at a multiple of `alignment` bytes.
+
+    Where lines begin may be unknown. Then an element is chosen when the next one is more than a line after the one that
+    was chosen before, so that no line is passed over, and the last one unless it is certain to be in that one's line.
+    """
+    starts = [place * bits // 8 for place in places]
+    if alignment % LINE == 0:
+        first = {start // LINE: place for start, place in zip(reversed(starts), reversed(places), strict=True)}
+        return sorted(first.values())
+    chosen = [0]
+    for i in range(1, len(places)):
+        before = starts[chosen[-1]]
+        if i + 1 < len(places):
+            is_needed = starts[i + 1] - before > LINE
+        else:
+            is_needed = starts[i] + max(1, bits // 8) - before > math.gcd(alignment, before)
+        if is_needed:
+            chosen.append(i)
+    return [places[i] for i in chosen]

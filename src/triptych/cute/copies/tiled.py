@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from triptych.cute.copies.atoms import CopyAtom
-from triptych.cute.dynamic.integers import ints
-from triptych.cute.dynamic.static_expressions import StaticExpression
+from triptych.cute.dynamic.static_values import StaticExpression
+from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.tensors.tensor import Tensor
-from triptych.cute.thread_slices import warn_of_missing_threads
-from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.cute.tracing.device import warn_of_missing_threads
+from triptych.cute.tracing.errors import TensorShapeError
 from triptych.layout import Layout, Tile, composition, make_layout, make_layout_tv, size, text
 from triptych.layout.thread_values import (
     coordinates_of,

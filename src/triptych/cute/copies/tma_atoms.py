@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
-from triptych.cute.copies.errors import CopyInstructionError, TensorMapError
-from triptych.cute.dynamic.integers import ints
-from triptych.cute.dynamic.traced_integers import realize
+from triptych.cute.dynamic.traced_integers import ints, realize
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.errors import CopyInstructionError, TensorMapError
 from triptych.diagnostics.runtime_errors import LayoutRequirementError
 from triptych.ir.handles import Value
 from triptych.kernel_ir.dialects.tensor_maps import (

@@ -10,16 +10,15 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from triptych.cute.arch.votes import elect_one
+from triptych.cute.arch.warp import elect_one
 from triptych.cute.copies.atoms import CopyOperands
-from triptych.cute.copies.errors import BoxCopyError, CopyMemoryError
 from triptych.cute.copies.tma_atoms import BoxAtom
 from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.tensor import Tensor, static_size
-from triptych.cute.tracing.current_trace import tracing
-from triptych.cute.tracing.device import bits32, device_function
+from triptych.cute.tracing.device import bits32, device_function, tracing
+from triptych.cute.tracing.errors import BoxCopyError, CopyMemoryError
 from triptych.ir.handles import Attribute, Value
 from triptych.kernel_ir.dialects.tensor_maps import DESTINATION_ALIGNMENT, BoxError, element_swizzle, known_swizzle
 from triptych.kernel_ir.dialects.tile import CACHE_POLICY, TMA_LOAD, TMA_PREFETCH, TMA_STORE

@@ -217,3 +217,15 @@ def _check(holds: Numeric, title: str, expected: str) -> None:
 
 
 register_numbers(Numeric, traced_int, realize)
+
+
+def ints(value: object) -> Any:
+    """A number, or a nested tuple of numbers, as the algebra takes it; everything else stays."""
+    if isinstance(value, tuple):
+        return tuple(map(ints, value))
+    return traced_int(value) if isinstance(value, Numeric) else value
+
+
+def numbers(value: IntTuple | Layout) -> Any:
+    """An integer of the algebra, or a nested tuple of them, as a program computes with it."""
+    return value if active() is None else realize(value)

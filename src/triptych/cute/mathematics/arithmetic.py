@@ -11,10 +11,10 @@ from functools import reduce
 from typing import Any
 
 from triptych.cute.mathematics.emission import MathOperand, RoundingMode, apply, check_rounding, flushed, is_traced
-from triptych.cute.mathematics.rounding import absf, copysign
-from triptych.cute.tensors.minmax import Extreme, extreme
-from triptych.cute.tensors.selection import where
+from triptych.cute.mathematics.functions import absf, copysign
+from triptych.cute.tensors.reduction import Extreme, extreme
 from triptych.cute.tensors.value import Elementwise, repeated_product, typed
+from triptych.cute.tensors.value_functions import where
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.common_types import common_type

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import Any, TypeAlias, TypeVar
 
-from triptych.cute.tensors.tensor_ssa_errors import RoundingModeError
 from triptych.cute.tensors.value import Elementwise, TensorSSA, typed
+from triptych.cute.tracing.errors import RoundingModeError
 from triptych.ir.handles import Value
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place

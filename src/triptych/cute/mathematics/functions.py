@@ -1,11 +1,31 @@
-"""The elementary functions of `cute.math`: powers, exponentials, logarithms, circles and hyperbolas."""
+"""Elementary functions of `cute.math`: powers, exponentials, logarithms, circles, hyperbolas, rounding, signs."""
 
 from __future__ import annotations
 
+import builtins
 import math
+import sys
+from collections.abc import Callable
 from typing import Any
 
-from triptych.cute.mathematics.emission import MathOperand, RoundingMode, X, apply, apply_to
+from triptych.cute.mathematics.emission import (
+    BOOLEAN,
+    SMALLEST_NORMAL,
+    MathOperand,
+    RoundingMode,
+    X,
+    apply,
+    apply_to,
+    float_type,
+    is_traced,
+)
+from triptych.cute.tensors.value import Elementwise, typed
+from triptych.ir.handles import Value
+from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.trace import Trace, place
+from triptych.metastage.values.arithmetic import comparison
+from triptych.metastage.values.conversion import constant
+from triptych.metastage.values.promotion import TypeInfo
 
 
 # roots ----------------------------------------------------------------------------------------------------------
@@ -147,3 +167,113 @@ def erf(x: X, fastmath: bool = False) -> X:
 def erfc(x: X, fastmath: bool = False) -> X:
     """`1 - erf(x)` without the loss of digits where erf is near one."""
     return apply_to("math.erfc", math.erfc, x, fast=fastmath)
+
+
+# whole numbers ----------------------------------------------------------------------------------------------------
+def floor(x: X, fastmath: bool = False) -> X:
+    """The next whole number downwards, as a float."""
+    return apply_to("math.floor", lambda number: float(math.floor(number)), x, fast=fastmath)
+
+
+def ceil(x: X, fastmath: bool = False) -> X:
+    """The next whole number upwards, as a float."""
+    return apply_to("math.ceil", lambda number: float(math.ceil(number)), x, fast=fastmath)
+
+
+def trunc(x: X, fastmath: bool = False) -> X:
+    """The whole number toward zero, as a float."""
+    return apply_to("math.trunc", lambda number: float(math.trunc(number)), x, fast=fastmath)
+
+
+def round(x: X, fastmath: bool = False) -> X:
+    """The nearest whole number, of two the one away from zero (Python's `round` takes the even one)."""
+    return apply_to("math.round", _round_half_away, x, fast=fastmath)
+
+
+def roundeven(x: X, fastmath: bool = False) -> X:
+    """The nearest whole number, of two the even one."""
+    return apply_to("math.roundeven", lambda number: float(builtins.round(number)), x, fast=fastmath)
+
+
+def _round_half_away(number: float) -> float:
+    whole = math.trunc(number)
+    return float(whole + (math.copysign(1, number) if builtins.abs(number - whole) >= 0.5 else 0))
+
+
+# signs ------------------------------------------------------------------------------------------------------------
+def abs(x: X, fastmath: bool = False, ftz: bool = False) -> X:
+    """Without its sign; integers stay integers."""
+    if not is_traced(x) or typed(x).info.kind != "float":
+        size: X = builtins.abs(x)
+        return size
+    return absf(x, fastmath, ftz)
+
+
+def absf(x: X, fastmath: bool = False, ftz: bool = False) -> X:
+    """A float without its sign."""
+    return apply_to("math.absf", math.fabs, x, fast=fastmath, ftz=ftz)
+
+
+def absi(x: MathOperand) -> Any:
+    """An integer without its sign; the smallest one, which has no opposite, stays."""
+    is_float = typed(x).info.kind == "float" if is_traced(x) else isinstance(x, float)
+    if not is_float:
+        return builtins.abs(x)
+    raise OperandTypeError(
+        "absi is of integers", span=place(), found=type(typed(x)).__name__, expected="an integer", instead="absf"
+    )
+
+
+def neg(x: X, fastmath: bool = False) -> X:
+    """With the opposite sign."""
+    return apply_to("arith.negf", lambda number: -number, x, fast=fastmath)
+
+
+def copysign(mag: MathOperand, sign: MathOperand, fastmath: bool = False) -> Any:
+    """The first without its sign, with the sign of the second."""
+    return apply("math.copysign", math.copysign, mag, sign, fast=fastmath)
+
+
+# kinds of numbers -------------------------------------------------------------------------------------------------
+def isnan(x: MathOperand, fastmath: bool = False) -> Any:
+    """Whether it is not a number."""
+    return _test("isnan", math.isnan, x, lambda emitter, info, value: comparison(emitter, "!=", info, value, value))
+
+
+def isinf(x: MathOperand, fastmath: bool = False) -> Any:
+    """Whether it is an infinity of either sign."""
+    return _test("isinf", math.isinf, x, lambda emitter, info, value: _size_is(emitter, info, value, "==", math.inf))
+
+
+def isfinite(x: MathOperand, fastmath: bool = False) -> Any:
+    """Whether it is neither infinite nor NaN."""
+    return _test(
+        "isfinite", math.isfinite, x, lambda emitter, info, value: _size_is(emitter, info, value, "<", math.inf)
+    )
+
+
+def isnormal(x: MathOperand, fastmath: bool = False) -> Any:
+    """Whether it has all its digits: neither zero, subnormal, infinite nor NaN."""
+    return _test("isnormal", _is_normal, x, _normal)
+
+
+def _is_normal(number: float) -> bool:
+    return sys.float_info.min <= builtins.abs(number) < math.inf
+
+
+def _normal(emitter: Trace, info: TypeInfo, value: Value) -> Value:
+    large = _size_is(emitter, info, value, ">=", SMALLEST_NORMAL[info.name])
+    return emitter.value("arith.andi", (large, _size_is(emitter, info, value, "<", math.inf)), BOOLEAN.mlir)
+
+
+def _size_is(emitter: Trace, info: TypeInfo, value: Value, op: str, bound: float) -> Value:
+    size = emitter.value("math.absf", (value,), info.mlir)
+    return comparison(emitter, op, info, size, constant(emitter, bound, info))
+
+
+def _test(name: str, python: Callable[[Any], bool], x: MathOperand, emit: Callable[[Trace, TypeInfo, Any], Any]) -> Any:
+    """A question about each float; comparisons answer it, because MLIR lowers only some of its own tests."""
+    if not is_traced(x):
+        return python(x)
+    info, each = float_type(f"math.{name}", x), Elementwise(x)
+    return each.wrap(emit(each.emitter, info, each.lower(x, info)), BOOLEAN)

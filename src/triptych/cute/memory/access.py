@@ -13,13 +13,12 @@ from itertools import groupby
 from typing import Any
 
 from triptych.cute.dynamic.traced_integers import realize
-from triptych.cute.memory.addresses import Addressed, parted_offset, reached
-from triptych.cute.memory.bounds_checks import check_access
-from triptych.cute.memory.cache_hints import load_attributes, store_attributes
+from triptych.cute.memory.addresses import Addressed, check_access, parted_offset, reached
 from triptych.cute.memory.element_storage import Storage, constant, storage_of
+from triptych.cute.memory.hints import load_attributes, store_attributes
 from triptych.cute.memory.vectors import extract, join, pick, vector_type
-from triptych.cute.tracing.current_trace import tracing
-from triptych.cute.tracing.cute_errors import PartialByteError, PointerError
+from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.errors import PartialByteError, PointerError
 from triptych.ir.handles import Value
 from triptych.layout import Int, divisibility
 from triptych.metastage.trace.trace import Trace, place

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from functools import cache
 
 from triptych.cute.memory.vectors import vector_type
+from triptych.cute.tracing.errors import ElementTypeError
 from triptych.ir.handles import Value
 from triptych.metastage.trace.trace import Trace
+from triptych.metastage.values.declared_types import declared_number
 from triptych.metastage.values.promotion import TYPES, TypeInfo
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, TFloat32
 
@@ -119,3 +121,8 @@ def _read_tf32(trace: Trace, raw: Value, count: int | None) -> Value:
     kept = trace.value("arith.andi", (raw, constant(trace, bits, _TF32_BITS)), bits)
     wide = trace.value("arith.bitcast", (kept,), sized("f32", count))
     return trace.value("arith.truncf", (wide,), sized("tf32", count))
+
+
+def element_value(value: object, dtype: type[Numeric], what: object) -> Value:
+    """A number as an MLIR value of the element type."""
+    return declared_number(value, dtype, what, ElementTypeError).ir_value()

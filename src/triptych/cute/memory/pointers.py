@@ -9,17 +9,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from triptych.cute.dynamic.integers import ints
-from triptych.cute.dynamic.traced_integers import realize, trusted_int
+from triptych.cute.dynamic.traced_integers import ints, realize, trusted_int
 from triptych.cute.memory.access import read, write
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.memory.addresses import Origin, advance, in_bytes, stretch
-from triptych.cute.memory.allocations import Allocation
-from triptych.cute.memory.element_storage import storage_of
-from triptych.cute.memory.element_values import element_value
+from triptych.cute.memory.addresses import Allocation, Origin, advance, in_bytes, stretch
+from triptych.cute.memory.element_storage import element_value, storage_of
 from triptych.cute.memory.shared_window import cluster_pointer, shared_address, shared_pointer
-from triptych.cute.tracing.current_trace import tracing
-from triptych.cute.tracing.cute_errors import PointerError
+from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.errors import PointerError
 from triptych.ir.handles import Value
 from triptych.ir.types import is_pointer, type_text
 from triptych.kernel_ir.dialects.smem_operands import SmemOperand

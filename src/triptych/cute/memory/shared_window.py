@@ -1,17 +1,20 @@
-"""Shared memory addresses: 32-bit numbers that count from where the shared memory of the block starts.
+"""Shared-memory addresses as numbers, counted from where the shared memory of the block starts, and its capacity.
 
-So it has 32 bits on every machine, as programs expect that hand it to instructions. Where a machine has addresses of
-its own for shared memory these are the same numbers up to a constant. In a cluster the block's rank is in the bits from
-24 on, so that the numbers of all its blocks differ.
+So they have 32 bits on every machine, as programs expect that hand them to instructions. Where a machine has addresses
+of its own for shared memory these are the same numbers up to a constant. In a cluster the block's rank is in the bits
+from 24 on, so that the numbers of all its blocks differ.
 """
 
 from __future__ import annotations
+
+import re
 
 from triptych.ir.device_module import SHARED
 from triptych.ir.handles import Value
 from triptych.ir.types import CLUSTER_SPACE, SHARED_SPACE, pointer_to
 from triptych.kernel_ir.dialects.simt import CLUSTER_ADDRESS
 from triptych.metastage.trace.trace import Trace
+from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 
 _POINTER, _IN_CLUSTER = pointer_to(SHARED_SPACE), pointer_to(CLUSTER_SPACE)
 _DYNAMIC = -(1 << 31)
@@ -81,3 +84,18 @@ def _further(trace: Trace, start: Value, distance: Value) -> Value:
 
 def _number(trace: Trace, value: int) -> Value:
     return trace.value("arith.constant", (), "i64", {"value": trace.builder.integer("i64", value)})
+
+
+def get_smem_capacity_in_bytes(compute_capability: str | None = None) -> int:
+    """For an architecture such as "sm_80", "sm_90a" or "80"; without a name the most that any has.
+
+    The CPU target has as much as the largest.
+    """
+    capacities = {architecture.generation: architecture.shared_of_a_block for architecture in ARCHITECTURES.values()}
+    if compute_capability is None:
+        return max(capacities.values())
+    named = re.fullmatch(r"(?:sm_)?(\d+)[af]?", compute_capability)
+    if named is None or int(named[1]) not in capacities:
+        known = ", ".join(ARCHITECTURES)
+        raise ValueError(f"no architecture is called {compute_capability!r}; there are {known}")
+    return capacities[int(named[1])]

@@ -1,4 +1,4 @@
-"""MMA atoms: a multiply-accumulate on a small tile, and how the tile is distributed over its threads.
+"""MMA atoms: a matrix product on a small tile, how its threads share the tile, and fragments that fit it.
 
 An operation is a class that says its threads, layouts and operands, and emits itself (`MmaOperation`). Nobody else
 knows which operations exist, so a new one adds files and edits none.
@@ -6,21 +6,61 @@ knows which operations exist, so a new one adds files and edits none.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.cute.dynamic.static_expressions import StaticExpression
+from triptych.cute.dynamic.static_values import StaticExpression
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.mma.operands import Product
 from triptych.cute.mma.run_time_fields import get_field, set_field
 from triptych.cute.tensors.factories import make_fragment_like, make_rmem_tensor
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.errors import DeviceOnlyError, MatrixOperandError
 from triptych.cute.tracing.operation_protocol import Operation
-from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout
+from triptych.layout import AnyLayout, ComposedLayout, IntTuple, Layout, rank
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Float32, Numeric, TFloat32
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A fragment as (values, first mode, second mode); modes that it does not have are 1."""
+
+    name: str
+    modes: str
+    """The letters of the two modes."""
+    tensor: Tensor
+    dtype: type[Numeric]
+    extents: tuple[int, int, int]
+
+    def offset(self, first: int, second: int) -> Any:
+        """Where the only value of a universal atom lies."""
+        return self.tensor.offset((0, first, second)[: rank(self.tensor.layout)])
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """The checked operands of one call."""
+
+    d: Operand
+    a: Operand
+    b: Operand
+    c: Operand
+    accumulate: Any = True
+    """Whether C is added: a Boolean, where the operation has a field for it."""
+
+    @property
+    def tiles(self) -> tuple[int, int, int]:
+        """Atoms along M, N and K."""
+        return self.a.extents[1], self.b.extents[1], self.a.extents[2]
+
+
+def misfit(title: str, found: str, expected: str, instead: str = "") -> MatrixOperandError:
+    """The error of an operand that does not fit."""
+    return MatrixOperandError(title, span=place(), found=found, expected=expected, instead=instead)
 
 
 class MmaOperation(StaticExpression, Operation, ABC):
@@ -165,3 +205,16 @@ def _registers(source: Tensor | AnyLayout | IntTuple, dtype: type[Numeric]) -> T
         fragment: Tensor = make_fragment_like(source, dtype)
         return fragment
     return make_rmem_tensor(source, dtype)
+
+
+def threads_of_block(op: MmaOperation) -> int | None:
+    """Threads of a block of the kernel that is traced, if they are known; refused in host code."""
+    kernel = tracing().kernel
+    if kernel is None:
+        raise DeviceOnlyError(
+            "a matrix instruction exists only inside a kernel",
+            span=place(),
+            found=f"a product by {op} in host code",
+            expected="a call in a `@kernel` function, or in one that it calls",
+        )
+    return math.prod(kernel.block) if all(isinstance(extent, int) for extent in kernel.block) else None

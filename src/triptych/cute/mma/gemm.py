@@ -9,8 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.mma.atoms import MmaAtom
-from triptych.cute.mma.operands import Operand, Product, misfit
+from triptych.cute.mma.atoms import MmaAtom, Operand, Product, misfit
 from triptych.cute.mma.run_time_fields import get_field
 from triptych.cute.mma.tiled import ThrMma, TiledMma
 from triptych.cute.tensors.tensor import Tensor, static_size

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from triptych.cute.tensors.factories import make_rmem_tensor
-from triptych.cute.tensors.mma_errors import UnsetFieldError
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.errors import UnsetFieldError
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import KernelBody, Trace, place
 from triptych.metastage.values.scalars import Boolean, Int32

@@ -9,14 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.cute.dynamic.integers import ints
-from triptych.cute.dynamic.static_expressions import StaticExpression
+from triptych.cute.dynamic.static_values import StaticExpression
+from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.mma.atoms import MmaAtom, MmaOperation, make_mma_atom
 from triptych.cute.mma.run_time_fields import get_field, set_field
-from triptych.cute.tensors.mma_errors import MatrixTilingError
 from triptych.cute.tensors.tensor import Tensor
-from triptych.cute.thread_slices import warn_of_missing_threads
+from triptych.cute.tracing.device import warn_of_missing_threads
 from triptych.cute.tracing.eager import eager
+from triptych.cute.tracing.errors import MatrixTilingError
 from triptych.layout import AnyLayout, IntTuple, Layout, make_layout, right_inverse, size, text, tiled_product
 from triptych.layout.layout import from_modes
 from triptych.layout.thread_values import distribute_to_atoms, part_of_atom, tiled_thread_values

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from triptych.cute.nvgpu import cpasync, warp, warpgroup
-from triptych.cute.nvgpu.copy_operations import (
+from triptych.cute.nvgpu.universal import (
     CacheEvictionPriority,
     CopyG2ROp,
     CopyR2GOp,
@@ -13,8 +13,8 @@ from triptych.cute.nvgpu.copy_operations import (
     LoadCacheMode,
     MemoryOrder,
     MemoryScope,
+    MmaUniversalOp,
 )
-from triptych.cute.nvgpu.universal_mma import MmaUniversalOp
 from triptych.cute.tensors.layout_orders import OperandMajorMode
 
 __all__ = [

@@ -10,16 +10,14 @@ from typing import Any, Self
 
 from triptych.cute.arch.indices import block_idx_in_cluster, lane_idx
 from triptych.cute.arch.mbarriers import MOST_BYTES
-from triptych.cute.arch.votes import elect_one
-from triptych.cute.dynamic.integers import ints
+from triptych.cute.arch.warp import elect_one
+from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.pipeline.errors import PipelineError
-from triptych.cute.pipeline.groups import CooperativeGroup
 from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, initialise, meet, when
-from triptych.cute.pipeline.participants import PipelineConsumer, PipelineProducer
-from triptych.cute.pipeline.states import PipelineUserType, Place, make_pipeline_state
-from triptych.cute.pipeline.told_calls import ToldCalls
+from triptych.cute.pipeline.participants import CooperativeGroup, PipelineConsumer, PipelineProducer
+from triptych.cute.pipeline.states import PipelineUserType, Place, ToldCalls, make_pipeline_state
 from triptych.cute.tracing.device import Integer, device_function, device_model
+from triptych.cute.tracing.errors import PipelineError
 from triptych.layout import Layout, size
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean

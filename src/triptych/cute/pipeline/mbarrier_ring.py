@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from triptych.cute.arch.barriers import sync_threads
-from triptych.cute.arch.clusters import cluster_arrive, cluster_arrive_relaxed, cluster_wait
+from triptych.cute.arch.barriers import cluster_arrive, cluster_arrive_relaxed, cluster_wait, sync_threads
 from triptych.cute.arch.indices import warp_idx
 from triptych.cute.arch.mbarriers import (
     mbarrier_arrive,
@@ -16,11 +15,10 @@ from triptych.cute.arch.mbarriers import (
     mbarrier_try_wait,
     mbarrier_wait,
 )
-from triptych.cute.arch.votes import elect_one
+from triptych.cute.arch.warp import elect_one
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.pipeline.errors import PipelineError
-from triptych.cute.tracing.current_trace import tracing
-from triptych.cute.tracing.device import Integer, device_function
+from triptych.cute.tracing.device import Integer, device_function, tracing
+from triptych.cute.tracing.errors import PipelineError
 from triptych.layout import size
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Int64

@@ -1,7 +1,8 @@
-"""Pipeline state: stage index and phase of a thread, as numbers that change while the kernel runs.
+"""Pipeline states: where a thread is in a circular buffer, as numbers that change while the kernel runs.
 
 Each number is a variable of the thread in memory, so that `state.advance()` in a run-time loop changes it as often as
-the loop runs; compilers turn such variables into registers.
+the loop runs; compilers turn such variables into registers. Debug builds record which call of a pipeline comes to which
+stage, because from barriers alone no checker can say which call is missing.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from triptych.cute.tensors.factories import make_rmem_tensor
-from triptych.cute.tensors.selection import where
+from triptych.cute.tensors.value_functions import where
+from triptych.cute.tracing.device import bits32, device_trace, kernel_body
+from triptych.kernel_ir.dialects.check import CHECK, CHECK_CALL
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Int32
@@ -125,3 +128,30 @@ class PipelineState:
 def make_pipeline_state(type: PipelineUserType, stages: int) -> PipelineState:
     """The state at the first stage. To a producer the buffer is empty, which its phase bit of 1 says."""
     return PipelineState(stages, 0, 0, 0 if type is PipelineUserType.Consumer else 1)
+
+
+class ToldCalls:
+    """The calls of one pipeline of a kernel."""
+
+    __slots__ = ("_groups", "_kind", "_number", "_stages")
+
+    def __init__(self, kind: str, stages: int, groups: int = 0) -> None:
+        self._kind, self._stages, self._groups = kind, stages, groups
+        body = kernel_body()
+        self._number = body.pipelines
+        body.pipelines += 1
+
+    def tell(self, call: str, state: Place | None = None, group: Any = 0) -> None:
+        """Before the call does what it does: it may wait for ever. Some pipelines do not say which stage it is."""
+        trace = device_trace()
+        if not trace.instrumentation.records_pipelines:
+            return
+        builder = trace.builder
+        CHECK.load(builder.context)
+        facts = {"pipeline": self._number, "stages": self._stages, "groups": self._groups}
+        facts["ring"] = getattr(state, "stages", self._stages)
+        numbers = {name: builder.integer("i32", value) for name, value in facts.items()}
+        words = {"call": builder.string(call), "kind": builder.string(self._kind)}
+        index, phase = (Int32(0), Int32(0)) if state is None else (Int32(state.index), Int32(state.phase))
+        turn = phase + Int32(group) * 2 if self._groups else phase
+        trace.operation(CHECK_CALL, (bits32(index), bits32(turn)), attributes=numbers | words)

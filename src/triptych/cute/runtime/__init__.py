@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from triptych.cute.runtime.dlpack import RuntimeTensor, from_dlpack
-from triptych.cute.runtime.examples import example
 from triptych.cute.runtime.exported_modules import find_runtime_libraries, load_module
-from triptych.cute.runtime.fake_streams import FakeStream, make_fake_stream
-from triptych.cute.runtime.fake_tensors import FakeTensor, make_fake_compact_tensor, make_fake_tensor
+from triptych.cute.runtime.fake_tensors import (
+    FakeStream,
+    FakeTensor,
+    example,
+    make_fake_compact_tensor,
+    make_fake_stream,
+    make_fake_tensor,
+)
 from triptych.cute.runtime.pointers import RuntimePointer, make_ptr, nullptr
 
 Pointer = RuntimePointer

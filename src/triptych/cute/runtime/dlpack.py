@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from triptych.cute.runtime.described import DescribedTensor
-from triptych.cute.runtime.errors import TensorMarkingError
 from triptych.cute.runtime.fake_tensors import FakeTensor
 from triptych.cute.runtime.markings import (
     all_dynamic,
@@ -21,6 +19,7 @@ from triptych.cute.runtime.markings import (
 )
 from triptych.cute.runtime.pointers import PointerKind, RuntimePointer
 from triptych.cute.runtime.tensor_kinds import (
+    DescribedTensor,
     TensorKind,
     element_of_view,
     elements_in_a_byte,
@@ -28,6 +27,7 @@ from triptych.cute.runtime.tensor_kinds import (
     tensor_kind,
 )
 from triptych.cute.tracing.eager import eager
+from triptych.cute.tracing.errors import TensorMarkingError
 from triptych.diagnostics.tensor_errors import ArgumentTensorError, UnsupportedTensorError
 from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, DLTensor, TensorView, tensor_view
 from triptych.interop.fake_views import view_of_fake

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from triptych.cute.runtime.errors import TensorMarkingError
+from triptych.cute.tracing.errors import TensorMarkingError
 from triptych.layout import Int, Layout, sym_int
 
 EXTENT, STRIDE = ".shape[{}]", ".stride[{}]"

@@ -9,9 +9,9 @@ from typing import Any
 from triptych.cute.memory import pointers
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.element_storage import storage_of
-from triptych.cute.runtime.argument_protocol import PublicArgument
-from triptych.cute.runtime.errors import PointerArgumentError
+from triptych.cute.runtime.tensor_kinds import PublicArgument
 from triptych.cute.tracing.eager import eager
+from triptych.cute.tracing.errors import PointerArgumentError
 from triptych.metastage.arguments.argument_kinds import Received
 from triptych.metastage.trace.trace import Trace, active
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int64, Numeric, numeric_class

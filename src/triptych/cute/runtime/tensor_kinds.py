@@ -1,4 +1,4 @@
-"""Tensor arguments at run time: element type, layout, alignment and memory; the rest is known at the call.
+"""Tensor arguments: element type, layout, alignment and memory are part of a kind, the rest is known at the call.
 
 The integers of the layout are numbers, which the entry point compares, or unknowns, which it reads. An unknown belongs
 to its argument (its name begins with a point) or, when the user made it, to all arguments that mention it.
@@ -6,7 +6,7 @@ to its argument (its name begins with a point) or, when the user made it, to all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
@@ -15,19 +15,19 @@ from weakref import WeakValueDictionary
 from triptych.cute.dynamic.traced_integers import trusted_int
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.runtime.errors import UndeterminedSymbolError
 from triptych.cute.runtime.markings import all_dynamic, implicit_leading_mode
 from triptych.cute.tensors.factories import make_tensor
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.errors import UndeterminedSymbolError
 from triptych.diagnostics.tensor_errors import UnsupportedTensorError
 from triptych.interop.dlpack import ELEMENT_CODES, PACKED_ELEMENTS, TensorView, array_facts, is_array, passing_view
 from triptych.interop.fake_views import fake_facts
-from triptych.layout import Int, Layout, SymInt, substitute
+from triptych.layout import Int, Layout, SymInt, leading_dim, substitute
 from triptych.layout.symbolic import Atom, Monomial, Symbol
 from triptych.layout.tuples import leaves
-from triptych.metastage.arguments.argument_kinds import Received
+from triptych.metastage.arguments.argument_kinds import ArgumentKind, Received
 from triptych.metastage.trace.trace import Trace
-from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64, Numeric
 from triptych.stages import Leaf, Memory, SymbolicExtent
 from triptych.support.source import Span
 
@@ -244,3 +244,54 @@ class _Declared(NamedTuple):
 
     symbol: Symbol
     number: Int32 | Int64
+
+
+class PublicArgument:
+    """Something with a kind of its own, as a part of another object."""
+
+    __slots__ = ()
+
+    __argument_kind__: Any
+
+    def __c_pointers__(self) -> list[Any]:
+        return [self]
+
+    def __get_mlir_types__(self) -> list[ArgumentKind]:
+        return [self.__argument_kind__]
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Any:
+        """What stands for this argument in traced code."""
+        (value,) = values
+        return value
+
+
+class DescribedTensor(PublicArgument):
+    """A tensor with the kind of argument that it is, real or fake."""
+
+    __slots__ = ()
+
+    __argument_kind__: TensorKind
+
+    @property
+    def layout(self) -> Layout:
+        """As compiled code will know it."""
+        return self.__argument_kind__.layout
+
+    @property
+    def memspace(self) -> AddressSpace:
+        return self.__argument_kind__.space
+
+    @property
+    def element_type(self) -> type[Numeric]:
+        return NUMERIC_CLASSES[self.__argument_kind__.element]
+
+    @property
+    def dtype(self) -> type[Numeric]:
+        return self.element_type
+
+    @property
+    def leading_dim(self) -> int | None:
+        """The mode whose step is known to be 1."""
+        found = leading_dim(self.layout.shape, self.layout.stride)
+        assert not isinstance(found, tuple), "shapes of arguments are flat"
+        return found

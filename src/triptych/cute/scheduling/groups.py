@@ -11,11 +11,15 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from triptych.cute.pipeline.states import RunTimeInt
-from triptych.cute.scheduling.persistent import StaticPersistentTileScheduler
-from triptych.cute.scheduling.tile_order import Number, PersistentTileSchedulerParams, Three
-from triptych.cute.tensors.selection import where
+from triptych.cute.scheduling.persistent import (
+    Number,
+    PersistentTileSchedulerParams,
+    StaticPersistentTileScheduler,
+    Three,
+)
 from triptych.cute.tensors.tensor import Tensor
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tensors.value_functions import where
+from triptych.cute.tracing.device import tracing
 from triptych.metastage.values.scalars import Boolean, Int32
 
 

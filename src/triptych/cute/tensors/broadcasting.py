@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.dynamic.static_shapes import element_count, positions_of
-from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.cute.dynamic.static_values import element_count, positions_of
+from triptych.cute.tracing.errors import TensorShapeError
 from triptych.layout import Layout, Shape, product, text, transform_leaf
 from triptych.layout.tuples import compact_stride, modes_of
 from triptych.metastage.trace.trace import place

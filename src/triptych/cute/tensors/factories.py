@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.dynamic.integers import ints
-from triptych.cute.dynamic.traced_integers import realize
+from triptych.cute.dynamic.traced_integers import ints, realize
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.memory.allocations import Allocation
-from triptych.cute.memory.bounds_checks import checks_bounds
+from triptych.cute.memory.addresses import Allocation, checks_bounds
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.tensors.program_integers import IntTuple
 from triptych.cute.tensors.tensor import Tensor
-from triptych.cute.tracing.current_trace import tracing
-from triptych.cute.tracing.cute_errors import PointerError, StaticTensorError
+from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.errors import PointerError, StaticTensorError
 from triptych.kernel_ir.analysis.uninitialized_registers import REGISTERS_ATTRIBUTE
 from triptych.layout import (
     AnyLayout,

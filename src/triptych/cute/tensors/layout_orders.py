@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any, Protocol
 
-from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.cute.tracing.errors import TensorShapeError
 from triptych.layout import leading_dim
 from triptych.metastage.trace.trace import place
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from triptych import layout as algebra
-from triptych.cute.dynamic.integers import ints, numbers
-from triptych.cute.dynamic.traced_integers import within_int32
+from triptych.cute.dynamic.traced_integers import ints, numbers, realize, within_int32
 from triptych.cute.tensors.program_integers import Coord, Int, IntTuple, Mode, Number, Numbers, Shape, Stride, View
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Layout, Tile
+from triptych.layout import make_layout_image_mask as mask_at
 from triptych.metastage.values.scalars import Boolean, Int32, Int64, Numeric
 
 
@@ -160,3 +160,9 @@ def elem_less(lhs: IntTuple | View, rhs: IntTuple | View) -> bool | Boolean:
 
 def _shape_of(value: object) -> Any:
     return value.layout.shape if isinstance(value, Tensor) else value.shape if isinstance(value, Layout) else value
+
+
+def make_layout_image_mask(lay: Layout, coord: Coord, mode: int) -> Any:
+    """A bit for every index a layout takes along one mode, the others fixed by the coordinate."""
+    at: Any = ints(coord)
+    return realize(mask_at(lay, at, mode), widest=Int32)

@@ -11,17 +11,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from triptych.cute.dynamic.static_shapes import positions_of
+from triptych.cute.dynamic.static_values import positions_of
 from triptych.cute.memory.vectors import pick
-from triptych.cute.tensors.minmax import extreme
 from triptych.ir.handles import Value
 from triptych.layout import Shape, dice, make_layout, slice_
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import Trace, place
 from triptych.metastage.values import arithmetic
 from triptych.metastage.values.promotion import TypeInfo
+
+Extreme = Literal["min", "max"]
+
+
+def extreme(
+    emitter: Trace, which: Extreme, info: TypeInfo, left: Value, right: Value, *, propagate_nan: bool = False
+) -> Value:
+    """The smaller or larger one. Of a NaN and a number it is the number, unless NaNs propagate."""
+    return emitter.value(_operation(which, info, propagate_nan), (left, right), info.mlir)
+
+
+def _operation(which: Extreme, info: TypeInfo, propagate_nan: bool) -> str:
+    if info.kind == "float":
+        return f"arith.{which}imumf" if propagate_nan else f"arith.{which}numf"
+    return f"arith.{which}{'s' if info.kind == 'int' else 'u'}i"
+
 
 Profile: TypeAlias = "int | tuple[Profile, ...] | None"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from triptych.cute.arch.shared import known_count, shared_bytes, shared_elements
-from triptych.cute.dynamic.integers import ints
+from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer, recast_ptr
 from triptych.cute.tensors.structs import Struct, struct

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from triptych.cute.memory.element_storage import storage_of
 from triptych.cute.memory.pointers import Pointer, recast_ptr
 from triptych.cute.tensors.tensor import Tensor
-from triptych.cute.tracing.cute_errors import ElementTypeError, PointerError
+from triptych.cute.tracing.errors import ElementTypeError, PointerError
 from triptych.layout import AnyLayout, Layout, Swizzle
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Numeric, numeric_class

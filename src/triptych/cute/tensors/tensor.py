@@ -8,21 +8,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
-from triptych.cute.dynamic.coordinates import check_inside
-from triptych.cute.dynamic.integers import ints, numbers
 from triptych.cute.dynamic.layout_values import anonymous, rebuilt, unknowns
+from triptych.cute.dynamic.traced_integers import ints, numbers
 from triptych.cute.memory.access import read, read_vector, write, write_vector
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.memory.element_values import element_value
+from triptych.cute.memory.addresses import permuted
+from triptych.cute.memory.element_storage import element_value
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.memory.swizzled_offsets import permuted
 from triptych.cute.memory.vectors import splat
-from triptych.cute.tensors.array_idioms import ArrayHabits
-from triptych.cute.tensors.run_time_coordinates import check_coordinate, is_checked, reaching
-from triptych.cute.tensors.stopped_tensors import shown_integers, shown_pointer, shown_tensor, shown_vector
+from triptych.cute.tensors.coordinates import check_coordinate, check_inside, is_checked, reaching
+from triptych.cute.tensors.debugger_views import shown_integers, shown_pointer, shown_tensor, shown_vector
+from triptych.cute.tensors.numpy_hints import ArrayHabits
 from triptych.cute.tensors.value import TensorSSA
-from triptych.cute.tracing.current_trace import tracing
-from triptych.cute.tracing.cute_errors import ElementTypeError, StaticTensorError, TensorShapeError
+from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.errors import ElementTypeError, StaticTensorError, TensorShapeError
 from triptych.ir.handles import Value
 from triptych.layout import (
     AnyLayout,

@@ -11,18 +11,15 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
 
-from triptych.cute.dynamic.coordinates import check_inside
-from triptych.cute.dynamic.integers import ints
-from triptych.cute.dynamic.static_shapes import element_count, positions_of, require_static
-from triptych.cute.dynamic.traced_integers import realize
-from triptych.cute.memory.bounds_checks import checks_bounds
+from triptych.cute.dynamic.static_values import element_count, positions_of, require_static
+from triptych.cute.dynamic.traced_integers import ints, realize
+from triptych.cute.memory.addresses import checks_bounds
 from triptych.cute.memory.vectors import all_of, extract, extract_dynamic, join, pick, splat, vector_type
 from triptych.cute.tensors.broadcasting import broadcast_positions, broadcast_shape
+from triptych.cute.tensors.coordinates import check_coordinate, check_inside
 from triptych.cute.tensors.reduction import Profile, ReductionOp, fold, plan_reduction
-from triptych.cute.tensors.run_time_coordinates import check_coordinate
-from triptych.cute.tensors.tensor_ssa_errors import TensorTruthError
-from triptych.cute.tracing.current_trace import tracing
-from triptych.cute.tracing.cute_errors import StaticTensorError, TensorShapeError
+from triptych.cute.tracing.device import tracing
+from triptych.cute.tracing.errors import StaticTensorError, TensorShapeError, TensorTruthError
 from triptych.diagnostics.likely_mistakes import TENSOR_VALUES
 from triptych.ir.handles import Value
 from triptych.layout import Shape, crd2idx, make_layout, slice_and_offset, text

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, cast, overload
 
 from triptych import layout as algebra
-from triptych.cute.dynamic.integers import ints, numbers
+from triptych.cute.dynamic.traced_integers import ints, numbers
 from triptych.cute.tensors.layout_queries import layout_of
 from triptych.cute.tensors.program_integers import Coord, Int, IntTuple, Mode, Numbers, Shape, Stride, V
 from triptych.cute.tensors.tensor import Tensor

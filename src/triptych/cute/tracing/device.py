@@ -1,18 +1,22 @@
-"""Device functions: they exist in kernels only, and take numbers of any kind."""
+"""Device functions: the trace in progress and its device; they exist in kernels only, and take any numbers."""
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
-from triptych.cute.tracing.arch_errors import DeviceOnlyError
+from triptych.cute.tracing.errors import DeviceOnlyError
 from triptych.layout.integers import DynamicInt
-from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.kernels.launch_shape import static_dimensions
+from triptych.metastage.trace.errors import LeakedValueError, OperandTypeError
 from triptych.metastage.trace.trace import KernelBody, Trace, active, place
+from triptych.metastage.trace.user_warnings import warn_here
 from triptych.metastage.values.describing import describe
 from triptych.metastage.values.promotion import PYTHON_NUMBERS
 from triptych.metastage.values.scalars import NUMERIC_CLASSES, Int32, Int64, Numeric, as_number, materialize
+from triptych.metastage.values.truth import is_dynamic
 from triptych.support.articles import with_article
 from triptych.support.device_model import COMMON, DeviceModel
 
@@ -130,4 +134,30 @@ def require_float(what: str, value: Numeric) -> None:
     if value.info.kind != "float":
         raise OperandTypeError(
             f"{what} works on floats", span=place(), found=type(value).__name__, expected="a float type"
+        )
+
+
+def tracing() -> Trace:
+    """The trace in progress; pointers and tensors have no meaning outside one."""
+    trace = active()
+    if trace is None:
+        raise LeakedValueError(
+            "pointers and tensors exist only while a function is traced",
+            span=place(),
+            expected="a call inside a `@jit` or `@kernel` function",
+        )
+    return trace
+
+
+def warn_of_missing_threads(what: str, wanted: object, thread: object) -> None:
+    """Warn when a thread of a block takes its part of something made for more threads than the block has."""
+    trace = active()
+    if trace is None or trace.kernel is None or not isinstance(wanted, int) or not is_dynamic(thread):
+        return
+    block = static_dimensions(trace.kernel.block)
+    if block is not None and math.prod(block) < wanted:
+        given = math.prod(block)
+        warn_here(
+            f"{what} has parts for {wanted} threads, and the block has {given}: nobody takes the other parts; "
+            f"write: a block of {wanted} threads, or a tiling for {given}"
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from triptych.cute.tracing.cute_errors import IncompleteOperationError
+from triptych.cute.tracing.errors import IncompleteOperationError
 from triptych.driver.boundary import for_user
 from triptych.support.tracebacks import caller
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from triptych.cute.arch.memory_order import ACQUIRE, ACQUIRE_RELEASE, RELAXED, ordering, scope_attributes
+from triptych.cute.arch.atomics import ACQUIRE, ACQUIRE_RELEASE, RELAXED, ordering, scope_attributes
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.shared_window import cluster_pointer, shared_pointer
 from triptych.cute.memory.vectors import extract, join, vector_type

@@ -19,7 +19,7 @@ from typing import Any
 
 import triptych
 from triptych.compat import activate
-from triptych.cute.runtime.examples import argument
+from triptych.cute.runtime.fake_tensors import argument
 from triptych.fingerprint.releases import LOOKED_AT
 from triptych.metastage.trace.call_errors import ArgumentBindingError
 from triptych.support.errors import TriptychError

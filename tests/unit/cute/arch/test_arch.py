@@ -11,7 +11,7 @@ import triptych as tt
 from tests.ir.traced import traced_ir
 from triptych import cute
 from triptych.cute import arch
-from triptych.cute.tracing.arch_errors import DeviceOnlyError
+from triptych.cute.tracing.errors import DeviceOnlyError
 from triptych.metastage.trace.errors import OperandTypeError
 
 CONSTANTS = ("WARP_SIZE", "FULL_MASK")

@@ -13,7 +13,7 @@ from tests.ir.traced import traced_ir
 from triptych import cute
 from triptych.cute.nvgpu import CopyG2ROp, CopyR2GOp, CopyUniversalOp, MemoryOrder, MemoryScope
 from triptych.cute.runtime import from_dlpack
-from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.cute.tracing.errors import TensorShapeError
 from triptych.metastage.trace.errors import OperandTypeError
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import triptych as tt
 from triptych import cute
-from triptych.cute.copies.errors import CopyInstructionError
 from triptych.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync, warp
+from triptych.cute.tracing.errors import CopyInstructionError
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_LOADS, MATRIX_STORES, Form, MatrixCopy
 from triptych.layout import Layout, parse
 

@@ -15,11 +15,10 @@ import triptych as tt
 from tests.ir.traced import traced_ir
 from tests.unit.cute.array_memory import aligned
 from triptych import cute
-from triptych.cute.copies.errors import CopyAlignmentError, CopyLayoutError, CopyMemoryError
 from triptych.cute.nvgpu import CopyUniversalOp, LoadCacheMode, cpasync, warp
 from triptych.cute.runtime import from_dlpack
-from triptych.cute.tracing.cute_errors import TensorShapeError
 from triptych.cute.tracing.device import device_function, device_trace
+from triptych.cute.tracing.errors import CopyAlignmentError, CopyLayoutError, CopyMemoryError, TensorShapeError
 
 NUMPY = {tt.Float16: np.float16, tt.Float32: np.float32, tt.Int8: np.int8, tt.Float8E4M3FN: np.uint8}
 

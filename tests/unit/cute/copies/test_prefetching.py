@@ -14,10 +14,10 @@ from tests.ir.traced import traced_ir
 from tests.unit.cute.array_memory import aligned
 from tests.unit.targets.nvptx.tools import needs_assembler, needs_disassembler
 from triptych import cute
-from triptych.cute.copies.prefetch import LINE, one_of_each_line
+from triptych.cute.copies.dispatch import LINE, one_of_each_line
 from triptych.cute.nvgpu import CopyUniversalOp
 from triptych.cute.runtime import from_dlpack, make_fake_tensor
-from triptych.cute.tracing.cute_errors import StaticTensorError
+from triptych.cute.tracing.errors import StaticTensorError
 
 
 # which elements -----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from tests.ir.traced import traced_ir
 from tests.support.examples import examples
 from triptych import cute
 from triptych.cute.nvgpu import CopyUniversalOp, cpasync, warp
-from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.cute.tracing.errors import TensorShapeError
 from triptych.layout import Layout, crd2idx, make_identity_layout, parse, size
 from triptych.layout.thread_values import thread_part
 

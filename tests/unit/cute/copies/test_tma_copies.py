@@ -11,9 +11,9 @@ import pytest
 import triptych as tt
 from tests.support.boxes import laid_down, layout_atom
 from triptych import cute
-from triptych.cute.copies.errors import BoxCopyError, CopyInstructionError, TensorMapError
 from triptych.cute.nvgpu import cpasync
 from triptych.cute.runtime import from_dlpack
+from triptych.cute.tracing.errors import BoxCopyError, CopyInstructionError, TensorMapError
 from triptych.diagnostics.runtime_errors import LayoutRequirementError
 from triptych.kernel_ir.dialects.tensor_maps import boxes
 from triptych.layout import (

@@ -10,7 +10,7 @@ import pytest
 import triptych as tt
 from tests.unit.cute.array_memory import GMEM, address
 from triptych import cute
-from triptych.cute.tracing.cute_errors import PointerError
+from triptych.cute.tracing.errors import PointerError
 from triptych.metastage.trace.errors import LeakedValueError
 
 NUMBERS = np.arange(16, dtype=np.float32)

@@ -15,9 +15,13 @@ from tests.unit.cute.array_memory import over
 from tests.unit.cute.matrix_operations import WARP_OPERATIONS
 from triptych import cute
 from triptych.cute.nvgpu import MmaUniversalOp, warp
-from triptych.cute.tensors.mma_errors import MatrixOperandError, MatrixTilingError, RegisterPlaceError
-from triptych.cute.tracing.arch_errors import DeviceOnlyError
-from triptych.cute.tracing.cute_errors import StaticTensorError
+from triptych.cute.tracing.errors import (
+    DeviceOnlyError,
+    MatrixOperandError,
+    MatrixTilingError,
+    RegisterPlaceError,
+    StaticTensorError,
+)
 from triptych.metastage.trace.errors import OperandTypeError
 
 HALF = warp.MmaF16BF16Op(tt.Float16, tt.Float32, (16, 8, 16))

@@ -10,8 +10,8 @@ import pytest
 import triptych as tt
 from triptych import cute, pipeline
 from triptych.cute.arch.mbarriers import barrier_address
-from triptych.cute.pipeline.errors import PipelineError
 from triptych.cute.tracing.device import bits32, device_trace
+from triptych.cute.tracing.errors import PipelineError
 from triptych.kernel_ir.dialects import simt
 from triptych.metastage.trace.errors import OperandTypeError
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import triptych as tt
 from triptych import cute, pipeline
 from triptych.cute import nvgpu
-from triptych.cute.pipeline import async_copy_pipeline as async_copy_pipelines
-from triptych.cute.pipeline.errors import PipelineError
+from triptych.cute.pipeline import copy_pipelines as async_copy_pipelines
+from triptych.cute.tracing.errors import PipelineError
 from triptych.metastage.trace.errors import OperandTypeError
 
 EVERYBODY = pipeline.CooperativeGroup(pipeline.Agent.ThreadBlock)

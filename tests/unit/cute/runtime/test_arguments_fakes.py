@@ -12,7 +12,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import make_fake_compact_tensor, make_fake_tensor, make_ptr, nullptr
-from triptych.cute.runtime.errors import FakeTensorError, PointerArgumentError, UndeterminedSymbolError
+from triptych.cute.tracing.errors import FakeTensorError, PointerArgumentError, UndeterminedSymbolError
 from triptych.diagnostics.runtime_errors import ArgumentTypeError
 from triptych.diagnostics.tensor_errors import ArgumentTensorError
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import triptych as tt
 from triptych import cute
 from triptych.cute.runtime import RuntimeTensor, from_dlpack
-from triptych.cute.runtime.errors import TensorMarkingError
+from triptych.cute.tracing.errors import TensorMarkingError
 from triptych.diagnostics.tensor_errors import ArgumentTensorError, ArgumentTensorTypeError, UnsupportedTensorError
 from triptych.layout import substitute
 

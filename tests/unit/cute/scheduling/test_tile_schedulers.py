@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import triptych as tt
 from tests.support.examples import examples
 from triptych import cute
-from triptych.cute.tracing.cute_errors import TensorShapeError
+from triptych.cute.tracing.errors import TensorShapeError
 from triptych.utils import (
     PersistentTileSchedulerParams,
     StaticPersistentGroupTileScheduler,

@@ -13,8 +13,7 @@ import triptych as tt
 from tests.ir.traced import traced_ir
 from tests.unit.cute.launched import run
 from triptych import cute
-from triptych.cute.tracing.arch_errors import DeviceOnlyError
-from triptych.cute.tracing.cute_errors import PointerError, StaticTensorError
+from triptych.cute.tracing.errors import DeviceOnlyError, PointerError, StaticTensorError
 from triptych.diagnostics.kernel_errors import LaunchShapeError
 from triptych.metastage.trace.trace import KernelBody
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import triptych as tt
 from tests.unit.cute.launched import run
 from triptych import cute
-from triptych.cute.tracing.cute_errors import ElementTypeError, PointerError
+from triptych.cute.tracing.errors import ElementTypeError, PointerError
 
 C_TYPES: dict[Any, Any] = {
     tt.Int8: ctypes.c_int8,

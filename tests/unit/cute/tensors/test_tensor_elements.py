@@ -11,7 +11,7 @@ import pytest
 import triptych as tt
 from tests.unit.cute.array_memory import address, over
 from triptych import cute
-from triptych.cute.tracing.cute_errors import (
+from triptych.cute.tracing.errors import (
     ElementTypeError,
     PartialByteError,
     StaticTensorError,

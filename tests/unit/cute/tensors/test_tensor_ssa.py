@@ -9,11 +9,9 @@ import pytest
 
 import triptych as tt
 from tests.support.tensor_values import evaluated
-from triptych.cute.tensors.constructors import empty_like, full, full_like, ones_like, zeros_like
-from triptych.cute.tensors.selection import all_, any_, where
-from triptych.cute.tensors.tensor_ssa_errors import TensorTruthError
 from triptych.cute.tensors.value import TensorSSA
-from triptych.cute.tracing.cute_errors import StaticTensorError, TensorIndexError, TensorShapeError
+from triptych.cute.tensors.value_functions import all_, any_, empty_like, full, full_like, ones_like, where, zeros_like
+from triptych.cute.tracing.errors import StaticTensorError, TensorIndexError, TensorShapeError, TensorTruthError
 from triptych.diagnostics.runtime_errors import DivisionByZeroError, OutOfBoundsError
 from triptych.layout import LayoutError
 from triptych.metastage.trace.errors import CarriedTypeError, JoinTypeError, LeakedValueError, OperandTypeError

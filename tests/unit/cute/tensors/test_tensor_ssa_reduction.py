@@ -8,8 +8,8 @@ import pytest
 
 import triptych as tt
 from tests.support.tensor_values import evaluated
-from triptych.cute.tensors.constructors import full
 from triptych.cute.tensors.reduction import ReductionOp, plan_reduction
+from triptych.cute.tensors.value_functions import full
 from triptych.layout import LayoutError
 
 # [[1, 2, 3], [4, 5, 6]]

@@ -13,7 +13,7 @@ import triptych as tt
 from tests.support.layouts import values
 from tests.unit.cute.array_memory import address, over
 from triptych import cute, layout
-from triptych.cute.tracing.cute_errors import PointerError, TensorShapeError
+from triptych.cute.tracing.errors import PointerError, TensorShapeError
 from triptych.layout import Layout, ProfileError
 
 tl: Any = layout

@@ -11,7 +11,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.cute import testing
-from triptych.cute.tracing.cute_errors import TensorError
+from triptych.cute.tracing.errors import TensorError
 from triptych.cute.tuning.trying import TuningWarning
 from triptych.metastage.trace.call_errors import ArgumentBindingError
 

@@ -13,7 +13,7 @@ import triptych as tt
 from tests.ir.traced import traced, traced_ir
 from triptych import cuda, cute
 from triptych.cute.runtime import make_fake_stream
-from triptych.cute.tracing.cute_errors import StaticTensorError
+from triptych.cute.tracing.errors import StaticTensorError
 from triptych.diagnostics.kernel_errors import LaunchShapeError
 from triptych.diagnostics.runtime_errors import ArgumentTypeError
 from triptych.interop.streams import StreamError

@@ -10,8 +10,7 @@ from enum import IntEnum
 from typing import Any
 
 from triptych.compat.mlir_builders.values import Value, raw, wrapped
-from triptych.cute.tracing.current_trace import tracing
-from triptych.cute.tracing.device import device_function, device_trace
+from triptych.cute.tracing.device import device_function, device_trace, tracing
 from triptych.frontends.ptx.inline import emit_inline
 from triptych.ir.handles import Type
 from triptych.ir.handles import Value as Raw

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any
 
 from triptych.compat.mlir_builders.values import raw, wrapped
-from triptych.cute.copies.autovec import only_if
+from triptych.cute.copies.dispatch import only_if
 from triptych.cute.copies.tma_copies import load_as_mapped
 from triptych.cute.tracing.device import device_function, device_trace
 from triptych.kernel_ir.dialects.simt import ELECT, MBARRIER_TEST

@@ -7,7 +7,7 @@ from typing import Any
 
 from triptych.compat.mlir_builders.values import raw, wrapped
 from triptych.cute.memory.vectors import extract as element_at
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import tracing
 from triptych.ir.handles import Type
 from triptych.ir.types import element_type, type_text
 from triptych.metastage.trace.errors import OperandTypeError

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from triptych.cute.nvgpu.copy_operations import LoadCacheMode
-from triptych.cute.nvgpu.cpasync.changed_maps import (
+from triptych.cute.nvgpu.cpasync.copy_operations import (
+    CopyBulkTensorTileG2SMulticastOp,
+    CopyBulkTensorTileG2SOp,
+    CopyBulkTensorTileS2GOp,
+    CopyG2SOp,
+    CopyReduceBulkTensorTileS2GOp,
+    CtaGroup,
+)
+from triptych.cute.nvgpu.cpasync.tensor_maps import (
     copy_tensormap,
     cp_fence_tma_desc_release,
     fence_tma_desc_acquire,
     fence_tma_desc_release,
+    make_tiled_tma_atom,
+    prefetch_descriptor,
+    tma_partition,
     update_tma_descriptor,
 )
-from triptych.cute.nvgpu.cpasync.copy_operations import CopyG2SOp
-from triptych.cute.nvgpu.cpasync.tensor_maps import make_tiled_tma_atom, prefetch_descriptor, tma_partition
-from triptych.cute.nvgpu.cpasync.tma_operations import (
-    CopyBulkTensorTileG2SMulticastOp,
-    CopyBulkTensorTileG2SOp,
-    CopyBulkTensorTileS2GOp,
-    CopyReduceBulkTensorTileS2GOp,
-    CtaGroup,
-)
+from triptych.cute.nvgpu.universal import LoadCacheMode
 
 __all__ = [
     "CopyBulkTensorTileG2SMulticastOp",

@@ -1,16 +1,20 @@
-"""`cp.async`, the copy from global into shared memory that passes no registers, as an object."""
+"""Asynchronous copies as objects: global to shared memory without registers (cp.async), tiles of tensors (TMA)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
-from triptych.cute.copies.async_copies import copy_asynchronously
-from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
-from triptych.cute.copies.errors import CopyInstructionError
-from triptych.cute.memory.orders import LoadCacheMode
+from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperands, CopyOperation
+from triptych.cute.copies.instructions import copy_asynchronously
+from triptych.cute.copies.tma_atoms import BoxAtom
+from triptych.cute.copies.tma_copies import load_boxes, prefetch_boxes, store_boxes
+from triptych.cute.memory.hints import LoadCacheMode
+from triptych.cute.tensors.reduction import ReductionOp
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.errors import CopyInstructionError
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.scalars import Numeric
+from triptych.metastage.values.scalars import BFloat16, Float16, Float32, Int32, Int64, Numeric, Uint32, Uint64
 
 _CACHES = {LoadCacheMode.ALWAYS: "all", LoadCacheMode.GLOBAL: "global"}
 _SIZES = {LoadCacheMode.ALWAYS: (32, 64, 128), LoadCacheMode.GLOBAL: (128,)}
@@ -53,3 +57,138 @@ class CopyG2SOp(CopyOperation):
     def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
         """One asynchronous copy."""
         copy_asynchronously(self.cached_in, atom, src, dst, index)
+
+
+class CtaGroup(Enum):
+    """How many blocks issue an instruction together."""
+
+    ONE = 1
+    TWO = 2
+
+
+_INTEGERS: tuple[type[Numeric], ...] = (Uint32, Int32, Uint64, Int64)
+_REDUCED: dict[ReductionOp, tuple[type[Numeric], ...]] = {
+    ReductionOp.ADD: (Uint32, Int32, Uint64, Float16, BFloat16, Float32),
+    ReductionOp.MIN: (*_INTEGERS, Float16, BFloat16),
+    ReductionOp.MAX: (*_INTEGERS, Float16, BFloat16),
+    ReductionOp.INC: (Uint32,),
+    ReductionOp.DEC: (Uint32,),
+    **dict.fromkeys((ReductionOp.AND, ReductionOp.OR, ReductionOp.XOR), _INTEGERS),
+}
+
+
+class BoxOperation(CopyOperation):
+    """What all of them have in common: an atom of theirs has a tensor map."""
+
+    __slots__ = ()
+
+    @property
+    def shares_boxes(self) -> bool:
+        """Whether several blocks may load a part of each box for all of them."""
+        return False
+
+    def check_type(self, dtype: type[Numeric]) -> None:
+        """Refuse elements that the copy cannot compute with."""
+
+    def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+        """There is none without a tensor map."""
+        raise _no_map(self)
+
+    def emit_prefetch(self, atom: CopyAtom, src: Tensor) -> bool:
+        """One prefetch for each box."""
+        prefetch_boxes(_box_atom(self, atom), src)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class CopyBulkTensorTileG2SOp(BoxOperation):
+    """Tiles from global into shared memory; done when an mbarrier has counted their bytes."""
+
+    cta_group: CtaGroup = CtaGroup.ONE
+
+    def __post_init__(self) -> None:
+        _check_group(self.cta_group)
+
+    def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
+        """One load for each box."""
+        load_boxes(_box_atom(self, atom), src, dst, operands, False)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class CopyBulkTensorTileG2SMulticastOp(BoxOperation):
+    """The same into several blocks of a cluster, each of which loads a part for all."""
+
+    cta_group: CtaGroup = CtaGroup.ONE
+
+    def __post_init__(self) -> None:
+        _check_group(self.cta_group)
+
+    @property
+    def shares_boxes(self) -> bool:
+        """Each block of a mask loads its part of a box for all of them."""
+        return True
+
+    def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
+        """One load for each box."""
+        load_boxes(_box_atom(self, atom), src, dst, operands, True)
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class CopyBulkTensorTileS2GOp(BoxOperation):
+    """Tiles from shared into global memory; done when their bulk group has been waited for."""
+
+    def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
+        """One store for each box."""
+        store_boxes(_box_atom(self, atom), src, dst, operands, "store")
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class CopyReduceBulkTensorTileS2GOp(BoxOperation):
+    """Tiles of shared memory joined with what is in global memory, element by element, each at once."""
+
+    reduction_kind: ReductionOp = ReductionOp.ADD
+
+    def check_type(self, dtype: type[Numeric]) -> None:
+        """Memory joins elements of some types."""
+        kinds = _REDUCED.get(self.reduction_kind, ())
+        if dtype not in kinds:
+            raise CopyInstructionError(
+                f"no copy of boxes has {self.reduction_kind.name} of {dtype.__name__}",
+                span=place(),
+                found=f"{dtype.__name__}",
+                expected=", ".join(kind.__name__ for kind in kinds) or "ADD, MIN, MAX, INC, DEC, AND, OR or XOR",
+            )
+
+    def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
+        """One reduction for each box."""
+        store_boxes(_box_atom(self, atom), src, dst, operands, self.reduction_kind.value)
+        return True
+
+
+def _check_group(group: CtaGroup) -> None:
+    if getattr(group, "name", None) != CtaGroup.ONE.name:
+        raise CopyInstructionError(
+            "copies that two blocks issue together are of another generation of GPUs",
+            span=place(),
+            found=str(group),
+            expected="CtaGroup.ONE",
+        )
+
+
+def _box_atom(operation: BoxOperation, atom: CopyAtom) -> BoxAtom:
+    if not isinstance(atom, BoxAtom):
+        raise _no_map(operation)
+    return atom
+
+
+def _no_map(operation: BoxOperation) -> CopyInstructionError:
+    name = type(operation).__name__
+    return CopyInstructionError(
+        f"{name} needs a tensor map",
+        span=place(),
+        found=f"an atom of make_copy_atom({name}(), ...)",
+        expected=f"one of cpasync.make_tiled_tma_atom({name}(), tensor, smem_layout, cta_tiler), made in host code",
+    )

@@ -1,19 +1,31 @@
-"""Atoms of copies of tiles of tensors: made in host code, partitioned and used in kernels."""
+"""Tensor maps (TMA descriptors): atoms made in host code and partitioned in kernels, and maps that a kernel changes."""
 
 from __future__ import annotations
 
-from triptych.cute.arch.votes import elect_one
+from typing import Any
+
+from triptych.cute.arch.warp import elect_one
 from triptych.cute.copies.atoms import CopyAtom
-from triptych.cute.copies.errors import CopyInstructionError, TensorMapError
-from triptych.cute.copies.tma_atoms import BoxAtom, make_box_atom, partition_boxes, require_box_atom
-from triptych.cute.nvgpu.cpasync.tma_operations import BoxOperation
+from triptych.cute.copies.tma_atoms import BoxAtom, make_box_atom, map_operands, partition_boxes, require_box_atom
+from triptych.cute.memory.address_spaces import AddressSpace
+from triptych.cute.memory.pointers import Pointer
+from triptych.cute.nvgpu.cpasync.copy_operations import BoxOperation
 from triptych.cute.tensors.program_integers import Coord
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_function, device_trace
-from triptych.kernel_ir.dialects.tile import TENSORMAP_PREFETCH
-from triptych.layout import AnyLayout, Layout, Tile
+from triptych.cute.tracing.errors import CopyInstructionError, CopyMemoryError, TensorMapError
+from triptych.ir.handles import Value
+from triptych.kernel_ir.dialects.tile import (
+    TENSORMAP_ACQUIRE,
+    TENSORMAP_PREFETCH,
+    TENSORMAP_CP_FENCEPROXY,
+    TENSORMAP_RELEASE,
+    TENSORMAP_REPLACE,
+    TENSOR_MAP_BYTES,
+)
+from triptych.layout import AnyLayout, Layout, Tile, is_congruent
 from triptych.metastage.trace.trace import place
-from triptych.metastage.values.scalars import Numeric
+from triptych.metastage.values.scalars import Numeric, Uint8
 
 
 def make_tiled_tma_atom(
@@ -73,3 +85,91 @@ def prefetch_descriptor(atom: CopyAtom) -> None:
     used = require_box_atom(atom).map
     with elect_one():
         device_trace().operation(TENSORMAP_PREFETCH, (used.ir_value(),))
+
+
+_WORDS = "vector<4xi32>"
+_WORD_BYTES = 16
+
+
+@device_function
+def copy_tensormap(tma_atom: CopyAtom, tensormap_ptr: Pointer) -> None:
+    """Write the tensor map of an atom to memory, by every thread that calls it; a fence lets others see it."""
+    atom, trace = require_box_atom(tma_atom), device_trace()
+    target = _in(tensormap_ptr, AddressSpace.gmem, AddressSpace.smem)
+    source, there = atom.map.recast(Uint8, None), target.recast(Uint8, None)
+    attributes = {
+        "alignment": trace.builder.integer("i64", _WORD_BYTES),
+        "ordering": trace.builder.integer("i64", 0),
+    }
+    for begin in range(0, TENSOR_MAP_BYTES, _WORD_BYTES):
+        word = trace.value("llvm.load", (source.advanced(begin).ir_value(),), _WORDS, attributes)
+        trace.operation("llvm.store", (word, there.advanced(begin).ir_value()), attributes=attributes)
+
+
+@device_function
+def update_tma_descriptor(tma_atom: CopyAtom, gmem_tensor: Tensor, tma_desc_ptr: Pointer) -> None:
+    """Make a tensor map in memory, which is a copy of the atom's, one of another tensor: base, extents and strides.
+
+    Every thread that calls it writes the same; box, type and swizzle stay.
+    """
+    atom, trace = require_box_atom(tma_atom), device_trace()
+    _require_alike(atom, gmem_tensor)
+    target = _in(tma_desc_ptr, AddressSpace.gmem, AddressSpace.smem)
+    base, numbers = map_operands(trace, gmem_tensor, atom.boxes)
+    attributes = {"type": trace.builder.string(atom.word)}
+    trace.operation(TENSORMAP_REPLACE, (target.ir_value(), base, *numbers), attributes=attributes)
+
+
+@device_function
+def fence_tma_desc_release() -> None:
+    """Let other blocks, and copies, see tensor maps that the thread has changed in place."""
+    device_trace().operation(TENSORMAP_RELEASE)
+
+
+@device_function
+def fence_tma_desc_acquire(tma_desc_ptr: Pointer) -> None:
+    """Have the copies that follow see a tensor map as it was when it was released."""
+    device_trace().operation(TENSORMAP_ACQUIRE, (_in(tma_desc_ptr, AddressSpace.gmem).ir_value(),))
+
+
+@device_function
+def cp_fence_tma_desc_release(tma_desc_global_ptr: Pointer, tma_desc_shared_ptr: Pointer) -> None:
+    """Copy a tensor map from shared to global memory, by a whole warp, and let others see it."""
+    target = _in(tma_desc_global_ptr, AddressSpace.gmem).ir_value()
+    source = _in(tma_desc_shared_ptr, AddressSpace.smem).ir_value()
+    device_trace().operation(TENSORMAP_CP_FENCEPROXY, (target, source))
+
+
+def _in(pointer: Pointer, *spaces: AddressSpace) -> Pointer:
+    """A pointer in one of the memories; one that may be anywhere is taken for one of the first."""
+    if pointer.memspace in spaces:
+        return pointer
+    if pointer.memspace is AddressSpace.generic:
+        return in_space(pointer, spaces[0])
+    raise CopyMemoryError(
+        "no tensor map can be changed there",
+        span=place(),
+        found=str(pointer),
+        expected=f"a pointer into {' or '.join(space.name for space in spaces)}",
+    )
+
+
+def in_space(pointer: Pointer, space: AddressSpace) -> Pointer:
+    """The same address as one of another kind of memory, which contains it or lies in it."""
+    if pointer.memspace is space:
+        return pointer
+    # Any: the value of a pointer is one of MLIR.
+    cast: Any = device_trace().value("llvm.addrspacecast", (pointer.ir_value(),), space.pointer_type)
+    value: Value = cast
+    return Pointer(value, pointer.dtype, space, pointer.alignment)
+
+
+def _require_alike(atom: BoxAtom, tensor: Tensor) -> None:
+    shape: Any = atom.shape
+    if not is_congruent(shape, tensor.layout.shape):
+        raise CopyMemoryError(
+            "a tensor map becomes one of a tensor with the same modes",
+            span=place(),
+            found=f"{tensor}",
+            expected=f"modes as in the shape {shape} that the atom was made of",
+        )

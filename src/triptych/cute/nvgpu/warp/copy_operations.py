@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
-from triptych.cute.copies.errors import CopyInstructionError
-from triptych.cute.copies.matrix_copies import load_matrices, store_matrices
+from triptych.cute.copies.instructions import load_matrices, store_matrices
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.errors import CopyInstructionError
 from triptych.kernel_ir.dialects.matrix_copies import MATRIX_LOADS, MATRIX_STORES, REGISTER_BITS, Form, MatrixCopy
 from triptych.kernel_ir.dialects.tile import WARP_THREADS
 from triptych.layout import Layout, make_layout, recast_layout, size

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.mma.atoms import MmaOperation
-from triptych.cute.mma.block_threads import threads_of_block
-from triptych.cute.mma.operands import Product
+from triptych.cute.mma.atoms import MmaOperation, Product, threads_of_block
 from triptych.cute.nvgpu.instruction_types import TYPES, WORDS, Shape3
-from triptych.cute.tensors.mma_errors import MatrixTilingError, UnknownMatrixInstructionError
 from triptych.cute.tensors.register_arrays import array_of, register_offsets
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.eager import eager
+from triptych.cute.tracing.errors import MatrixTilingError, UnknownMatrixInstructionError
 from triptych.kernel_ir.dialects.tile import MMA, WARP_THREADS
 from triptych.kernel_ir.dialects.warp_mma import WARP_MMAS, WarpMma
 from triptych.layout import Layout

@@ -1,16 +1,15 @@
-"""Meta-stage, products by whole warpgroups: one `tile.wgmma` stands for all instructions of a call."""
+"""WGMMA emission: one operation stands for all instructions of a call; fences, groups and waits order them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.mma.atoms import MmaOperation
-from triptych.cute.mma.block_threads import threads_of_block
-from triptych.cute.mma.operands import Operand, Product, misfit
-from triptych.cute.tensors.mma_errors import MatrixTilingError
+from triptych.cute.mma.atoms import MmaOperation, Operand, Product, misfit, threads_of_block
 from triptych.cute.tensors.register_arrays import array_of, register_offsets
-from triptych.cute.tracing.current_trace import tracing
-from triptych.kernel_ir.dialects.tile import WGMMA
+from triptych.cute.tracing.device import device_function, device_trace, tracing
+from triptych.cute.tracing.errors import MatrixTilingError
+from triptych.kernel_ir.dialects.tile import WGMMA_COMMIT, WGMMA_FENCE, WGMMA, WGMMA_WAIT
+from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, materialize
 
@@ -79,3 +78,33 @@ def require_warpgroups(op: MmaOperation, needed: int) -> None:
             found=f"a block of {threads} threads for a product by {needed}",
             expected=f"{needed} threads or more: whole warpgroups of 128",
         )
+
+
+_MOST = 7
+"""Groups that may be left open."""
+
+
+@device_function
+def fence() -> None:
+    """Registers that were written before this are what products after it read and add to."""
+    device_trace().operation(WGMMA_FENCE)
+
+
+@device_function
+def commit_group() -> None:
+    """Close the group of all products since the last one."""
+    device_trace().operation(WGMMA_COMMIT)
+
+
+@device_function
+def wait_group(group: int) -> None:
+    """Wait until at most `group` of the latest groups are unfinished."""
+    if type(group) is not int or not 0 <= group <= _MOST:
+        raise OperandTypeError(
+            "how many groups may be unfinished is part of the instruction",
+            span=place(),
+            found=f"wait_group({group})",
+            expected=f"a number from 0 to {_MOST} that is known while tracing",
+        )
+    trace = device_trace()
+    trace.operation(WGMMA_WAIT, attributes={"groups": trace.builder.integer("i64", group)})

@@ -8,15 +8,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.mma.atoms import MmaOperation
-from triptych.cute.mma.operands import Product
+from triptych.cute.mma.atoms import MmaOperation, Product
 from triptych.cute.nvgpu.instruction_types import TYPES, WORDS, Shape3
 from triptych.cute.nvgpu.warpgroup.mma_emission import emit_group_mma, require_warpgroups
 from triptych.cute.nvgpu.warpgroup.shared_operands import shared_fragment
 from triptych.cute.tensors.layout_orders import OperandMajorMode
-from triptych.cute.tensors.mma_errors import UnknownMatrixInstructionError
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.eager import eager
+from triptych.cute.tracing.errors import UnknownMatrixInstructionError
 from triptych.kernel_ir.dialects.warpgroup_mma import WARPGROUP_MMAS, WARPGROUP_THREADS, WarpgroupMma
 from triptych.layout import AnyLayout, IntTuple, Layout
 from triptych.metastage.trace.trace import place

@@ -1,4 +1,4 @@
-"""Shared memory operands of WGMMA: views whose elements are whole slices.
+"""WGMMA operands in shared memory: layout atoms, which are tiled to any shape, and views whose elements are slices.
 
 Input: a partition (slice, slices along M or N, slices along K, further modes…) of a tensor in shared memory. Output: a
 tensor on the same memory without its swizzle, whose first mode is one slice; a part of it is ordinary arithmetic.
@@ -6,13 +6,15 @@ tensor on the same memory without its swizzle, whose first mode is one slice; a 
 
 from __future__ import annotations
 
+import enum
+
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.mma.atoms import MmaOperation
-from triptych.cute.mma.operands import misfit
+from triptych.cute.mma.atoms import MmaOperation, misfit
 from triptych.cute.tensors.layout_orders import OperandMajorMode
-from triptych.cute.tensors.mma_errors import SharedOperandError
 from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.eager import eager
+from triptych.cute.tracing.errors import SharedOperandError
 from triptych.kernel_ir.dialects.smem_operands import (
     CHUNK_BYTES,
     K_MAJOR,
@@ -25,6 +27,7 @@ from triptych.layout import ComposedLayout, Layout, SwizzleError, rank
 from triptych.layout.layout import from_modes
 from triptych.layout.swizzle import Swizzle, recast_swizzle
 from triptych.metastage.trace.trace import place
+from triptych.metastage.values.scalars import Numeric, numeric_class
 
 _WIDEST = 3
 
@@ -97,3 +100,24 @@ def _does_not_lie_so(
         instead="tile_to_shape(make_smem_layout_atom(...), ...), with memory laid out by "
         "`get_tensor(layout.outer, swizzle=layout.inner)`",
     )
+
+
+class SmemLayoutAtomKind(enum.Enum):
+    """Which mode is contiguous, and the bytes of it that a swizzle spreads over the banks (INTER: none)."""
+
+    MN_INTER = (MN_MAJOR, 0)
+    MN_SW32 = (MN_MAJOR, 1)
+    MN_SW64 = (MN_MAJOR, 2)
+    MN_SW128 = (MN_MAJOR, 3)
+    K_INTER = (K_MAJOR, 0)
+    K_SW32 = (K_MAJOR, 1)
+    K_SW64 = (K_MAJOR, 2)
+    K_SW128 = (K_MAJOR, 3)
+
+
+@eager
+def make_smem_layout_atom(kind: SmemLayoutAtomKind, element_type: type[Numeric]) -> ComposedLayout:
+    """The atom (M or N, K) in elements, under a swizzle of byte addresses: `tensor(layout.outer, swizzle=layout.inner)`
+    lays memory out by it."""
+    major, bits = kind.value
+    return smem_atom(major, bits, numeric_class(element_type).width)

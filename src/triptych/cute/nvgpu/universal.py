@@ -1,16 +1,67 @@
-"""The product that needs no instruction of its own: one thread multiplies and adds one number."""
+"""Universal copies and products, which every GPU has and which need no instruction of their own, as objects."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
+from triptych.cute.copies.dispatch import autovec_copy
 from triptych.cute.memory.access import read, write
-from triptych.cute.mma.atoms import MmaOperation
-from triptych.cute.mma.operands import Operand, Product
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.memory.hints import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
+from triptych.cute.mma.atoms import MmaOperation, Operand, Product
+from triptych.cute.tensors.tensor import Tensor
+from triptych.cute.tracing.device import tracing
 from triptych.layout import Layout
 from triptych.metastage.values.scalars import Float32, Float64, Numeric
+
+__all__ = [
+    "CacheEvictionPriority",
+    "CopyG2ROp",
+    "CopyLayouts",
+    "CopyOperation",
+    "CopyR2GOp",
+    "CopyUniversalOp",
+    "LoadCacheMode",
+    "MemoryOrder",
+    "MemoryScope",
+    "PlainCopyOp",
+]
+
+
+class PlainCopyOp(CopyOperation):
+    """A copy by loads and stores."""
+
+    __slots__ = ()
+    is_ordered: ClassVar[bool] = True
+    is_divisible: ClassVar[bool] = True
+
+    def emit(self, atom: CopyAtom, src: Tensor, dst: Tensor, index: int) -> None:
+        """Loads and stores as wide as layouts and alignments allow."""
+        autovec_copy(src.part((None, index)), dst.part((None, index)))
+
+
+@dataclass(frozen=True, slots=True)
+class CopyUniversalOp(PlainCopyOp):
+    """An assignment between any two memories."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyG2ROp(PlainCopyOp):
+    """A load from global memory into registers."""
+
+    cache_mode: LoadCacheMode = LoadCacheMode.ALWAYS
+
+    @property
+    def load_cache_mode(self) -> LoadCacheMode:
+        """As the program says."""
+        return self.cache_mode
+
+
+@dataclass(frozen=True, slots=True)
+class CopyR2GOp(PlainCopyOp):
+    """A store from registers into global memory."""
+
 
 _ONE_THREAD = Layout(1, 0)
 _ONE_VALUE = Layout((1, 1), (0, 0))

@@ -1,4 +1,4 @@
-"""Meta-stage, pipelines: a circular buffer in shared memory that asynchronous copies fill and computations empty.
+"""Copy pipelines: a circular buffer in shared memory that cp.async fills, or that TMA stores to global memory.
 
 The copies of a stage are one group. A group is complete when few enough younger ones are under way, and what a thread
 has copied is visible to the others after a barrier: so waiting for a stage is a wait for groups and a barrier.
@@ -9,14 +9,18 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Protocol
 
-from triptych.cute.arch.async_copies import cp_async_commit_group, cp_async_wait_group
+from triptych.cute.arch.async_copies import (
+    cp_async_bulk_commit_group,
+    cp_async_bulk_wait_group,
+    cp_async_commit_group,
+    cp_async_wait_group,
+)
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads
-from triptych.cute.pipeline.errors import PipelineError
-from triptych.cute.pipeline.groups import Agent, CooperativeGroup
 from triptych.cute.pipeline.mbarrier_ring import when
-from triptych.cute.pipeline.states import PipelineState, RunTimeInt
-from triptych.cute.pipeline.told_calls import ToldCalls
+from triptych.cute.pipeline.participants import Agent, CooperativeGroup
+from triptych.cute.pipeline.states import PipelineState, RunTimeInt, ToldCalls
 from triptych.cute.tracing.device import device_function, kernel_body
+from triptych.cute.tracing.errors import PipelineError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, Numeric
 
@@ -202,3 +206,38 @@ class _TwoGroups:
 
     def _empty(self, stage: Numeric | int) -> Any:
         return stage + (self._first + self._stages)
+
+
+class PipelineTmaStore:
+    """The warp that stores commits each stage, and acquires the next one when it has been read.
+
+    Which stage is which the program counts itself; the threads that fill stages meet at a barrier of their own.
+    """
+
+    def __init__(self, num_stages: int) -> None:
+        self.num_stages = num_stages
+        self._calls = ToldCalls(type(self).__name__, num_stages)
+
+    def __repr__(self) -> str:
+        return f"PipelineTmaStore({self.num_stages} stages)"
+
+    @staticmethod
+    @device_function
+    def create(*, num_stages: int, producer_group: CooperativeGroup) -> PipelineTmaStore:
+        """A pipeline whose stages are all free."""
+        return PipelineTmaStore(num_stages)
+
+    def producer_acquire(self) -> None:
+        """Wait until the stage that was committed longest ago has been read."""
+        self._calls.tell("producer_acquire")
+        cp_async_bulk_wait_group(self.num_stages - 1, read=True)
+
+    def producer_commit(self) -> None:
+        """The copies since the last commit read a stage."""
+        self._calls.tell("producer_commit")
+        cp_async_bulk_commit_group()
+
+    def producer_tail(self) -> None:
+        """Wait until all stages have been read."""
+        self._calls.tell("producer_tail")
+        cp_async_bulk_wait_group(0, read=True)

@@ -1,4 +1,4 @@
-"""What people try on tensors who know arrays: operators, `len`, truth, methods. Each says what to write instead.
+"""NumPy hints: what to write instead of operators, `len`, truth and methods that people know from arrays.
 
 A tensor is memory; its elements become a value by `.load()`, and values have operators.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.tensors.tensor_ssa_errors import TensorTruthError
+from triptych.cute.tracing.errors import TensorTruthError
 from triptych.diagnostics.likely_mistakes import TENSORS, missing_attribute
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place

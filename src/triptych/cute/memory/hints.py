@@ -1,8 +1,8 @@
-"""Meta-stage, hints of copies: what a copy says of caches and of other readers stays with each of its accesses.
+"""Memory order and cache hints of accesses: what a copy says stays with each of its loads and stores, as attributes.
 
-They are attributes of loads and stores. Those of global memory have `triptych.cache`, in the words of PTX, and
-`triptych.bits`, how many the copy moves at once; a target without such caches ignores them. All memory that several
-threads see has `triptych.order`, an order and who sees it, which no target may ignore.
+Accesses of global memory have `triptych.cache`, in the words of PTX, and `triptych.bits`, how many the copy moves at
+once; a target without such caches ignores them. All memory that several threads see has `triptych.order`, an order and
+who sees it, which no target may ignore.
 """
 
 from __future__ import annotations
@@ -11,14 +11,58 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.addresses import Addressed
 from triptych.cute.memory.element_storage import storage_of
-from triptych.cute.memory.orders import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import Trace, place
+
+
+class MemoryOrder(Enum):
+    """How an access is ordered with the other accesses of its thread, by the word of the instruction set."""
+
+    WEAK = "weak"
+    RELAXED = "relaxed"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    ACQ_REL = "acq_rel"
+    SC = "sc"
+    MMIO = "mmio"
+    CONSTANT = "constant"
+    VOLATILE = "volatile"
+
+
+class MemoryScope(Enum):
+    """Which threads see accesses in their order, by the word of the instruction set."""
+
+    CTA = "cta"
+    CLUSTER = "cluster"
+    GPU = "gpu"
+    SYS = "sys"
+
+
+class LoadCacheMode(Enum):
+    """Which caches keep what is loaded."""
+
+    ALWAYS = "always"
+    GLOBAL = "global"
+    STREAMING = "streaming"
+    LAST_USE = "last_use"
+    NONE = "none"
+
+
+class CacheEvictionPriority(Enum):
+    """The eviction priority of what is accessed."""
+
+    EVICT_NORMAL = "evict_normal"
+    EVICT_FIRST = "evict_first"
+    EVICT_LAST = "evict_last"
+    EVICT_UNCHANGED = "evict_unchanged"
+    NO_ALLOCATE = "no_allocate"
+
 
 _MODES = {
     LoadCacheMode.GLOBAL: "cg",

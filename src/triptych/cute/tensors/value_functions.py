@@ -1,16 +1,18 @@
-"""Meta-stage, making small tensors: of one number everywhere, by shape or like another tensor."""
+"""Functions on small tensors: full and like another tensor, where, any, all."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
-from triptych.cute.dynamic.static_shapes import element_count, require_static
-from triptych.cute.memory.vectors import splat
-from triptych.cute.tensors.value import TensorSSA
-from triptych.cute.tracing.current_trace import tracing
+from triptych.cute.dynamic.static_values import element_count, require_static
+from triptych.cute.memory.vectors import all_of, any_of, splat
+from triptych.cute.tensors.value import Elementwise, TensorSSA, typed
+from triptych.cute.tracing.device import tracing
 from triptych.layout import Shape
+from triptych.metastage.values.common_types import common_type
 from triptych.metastage.values.declared_types import declared_number
-from triptych.metastage.values.scalars import Numeric, numeric_class
+from triptych.metastage.values.promotion import TYPES
+from triptych.metastage.values.scalars import Boolean, Numeric, numeric_class
 
 
 class Shaped(Protocol):
@@ -47,3 +49,25 @@ def ones_like(a: Shaped, dtype: type[Any] | None = None) -> TensorSSA:
 def empty_like(a: Shaped, dtype: type[Any] | None = None) -> TensorSSA:
     """A tensor whose elements nobody should read; they are zeros, so that a mistake repeats."""
     return full_like(a, 0, dtype)
+
+
+_BOOLEAN = TYPES["Boolean"]
+
+
+def where(cond: object, x: object, y: object) -> Any:
+    """`x` where the condition is true and `y` elsewhere; all three meet in one shape, `x` and `y` in one type."""
+    each, info = Elementwise(cond, x, y), common_type(typed(x), typed(y))
+    values = each.lower(cond, _BOOLEAN), each.lower(x, info), each.lower(y, info)
+    return each.wrap(each.emitter.value("arith.select", values, info.mlir), info)
+
+
+def any_(x: TensorSSA) -> Boolean:
+    """Whether any element is true."""
+    trace = tracing()
+    return Boolean.of(any_of(trace, x.to(Boolean).ir_value()), trace.region)
+
+
+def all_(x: TensorSSA) -> Boolean:
+    """Whether every element is true."""
+    trace = tracing()
+    return Boolean.of(all_of(trace, x.to(Boolean).ir_value()), trace.region)

@@ -1,13 +1,29 @@
-"""Meta-stage, shapes and layouts of Python ints: how many elements they have, and where each of them lies."""
+"""Static values: objects without run-time numbers cross branches, loops and launches unchanged; shapes of ints."""
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Sequence
+from typing import Any, Self, cast
 
-from triptych.cute.tracing.cute_errors import StaticTensorError
+from triptych.cute.tracing.errors import StaticTensorError
 from triptych.layout import Layout, Shape, product
 from triptych.layout.tuples import leaves
 from triptych.metastage.trace.trace import place
+
+
+class StaticExpression:
+    """Known while tracing as a whole: crosses as the Python object that it is."""
+
+    __slots__ = ()
+
+    def __extract_mlir_values__(self) -> list[Any]:
+        return []
+
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> Self:
+        return self
+
+    def __static_part__(self) -> Self:
+        return self
 
 
 def require_static(shape: object) -> Shape:
