@@ -19,7 +19,7 @@ from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
 from triptych import cute
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
-from triptych.cute.mma.atoms import MmaOperation, Product
+from triptych.cute.mma.atoms import MmaOperands, MmaOperation
 from triptych.cute.tensors.tensor import Tensor
 from triptych.layout import Layout
 
@@ -51,7 +51,7 @@ class DotOp(MmaOperation):
     def tv_layout_C(self) -> Layout:
         return Layout((1, 1), (0, 0))
 
-    def emit(self, product: Product) -> None:
+    def emit(self, product: MmaOperands) -> None:
         rows, columns, depth = product.tiles
         for m in range(rows):
             for n in range(columns):

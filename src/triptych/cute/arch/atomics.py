@@ -5,7 +5,7 @@ An atomic operation returns what was there before; memory operations before a fe
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 from triptych.cute.memory.addresses import check_access, reached
 from triptych.cute.memory.pointers import Pointer
@@ -53,22 +53,30 @@ _UNSIGNED = {"max": 9, "min": 10}
 _FLOATING = {"exch": 0, "add": 11, "max": 13, "min": 14}
 
 
-@device_function
-def atomic_add(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
-    """Add `val` to what is at `ptr`."""
-    return _update("add", ptr, val, sem, scope)
+class _Update(Protocol):
+    """The signature of an atomic operation with one operand."""
+
+    def __call__(
+        self, ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None
+    ) -> Any: ...
 
 
-@device_function
-def atomic_max(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
-    """Leave the larger of `val` and what is at `ptr`."""
-    return _update("max", ptr, val, sem, scope)
+def _updating(operation: str, doc: str) -> _Update:
+    def update(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
+        return _update(operation, ptr, val, sem, scope)
+
+    update.__name__ = update.__qualname__ = f"atomic_{operation}"
+    update.__doc__ = doc
+    return device_function(update)
 
 
-@device_function
-def atomic_min(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
-    """Leave the smaller of `val` and what is at `ptr`."""
-    return _update("min", ptr, val, sem, scope)
+atomic_add = _updating("add", "Add `val` to what is at `ptr`.")
+atomic_max = _updating("max", "Leave the larger of `val` and what is at `ptr`.")
+atomic_min = _updating("min", "Leave the smaller of `val` and what is at `ptr`.")
+atomic_and = _updating("and", "Keep the bits at `ptr` that `val` has too.")
+atomic_or = _updating("or", "Set the bits of `val` at `ptr`.")
+atomic_xor = _updating("xor", "Turn the bits of `val` over at `ptr`.")
+atomic_exch = _updating("exch", "Put `val` at `ptr`.")
 
 
 @device_function
@@ -95,30 +103,6 @@ def atomic_fmin(
 ) -> Any:
     """As `atomic_min`, of floats; `sign_bit` says whether `val` may be negative, which nobody needs to know here."""
     return _update("min", ptr, val, sem, scope)
-
-
-@device_function
-def atomic_and(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
-    """Keep the bits at `ptr` that `val` has too."""
-    return _update("and", ptr, val, sem, scope)
-
-
-@device_function
-def atomic_or(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
-    """Set the bits of `val` at `ptr`."""
-    return _update("or", ptr, val, sem, scope)
-
-
-@device_function
-def atomic_xor(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
-    """Turn the bits of `val` over at `ptr`."""
-    return _update("xor", ptr, val, sem, scope)
-
-
-@device_function
-def atomic_exch(ptr: Pointer | Value, val: Integer | float, *, sem: str | None = None, scope: str | None = None) -> Any:
-    """Put `val` at `ptr`."""
-    return _update("exch", ptr, val, sem, scope)
 
 
 @device_function

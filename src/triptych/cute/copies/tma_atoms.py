@@ -1,4 +1,4 @@
-"""TMA atoms: a tensor map, the tensor of its coordinates, and tiles cut into boxes.
+"""TMA atoms: a copy with a tensor map, the tensor of its coordinates, and tiles cut into boxes.
 
 Input: in host code, a tensor and the layout of a tile of it in shared memory. Output: one `tile.tensor_map`, and an
 atom that crosses into a kernel with the map as its run-time part.
@@ -82,7 +82,7 @@ NO_BOXES = Boxes((), (), 0, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BoxAtom(CopyAtom):
+class TmaAtom(CopyAtom):
     """A copy of boxes of one tensor."""
 
     __argument_marks__: ClassVar[tuple[str, ...]] = (TENSOR_MAP_ARGUMENT,)
@@ -108,7 +108,7 @@ class BoxAtom(CopyAtom):
     def __extract_mlir_values__(self) -> list[Any]:
         return self.map.__extract_mlir_values__()
 
-    def __new_from_mlir_values__(self, values: Sequence[Any]) -> BoxAtom:
+    def __new_from_mlir_values__(self, values: Sequence[Any]) -> TmaAtom:
         if tracing().kernel is None:
             raise TensorMapError(
                 "a tensor map does not change in branches or loops of host code",
@@ -124,9 +124,9 @@ class BoxAtom(CopyAtom):
         return self.op, self.value_type, self.boxes
 
 
-def require_box_atom(atom: object) -> BoxAtom:
+def require_tma_atom(atom: object) -> TmaAtom:
     """An atom that has a tensor map."""
-    if isinstance(atom, BoxAtom):
+    if isinstance(atom, TmaAtom):
         return atom
     raise CopyInstructionError(
         "this atom has no tensor map",
@@ -140,14 +140,14 @@ def _nested(shape: Shape) -> Any:
     return tuple(map(_nested, shape)) if isinstance(shape, tuple) else 1
 
 
-def make_box_atom(
+def make_tma_atom(
     op: CopyOperation,
     tensor: Tensor,
     shared: AnyLayout,
     tiler: Tile,
     shares: int,
     internal_type: type[Numeric] | None,
-) -> tuple[BoxAtom, Tensor]:
+) -> tuple[TmaAtom, Tensor]:
     """The atom and the tensor of coordinates, whose tiles it copies."""
     trace, pointer, layout = tracing(), tensor.pointer, tensor.layout
     if trace.kernel is not None or isinstance(layout, ComposedLayout):
@@ -169,13 +169,13 @@ def make_box_atom(
     values, word = Layout((1, made.values), (0, 1)), _WORDS.get(dtype) or _BY_WIDTH[dtype.width]
     layouts = CopyLayouts(Layout(1, 0), values, values, values)
     used = Pointer(_emit_map(trace, tensor, made, word), Uint8, AddressSpace.generic, MAP_ALIGNMENT)
-    atom = BoxAtom(op, pointer.dtype, layouts, boxes=made, map=used, word=word, shape=_nested(layout.shape))
+    atom = TmaAtom(op, pointer.dtype, layouts, boxes=made, map=used, word=word, shape=_nested(layout.shape))
     strides: Any = coordinate_strides(layout.shape, made.dimensions)
     return atom, Tensor((0,) * len(made.box), Layout(layout.shape, strides))
 
 
-def partition_boxes(
-    atom: BoxAtom, block: object, blocks: Layout, shared: Tensor, coordinates: Tensor
+def partition_for_tma(
+    atom: TmaAtom, block: object, blocks: Layout, shared: Tensor, coordinates: Tensor
 ) -> tuple[Tensor, Tensor]:
     """Both tensors with their first mode as ((of a box, boxes)), from this block's share on."""
     tile = shared.layout.outer[0] if isinstance(shared.layout, ComposedLayout) else shared.layout[0]

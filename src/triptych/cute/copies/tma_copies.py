@@ -1,6 +1,6 @@
-"""Meta-stage, copies of boxes: one lane of a warp asks for each box of a tile, by `tile.tma_load` and `tile.tma_store`.
+"""TMA copies: one lane of a warp asks for each box of a tile, one operation a box.
 
-Input: an atom, a tensor of coordinates and one in shared memory, cut alike by `partition_boxes`. Output: an elected
+Input: an atom, a tensor of coordinates and one in shared memory, cut alike by `partition_for_tma`. Output: an elected
 branch with an operation for each box.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from triptych.cute.arch.warp import elect_one
 from triptych.cute.copies.atoms import CopyOperands
-from triptych.cute.copies.tma_atoms import BoxAtom
+from triptych.cute.copies.tma_atoms import TmaAtom
 from triptych.cute.dynamic.traced_integers import realize
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
@@ -31,7 +31,7 @@ _PATTERN = 128
 
 
 @device_function
-def load_boxes(atom: BoxAtom, src: Tensor, dst: Tensor, operands: CopyOperands, multicast: bool) -> None:
+def emit_tma_load(atom: TmaAtom, src: Tensor, dst: Tensor, operands: CopyOperands, multicast: bool) -> None:
     """Copy the boxes of a tile from global into shared memory; their bytes are counted on an mbarrier."""
     barrier = operands.barrier
     if not isinstance(barrier, Pointer) or barrier.memspace is not AddressSpace.smem:
@@ -77,7 +77,7 @@ def load_as_mapped(tensor_map: Value, shared: Value, mbarrier: Value, coordinate
 
 
 @device_function
-def store_boxes(atom: BoxAtom, src: Tensor, dst: Tensor, operands: CopyOperands, kind: str) -> None:
+def emit_tma_store(atom: TmaAtom, src: Tensor, dst: Tensor, operands: CopyOperands, kind: str) -> None:
     """Copy the boxes of a tile from shared into global memory, or join them with what is there."""
     unknown = [name for name in operands.given() if name in ("tma_bar_ptr", "mcast_mask")]
     if unknown:
@@ -100,7 +100,7 @@ def store_boxes(atom: BoxAtom, src: Tensor, dst: Tensor, operands: CopyOperands,
 
 
 @device_function
-def prefetch_boxes(atom: BoxAtom, src: Tensor) -> None:
+def emit_tma_prefetch(atom: TmaAtom, src: Tensor) -> None:
     """Bring the boxes of a tile into the cache that all share."""
     trace, operands = tracing(), CopyOperands()
     with elect_one():
@@ -110,7 +110,7 @@ def prefetch_boxes(atom: BoxAtom, src: Tensor) -> None:
 
 
 # operands ---------------------------------------------------------------------------------------------------------
-def _facts(trace: Trace, atom: BoxAtom, operands: CopyOperands) -> dict[str, Attribute]:
+def _facts(trace: Trace, atom: TmaAtom, operands: CopyOperands) -> dict[str, Attribute]:
     builder = trace.builder
     facts = {
         "box": builder.integers(atom.boxes.share),
@@ -122,11 +122,11 @@ def _facts(trace: Trace, atom: BoxAtom, operands: CopyOperands) -> dict[str, Att
     return facts
 
 
-def _swizzle(trace: Trace, atom: BoxAtom) -> Attribute:
+def _swizzle(trace: Trace, atom: TmaAtom) -> Attribute:
     return trace.builder.integer("i64", atom.boxes.swizzle)
 
 
-def _map(atom: BoxAtom, operands: CopyOperands) -> Value:
+def _map(atom: TmaAtom, operands: CopyOperands) -> Value:
     used: Pointer = atom.map if operands.map is None else operands.map
     value: Value = used.ir_value()
     if used.memspace is not AddressSpace.generic:
@@ -134,7 +134,7 @@ def _map(atom: BoxAtom, operands: CopyOperands) -> Value:
     return value
 
 
-def _count(atom: BoxAtom, coordinates: Tensor, shared: Tensor) -> int:
+def _count(atom: TmaAtom, coordinates: Tensor, shared: Tensor) -> int:
     """How many boxes a tile is."""
     if isinstance(coordinates.iterator, Pointer) or not isinstance(shared.iterator, Pointer):
         raise CopyMemoryError(
@@ -156,7 +156,7 @@ def _count(atom: BoxAtom, coordinates: Tensor, shared: Tensor) -> int:
     return sizes[0] // atom.boxes.values
 
 
-def _coordinates(atom: BoxAtom, tensor: Tensor, index: int) -> list[Value]:
+def _coordinates(atom: TmaAtom, tensor: Tensor, index: int) -> list[Value]:
     """Of the first element of box `index`, the innermost first."""
     start: Any = tensor.iterator
     where: Any = tuple_add(start, crd2idx(index * atom.boxes.values, tensor.layout))
@@ -177,7 +177,7 @@ def _coordinate(trace: Trace, number: Int) -> Value:
     return value
 
 
-def _shared_address(atom: BoxAtom, role: str, tensor: Tensor, index: int) -> Value:
+def _shared_address(atom: TmaAtom, role: str, tensor: Tensor, index: int) -> Value:
     """Where box `index` begins, as it would without the swizzle, which the copy applies itself."""
     if tensor.memspace is not AddressSpace.smem or tensor.pointer.dtype.width != atom.value_type.width:
         raise CopyMemoryError(
@@ -207,7 +207,7 @@ def _shared_address(atom: BoxAtom, role: str, tensor: Tensor, index: int) -> Val
     return value
 
 
-def _check_swizzle(atom: BoxAtom, role: str, tensor: Tensor) -> None:
+def _check_swizzle(atom: TmaAtom, role: str, tensor: Tensor) -> None:
     try:
         inner = tensor.layout.known_inner if isinstance(tensor.layout, ComposedLayout) else None
         by_layout = element_swizzle(inner, atom.value_type.width) if isinstance(inner, Swizzle) else 0

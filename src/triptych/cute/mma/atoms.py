@@ -42,7 +42,7 @@ class Operand:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class MmaOperands:
     """The checked operands of one call."""
 
     d: Operand
@@ -117,7 +117,7 @@ class MmaOperation(StaticExpression, Operation, ABC):
         """Refuse a kernel in which `threads` threads cannot compute it. Called before `emit`."""
 
     @abstractmethod
-    def emit(self, product: Product) -> None:
+    def emit(self, product: MmaOperands) -> None:
         """Emit all instructions of a product whose operands have been checked, in operations of any target."""
 
 

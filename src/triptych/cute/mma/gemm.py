@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.mma.atoms import MmaAtom, Operand, Product, misfit
+from triptych.cute.mma.atoms import MmaAtom, MmaOperands, Operand, misfit
 from triptych.cute.mma.run_time_fields import get_field
 from triptych.cute.mma.tiled import ThrMma, TiledMma
 from triptych.cute.tensors.tensor import Tensor, static_size
@@ -21,7 +21,7 @@ from triptych.metastage.values.scalars import Float32, Numeric, TFloat32
 # Meta-stage, checks of a product's operands before anything is emitted; an error names the operand and the mode.
 
 
-def checked_product(atom: MmaAtom, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -> Product:
+def checked_product(atom: MmaAtom, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -> MmaOperands:
     """The operands of D = A * B + C."""
     ranks = tuple(rank(tensor.layout) for tensor in (a, b, d, c))
     if ranks not in ((1, 1, 1, 1), (2, 2, 3, 3), (3, 3, 3, 3)):
@@ -31,7 +31,7 @@ def checked_product(atom: MmaAtom, d: Tensor, a: Tensor, b: Tensor, c: Tensor) -
             "A (V), B (V), D (V); A (V, M), B (V, N), D (V, M, N); or A (V, M, K), B (V, N, K), D (V, M, N)",
         )
     op = atom.op
-    product = Product(
+    product = MmaOperands(
         _operand(atom, "D", "MN", d, op.acc_dtype, atom.tv_layout_C),
         _operand(atom, "A", "MK", a, op.a_dtype, atom.tv_layout_A),
         _operand(atom, "B", "NK", b, op.b_dtype, atom.tv_layout_B),

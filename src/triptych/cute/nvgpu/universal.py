@@ -9,7 +9,7 @@ from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperation
 from triptych.cute.copies.dispatch import autovec_copy
 from triptych.cute.memory.access import read, write
 from triptych.cute.memory.hints import CacheEvictionPriority, LoadCacheMode, MemoryOrder, MemoryScope
-from triptych.cute.mma.atoms import MmaOperation, Operand, Product
+from triptych.cute.mma.atoms import MmaOperands, MmaOperation, Operand
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import tracing
 from triptych.layout import Layout
@@ -113,7 +113,7 @@ class MmaUniversalOp(MmaOperation):
         """One value."""
         return _ONE_VALUE
 
-    def emit(self, product: Product) -> None:
+    def emit(self, product: MmaOperands) -> None:
         """A multiply-add for each number."""
         _multiply_numbers(self.abacc_dtype, product)
 
@@ -123,7 +123,7 @@ class MmaUniversalOp(MmaOperation):
     __repr__ = __str__
 
 
-def _multiply_numbers(dtype: type[Numeric], product: Product) -> None:
+def _multiply_numbers(dtype: type[Numeric], product: MmaOperands) -> None:
     """k is outermost; each sum is read once and written once."""
     rows, columns, depth = product.tiles
     where = [(m, n) for n in range(columns) for m in range(rows)]

@@ -18,7 +18,7 @@ from triptych.cute.arch.async_copies import (
 from triptych.cute.arch.barriers import barrier, barrier_arrive, sync_threads
 from triptych.cute.pipeline.mbarrier_ring import when
 from triptych.cute.pipeline.participants import Agent, CooperativeGroup
-from triptych.cute.pipeline.states import PipelineState, RunTimeInt, ToldCalls
+from triptych.cute.pipeline.states import PipelineState, RecordedCalls, RunTimeInt
 from triptych.cute.tracing.device import device_function, kernel_body
 from triptych.cute.tracing.errors import PipelineError
 from triptych.metastage.trace.trace import place
@@ -47,7 +47,7 @@ class PipelineCpAsync:
     def __init__(self, num_stages: int, synchronisation: Synchronisation) -> None:
         self.num_stages = num_stages
         self._synchronisation = synchronisation
-        self._calls = ToldCalls(type(self).__name__, num_stages)
+        self._calls = RecordedCalls(type(self).__name__, num_stages)
 
     def __repr__(self) -> str:
         return f"PipelineCpAsync({self.num_stages} stages)"
@@ -82,27 +82,27 @@ class PipelineCpAsync:
 
     def producer_acquire(self, state: PipelineState, try_acquire_token: object = None) -> None:
         """Wait until nobody reads the stage any more."""
-        self._calls.tell("producer_acquire", state)
+        self._calls.record("producer_acquire", state)
         self._synchronisation.acquire(state)
 
     def producer_commit(self, state: PipelineState) -> None:
         """What has been copied since the last commit is the contents of the stage."""
-        self._calls.tell("producer_commit", state)
+        self._calls.record("producer_commit", state)
         self._synchronisation.commit(state)
 
     def producer_tail(self, state: PipelineState) -> None:
         """Wait until all stages are empty and all copies have ended, before shared memory gets another use."""
-        self._calls.tell("producer_tail", state)
+        self._calls.record("producer_tail", state)
         self._synchronisation.tail()
 
     def consumer_wait(self, state: PipelineState, try_wait_token: object = None) -> None:
         """Wait until the stage is full, for the copies of all producers."""
-        self._calls.tell("consumer_wait", state)
+        self._calls.record("consumer_wait", state)
         self._synchronisation.wait(state)
 
     def consumer_release(self, state: PipelineState) -> None:
         """This thread does not read the stage any more."""
-        self._calls.tell("consumer_release", state)
+        self._calls.record("consumer_release", state)
         self._synchronisation.release(state)
 
     def producer_try_acquire(self, state: PipelineState) -> Boolean:
@@ -216,7 +216,7 @@ class PipelineTmaStore:
 
     def __init__(self, num_stages: int) -> None:
         self.num_stages = num_stages
-        self._calls = ToldCalls(type(self).__name__, num_stages)
+        self._calls = RecordedCalls(type(self).__name__, num_stages)
 
     def __repr__(self) -> str:
         return f"PipelineTmaStore({self.num_stages} stages)"
@@ -229,15 +229,15 @@ class PipelineTmaStore:
 
     def producer_acquire(self) -> None:
         """Wait until the stage that was committed longest ago has been read."""
-        self._calls.tell("producer_acquire")
+        self._calls.record("producer_acquire")
         cp_async_bulk_wait_group(self.num_stages - 1, read=True)
 
     def producer_commit(self) -> None:
         """The copies since the last commit read a stage."""
-        self._calls.tell("producer_commit")
+        self._calls.record("producer_commit")
         cp_async_bulk_commit_group()
 
     def producer_tail(self) -> None:
         """Wait until all stages have been read."""
-        self._calls.tell("producer_tail")
+        self._calls.record("producer_tail")
         cp_async_bulk_wait_group(0, read=True)

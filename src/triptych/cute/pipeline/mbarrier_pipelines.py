@@ -15,7 +15,7 @@ from triptych.cute.dynamic.traced_integers import ints
 from triptych.cute.memory.pointers import Pointer
 from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, initialise, meet, when
 from triptych.cute.pipeline.participants import CooperativeGroup, PipelineConsumer, PipelineProducer
-from triptych.cute.pipeline.states import PipelineUserType, Place, ToldCalls, make_pipeline_state
+from triptych.cute.pipeline.states import PipelineUserType, Place, RecordedCalls, make_pipeline_state
 from triptych.cute.tracing.device import Integer, device_function, device_model
 from triptych.cute.tracing.errors import PipelineError
 from triptych.layout import Layout, size
@@ -30,7 +30,7 @@ class PipelineAsync:
         self.num_stages = full.num_stages
         self.sync_object_full = full
         self.sync_object_empty = empty
-        self._calls = ToldCalls(type(self).__name__, full.num_stages)
+        self._calls = RecordedCalls(type(self).__name__, full.num_stages)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.num_stages} stages)"
@@ -70,7 +70,7 @@ class PipelineAsync:
     # producers --------------------------------------------------------------------------------------------------
     def producer_acquire(self, state: Place, try_acquire_token: object = None) -> None:
         """Wait until the stage is empty, unless the token of `producer_try_acquire` says that it is."""
-        self._calls.tell("producer_acquire", state)
+        self._calls.record("producer_acquire", state)
         self._wait(self.sync_object_empty, state, try_acquire_token)
 
     def producer_try_acquire(self, state: Place) -> Boolean:
@@ -79,7 +79,7 @@ class PipelineAsync:
 
     def producer_commit(self, state: Place) -> None:
         """This thread has filled its part of the stage."""
-        self._calls.tell("producer_commit", state)
+        self._calls.record("producer_commit", state)
         self.sync_object_full.arrive(state.index)
 
     def producer_get_barrier(self, state: Place) -> Pointer:
@@ -88,7 +88,7 @@ class PipelineAsync:
 
     def producer_tail(self, state: Any) -> None:
         """Wait until all stages are empty: nobody arrives any more at the barriers of a block that then ends."""
-        self._calls.tell("producer_tail", state)
+        self._calls.record("producer_tail", state)
         following = state.clone()
         for _ in range(self.num_stages):
             self.sync_object_empty.wait(following.index, following.phase)
@@ -97,7 +97,7 @@ class PipelineAsync:
     # consumers --------------------------------------------------------------------------------------------------
     def consumer_wait(self, state: Place, try_wait_token: object = None) -> None:
         """Wait until the stage is full, unless the token of `consumer_try_wait` says that it is."""
-        self._calls.tell("consumer_wait", state)
+        self._calls.record("consumer_wait", state)
         self._wait(self.sync_object_full, state, try_wait_token)
 
     def consumer_try_wait(self, state: Place) -> Boolean:
@@ -106,7 +106,7 @@ class PipelineAsync:
 
     def consumer_release(self, state: Place) -> None:
         """This thread does not read the stage any more."""
-        self._calls.tell("consumer_release", state)
+        self._calls.record("consumer_release", state)
         self.sync_object_empty.arrive(state.index)
 
     def _wait(self, barriers: MbarrierArray, state: Place, token: object) -> None:
@@ -185,11 +185,11 @@ class PipelineTmaAsync(PipelineAsync):
 
     def producer_commit(self, state: Place) -> None:
         """Nothing: the bytes say it."""
-        self._calls.tell("producer_commit", state)
+        self._calls.record("producer_commit", state)
 
     def consumer_release(self, state: Place) -> None:
         """This warp does not read the stage any more."""
-        self._calls.tell("consumer_release", state)
+        self._calls.record("consumer_release", state)
         index, lane = state.index, lane_idx() if self._lane is None else self._lane
         if self._blocks is None:
             when(lane == 0, lambda: self.sync_object_empty.arrive(index))

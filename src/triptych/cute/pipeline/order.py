@@ -9,7 +9,7 @@ from typing import Any
 from triptych.cute.arch.barriers import barrier, barrier_arrive
 from triptych.cute.pipeline.mbarrier_ring import MbarrierArray, barriers_at, initialise, meet
 from triptych.cute.pipeline.participants import CooperativeGroup
-from triptych.cute.pipeline.states import PipelineState, ToldCalls
+from triptych.cute.pipeline.states import PipelineState, RecordedCalls
 from triptych.cute.tensors.value_functions import where
 from triptych.cute.tracing.device import Integer, device_function
 from triptych.metastage.values.scalars import Int32
@@ -29,13 +29,13 @@ class PipelineOrder:
         length: int,
         group_id: Integer,
         state: PipelineState,
-        calls: ToldCalls | None = None,
+        calls: RecordedCalls | None = None,
     ) -> None:
         self.sync_object_full = barriers
         self.depth, self.length = barriers.num_stages // length, length
         self._group = group_id
         self._state = state
-        self._calls = calls or ToldCalls(type(self).__name__, self.depth, length)
+        self._calls = calls or RecordedCalls(type(self).__name__, self.depth, length)
 
     def __repr__(self) -> str:
         return f"PipelineOrder({self.depth} places, {self.length} groups)"
@@ -62,12 +62,12 @@ class PipelineOrder:
 
     def wait(self) -> None:
         """Wait for this group's turn."""
-        self._calls.tell("wait", self._state, self._group)
+        self._calls.record("wait", self._state, self._group)
         self.sync_object_full.wait(self._barrier(self._group), self._state.phase)
 
     def arrive(self) -> None:
         """The next group may come; this one goes to the next place."""
-        self._calls.tell("arrive", self._state, self._group)
+        self._calls.record("arrive", self._state, self._group)
         following = Int32(self._group) + 1
         self.sync_object_full.arrive(self._barrier(where(following == self.length, 0, following)))
         self._state.advance()

@@ -130,7 +130,7 @@ def make_pipeline_state(type: PipelineUserType, stages: int) -> PipelineState:
     return PipelineState(stages, 0, 0, 0 if type is PipelineUserType.Consumer else 1)
 
 
-class ToldCalls:
+class RecordedCalls:
     """The calls of one pipeline of a kernel."""
 
     __slots__ = ("_groups", "_kind", "_number", "_stages")
@@ -141,7 +141,7 @@ class ToldCalls:
         self._number = body.pipelines
         body.pipelines += 1
 
-    def tell(self, call: str, state: Place | None = None, group: Any = 0) -> None:
+    def record(self, call: str, state: Place | None = None, group: Any = 0) -> None:
         """Before the call does what it does: it may wait for ever. Some pipelines do not say which stage it is."""
         trace = device_trace()
         if not trace.instrumentation.records_pipelines:

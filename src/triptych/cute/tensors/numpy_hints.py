@@ -15,7 +15,7 @@ from triptych.metastage.values.foreign_functions import ForeignOperand
 from triptych.metastage.values.operators import Operators
 
 
-class ArrayHabits(ForeignOperand, Operators):
+class NumpyHints(ForeignOperand, Operators):
     """The refusals of a tensor."""
 
     __slots__ = ()
@@ -73,7 +73,7 @@ def _computes(value: object) -> bool:
 
 
 def _shown(value: object) -> str:
-    return "a tensor" if isinstance(value, ArrayHabits) else type(value).__name__
+    return "a tensor" if isinstance(value, NumpyHints) else type(value).__name__
 
 
 def _instead(op: str, left: object, right: object) -> str:
@@ -81,5 +81,5 @@ def _instead(op: str, left: object, right: object) -> str:
         return "`cute.gemm(atom, d, a, b, c)`, or a loop over the elements"
     if op in ("<", "<=", ">", ">=", "==", "!="):
         return f"`x[i] {op} y[i]`, or `x.load() {op} y.load()` and `cute.any_(...)` or `cute.where(...)`"
-    sides = ["x.load()" if isinstance(side, ArrayHabits) else "value" for side in (left, right)]
+    sides = ["x.load()" if isinstance(side, NumpyHints) else "value" for side in (left, right)]
     return f"`z.store({sides[0]} {op} {sides[1]})` of a static shape, or `z[i] = x[i] {op} ...` of an element"

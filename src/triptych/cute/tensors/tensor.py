@@ -18,7 +18,7 @@ from triptych.cute.memory.pointers import Pointer
 from triptych.cute.memory.vectors import splat
 from triptych.cute.tensors.coordinates import check_coordinate, check_inside, is_checked, reaching
 from triptych.cute.tensors.debugger_views import shown_integers, shown_pointer, shown_tensor, shown_vector
-from triptych.cute.tensors.numpy_hints import ArrayHabits
+from triptych.cute.tensors.numpy_hints import NumpyHints
 from triptych.cute.tensors.value import TensorSSA
 from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.errors import ElementTypeError, StaticTensorError, TensorShapeError
@@ -97,7 +97,7 @@ def _same_elements(value: IntTuple, tensor: IntTuple) -> bool:
     return left == right or (min(len(left), len(right)) < 2 and product(value) == product(tensor))
 
 
-class Tensor(ArrayHabits):
+class Tensor(NumpyHints):
     """iterator o layout. The iterator is a pointer, or a coordinate for tensors of coordinates."""
 
     __module__ = "triptych.cute"  # where programs have it from: signatures and help name it so

@@ -7,8 +7,8 @@ from enum import Enum
 
 from triptych.cute.copies.atoms import CopyAtom, CopyLayouts, CopyOperands, CopyOperation
 from triptych.cute.copies.instructions import copy_asynchronously
-from triptych.cute.copies.tma_atoms import BoxAtom
-from triptych.cute.copies.tma_copies import load_boxes, prefetch_boxes, store_boxes
+from triptych.cute.copies.tma_atoms import TmaAtom
+from triptych.cute.copies.tma_copies import emit_tma_load, emit_tma_prefetch, emit_tma_store
 from triptych.cute.memory.hints import LoadCacheMode
 from triptych.cute.tensors.reduction import ReductionOp
 from triptych.cute.tensors.tensor import Tensor
@@ -77,7 +77,7 @@ _REDUCED: dict[ReductionOp, tuple[type[Numeric], ...]] = {
 }
 
 
-class BoxOperation(CopyOperation):
+class TmaOperation(CopyOperation):
     """What all of them have in common: an atom of theirs has a tensor map."""
 
     __slots__ = ()
@@ -96,12 +96,12 @@ class BoxOperation(CopyOperation):
 
     def emit_prefetch(self, atom: CopyAtom, src: Tensor) -> bool:
         """One prefetch for each box."""
-        prefetch_boxes(_box_atom(self, atom), src)
+        emit_tma_prefetch(_tma_atom(self, atom), src)
         return True
 
 
 @dataclass(frozen=True, slots=True)
-class CopyBulkTensorTileG2SOp(BoxOperation):
+class CopyBulkTensorTileG2SOp(TmaOperation):
     """Tiles from global into shared memory; done when an mbarrier has counted their bytes."""
 
     cta_group: CtaGroup = CtaGroup.ONE
@@ -111,12 +111,12 @@ class CopyBulkTensorTileG2SOp(BoxOperation):
 
     def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
         """One load for each box."""
-        load_boxes(_box_atom(self, atom), src, dst, operands, False)
+        emit_tma_load(_tma_atom(self, atom), src, dst, operands, False)
         return True
 
 
 @dataclass(frozen=True, slots=True)
-class CopyBulkTensorTileG2SMulticastOp(BoxOperation):
+class CopyBulkTensorTileG2SMulticastOp(TmaOperation):
     """The same into several blocks of a cluster, each of which loads a part for all."""
 
     cta_group: CtaGroup = CtaGroup.ONE
@@ -131,22 +131,22 @@ class CopyBulkTensorTileG2SMulticastOp(BoxOperation):
 
     def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
         """One load for each box."""
-        load_boxes(_box_atom(self, atom), src, dst, operands, True)
+        emit_tma_load(_tma_atom(self, atom), src, dst, operands, True)
         return True
 
 
 @dataclass(frozen=True, slots=True)
-class CopyBulkTensorTileS2GOp(BoxOperation):
+class CopyBulkTensorTileS2GOp(TmaOperation):
     """Tiles from shared into global memory; done when their bulk group has been waited for."""
 
     def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
         """One store for each box."""
-        store_boxes(_box_atom(self, atom), src, dst, operands, "store")
+        emit_tma_store(_tma_atom(self, atom), src, dst, operands, "store")
         return True
 
 
 @dataclass(frozen=True, slots=True)
-class CopyReduceBulkTensorTileS2GOp(BoxOperation):
+class CopyReduceBulkTensorTileS2GOp(TmaOperation):
     """Tiles of shared memory joined with what is in global memory, element by element, each at once."""
 
     reduction_kind: ReductionOp = ReductionOp.ADD
@@ -164,7 +164,7 @@ class CopyReduceBulkTensorTileS2GOp(BoxOperation):
 
     def emit_whole(self, atom: CopyAtom, src: Tensor, dst: Tensor, operands: CopyOperands) -> bool:
         """One reduction for each box."""
-        store_boxes(_box_atom(self, atom), src, dst, operands, self.reduction_kind.value)
+        emit_tma_store(_tma_atom(self, atom), src, dst, operands, self.reduction_kind.value)
         return True
 
 
@@ -178,13 +178,13 @@ def _check_group(group: CtaGroup) -> None:
         )
 
 
-def _box_atom(operation: BoxOperation, atom: CopyAtom) -> BoxAtom:
-    if not isinstance(atom, BoxAtom):
+def _tma_atom(operation: TmaOperation, atom: CopyAtom) -> TmaAtom:
+    if not isinstance(atom, TmaAtom):
         raise _no_map(operation)
     return atom
 
 
-def _no_map(operation: BoxOperation) -> CopyInstructionError:
+def _no_map(operation: TmaOperation) -> CopyInstructionError:
     name = type(operation).__name__
     return CopyInstructionError(
         f"{name} needs a tensor map",

@@ -6,22 +6,22 @@ from typing import Any
 
 from triptych.cute.arch.warp import elect_one
 from triptych.cute.copies.atoms import CopyAtom
-from triptych.cute.copies.tma_atoms import BoxAtom, make_box_atom, map_operands, partition_boxes, require_box_atom
+from triptych.cute.copies.tma_atoms import TmaAtom, make_tma_atom, map_operands, partition_for_tma, require_tma_atom
 from triptych.cute.memory.address_spaces import AddressSpace
 from triptych.cute.memory.pointers import Pointer
-from triptych.cute.nvgpu.cpasync.copy_operations import BoxOperation
+from triptych.cute.nvgpu.cpasync.copy_operations import TmaOperation
 from triptych.cute.tensors.program_integers import Coord
 from triptych.cute.tensors.tensor import Tensor
 from triptych.cute.tracing.device import device_function, device_trace
 from triptych.cute.tracing.errors import CopyInstructionError, CopyMemoryError, TensorMapError
 from triptych.ir.handles import Value
 from triptych.kernel_ir.dialects.tile import (
+    TENSOR_MAP_BYTES,
     TENSORMAP_ACQUIRE,
-    TENSORMAP_PREFETCH,
     TENSORMAP_CP_FENCEPROXY,
+    TENSORMAP_PREFETCH,
     TENSORMAP_RELEASE,
     TENSORMAP_REPLACE,
-    TENSOR_MAP_BYTES,
 )
 from triptych.layout import AnyLayout, Layout, Tile, is_congruent
 from triptych.metastage.trace.trace import place
@@ -29,7 +29,7 @@ from triptych.metastage.values.scalars import Numeric, Uint8
 
 
 def make_tiled_tma_atom(
-    op: BoxOperation,
+    op: TmaOperation,
     gmem_tensor: Tensor,
     smem_layout: AnyLayout,
     cta_tiler: Tile,
@@ -38,13 +38,13 @@ def make_tiled_tma_atom(
     internal_type: type[Numeric] | None = None,
     loc: object = None,
     ip: object = None,
-) -> tuple[BoxAtom, Tensor]:
+) -> tuple[TmaAtom, Tensor]:
     """The copy of tiles that `cta_tiler` takes of a tensor, from or to shared memory of a layout; in host code.
 
     The second result has the shape of the tensor, and coordinates as elements: it is tiled and partitioned in the place
     of the tensor. `internal_type` is how the copy takes the elements, where that is not their own type.
     """
-    if not isinstance(op, BoxOperation):
+    if not isinstance(op, TmaOperation):
         raise CopyInstructionError(
             "this is no copy of boxes",
             span=place(),
@@ -59,7 +59,7 @@ def make_tiled_tma_atom(
             expected="1, or CopyBulkTensorTileG2SMulticastOp",
         )
     op.check_type(internal_type or gmem_tensor.pointer.dtype)
-    return make_box_atom(op, gmem_tensor, smem_layout, cta_tiler, num_multicast, internal_type)
+    return make_tma_atom(op, gmem_tensor, smem_layout, cta_tiler, num_multicast, internal_type)
 
 
 def tma_partition(
@@ -76,13 +76,13 @@ def tma_partition(
 
     The blocks of `cta_layout` share every box: the tensors begin at the part of the block at `cta_coord`.
     """
-    return partition_boxes(require_box_atom(atom), cta_coord, cta_layout, smem_tensor, gmem_tensor)
+    return partition_for_tma(require_tma_atom(atom), cta_coord, cta_layout, smem_tensor, gmem_tensor)
 
 
 @device_function
 def prefetch_descriptor(atom: CopyAtom) -> None:
     """Bring the tensor map of an atom where copies look for it. No result depends on it."""
-    used = require_box_atom(atom).map
+    used = require_tma_atom(atom).map
     with elect_one():
         device_trace().operation(TENSORMAP_PREFETCH, (used.ir_value(),))
 
@@ -94,7 +94,7 @@ _WORD_BYTES = 16
 @device_function
 def copy_tensormap(tma_atom: CopyAtom, tensormap_ptr: Pointer) -> None:
     """Write the tensor map of an atom to memory, by every thread that calls it; a fence lets others see it."""
-    atom, trace = require_box_atom(tma_atom), device_trace()
+    atom, trace = require_tma_atom(tma_atom), device_trace()
     target = _in(tensormap_ptr, AddressSpace.gmem, AddressSpace.smem)
     source, there = atom.map.recast(Uint8, None), target.recast(Uint8, None)
     attributes = {
@@ -112,7 +112,7 @@ def update_tma_descriptor(tma_atom: CopyAtom, gmem_tensor: Tensor, tma_desc_ptr:
 
     Every thread that calls it writes the same; box, type and swizzle stay.
     """
-    atom, trace = require_box_atom(tma_atom), device_trace()
+    atom, trace = require_tma_atom(tma_atom), device_trace()
     _require_alike(atom, gmem_tensor)
     target = _in(tma_desc_ptr, AddressSpace.gmem, AddressSpace.smem)
     base, numbers = map_operands(trace, gmem_tensor, atom.boxes)
@@ -164,7 +164,7 @@ def in_space(pointer: Pointer, space: AddressSpace) -> Pointer:
     return Pointer(value, pointer.dtype, space, pointer.alignment)
 
 
-def _require_alike(atom: BoxAtom, tensor: Tensor) -> None:
+def _require_alike(atom: TmaAtom, tensor: Tensor) -> None:
     shape: Any = atom.shape
     if not is_congruent(shape, tensor.layout.shape):
         raise CopyMemoryError(

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.mma.atoms import MmaOperation, Product, threads_of_block
-from triptych.cute.nvgpu.instruction_types import TYPES, WORDS, Shape3
+from triptych.cute.mma.atoms import MmaOperands, MmaOperation, threads_of_block
+from triptych.cute.nvgpu.typed_mma import TYPES, WORDS, Shape3, TypedMmaOp
 from triptych.cute.tensors.register_arrays import array_of, register_offsets
 from triptych.cute.tracing.device import tracing
 from triptych.cute.tracing.eager import eager
@@ -31,7 +30,7 @@ from triptych.metastage.values.scalars import (
 # Meta-stage, products by whole warps: one `tile.mma` stands for all instructions, until a target writes them out.
 
 
-def emit_tile_mma(instruction: str, product: Product) -> None:
+def emit_tile_mma(instruction: str, product: MmaOperands) -> None:
     """One `tile.mma` for all instructions of a product."""
     trace = tracing()
     builder = trace.builder
@@ -59,16 +58,9 @@ def require_threads(op: MmaOperation, needed: int) -> None:
 _WARP = Layout(WARP_THREADS, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class WarpMmaOp(MmaOperation):
+@dataclass(frozen=True, slots=True, repr=False)
+class WarpMmaOp(TypedMmaOp):
     """A product that the 32 threads of a warp compute together."""
-
-    a_dtype: type[Numeric]
-    b_dtype: type[Numeric]
-    acc_dtype: type[Numeric]
-    shape_mnk: Shape3
-    factors: ClassVar[tuple[type[Numeric], ...]] = tuple(WORDS)
-    """The element types that A may have."""
 
     def __post_init__(self) -> None:
         if self._name() not in WARP_MMAS or self.a_dtype not in self.factors:
@@ -86,11 +78,6 @@ class WarpMmaOp(MmaOperation):
         asked = {self.a_dtype, self.acc_dtype, self.shape_mnk}
         shared = [len(asked & {TYPES[one.a], TYPES[one.accumulator], one.shape_mnk}) for one in known]
         return _entry(known[shared.index(max(shared))])
-
-    @property
-    def ab_dtype(self) -> type[Numeric]:
-        """The type of the factors."""
-        return self.a_dtype
 
     @property
     def instruction(self) -> WarpMma:
@@ -113,11 +100,6 @@ class WarpMmaOp(MmaOperation):
         return self.instruction.tv_b
 
     @property
-    def tv_layout_C(self) -> Layout:
-        """As the instruction distributes C and D."""
-        return self.instruction.tv_c
-
-    @property
     def operand_space(self) -> AddressSpace:
         """Registers."""
         return AddressSpace.rmem
@@ -126,19 +108,12 @@ class WarpMmaOp(MmaOperation):
         """Whole warps, in a kernel."""
         require_threads(self, threads)
 
-    def emit(self, product: Product) -> None:
+    def emit(self, product: MmaOperands) -> None:
         """All instructions as one operation."""
         emit_tile_mma(self.instruction.name, product)
 
     def _name(self) -> str:
-        a, b, accumulator = (WORDS.get(dtype, "") for dtype in (self.a_dtype, self.b_dtype, self.acc_dtype))
-        shape = "".join(f"{letter}{extent}" for letter, extent in zip("mnk", self.shape_mnk, strict=True))
-        return f"{shape}.{accumulator}.{a}.{b}.{accumulator}"
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}<{self.instruction.name}>"
-
-    __repr__ = __str__
+        return f"{self._shape_and_types()}.{WORDS.get(self.acc_dtype, '')}"
 
 
 class MmaF16BF16Op(WarpMmaOp):

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.cute.mma.atoms import MmaOperation, Operand, Product, misfit, threads_of_block
+from triptych.cute.mma.atoms import MmaOperands, MmaOperation, Operand, misfit, threads_of_block
 from triptych.cute.tensors.register_arrays import array_of, register_offsets
 from triptych.cute.tracing.device import device_function, device_trace, tracing
 from triptych.cute.tracing.errors import MatrixTilingError
-from triptych.kernel_ir.dialects.tile import WGMMA_COMMIT, WGMMA_FENCE, WGMMA, WGMMA_WAIT
+from triptych.kernel_ir.dialects.tile import WGMMA, WGMMA_COMMIT, WGMMA_FENCE, WGMMA_WAIT
 from triptych.metastage.trace.errors import OperandTypeError
 from triptych.metastage.trace.trace import place
 from triptych.metastage.values.scalars import Boolean, materialize
 
 
-def emit_group_mma(instruction: str, product: Product) -> None:
+def emit_group_mma(instruction: str, product: MmaOperands) -> None:
     """One `tile.wgmma` for all instructions of a product."""
     trace = tracing()
     builder = trace.builder

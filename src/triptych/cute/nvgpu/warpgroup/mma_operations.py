@@ -1,15 +1,13 @@
-"""Matrix instructions of a warpgroup as objects: types, a shape and where operands lie, which name an entry of
-`triptych.kernel_ir.dialects`."""
+"""WGMMA operations as objects: types, a shape and where operands lie, which name an entry of `warpgroup_mma`."""
 
 from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import ClassVar
 
 from triptych.cute.memory.address_spaces import AddressSpace
-from triptych.cute.mma.atoms import MmaOperation, Product
-from triptych.cute.nvgpu.instruction_types import TYPES, WORDS, Shape3
+from triptych.cute.mma.atoms import MmaOperands
+from triptych.cute.nvgpu.typed_mma import TYPES, Shape3, TypedMmaOp
 from triptych.cute.nvgpu.warpgroup.mma_emission import emit_group_mma, require_warpgroups
 from triptych.cute.nvgpu.warpgroup.shared_operands import shared_fragment
 from triptych.cute.tensors.layout_orders import OperandMajorMode
@@ -50,22 +48,16 @@ class Field(enum.Enum):
         return f"warpgroup.Field.{self.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class WarpgroupMmaOp(MmaOperation):
+@dataclass(frozen=True, slots=True, repr=False)
+class WarpgroupMmaOp(TypedMmaOp):
     """A product that the 128 threads of a warpgroup compute together, while they go on."""
 
-    a_dtype: type[Numeric]
-    b_dtype: type[Numeric]
-    acc_dtype: type[Numeric]
-    shape_mnk: Shape3
     a_src: OperandSource
     a_major_mode: OperandMajorMode
     b_major_mode: OperandMajorMode
-    factors: ClassVar[tuple[type[Numeric], ...]] = tuple(WORDS)
-    """The element types that A may have."""
 
     def __post_init__(self) -> None:
-        if self._name() not in WARPGROUP_MMAS or self.a_dtype not in self.factors:
+        if self._shape_and_types() not in WARPGROUP_MMAS or self.a_dtype not in self.factors:
             raise self._unknown()
         plain = self.a_major_mode is self.b_major_mode is OperandMajorMode.K
         if not plain and not self.instruction.transposes:
@@ -100,14 +92,9 @@ class WarpgroupMmaOp(MmaOperation):
         )
 
     @property
-    def ab_dtype(self) -> type[Numeric]:
-        """The type of the factors."""
-        return self.a_dtype
-
-    @property
     def instruction(self) -> WarpgroupMma:
         """Its entry among the instructions."""
-        return WARPGROUP_MMAS[self._name()]
+        return WARPGROUP_MMAS[self._shape_and_types()]
 
     @property
     def threads(self) -> Layout:
@@ -124,11 +111,6 @@ class WarpgroupMmaOp(MmaOperation):
     def tv_layout_B(self) -> Layout:
         """All of B for every thread."""
         return self.instruction.tv_shared_b
-
-    @property
-    def tv_layout_C(self) -> Layout:
-        """As the instruction distributes D."""
-        return self.instruction.tv_c
 
     @property
     def accumulate_field(self) -> object:
@@ -151,19 +133,9 @@ class WarpgroupMmaOp(MmaOperation):
         """Whole warpgroups, in a kernel."""
         require_warpgroups(self, threads)
 
-    def emit(self, product: Product) -> None:
+    def emit(self, product: MmaOperands) -> None:
         """All instructions as one operation."""
         emit_group_mma(self.instruction.name, product)
-
-    def _name(self) -> str:
-        a, b, accumulator = (WORDS.get(dtype, "") for dtype in (self.a_dtype, self.b_dtype, self.acc_dtype))
-        shape = "".join(f"{letter}{extent}" for letter, extent in zip("mnk", self.shape_mnk, strict=True))
-        return f"{shape}.{accumulator}.{a}.{b}"
-
-    def __str__(self) -> str:
-        return f"{type(self).__name__}<{self.instruction.name}>"
-
-    __repr__ = __str__
 
 
 class MmaF16BF16Op(WarpgroupMmaOp):
