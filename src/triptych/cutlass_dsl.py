@@ -7,7 +7,7 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, NoReturn, TypeVar
 
-from triptych.compat.mlir_builders.control_flow import if_generate, while_generate, yield_out
+from triptych.compat.mlir_builders.values import if_generate, while_generate, yield_out
 from triptych.cute.mathematics.arithmetic import max_of as max
 from triptych.cute.mathematics.arithmetic import min_of as min
 from triptych.cute.memory.vectors import vector_type

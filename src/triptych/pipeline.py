@@ -1,27 +1,16 @@
-"""`triptych.compat.pipeline` under its shorter name."""
+"""Pipelines and named barriers, under the name that public programs import.
+
+`PipelineCpAsync` is the pipeline of GPUs from generation 80 on; the others are made of mbarriers, of generation 90.
+"""
 
 from __future__ import annotations
 
-from triptych.compat.pipeline import (
-    Agent,
-    CooperativeGroup,
-    NamedBarrier,
-    PipelineAsync,
-    PipelineConsumer,
-    PipelineCpAsync,
-    PipelineOrder,
-    PipelineProducer,
-    PipelineState,
-    PipelineTmaAsync,
-    PipelineTmaStore,
-    PipelineUserType,
-    arrive,
-    arrive_and_wait,
-    make_pipeline_state,
-    pipeline_init_arrive,
-    pipeline_init_wait,
-    sync,
-)
+from triptych.cute.pipeline.copy_pipelines import PipelineCpAsync, PipelineTmaStore
+from triptych.cute.pipeline.mbarrier_pipelines import PipelineAsync, PipelineTmaAsync
+from triptych.cute.pipeline.mbarrier_ring import pipeline_init_arrive, pipeline_init_wait
+from triptych.cute.pipeline.order import NamedBarrier, PipelineOrder, arrive, arrive_and_wait, sync
+from triptych.cute.pipeline.participants import Agent, CooperativeGroup, PipelineConsumer, PipelineProducer
+from triptych.cute.pipeline.states import PipelineState, PipelineUserType, make_pipeline_state
 
 __all__ = [
     "Agent",

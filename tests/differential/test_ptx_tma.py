@@ -12,8 +12,7 @@ import pytest
 from tests.support.ptx.handwritten import ORDERS, OUT, Handwritten, first, wait
 from triptych.ptxsim.arithmetic import UnknownInstructionError
 from triptych.ptxsim.clusters import Order, StuckError
-from triptych.ptxsim.memory import AccessError
-from triptych.ptxsim.proxies import UnfencedError
+from triptych.ptxsim.memory import AccessError, UnfencedError
 from triptych.ptxsim.tensor_maps import MapError
 
 

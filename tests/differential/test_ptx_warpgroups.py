@@ -12,7 +12,7 @@ from tests.support.ptx.handwritten import ORDERS, Handwritten, first, wait
 from triptych.ptxsim.arithmetic import UnknownInstructionError
 from triptych.ptxsim.clusters import Order, StuckError
 from triptych.ptxsim.matrices import FACTORS
-from triptych.ptxsim.proxies import UnfencedError
+from triptych.ptxsim.memory import UnfencedError
 from triptych.ptxsim.warpgroups import ProductError
 
 SUMS: dict[str, Any] = {"f32": np.float32, "f16": np.float16, "s32": np.int32}

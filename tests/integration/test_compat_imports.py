@@ -15,8 +15,7 @@ import triptych
 import triptych.cute
 from triptych import compat
 from triptych.compat.errors import NotHereYetError, OtherPackageError
-from triptych.compat.module_aliases import HOMES, LATE, NOT_HERE_YET
-from triptych.compat.public_names import TIERS, public_names
+from triptych.compat.public_names import HOMES, LATE, NOT_HERE_YET, TIERS, public_names
 from triptych.diagnostics.likely_mistakes import MissingAttributeError
 from triptych.support.errors import TriptychError
 

@@ -14,7 +14,7 @@ import pytest
 import triptych as tt
 from triptych import cute
 from triptych.compat import torch_on_cpu
-from triptych.compat.cuda_errors import CudaCallError
+from triptych.compat.errors import CudaCallError
 from triptych.compat.modelled_gpu import ModelledGpuError
 from triptych.cute.runtime import from_dlpack
 from triptych.support.config import override
@@ -239,7 +239,7 @@ def test_kernels_take_these_tensors_and_streams() -> None:
 
 
 def test_compiled_calls_read_tensors_below_the_mode(monkeypatch: pytest.MonkeyPatch) -> None:
-    function_mode = importlib.import_module("triptych.compat.torch_cpu.function_mode")
+    function_mode = importlib.import_module("triptych.compat.torch_on_cpu.function_mode")
 
     x = torch.zeros(32, device="cuda")
     compiled = cute.compile(add_one, x)
@@ -297,6 +297,6 @@ def test_seeds_are_for_both_devices() -> None:
 def test_memory_that_a_program_still_writes_to_stays() -> None:
     """Addresses handed to a kernel as numbers, whose tensors are gone: on a GPU the allocator keeps the memory."""
     triptych_torch = importlib.import_module("triptych.torch")
-    kept = importlib.import_module("triptych.compat.torch_cpu.kept_memory").KEPT
+    kept = importlib.import_module("triptych.compat.torch_on_cpu.placement").KEPT
     address = triptych_torch.cute_tensor_like(torch.zeros(4, 4), tt.Float16, True)[1].data_ptr()
     assert address in [tensor.data_ptr() for tensor in kept._tensors]

@@ -14,7 +14,7 @@ from typing import Any, cast
 import triptych as tt
 from tests.ir.traced import traced
 from triptych import cute
-from triptych.compat.mlir_builders.control_flow import if_generate
+from triptych.compat.mlir_builders.values import if_generate
 from triptych.metastage.trace.trace import in_progress
 from triptych.metastage.values.scalars import NUMERIC_CLASSES
 from triptych.support.errors import TriptychError

@@ -20,7 +20,7 @@ from tests.differential.choices import Choices, RandomChoices
 from tests.support.ptx.unified import numpy_gpu
 from tests.unit.targets.nvptx.tools import HAS_ASSEMBLER
 from triptych import cute
-from triptych.ptxsim.floats import fused, fused_doubles
+from triptych.ptxsim.conversions import fused, fused_doubles
 
 Tree: TypeAlias = "tuple[Any, ...]"
 Array = npt.NDArray[Any]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from triptych.compat.cuda_errors import CudaStatusError
+from triptych.compat.errors import CudaStatusError
 from triptych.cute.tracing.eager import eager
 from triptych.diagnostics.kernel_errors import DSLCudaRuntimeError
 

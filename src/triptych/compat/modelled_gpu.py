@@ -1,4 +1,4 @@
-"""Modelled GPU: the device properties that public programs read on a machine without a GPU.
+"""GPU properties as public host programs ask for them: of a modelled GPU, on a machine that has none.
 
 Programs ask how many multiprocessors there are and which generation, and choose grids and code paths by it. The answer
 is a row of a table, chosen by the setting `gpu`, so that a program takes the same path on every machine.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from triptych.cute.tracing.eager import eager
 from triptych.support.config import config
 from triptych.support.errors import TriptychError
 from triptych.support.gpu_models import PRODUCTS
+from triptych.support.processors import processors
 
 _GIB = 1 << 30
 _MIB = 1 << 20
@@ -95,3 +97,37 @@ def check_device_number(number: int) -> int:
             instead="0, or a machine with several GPUs",
         )
     return number
+
+
+class HardwareInfo:
+    """The modelled GPU, as the setting `gpu` names it. Blocks that would run together there may run in turn here."""
+
+    @eager
+    def __init__(self, device_id: int = 0) -> None:
+        self.device = check_device_number(device_id)
+
+    def __repr__(self) -> str:
+        return f"HardwareInfo({modelled_gpu().name})"
+
+    @eager
+    def get_max_active_clusters(self, cluster_size: int, stream: object = None) -> int:
+        """How many clusters of so many blocks run at the same time, a block on each multiprocessor. On the CPU there
+        are so many of those that the largest clusters have one for each thread of the pool, unless the setting says
+        how many there are: programs have memory for as many blocks as clusters of one would be.
+        """
+        most = modelled_gpu().active_clusters(cluster_size)
+        settings = config()
+        if ":" in settings.gpu or settings.target not in ("", "cpu"):
+            return most
+        blocks = (settings.threads or processors()) * MOST_BLOCKS_OF_A_CLUSTER
+        return min(most, blocks // cluster_size)
+
+    @eager
+    def get_device_multiprocessor_count(self) -> int:
+        """How many multiprocessors there are."""
+        return modelled_gpu().multiprocessors
+
+    @eager
+    def get_l2_cache_size_in_bytes(self) -> int:
+        """Bytes of the cache that all multiprocessors share."""
+        return modelled_gpu().cache

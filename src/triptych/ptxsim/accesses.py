@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from triptych.ptxsim.arithmetic import ARRAYS, UnknownInstructionError
-from triptych.ptxsim.block_state import BlockState
 from triptych.ptxsim.memory import UNSIGNED, AccessError
-from triptych.ptxsim.operands import WARP, listed
+from triptych.ptxsim.operands import WARP, BlockState, listed
 from triptych.ptxsim.reading import TYPE_BYTES, Instruction
 
 Run = Callable[[Any], None]

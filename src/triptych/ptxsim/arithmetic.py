@@ -14,8 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from triptych.ptxsim.conversions import conversion
-from triptych.ptxsim.floats import exact_sum, flushed, from_bfloat, fused, fused_doubles, rounded, smaller, to_bfloat
+from triptych.ptxsim.conversions import (
+    conversion,
+    exact_sum,
+    flushed,
+    from_bfloat,
+    fused,
+    fused_doubles,
+    rounded,
+    smaller,
+    to_bfloat,
+)
 from triptych.ptxsim.reading import TYPE_BYTES, Instruction
 
 ARRAYS: dict[str, Any] = {

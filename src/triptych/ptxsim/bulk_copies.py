@@ -15,9 +15,9 @@ import numpy as np
 
 from triptych.ptxsim.accesses import bytes_at, peer_at, shared_address, store
 from triptych.ptxsim.arithmetic import UnknownInstructionError
-from triptych.ptxsim.block_state import BlockState
 from triptych.ptxsim.mbarriers import arrive_after_copies, mbarrier_at
 from triptych.ptxsim.memory import AccessError
+from triptych.ptxsim.operands import BlockState
 from triptych.ptxsim.reading import TYPE_BYTES, Instruction, split
 from triptych.ptxsim.reductions import reduction
 from triptych.ptxsim.tensor_maps import BYTES, MapError, TensorMap, unpacked

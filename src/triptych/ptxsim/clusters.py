@@ -15,7 +15,7 @@ import numpy as np
 
 from triptych.ptxsim.accesses import WINDOWS
 from triptych.ptxsim.arithmetic import UnknownInstructionError
-from triptych.ptxsim.block_state import BlockState, Dims
+from triptych.ptxsim.operands import BlockState, Dims
 from triptych.ptxsim.reading import Instruction
 from triptych.ptxsim.tensor_maps import TensorMap
 

@@ -1,7 +1,11 @@
-"""Performance counters of a run: what each instruction of each block costs on a GPU.
+"""Cost counters of a simulated GPU, for each instruction of each block that runs.
 
 Input: an instruction, the threads that come to it and those that do it, before they do. Output: `Counts`. Widths and
-addresses are those of PTX; the rules of the memories are in `traffic`. A machine without a `Counting` pays nothing.
+addresses are those of PTX. A machine without a `Counting` pays nothing.
+
+Shared memory has 32 banks of 4 bytes. In a wavefront each bank gives one word; threads that ask for the same word share
+it. A warp that asks for more than 128 bytes goes in parts: two of 16 threads for 8 bytes of each, four of 8 for 16.
+Global memory moves sectors of 32 bytes.
 """
 
 from __future__ import annotations
@@ -14,10 +18,78 @@ from typing import Any
 import numpy as np
 
 from triptych.ptxsim.accesses import WINDOWS, space_of
-from triptych.ptxsim.block_state import BlockState, Dims
-from triptych.ptxsim.operands import WARP, listed
+from triptych.ptxsim.operands import WARP, BlockState, Dims, listed
 from triptych.ptxsim.reading import TYPE_BYTES, Instruction, Kernel
-from triptych.ptxsim.traffic import Request, sectors_of, turns_of, wavefronts_of
+
+BANKS = 32
+WORD = 4
+SECTOR = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What threads ask of a memory with one instruction: `width` bytes each."""
+
+    space: str
+    threads: Any
+    addresses: Any
+    width: int
+    cost: int = 0
+    """Wavefronts or sectors, where it is of one warp."""
+
+    @property
+    def warps(self) -> int:
+        return len(np.unique(self.threads // WARP))
+
+    def of_warp(self, warp: int, cost: int) -> Request:
+        """The part of one warp."""
+        mine = self.threads // WARP == warp
+        return Request(self.space, self.threads[mine], self.addresses[mine].copy(), self.width, cost)
+
+
+def words_of(request: Request) -> tuple[Any, Any]:
+    """The different words of each part of a warp: the numbers of the parts, and the words."""
+    together = min(WARP, max(1, BANKS * WORD // request.width))
+    count = max(1, request.width // WORD)
+    words = (request.addresses.astype(np.int64) // WORD)[:, None] + np.arange(count)
+    parts = np.repeat(request.threads // together, count)
+    keys = np.unique(parts << np.int64(40) | words.reshape(-1))
+    return keys >> np.int64(40), keys & ((1 << 40) - 1)
+
+
+def wavefronts_of(request: Request) -> tuple[Any, int]:
+    """How many each warp takes, by its number, and how many all would take without a bank conflict."""
+    together = min(WARP, max(1, BANKS * WORD // request.width))
+    parts, words = words_of(request)
+    by_bank = np.bincount(parts * BANKS + words % BANKS, minlength=(int(parts.max()) + 1) * BANKS)
+    of_parts = by_bank.reshape(-1, BANKS).max(axis=1)
+    of_warps = np.bincount(np.arange(len(of_parts)) * together // WARP, of_parts).astype(np.int64)
+    return of_warps, int((of_parts > 0).sum())
+
+
+def sectors_of(request: Request) -> tuple[Any, int, int]:
+    """How many each warp moves, the fewest that all could move, and the different bytes that they ask for."""
+    warps = request.threads // WARP
+    first = request.addresses // np.uint64(SECTOR)
+    count = max(1, request.width // SECTOR)
+    sectors = (first[:, None] + np.arange(count, dtype=np.uint64)).reshape(-1)
+    moved = _different(np.repeat(warps, count), sectors)
+    used = _different(warps, request.addresses) * request.width
+    return moved, int((-(-used // SECTOR)).sum()), int(used.sum())
+
+
+def turns_of(request: Request) -> int:
+    """Atomics that wait for each other: of each warp those on its commonest address."""
+    warps = request.threads // WARP
+    turns = (np.unique(request.addresses[warps == warp], return_counts=True)[1].max() for warp in np.unique(warps))
+    return int(sum(turns))
+
+
+def _different(warps: Any, numbers: Any) -> Any:
+    """How many different numbers each warp has."""
+    pairs = np.unique(np.stack([warps.astype(np.uint64), numbers]), axis=1)
+    return np.bincount(pairs[0].astype(np.int64))
+
 
 Observe = Callable[[Any], None]
 _WINDOW = 1 << 40
@@ -239,3 +311,29 @@ def _memory_of(
             ("global", address(operands[1]), given, False),
         ]
     return []
+
+
+_ACCESSES = {"ld": "load", "ldu": "load", "st": "store", "atom": "atomic", "red": "atomic"}
+_BY_NAME = {
+    "matrix products": ("mma", "wgmma"),
+    "matrix rows": ("ldmatrix", "stmatrix", "movmatrix"),
+    "asynchronous copies": ("cp", "mbarrier", "tensormap", "prefetch", "prefetchu"),
+    "branches": ("bra", "brx", "ret", "exit", "trap", "call"),
+    "barriers": ("bar", "barrier", "fence", "membar"),
+    "exchanges": ("shfl", "vote", "redux", "match", "elect", "activemask"),
+    "moves": ("mov", "cvt", "cvta", "prmt", "mapa"),
+    "choices": ("setp", "selp", "set", "slct", "testp"),
+    "special functions": ("ex2", "lg2", "sin", "cos", "tanh", "rcp", "rsqrt", "sqrt", "div", "rem"),
+}
+_KINDS = {name: kind for kind, names in _BY_NAME.items() for name in names}
+
+
+def kind_of(instruction: Instruction) -> str:
+    """As `shared loads` or `float arithmetic`."""
+    if instruction.name in _ACCESSES:
+        space = (space_of(instruction) or "generic").partition("::")[0]
+        return "parameters" if space == "param" else f"{space} {_ACCESSES[instruction.name]}s"
+    if instruction.name in _KINDS:
+        return _KINDS[instruction.name]
+    is_float = any(word[:1] == "f" or word[:2] == "bf" for word in instruction.modifiers if word[-1:].isdigit())
+    return "float arithmetic" if is_float else "integer arithmetic"

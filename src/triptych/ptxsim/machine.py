@@ -16,7 +16,6 @@ import numpy as np
 
 from triptych.ptxsim.accesses import Copy, access
 from triptych.ptxsim.arithmetic import UnknownInstructionError, meaning
-from triptych.ptxsim.block_state import Dims
 from triptych.ptxsim.bulk_copies import Stores, bulk
 from triptych.ptxsim.clusters import (
     PEER,
@@ -31,11 +30,9 @@ from triptych.ptxsim.clusters import (
 )
 from triptych.ptxsim.counting import CountedLaunch, Counting
 from triptych.ptxsim.mbarriers import WAITS, Wait, changing
-from triptych.ptxsim.memory import JUNK, Memory, Room
-from triptych.ptxsim.operands import WARP, Registers
-from triptych.ptxsim.proxies import SharedRoom
+from triptych.ptxsim.memory import JUNK, Memory, Room, SharedRoom
+from triptych.ptxsim.operands import WARP, Dims, Registers, thread_registers
 from triptych.ptxsim.reading import Instruction, Kernel, Module, Variable, read
-from triptych.ptxsim.special_registers import thread_registers
 from triptych.ptxsim.warpgroups import THREADS, Products, warpgroup_instruction
 from triptych.ptxsim.warps import collective
 

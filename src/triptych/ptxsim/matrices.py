@@ -12,8 +12,7 @@ import ml_dtypes
 import numpy as np
 
 from triptych.ptxsim.arithmetic import UnknownInstructionError
-from triptych.ptxsim.block_state import BlockState
-from triptych.ptxsim.operands import WARP, listed
+from triptych.ptxsim.operands import WARP, BlockState, listed
 from triptych.ptxsim.reading import Instruction
 
 LANES = np.arange(WARP)

@@ -14,7 +14,7 @@ import numpy as np
 
 from triptych.ptxsim.accesses import land, peer_at, shared_address, space_of
 from triptych.ptxsim.arithmetic import UnknownInstructionError
-from triptych.ptxsim.block_state import BlockState
+from triptych.ptxsim.operands import BlockState
 from triptych.ptxsim.reading import Instruction
 
 Run = Callable[[Any], None]

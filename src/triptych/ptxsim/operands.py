@@ -1,10 +1,10 @@
-"""Operands of instructions: the registers of a block's threads, constants, and addresses."""
+"""Operands of PTX instructions: the registers of a block's threads, special ones among them, constants, addresses."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -118,3 +118,54 @@ class Registers:
 def listed(operand: str) -> list[str]:
     """The parts of `{a, b}`, or the operand alone."""
     return [part.strip() for part in operand[1:-1].split(",")] if operand.startswith("{") else [operand]
+
+
+Dims = tuple[int, int, int]
+
+
+class BlockState(Protocol):
+    """The threads of a block, their registers and memories, and what is under way for them."""
+
+    threads: int
+    numbers: Any
+    """Of the threads: 0, 1, 2, ..."""
+    index: Dims
+    rank: int
+    """Among the blocks of its cluster."""
+    alive: Any
+    registers: Registers
+    rooms: dict[str, Any]
+    gpu: Any
+    cluster: Any
+    products: Any
+    stores: Any
+    copies: list[Any]
+    copy_groups: Any
+    call_parameters: dict[str, Any]
+    waiting: dict[int, Any]
+    refused: Any
+    meetings: Any
+    waits_over: Any
+
+    def start(self, index: Dims) -> None: ...
+    def turn(self, number: int) -> bool: ...
+    def refuse(self) -> bool: ...
+    def where(self) -> list[str]: ...
+
+
+_EVERY = (1 << WARP) - 1
+
+
+def thread_registers(
+    numbers: Any, grid: Dims, block: Dims, index: Callable[[int], int], clock: Callable[[], int]
+) -> dict[str, Any]:
+    """By their names; those that change are functions. `index` gives a component of the block's place in the grid."""
+    lanes = numbers % WARP
+    names: dict[str, Any] = {"%laneid": lanes, "%warpid": numbers // WARP, "WARP_SZ": WARP}
+    names |= dict.fromkeys(("%clock", "%clock64", "%globaltimer"), clock)
+    threads = (numbers % block[0], numbers // block[0] % block[1], numbers // (block[0] * block[1]))
+    for place, (axis, thread, extent, count) in enumerate(zip("xyz", threads, block, grid, strict=True)):
+        names |= {f"%tid.{axis}": thread, f"%ntid.{axis}": extent, f"%nctaid.{axis}": count}
+        names[f"%ctaid.{axis}"] = lambda place=place: index(place)
+    names |= {"%lanemask_lt": (1 << lanes) - 1, "%lanemask_le": (2 << lanes) - 1, "%lanemask_eq": 1 << lanes}
+    return names | {"%lanemask_gt": _EVERY - ((2 << lanes) - 1), "%lanemask_ge": _EVERY - ((1 << lanes) - 1)}

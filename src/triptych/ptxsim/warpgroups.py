@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from triptych.ptxsim.arithmetic import UnknownInstructionError
-from triptych.ptxsim.block_state import BlockState
 from triptych.ptxsim.matrices import FACTORS, GROUP, PLACE, SUMS
-from triptych.ptxsim.operands import WARP, listed
+from triptych.ptxsim.operands import WARP, BlockState, listed
 from triptych.ptxsim.reading import Instruction
 
 THREADS = 4 * WARP

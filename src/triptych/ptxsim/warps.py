@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from triptych.ptxsim.arithmetic import ARRAYS, UnknownInstructionError
-from triptych.ptxsim.block_state import BlockState
 from triptych.ptxsim.bulk_copies import copy_map
 from triptych.ptxsim.matrices import MATRICES
-from triptych.ptxsim.operands import WARP
+from triptych.ptxsim.operands import WARP, BlockState
 from triptych.ptxsim.reading import Instruction
 
 Act = Callable[[Any], None]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from triptych.ptxsim.block_state import Dims
 from triptych.ptxsim.clusters import Order
 from triptych.ptxsim.driver import NumpyDriver
 from triptych.ptxsim.memory import Room
+from triptych.ptxsim.operands import Dims
 from triptych.ptxsim.tensor_maps import BYTES, ELEMENTS
 
 _TEXT = """

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import Any
 
 from triptych.compat.cuda import CUstream, CUstream_flags
-from triptych.compat.cuda_bindings import memory
+from triptych.compat.cuda_bindings import handles
 from triptych.compat.cuda_bindings.handles import (
     ATTRIBUTES,
     CUcontext,
@@ -117,17 +117,17 @@ def cuMemGetInfo() -> Result:
 
 def cuMemAlloc(bytesize: int) -> Result:
     """New memory."""
-    return *_OK, CUdeviceptr(memory.allocate(bytesize))
+    return *_OK, CUdeviceptr(handles.allocate(bytesize))
 
 
 def cuMemFree(dptr: object) -> Result:
     """Give memory back."""
-    return _OK if memory.free(dptr) else _INVALID
+    return _OK if handles.free(dptr) else _INVALID
 
 
 def cuMemcpyDtoD(dst: object, src: object, ByteCount: int) -> Result:
     """Copy bytes; all memory is the CPU's."""
-    memory.copy(dst, src, ByteCount)
+    handles.copy(dst, src, ByteCount)
     return _OK
 
 
@@ -142,7 +142,7 @@ cuMemcpyHtoDAsync = cuMemcpyDtoHAsync = cuMemcpyAsync = cuMemcpyDtoDAsync
 
 def cuMemsetD8(dst: object, uc: int, N: int) -> Result:
     """Set bytes."""
-    memory.fill(dst, uc, N)
+    handles.fill(dst, uc, N)
     return _OK
 
 
@@ -153,7 +153,7 @@ def cuMemsetD8Async(dst: object, uc: int, N: int, hStream: object = 0) -> Result
 
 def cuMemsetD32(dst: object, ui: int, N: int) -> Result:
     """Set words."""
-    memory.fill_words(dst, ui, N)
+    handles.fill_words(dst, ui, N)
     return _OK
 
 

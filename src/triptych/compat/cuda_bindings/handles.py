@@ -1,7 +1,8 @@
-"""CUDA handles: events, contexts and devices by number; streams are in `compat.cuda`."""
+"""Handles and memory of CUDA: events, contexts, devices by number, and memory of the modelled GPU, the CPU's."""
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import re
 import time
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any, NoReturn
 
-from triptych.compat.cuda_errors import CudaCallError
+from triptych.compat.errors import CudaCallError
 from triptych.compat.modelled_gpu import ModelledGpu, modelled_gpu
 from triptych.cute.tracing.eager import eager
+from triptych.interop.recorded_calls import RECORDERS
 
 _NUMBERS = itertools.count(0x2000, 16)
 _MOMENTS: dict[int, float] = {}
@@ -118,3 +120,55 @@ def refusing(module: str, name: str) -> Any:
         )
 
     return call
+
+
+_ALLOCATED: dict[int, Any] = {}
+_ALIGNMENT = 256
+"""Bytes; what CUDA's allocations begin at."""
+
+
+def allocate(size: int) -> int:
+    """The address of new memory."""
+    buffer = ctypes.create_string_buffer(size + _ALIGNMENT)
+    address = -(-ctypes.addressof(buffer) // _ALIGNMENT) * _ALIGNMENT
+    _ALLOCATED[address] = buffer
+    return address
+
+
+def free(address: object) -> bool:
+    """Give memory back; False if it was never given out. Address 0 is nothing."""
+    number = address_of(address)
+    return number == 0 or _ALLOCATED.pop(number, None) is not None
+
+
+def address_of(pointer: Any) -> int:
+    """The address in whatever programs pass: a number, a handle, a NumPy array."""
+    if hasattr(pointer, "ctypes"):
+        return int(pointer.ctypes.data)
+    return int(getattr(pointer, "value", pointer) or 0)
+
+
+def copy(target: object, source: object, size: int) -> None:
+    """Copy bytes."""
+    _do(ctypes.memmove, address_of(target), address_of(source), size)
+
+
+def fill(target: object, value: int, size: int) -> None:
+    """Set bytes."""
+    _do(ctypes.memset, address_of(target), value & 0xFF, size)
+
+
+def fill_words(target: object, value: int, count: int) -> None:
+    """Set words of 32 bits."""
+    _do(_fill_words, address_of(target), value & 0xFFFFFFFF, count)
+
+
+def _fill_words(address: int, value: int, count: int) -> None:
+    (ctypes.c_uint32 * count).from_address(address)[:] = [value] * count
+
+
+def _do(work: Callable[..., Any], *args: int) -> None:
+    if RECORDERS:
+        RECORDERS[-1].put_off(work, args, {})
+    else:
+        work(*args)

@@ -6,7 +6,7 @@ from enum import IntEnum
 from typing import Any
 
 from triptych.compat.cuda import CUstream
-from triptych.compat.cuda_bindings import driver, memory
+from triptych.compat.cuda_bindings import driver, handles
 from triptych.compat.cuda_bindings.handles import ATTRIBUTES, CUevent, attribute, refusing
 
 __all__ = ["cudaError_t", "cudaEvent_t", "cudaMemcpyKind", "cudaStream_t"]
@@ -105,7 +105,7 @@ def cudaMemGetInfo() -> Result:
 
 def cudaMalloc(size: int) -> Result:
     """New memory, by its address."""
-    return *_OK, memory.allocate(size)
+    return *_OK, handles.allocate(size)
 
 
 def cudaMallocAsync(size: int, hStream: object = 0) -> Result:

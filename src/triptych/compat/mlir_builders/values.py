@@ -1,18 +1,28 @@
-"""Values between builder calls and the language: numbers are numbers of the language, all else keeps its MLIR type."""
+"""Values of MLIR builder calls: numbers are numbers of the language, all else keeps its MLIR type; and control flow.
+
+Branches and loops name their values one by one. Python's own `if` and `while` do the same in traced code, and carry
+every variable; these are for programs that were written with builder calls.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from triptych.cute.tracing.device import tracing
+from triptych.hooks import DEAD, UNDEFINED, Get, Hooks, Names, Set, Thunk
 from triptych.ir import bindings
 from triptych.ir.handles import Type
 from triptych.ir.handles import Value as Raw
 from triptych.ir.types import is_float, is_integer, type_text
-from triptych.metastage.trace.errors import OperandTypeError
+from triptych.metastage.trace.contexts import require_seen
+from triptych.metastage.trace.errors import BlockError, OperandTypeError
 from triptych.metastage.trace.trace import in_progress, place
+from triptych.metastage.values.declared_types import declared_number
 from triptych.metastage.values.numeric import leaked
-from triptych.metastage.values.scalars import NUMERIC_CLASSES, Numeric
+from triptych.metastage.values.scalars import NUMERIC_CLASSES, Boolean, Numeric, numeric_class
 
 _NUMBERS = {cls.info.mlir: cls for cls in NUMERIC_CLASSES.values() if cls.info.kind != "uint"}
 """The class of each MLIR type; its integers have no sign, and count as signed ones here."""
@@ -74,3 +84,108 @@ def wrapped(value: Raw) -> Numeric | Value:
     if (is_integer(kind) or is_float(kind)) and type_text(kind) in _NUMBERS:
         return _NUMBERS[type_text(kind)].of(value, tracing().region)
     return Value(value)
+
+
+__all__ = ["if_generate", "while_generate", "yield_out"]
+
+
+# Any: numbers of the program, and MLIR values of builder calls.
+def if_generate(
+    cond: Any,
+    then_body: Callable[..., Any],
+    else_body: Callable[..., Any] | None = None,
+    input_args: Sequence[Any] | None = None,
+    return_types: Sequence[Any] | None = None,
+    **_: object,
+) -> Any:
+    """Call one of two functions, which give values of the types; the values of the one that is called."""
+    given, kinds = list(input_args or ()), [numeric_class(kind) for kind in return_types or ()]
+    results: list[Any] = [UNDEFINED] * len(kinds)
+
+    def side(body: Callable[..., Any] | None) -> None:
+        found = () if body is None else body(*given)
+        parts = list(found) if isinstance(found, list | tuple) else [] if found is None else [found]
+        if len(parts) != len(kinds):
+            raise _unlike(len(parts), len(kinds))
+        results[:] = [_number(part, kind) for part, kind in zip(parts, kinds, strict=True)]
+
+    def write(values: tuple[Any, ...]) -> None:
+        results[:] = values
+
+    names = tuple(f"result {i}" for i in range(len(kinds)))
+    test = cond if isinstance(cond, Numeric | bool) else wrapped(raw(cond))
+    tracing().hooks.if_(test, lambda: side(then_body), lambda: side(else_body), names, lambda: tuple(results), write)
+    return None if not results else results[0] if len(results) == 1 else results
+
+
+def while_generate(inputs: Sequence[Any], cond: Callable[..., Any], **_: object) -> AbstractContextManager[Any]:
+    """A loop around the `with` block, which gets the values of a round and ends with `yield_out` of the next ones."""
+    return Repeated(_repeated(inputs, cond))
+
+
+class Repeated:
+    """The block of a loop: nothing but what it yields goes from one round to the next, or leaves it."""
+
+    def __init__(self, region: AbstractContextManager[Any]) -> None:
+        self._region = region
+
+    def __enter__(self) -> Any:
+        require_seen("while_generate(...)", sys._getframe(1))
+        return self._region.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._region.__exit__(*error)
+
+    def __within__(self, hooks: Hooks, body: Thunk, names: Names, get: Get, set_: Set) -> None:
+        before = get()
+        body()
+        for name, old, new in zip(names, before, get(), strict=True):
+            if new is not old and new is not DEAD:
+                raise _carried(name)
+
+
+@contextmanager
+def _repeated(inputs: Sequence[Any], cond: Callable[..., Any]) -> Iterator[tuple[Any, ...]]:
+    trace = tracing()
+    first = [raw(value) for value in inputs]
+    kinds = [value.type for value in first]
+    made = trace.operation("scf.while", first, kinds, regions=2)
+    head = trace.builder.append_block(made, 0, kinds, trace.location())
+    with trace.inside(head, "loop"):
+        test = _number(cond(*map(wrapped, head.arguments)), Boolean)
+        trace.operation("scf.condition", (test.ir_value(), *head.arguments))
+    body = trace.builder.append_block(made, 1, kinds, trace.location())
+    with trace.inside(body, "loop"):
+        yield tuple(map(wrapped, body.arguments))
+
+
+def _carried(name: str) -> BlockError:
+    is_exit = name.startswith("_tt_")
+    return BlockError(
+        "a loop that is built by hand is left early" if is_exit else f"a loop that is built by hand assigns `{name}`",
+        span=place(),
+        found="a `return`, `break` or `continue`" if is_exit else f"`{name}`, which is read after the block",
+        expected="values that go from round to round by `yield_out`",
+        instead="`while` or `for`, which carry every variable",
+    )
+
+
+def yield_out(args: Sequence[Any] | None = None, **_: object) -> None:
+    """The values of the next round of the loop that this ends."""
+    tracing().operation("scf.yield", [raw(value) for value in args or ()])
+
+
+def _number(value: Any, kind: type[Numeric]) -> Numeric:
+    """A number of a type, or an MLIR value of it."""
+    if isinstance(value, Numeric | bool | int | float):
+        return declared_number(value, kind, f"a value of {kind.__name__}")
+    return kind.of(raw(value), tracing().region)
+
+
+def _unlike(found: int, expected: int) -> OperandTypeError:
+    return OperandTypeError(
+        "a branch gives as many values as types are named",
+        span=place(),
+        found=f"{found} values",
+        expected=f"{expected}, as `return_types` says",
+    )

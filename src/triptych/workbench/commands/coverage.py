@@ -12,8 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from triptych.compat import activated
-from triptych.compat.module_aliases import HOMES, LATE, ROOT
-from triptych.compat.public_names import TIERS, tier_of, tier_of_module, when
+from triptych.compat.public_names import HOMES, LATE, ROOT, TIERS, tier_of, tier_of_module, when
 from triptych.support.errors import TriptychError
 from triptych.workbench.commands.used_names import Use, programs, uses
 

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from triptych.compat.module_aliases import BESIDE, HOMES, NOT_HERE_YET, ROOT
-from triptych.compat.public_names import public_names
+from triptych.compat.public_names import BESIDE, HOMES, NOT_HERE_YET, ROOT, public_names
 from triptych.workbench.commands.notebooks import SUFFIX, cells
 
 _FOLDERS = 5

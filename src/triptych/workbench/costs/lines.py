@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from triptych.ptxsim.counting import BlockCounts, CountedLaunch, Counts
-from triptych.ptxsim.kinds import kind_of
+from triptych.ptxsim.counting import BlockCounts, CountedLaunch, Counts, kind_of
 from triptych.ptxsim.reading import Kernel, Line
 
 

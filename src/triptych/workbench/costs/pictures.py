@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from triptych.layout.picture import Cell, Grid, Panel, bar_panel, grid_panel, page
-from triptych.ptxsim.counting import CountedLaunch
+from triptych.ptxsim.counting import BANKS, SECTOR, WORD, CountedLaunch, Request, words_of
+from triptych.ptxsim.operands import WARP
 from triptych.ptxsim.reading import Instruction, Line
-from triptych.ptxsim.traffic import BANKS, SECTOR, WARP, WORD, Request, words_of
 
 _MOST_ROWS = 64
 """Of the words of a request; the rest of a very scattered one is left out."""

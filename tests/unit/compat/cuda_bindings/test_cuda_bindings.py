@@ -15,7 +15,7 @@ from tests.integration.subprograms import run
 from triptych.compat import cuda_bindings
 from triptych.compat.cuda_bindings import driver, nvrtc, runtime
 from triptych.compat.cuda_checks import DSLCudaRuntimeError, checkCudaErrors
-from triptych.compat.cuda_errors import CudaCallError
+from triptych.compat.errors import CudaCallError
 from triptych.cute.runtime import make_ptr
 from triptych.support.config import override
 

@@ -1,6 +1,7 @@
 """PyTorch on the CPU in the place of CUDA, for programs that were written for a GPU: `install()`, and undo.
 
-PyTorch is not imported for this. Where the program imports it later, it is changed as soon as it is there.
+What programs put on "cuda" is where kernels of the CPU target run. PyTorch is not imported for this. Where the program
+imports it later, it is changed as soon as it is there; only then are the other files of this folder imported.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def install() -> Callable[[], None]:
 
 
 def _change() -> Callable[[], None]:
-    undo: Callable[[], None] = import_late("triptych.compat.torch_cpu.installing").install()
+    undo: Callable[[], None] = import_late("triptych.compat.torch_on_cpu.cuda_module").install()
     return undo
 
 

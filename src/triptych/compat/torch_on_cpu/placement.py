@@ -1,13 +1,16 @@
-"""Device placement: the tensors that a program has put on the GPU, as far as it can tell.
-
-They are in the CPU's memory like all others.
+"""Placement of tensors: which ones a program has put on the GPU. They are in the CPU's memory like all others.
 
 A tensor carries a mark; what is computed from marked tensors is marked. So `tensor.device` and `tensor.is_cuda` answer
 as on a machine with a GPU, and a copy between the two devices is a copy.
+
+Memory outlives its tensors as CUDA's allocator keeps it. A program that hands addresses to a kernel, as numbers, and
+lets the tensors go, works on a GPU: nobody else gets the memory in between. On the CPU it would be that of something
+else. So the latest tensors stay, up to a number of bytes.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -76,3 +79,24 @@ def means_gpu(device: object) -> bool | None:
     if device.type == "cuda":
         check_device_number(device.index or 0)
     return bool(device.type == "cuda")
+
+
+MOST_BYTES = 256 << 20
+
+
+class KeptMemory:
+    """The latest tensors that were made."""
+
+    def __init__(self) -> None:
+        self._tensors: deque[Any] = deque()
+        self._bytes = 0
+
+    def keep(self, tensor: Any) -> None:
+        """Keep a tensor until many later ones have been made."""
+        self._tensors.append(tensor)
+        self._bytes += tensor.nbytes
+        while self._bytes > MOST_BYTES:
+            self._bytes -= self._tensors.popleft().nbytes
+
+
+KEPT = KeptMemory()

@@ -1,15 +1,18 @@
-"""`torch.cuda` and its submodules while the CPU stands in for a GPU, as a table of names and values."""
+"""The module `torch.cuda` while the CPU stands in for a GPU: a table of names and values, installed, taken back."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from types import SimpleNamespace
 from typing import Any, Self
 
 import torch
 
 from triptych.compat.modelled_gpu import check_device_number, modelled_gpu
-from triptych.compat.torch_cpu import graphs, streams
-from triptych.compat.torch_cpu.placement import GPU, is_placed, means_gpu
+from triptych.compat.torch_on_cpu import streams
+from triptych.compat.torch_on_cpu.function_mode import CudaOnCpu
+from triptych.compat.torch_on_cpu.placement import GPU, is_placed, means_gpu
 
 CUDA_VERSION = "13.0"
 _REGISTERS = 65536
@@ -175,10 +178,10 @@ _OF_CUDA: dict[str, Any] = {
     "set_stream": streams.set_stream,
     "current_stream": streams.current_stream,
     "default_stream": streams.default_stream,
-    "CUDAGraph": graphs.CUDAGraph,
-    "graph": graphs.graph,
+    "CUDAGraph": streams.CUDAGraph,
+    "graph": streams.graph,
     "graph_pool_handle": lambda: (0, 0),
-    "is_current_stream_capturing": graphs.is_current_stream_capturing,
+    "is_current_stream_capturing": streams.is_current_stream_capturing,
 }
 _MEMORY = {
     name: _zero
@@ -208,3 +211,22 @@ def replacements() -> list[tuple[Any, str, Any]]:
     found += [(torch.cuda.graphs, name, _OF_CUDA[name]) for name in ("CUDAGraph", "graph")]
     found += [(torch, "Generator", Generator), (torch.version, "cuda", CUDA_VERSION)]
     return found
+
+
+def install() -> Callable[[], None]:
+    """Change torch for this thread's calls and this process's `torch.cuda`; the result undoes all of it."""
+    everything = ExitStack()
+    for namespace, name, value in replacements():
+        _replace(everything, namespace, name, value)
+    everything.callback(streams.forget)
+    everything.enter_context(CudaOnCpu())
+    return everything.close
+
+
+# Any: modules and classes of torch.
+def _replace(everything: ExitStack, namespace: Any, name: str, value: Any) -> None:
+    if name in vars(namespace):
+        everything.callback(setattr, namespace, name, vars(namespace)[name])
+    else:
+        everything.callback(delattr, namespace, name)
+    setattr(namespace, name, value)
