@@ -6,7 +6,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from triptych.driver.boundary import for_user
+from triptych.driver.boundary import api_boundary
 from triptych.driver.compiling import CompiledFunction
 from triptych.driver.jitting import JitFunction, cannot_decorate
 from triptych.dsl import BASE
@@ -27,15 +27,13 @@ class Compiler:
     def __repr__(self) -> str:
         return "compile" + (f"[{', '.join(map(repr, self._flags))}]" if self._flags else "")
 
+    @api_boundary
     def __getitem__(self, flags: object) -> Compiler:
         """With options as objects, one or several: `compile[OptLevel(1), KeepPTX]`."""
-        try:
-            return Compiler((*self._flags, *flags_of(flags)))
-        except Exception as error:
-            for_user(error)
-            raise
+        return Compiler((*self._flags, *flags_of(flags)))
 
     @opaque
+    @api_boundary
     def __call__(
         self,
         function: Callable[..., Any],
@@ -52,18 +50,15 @@ class Compiler:
         The result is called with the arguments that are no `Constexpr`, and shows every stage as text. With
         `no_cache=True`, here and in calls of a `@jit` function, it is compiled anew.
         """
-        try:
-            chosen = self._chosen(target, opt_level, options)
-            jitted, args = _unbound(function, args)
-            called_from = caller()
-            return jitted.find(*jitted._bind(args, kwargs, called_from), called_from, chosen).compiled
-        except Exception as error:
-            for_user(error)
-            raise
+        chosen = self._chosen(target, opt_level, options)
+        jitted, args = _unbound(function, args)
+        called_from = caller()
+        return jitted.find(*jitted._bind(args, kwargs, called_from), called_from, chosen).compiled
 
     def __reduce__(self) -> Any:
         return Compiler, (self._flags,)
 
+    @api_boundary
     def key(
         self,
         function: Callable[..., Any],
@@ -75,14 +70,10 @@ class Compiler:
         **kwargs: object,
     ) -> Key:
         """The key under which the store has what a call with these arguments would compile; print it."""
-        try:
-            jitted, args = _unbound(function, args)
-            called_from = caller()
-            bound, _ = jitted._bind(args, kwargs, called_from)
-            return jitted.key_of(bound, called_from, self._chosen(target, opt_level, options))
-        except Exception as error:
-            for_user(error)
-            raise
+        jitted, args = _unbound(function, args)
+        called_from = caller()
+        bound, _ = jitted._bind(args, kwargs, called_from)
+        return jitted.key_of(bound, called_from, self._chosen(target, opt_level, options))
 
     def _chosen(self, target: str, opt_level: int | None, options: str) -> dict[str, Any]:
         chosen = options_of((*self._flags, *flags_in(options)))

@@ -14,7 +14,7 @@ from triptych.artifact_store.configured import default_store
 from triptych.artifact_store.entry import Entry
 from triptych.artifact_store.events import report
 from triptych.diagnostics.likely_mistakes import missing_attribute
-from triptych.driver.boundary import for_user
+from triptych.driver.boundary import api_boundary, for_user
 from triptych.driver.compile_jobs import Job
 from triptych.driver.listeners import COMPILE_LISTENERS
 from triptych.driver.sealing import check_unsealed
@@ -185,21 +185,18 @@ class CompiledFunction:
     def __deepcopy__(self, _: object) -> CompiledFunction:
         return self
 
+    @api_boundary
     def __reduce_ex__(self, _: object) -> NoReturn:
         """Refused: machine code is this process's. What finds it again is small, and says where it comes from."""
-        try:
-            name = self._loaded.compiled.lowered.traced.name
-            raise CompiledFunctionPickleError(
-                f"the compiled function {name} cannot be sent to another process",
-                span=caller(),
-                found="machine code of this process",
-                expected="what the other process can find it by",
-                instead=f"the `@jit` function {name}: the other process compiles it for its arguments, which means "
-                "loading it from the store that both have; or the file that `export_to_c` writes",
-            )
-        except Exception as error:
-            for_user(error)
-            raise
+        name = self._loaded.compiled.lowered.traced.name
+        raise CompiledFunctionPickleError(
+            f"the compiled function {name} cannot be sent to another process",
+            span=caller(),
+            found="machine code of this process",
+            expected="what the other process can find it by",
+            instead=f"the `@jit` function {name}: the other process compiles it for its arguments, which means "
+            "loading it from the store that both have; or the file that `export_to_c` writes",
+        )
 
     @property
     def overwritten(self) -> tuple[tuple[Any, str], ...]:
@@ -288,22 +285,20 @@ class CompiledFunction:
         """The same by the older protocol of TVM FFI."""
         return self.__tvm_ffi_object__()
 
+    @api_boundary
     def __tvm_ffi_object__(self) -> Any:
         """For `tvm_ffi.convert`: the native entry point as a function of TVM FFI, which takes flattened arguments."""
-        try:
-            if self._loaded.packed is None:
-                name = self._loaded.compiled.lowered.traced.name
-                raise MissingViewError(
-                    f"{name} has an entry for TVM FFI only where it is exported",
-                    found=f"code for the target {self.target}",
-                    expected="a function that is compiled for the CPU, or an object file",
-                    instead=f"export_to_c('{name}.o', function_name='{name}'), and load_module of that file",
-                )
-            return self._loaded.packed()
-        except Exception as error:
-            for_user(error)
-            raise
+        if self._loaded.packed is None:
+            name = self._loaded.compiled.lowered.traced.name
+            raise MissingViewError(
+                f"{name} has an entry for TVM FFI only where it is exported",
+                found=f"code for the target {self.target}",
+                expected="a function that is compiled for the CPU, or an object file",
+                instead=f"export_to_c('{name}.o', function_name='{name}'), and load_module of that file",
+            )
+        return self._loaded.packed()
 
+    @api_boundary
     def export_to_c(
         self,
         file_path: str | os.PathLike[str],
@@ -317,13 +312,9 @@ class CompiledFunction:
         With `file_name`: a header and an object file of that name in the folder `file_path`, whose C functions begin
         with `function_prefix`. With `function_name`: the object file `file_path` with an entry for TVM FFI.
         """
-        try:
-            addresses = frozenset(name for name, shape in self._shapes if shape.kind is not None)
-            wanted, stem = asked_for(Path(file_path), file_name, function_prefix, function_name, addresses)
-            export_files(self._loaded.compiled, find_target(self.target), wanted, stem)
-        except Exception as error:
-            for_user(error)
-            raise
+        addresses = frozenset(name for name, shape in self._shapes if shape.kind is not None)
+        wanted, stem = asked_for(Path(file_path), file_name, function_prefix, function_name, addresses)
+        export_files(self._loaded.compiled, find_target(self.target), wanted, stem)
 
     @opaque
     def call_packed(self, *args: object, **keywords: object) -> Any:

@@ -11,7 +11,7 @@ from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, overload
 
 from triptych.artifact_store.configured import default_store
-from triptych.driver.boundary import for_user
+from triptych.driver.boundary import api_boundary, for_user
 from triptych.driver.cache_misses import CacheMiss, NoStoreError, explain
 from triptych.driver.compile_jobs import Job
 from triptych.driver.compiling import CompiledFunction, compiled_function
@@ -131,48 +131,39 @@ class JitFunction:
             return inline_call(trace, self.function, self._parameters_now(), args, kwargs)
 
     @opaque
+    @api_boundary
     def compile(self, *args: object, **kwargs: object) -> CompiledFunction:
         """Compile for these arguments without running; the result takes only the dynamic ones."""
-        try:
-            called_from = caller()
-            return self.find(*self._bind(args, kwargs, called_from), called_from, {}).compiled
-        except Exception as error:
-            for_user(error)
-            raise
+        called_from = caller()
+        return self.find(*self._bind(args, kwargs, called_from), called_from, {}).compiled
 
     def set_name_prefix(self, prefix: str) -> None:
         """Let the function's name in generated code begin with `prefix`, from the next compilation on."""
         self._name_prefix = prefix
 
+    @api_boundary
     def explain_key(self, *args: object, **kwargs: object) -> Key:
         """Everything that decides what would be compiled for these arguments; print it."""
-        try:
-            called_from = caller()
-            return self.key_of(bind(self.function, args, kwargs, called_from), called_from, {})
-        except Exception as error:
-            for_user(error)
-            raise
+        called_from = caller()
+        return self.key_of(bind(self.function, args, kwargs, called_from), called_from, {})
 
+    @api_boundary
     def explain_miss(self, *args: object, **kwargs: object) -> CacheMiss:
         """Whether the store has the program for these arguments; if not, what differs from the nearest; print it."""
-        try:
-            store = default_store()
-            if store is None:
-                raise NoStoreError(
-                    "there is no store of compiled programs",
-                    span=caller(),
-                    found="TRIPTYCH_CACHE=0",
-                    instead="TRIPTYCH_CACHE=1",
-                )
-            called_from = caller()
-            bound = bind(self.function, args, kwargs, called_from)
-            target, specialization = self._target({}), self._specialize(bound, called_from)
-            known = self._entries.get(_cache_slot(specialization, self._compile_options({}), target))
-            miss = explain(store, self.key_of(bound, called_from, {}), self._name, target.name)
-            return miss if known is None else dataclasses.replace(miss, reason=known.compiled.unkept)
-        except Exception as error:
-            for_user(error)
-            raise
+        store = default_store()
+        if store is None:
+            raise NoStoreError(
+                "there is no store of compiled programs",
+                span=caller(),
+                found="TRIPTYCH_CACHE=0",
+                instead="TRIPTYCH_CACHE=1",
+            )
+        called_from = caller()
+        bound = bind(self.function, args, kwargs, called_from)
+        target, specialization = self._target({}), self._specialize(bound, called_from)
+        known = self._entries.get(_cache_slot(specialization, self._compile_options({}), target))
+        miss = explain(store, self.key_of(bound, called_from, {}), self._name, target.name)
+        return miss if known is None else dataclasses.replace(miss, reason=known.compiled.unkept)
 
     def key_of(self, bound: dict[str, Any], called_from: Span | None, options: dict[str, Any]) -> Key:
         """The key that the store has for bound arguments, whether or not there is a store."""
@@ -352,21 +343,15 @@ class KernelFunction(JitFunction):
             instead=f"a `@jit` function that does `{self.function.__name__}(...).launch(grid=..., block=...)`",
         )
 
+    @api_boundary
     def __getitem__(self, shape: object) -> Any:
         """The brackets that launch a kernel in other languages."""
-        try:
-            raise self._launched_otherwise(f"`{self.function.__name__}[...]`")
-        except KernelCallError as error:
-            for_user(error)
-            raise
+        raise self._launched_otherwise(f"`{self.function.__name__}[...]`")
 
+    @api_boundary
     def launch(self, *args: object, **kwargs: object) -> Any:
         """A launch is a method of the call, which has the arguments."""
-        try:
-            raise self._launched_otherwise(f"`{self.function.__name__}.launch(...)`")
-        except KernelCallError as error:
-            for_user(error)
-            raise
+        raise self._launched_otherwise(f"`{self.function.__name__}.launch(...)`")
 
     def _launched_otherwise(self, found: str) -> KernelCallError:
         return KernelCallError(
@@ -387,6 +372,7 @@ def jit(function: Callable[..., Any], /) -> JitFunction: ...
 def jit(
     *, language: DSL = ..., preprocessor: bool = ..., **options: object
 ) -> Callable[[Callable[..., Any]], JitFunction]: ...
+@api_boundary
 def jit(function: object = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: object) -> Any:
     """Decorator: compile a host function when it is called, once for each specialization.
 
@@ -395,11 +381,7 @@ def jit(function: object = None, /, *, language: DSL = BASE, preprocessor: bool 
     of its own. `contract=True` lets a product and a sum be rounded once, here and in inlined functions that say
     nothing.
     """
-    try:
-        return _decorate(JitFunction, function, language, preprocessor, options)
-    except Exception as error:
-        for_user(error)
-        raise
+    return _decorate(JitFunction, function, language, preprocessor, options)
 
 
 @overload
@@ -408,17 +390,14 @@ def kernel(function: Callable[..., Any], /) -> KernelFunction: ...
 def kernel(
     *, language: DSL = ..., preprocessor: bool = ..., **options: object
 ) -> Callable[[Callable[..., Any]], KernelFunction]: ...
+@api_boundary
 def kernel(function: object = None, /, *, language: DSL = BASE, preprocessor: bool = True, **options: object) -> Any:
     """Decorator: a device function, which a `@jit` function launches: `k(args).launch(grid=..., block=...)`.
 
     It says what one thread of the grid does. Options are those of `jit`. `contract=False` rounds every
     product and every sum, here and in inlined functions that say nothing.
     """
-    try:
-        return _decorate(KernelFunction, function, language, preprocessor, options)
-    except Exception as error:
-        for_user(error)
-        raise
+    return _decorate(KernelFunction, function, language, preprocessor, options)
 
 
 def _decorate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from triptych.driver.boundary import for_user
+from triptych.driver.boundary import api_boundary
 from triptych.ir import bindings
 from triptych.support.forking import import_late
 
@@ -13,18 +13,15 @@ _LOADER = "triptych.targets.cpu.export.loaded_modules"
 """Imported by the programs that load something, which most do not."""
 
 
+@api_boundary
 def load_module(file_path: str | os.PathLike[str], *, enable_tvm_ffi: bool = False) -> Any:
     """The functions of an object file or a shared library, as attributes; nothing is compiled.
 
     With `enable_tvm_ffi` the library that such functions call is loaded first.
     """
-    try:
-        if enable_tvm_ffi:
-            bindings.tvm_ffi()
-        return import_late(_LOADER).load_exported(file_path)
-    except Exception as error:
-        for_user(error)
-        raise
+    if enable_tvm_ffi:
+        bindings.tvm_ffi()
+    return import_late(_LOADER).load_exported(file_path)
 
 
 def find_runtime_libraries(*, enable_tvm_ffi: bool = False) -> list[str]:
