@@ -15,8 +15,8 @@ import numpy as np
 
 import triptych as tt
 from triptych import cute, workbench
-from triptych.workbench.devices.device import Device
-from triptych.workbench.planning.tiling import (
+from triptych.workbench.devices import Device
+from triptych.workbench.tiling import (
     multiple_problems,
     register_problems,
     shared_problems,

@@ -15,8 +15,8 @@ import numpy as np
 
 import triptych as tt
 from triptych import cute, workbench
-from triptych.workbench.devices.device import Device
-from triptych.workbench.planning.tiling import multiple_problems
+from triptych.workbench.devices import Device
+from triptych.workbench.tiling import multiple_problems
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from triptych.workbench.contracts.loading import load_contract
-from triptych.workbench.measurement.calls import Hot
+from triptych.workbench.measurement.candidate import Hot
 from triptych.workbench.measurement.clocks import HostClock
 from triptych.workbench.measurement.sampling import in_turns, warm_up
 

@@ -24,8 +24,8 @@ import numpy as np
 from triptych.cute.tuning.search import Search, search_named
 from triptych.driver.compile_many import compile_many
 from triptych.workbench.contracts.loading import load_contract
-from triptych.workbench.devices.device import HOST, device
-from triptych.workbench.measurement.calls import Hot
+from triptych.workbench.devices import HOST, device
+from triptych.workbench.measurement.candidate import Hot
 from triptych.workbench.measurement.clocks import HostClock, without_collections
 
 NEAR = 1.03

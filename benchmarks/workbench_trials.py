@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from tests.unit.workbench import corpus
-from triptych.workbench.measurement.serving import serve
+from triptych.workbench.measurement.worker import worker_main
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
 _STEPS = 360
@@ -117,7 +117,7 @@ def _trials(files: list[str], slower: float, compare: Compare, trials: int) -> N
 
 def _in_this_process(files: list[str], seed: int) -> dict[str, Any]:
     request = {"files": files, "seconds": 2.0, "seed": seed, "cold": True, "with_roofs": False, "cases": []}
-    return dict(serve({**request, "command": []}, lambda _: None)["cases"][0]["comparison"])
+    return dict(worker_main({**request, "command": []}, lambda _: None)["cases"][0]["comparison"])
 
 
 def _by_command(files: list[str], seed: int) -> dict[str, Any]:

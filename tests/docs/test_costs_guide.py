@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from triptych.workbench.commands.check import CostRequest
 from triptych.workbench.commands.costs import check_costs
-from triptych.workbench.costs.request import CostRequest
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs" / "guides" / "what-would-be-slow.md"

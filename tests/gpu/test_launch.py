@@ -21,7 +21,7 @@ from triptych.diagnostics.tensor_errors import ArgumentTensorError
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.description.errors import DriverError, NoGpuError
 from triptych.targets.nvptx.runtime.driver import find_driver
-from triptych.workbench.doctor.serving import GpuArray, architecture
+from triptych.workbench.doctor.worker import GpuArray, architecture
 
 
 def _missing() -> str:

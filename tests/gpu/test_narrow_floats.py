@@ -15,7 +15,7 @@ from tests.unit.cute.array_memory import over
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import cute
 from triptych.support.float_formats import FLOAT_FORMATS
-from triptych.workbench.doctor.serving import GpuArray
+from triptych.workbench.doctor.worker import GpuArray
 
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=MISSING),

@@ -17,9 +17,8 @@ from tests.integration.subprograms import ROOT, run
 from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych import compat
 from triptych.support import timeline
-from triptych.workbench.commands.run import RunError, RunRequest
+from triptych.workbench.commands.run import RunError, RunProgress, RunRequest
 from triptych.workbench.commands.run import run as run_program
-from triptych.workbench.commands.run_progress import RunProgress
 
 START_FILE = ROOT / "src" / "triptych_compat.pth"
 IS_STARTED_BY_SITE = any(Path(folder, START_FILE.name).exists() for folder in site.getsitepackages())

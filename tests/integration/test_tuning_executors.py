@@ -18,8 +18,8 @@ import triptych as tt
 from tests.integration.subprograms import ROOT
 from triptych.support.config import override
 from triptych.workbench.contracts.contract import Contract
-from triptych.workbench.devices.device import device
-from triptych.workbench.tuning.preparing import Preparation
+from triptych.workbench.devices import device
+from triptych.workbench.tuning.candidates import Preparation
 from triptych.workbench.tuning.table import Table
 
 CONFIGS: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""The memories of a GPU: bytes at addresses. An access that is misaligned or outside what was allocated is an error.
+"""Memory spaces of a GPU: bytes at addresses. A misaligned access, or one outside what was allocated, is an error.
 
 Shared memory is seen by two proxies, the generic one of ordinary instructions and the asynchronous one. Copies of boxes
 and products of warpgroups do not see what threads have stored until a `fence.proxy.async` of the writer, or of somebody

@@ -12,14 +12,14 @@ from triptych.support.lazy_names import LazyNames
 if TYPE_CHECKING:
     from triptych.workbench.contracts.contract import Contract as Contract
     from triptych.workbench.contracts.loading import load_contract as load_contract
-    from triptych.workbench.devices.device import Device as Device
-    from triptych.workbench.devices.device import device as device
-    from triptych.workbench.devices.device import device_names as device_names
-    from triptych.workbench.planning.cute_kernel import CuteKernel as CuteKernel
-    from triptych.workbench.planning.plan import KernelPlan as KernelPlan
-    from triptych.workbench.planning.tiling import Tiling as Tiling
-    from triptych.workbench.scripts import main as main
+    from triptych.workbench.devices import Device as Device
+    from triptych.workbench.devices import device as device
+    from triptych.workbench.devices import device_names as device_names
+    from triptych.workbench.plan import CuteKernel as CuteKernel
+    from triptych.workbench.plan import KernelPlan as KernelPlan
+    from triptych.workbench.tiling import Tiling as Tiling
     from triptych.workbench.tuning.tuned_calls import tuned as tuned
+    from triptych.workbench.verification.verifying import main as main
     from triptych.workbench.verification.verifying import verify as verify
 
 _NAMES = LazyNames(
@@ -27,13 +27,11 @@ _NAMES = LazyNames(
     {
         "triptych.workbench.contracts.contract": "Contract",
         "triptych.workbench.contracts.loading": "load_contract",
-        "triptych.workbench.devices.device": "Device device device_names",
-        "triptych.workbench.planning.cute_kernel": "CuteKernel",
-        "triptych.workbench.planning.plan": "KernelPlan",
-        "triptych.workbench.planning.tiling": "Tiling",
-        "triptych.workbench.scripts": "main",
+        "triptych.workbench.devices": "Device device device_names",
+        "triptych.workbench.plan": "CuteKernel KernelPlan",
+        "triptych.workbench.tiling": "Tiling",
         "triptych.workbench.tuning.tuned_calls": "tuned",
-        "triptych.workbench.verification.verifying": "verify",
+        "triptych.workbench.verification.verifying": "main verify",
     },
     modules=(),
 )

@@ -1,9 +1,10 @@
-"""Kernel file that a command was given: that it is there, and what it would be, in the same words everywhere."""
+"""Files of the workbench: the kernel file that a command was given, and what is kept beside the compiled programs."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from triptych.support.config import config
 from triptych.support.nearest import did_you_mean_file
 from triptych.workbench.errors import ContractError
 
@@ -35,3 +36,12 @@ def kernel_file(path: str | Path, expected: str = f"a Python file with {EXPORTS}
 
 def _meant(path: str | None) -> str:
     return "" if path is None else f"did you mean {path!r}?"
+
+
+def kept_folder(*names: str) -> Path:
+    """A folder there, made if it is not there. The store refuses a root that others may read, so it is made private."""
+    root = Path(config().cache_root)
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = root.joinpath("workbench", *names)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder

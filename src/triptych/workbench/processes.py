@@ -29,16 +29,16 @@ from triptych.workbench.progress import TICK, Progress
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from triptych.workbench.processes import main; main{arguments!r}"
 _PAUSE = 3600.0
-VERBS = {
-    "verify": "triptych.workbench.verification.serving",
-    "check": "triptych.workbench.verification.checking",
-    "bench": "triptych.workbench.measurement.serving",
-    "draw": "triptych.workbench.measurement.draws",
-    "tune": "triptych.workbench.tuning.serving",
-    "profile": "triptych.workbench.profiling.serving",
-    "doctor": "triptych.workbench.doctor.serving",
+WORKERS = {
+    "verify": "triptych.workbench.verification.worker:worker_main",
+    "check": "triptych.workbench.verification.worker:check_main",
+    "bench": "triptych.workbench.measurement.worker:worker_main",
+    "draw": "triptych.workbench.measurement.isolated_process:worker_main",
+    "tune": "triptych.workbench.tuning.worker:worker_main",
+    "profile": "triptych.workbench.profiling.worker:worker_main",
+    "doctor": "triptych.workbench.doctor.worker:worker_main",
 }
-"""Modules with `serve(request, doing)`, which runs in the child."""
+"""By verb, the function `worker_main(request, doing)` that runs in the child, with its module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,9 @@ def main(pipe: int, parent: int, request: str) -> None:
             out.flush()
 
         try:
-            say(result=import_late(VERBS[asked.pop("verb")]).serve(asked, lambda text, **how: say(doing=text, how=how)))
+            module, _, function = WORKERS[asked.pop("verb")].partition(":")
+            worker_main = getattr(import_late(module), function)
+            say(result=worker_main(asked, lambda text, **how: say(doing=text, how=how)))
         except TriptychError as error:
             say(error=error.text(), is_request=error.span is None)
         except Exception as error:  # of the user's file, shown as Python would show it

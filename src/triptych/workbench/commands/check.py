@@ -1,8 +1,17 @@
 """`triptych check FILE[:FUNCTION]`: run a program under the checkers and say what is wrong with its kernels.
 
 A run goes on after a race. Exit codes: 0 nothing found, 1 findings or an error of the program, 2 a request that means
-nothing, or a program that launches nothing. With `--schedules N` it runs N times more, in other orders; with `--hints`
-once more for each barrier.
+nothing, or a program that launches nothing.
+
+`--schedules N` runs it N times more, with its blocks and warps in other orders. What it leaves behind is compared bit
+by bit with the first run. Where that differs although no race was found, the difference is a finding: sums of floats
+by atomics do that, and so do orders that the checkers do not know.
+
+`--hints` tells lines that order threads and that nothing in this run needed, or that order nobody. The program runs
+once with counts of who comes to such a line: one thread that always comes alone waits for nobody, and a barrier that
+is never complete when a block ends waits for more than come. It runs once more for each line, with checkers that
+overlook that line alone: when they still find nothing, no run needed it. All that is a hint and no finding, because
+other inputs may need it.
 """
 
 from __future__ import annotations
@@ -10,24 +19,141 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from triptych.layout.picture import Cell, Grid, draw_svg
 from triptych.metastage.trace import locations
-from triptych.sanitizer.checkers import DEFAULT
+from triptych.sanitizer.checkers import BARRIER_STATISTICS, DEFAULT, in_order, suppressing
 from triptych.sanitizer.finding_errors import ScheduleError, error_of
-from triptych.sanitizer.findings import NOTES, Collection, Example, Finding, Kind, collecting
+from triptych.sanitizer.findings import NOTES, Arrival, Collection, Example, Finding, Kind, collecting
 from triptych.support.config import has_colours, override
 from triptych.support.errors import TriptychError
+from triptych.support.source import Span
 from triptych.support.tracebacks import user_traceback
-from triptych.workbench.commands.check_hints import Hint, hints_of
-from triptych.workbench.commands.check_schedules import other_orders
-from triptych.workbench.commands.checked_program import Outcome, program_of
+from triptych.workbench.commands.checked_program import Outcome, Program, program_of
 from triptych.workbench.commands.show import ShowError
+
+
+def other_orders(
+    program: Program, first: Outcome, words: str, count: int, seed: int, found: Collection
+) -> BaseException | None:
+    """Run in `count` orders, the first of them that of `seed`. Findings are added; returned is what ends it all."""
+    expected = _bits(first)
+    for order in range(seed, seed + count):
+        settings = override(debug=f"{words},{in_order(order)}", block_order=f"shuffled:{order}")
+        with settings, collecting() as collection:
+            try:
+                with redirect_stdout(sys.stderr):
+                    outcome = program()
+            except Exception as raised:  # of the user's program, in this order only
+                return raised
+        found.take(collection)
+        name = _different(expected, _bits(outcome))
+        if name and not found.faults:
+            return ScheduleError(
+                f"{name} depends on the order in which blocks and warps run, and no race was found",
+                found=f"other bits in order {order} than by number, of {count} orders",
+                expected="the same bits in every order",
+                instead="an order of your own where one is due: a fixed place for each block and one sum at the end, "
+                "in place of atomic sums of floats",
+                notes=[f"again: `triptych check --schedules 1 --seed {order}`"],
+            )
+    return None
+
+
+def _different(expected: dict[str, bytes], found: dict[str, bytes]) -> str:
+    """The first name whose bits are others."""
+    return next((name for name, bits in expected.items() if found.get(name, bits) != bits), "")
+
+
+def _bits(outcome: Outcome) -> dict[str, bytes]:
+    """Everything that has bits: arrays, tensors, numbers, texts, and tuples and lists of them."""
+    found: dict[str, bytes] = {}
+    for name, value in outcome.items():
+        if name.startswith("__"):
+            continue
+        parts = value if isinstance(value, tuple | list) else [value]
+        bits = [_bits_of(part) for part in parts]
+        if bits and all(each is not None for each in bits):
+            found[name] = b"".join(each for each in bits if each is not None)
+    return found
+
+
+def _bits_of(value: Any) -> bytes | None:
+    if isinstance(value, str | int | float | bool):
+        return repr(value).encode()
+    if hasattr(value, "detach") and hasattr(value, "untyped_storage"):
+        return bytes(value.detach().contiguous().clone().untyped_storage())
+    if hasattr(value, "tobytes") and hasattr(value, "dtype"):
+        bits: bytes = value.tobytes()
+        return bits
+    return None
+
+
+_VIOLATION = "a stage of a pipeline is not taken and given on once each, at line {}; nothing came of it in this run"
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A line, what is said of it, and what to do."""
+
+    span: Span
+    title: str
+    instead: str
+
+    def text(self) -> str:
+        """For people."""
+        return f"hint: {self.title}\n  --> {self.span}\n   | {self.span.text().strip()}\n   = write: {self.instead}"
+
+    def facts(self) -> dict[str, Any]:
+        """For scripts."""
+        return {**asdict(self.span), "title": self.title, "instead": self.instead}
+
+
+def hints_of(program: Program, words: str) -> list[Hint]:
+    """Those of each line, in the order of the program; what is said of who comes says more than that none needs it."""
+    counted = _run(program, f"{words},{BARRIER_STATISTICS}")
+    lines = {(span.file, span.line): span for span in counted.orders}
+    found: list[Hint] = []
+    for _, span in sorted(lines.items()):
+        same_line = [seen for place, seen in counted.arrivals.items() if (place.file, place.line) == _line(span)]
+        came: dict[Arrival, tuple[int, int]] = {}
+        for seen in same_line:
+            came = {**seen, **came}
+        said = _said_of_who_comes(span, came)
+        if said is None and not _run(program, f"{words},{suppressing(span)}").findings:
+            said = Hint(span, f"no run needed what line {span.line} orders", "nothing, if other inputs do not need it")
+        found += [said] if said is not None else []
+    violations = sorted(counted.violations.items(), key=lambda item: _line(item[0]))
+    return found + [Hint(span, _VIOLATION.format(span.line), each.text) for span, each in violations]
+
+
+def _said_of_who_comes(span: Span, came: Mapping[Arrival, tuple[int, int]]) -> Hint | None:
+    if Arrival.INCOMPLETE in came and Arrival.COMPLETE not in came:
+        arrived, expected = came[Arrival.INCOMPLETE]
+        title = f"the barrier at line {span.line} is never complete: blocks end after {arrived} of {expected} threads"
+        return Hint(span, title, f"number_of_threads={arrived}, or let the other {expected - arrived} come")
+    if Arrival.ALONE in came and Arrival.WITH_OTHERS not in came:
+        thread, _ = came[Arrival.ALONE]
+        title = f"one thread of its warp comes to line {span.line}, always alone, such as thread {thread}"
+        return Hint(span, title, "it where all threads come that are to be ordered, or nothing")
+    return None
+
+
+def _line(span: Span) -> tuple[str, int]:
+    return span.file, span.line
+
+
+def _run(program: Program, words: str) -> Collection:
+    """What a run finds, orders and counts."""
+    with override(debug=words, cache=False), collecting() as collection, redirect_stdout(sys.stderr):
+        program()
+    return collection
+
 
 # `triptych check --svg DIR`: a picture of each finding, the bytes around it by bank, with those who meet there.
 
@@ -173,3 +299,18 @@ def finding_facts(finding: Finding) -> dict[str, Any]:
     ]
     kind = Kind(finding.kind).name.lower()
     return {**error_of(finding).as_dict(), "kind": kind, "count": finding.count, "examples": examples}
+
+
+@dataclass(frozen=True, slots=True)
+class CostRequest:
+    """What to count and how, as the command line says it."""
+
+    place: str
+    args: str = ""
+    arguments: Sequence[str] = ()
+    cutlass: bool = False
+    json: bool = False
+    arch: str = "sm_80"
+    blocks: str = "5"
+    case: str = ""
+    svg: str = ""

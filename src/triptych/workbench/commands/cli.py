@@ -27,16 +27,14 @@ from triptych.support.setting import Value
 from triptych.support.tracebacks import caller, has_own_frames, user_traceback
 from triptych.workbench.commands.build import BuildRequest, build
 from triptych.workbench.commands.cache import cache_command
-from triptych.workbench.commands.check import CheckRequest, check
-from triptych.workbench.commands.command_line import CommandLine, count, count_or_none, parsed
+from triptych.workbench.commands.check import CheckRequest, CostRequest, check
+from triptych.workbench.commands.command_line import OVERVIEW, CommandLine, add_page, count, count_or_none, parsed
 from triptych.workbench.commands.coverage import coverage
 from triptych.workbench.commands.errors_page import PAGE, catalogue, write_page
-from triptych.workbench.commands.help_pages import OVERVIEW, add_page
 from triptych.workbench.commands.layouts import LayoutRequest, show_layout
 from triptych.workbench.commands.run import RunRequest, run
 from triptych.workbench.commands.show import ALL, BEGINNINGS, RESOURCES, STAGES, show
 from triptych.workbench.commands.workbench import WORKBENCH, add_workbench
-from triptych.workbench.costs.request import CostRequest
 
 # `triptych env`: every setting, its value, and where the value came from.
 

@@ -1,5 +1,8 @@
-"""Command line parser. A command, a choice or an option that is almost right is answered with what is right,
-and a number that would make a command do nothing is refused: what has not run has not passed.
+"""Argument parsing and help pages of the command line.
+
+A command, a choice or an option that is almost right is answered with what is right, and a number that would make a
+command do nothing is refused: what has not run has not passed. Each page of `triptych COMMAND --help` has a purpose of
+one line, which `triptych` lists too, and examples that the command line accepts as they are; a test reads them all.
 """
 
 from __future__ import annotations
@@ -8,7 +11,8 @@ import argparse
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 from triptych.support.nearest import did_you_mean
 
@@ -67,3 +71,218 @@ def _at_least(given: float, least: int, text: str) -> float:
     if not given >= least:
         raise argparse.ArgumentTypeError(f"{text} is too few: at least {least}")
     return given
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is said of one command beside its options."""
+
+    purpose: str
+    examples: tuple[tuple[str, str], ...]
+    """A command line, and what it does."""
+    related: tuple[str, ...] = ()
+
+    def epilog(self) -> str:
+        width = max(len(line) for line, _ in self.examples)
+        lines = ["examples:", *(f"  {line:{width}}  {text}".rstrip() for line, text in self.examples)]
+        if self.related:
+            lines += ["", f"related: {', '.join(f'triptych {name}' for name in self.related)}"]
+        return "\n".join(lines)
+
+
+OVERVIEW = """first steps:
+  triptych doctor                         what is installed here, and does it work?
+  triptych run gemm.py --mnk 128,128,64   run a program for the public CuTe DSL
+  triptych show kernels.py:saxpy          see what the stages make of a function
+  triptych new gemm --template gemm       start a kernel: verify, bench and tune it
+
+`triptych COMMAND --help` has examples of every command."""
+
+PAGES: Mapping[str, Page] = {
+    "show": Page(
+        "Show what each stage makes of a function: Python, MLIR, LLVM IR, assembly.",
+        (
+            ('triptych show kernels.py:saxpy --args "100, 0.5"', "the beginning of each, side by side"),
+            ("triptych show kernels.py:saxpy --stage mlir", "one of them, whole"),
+            ("triptych show kernels.py:saxpy --stage all", "everything"),
+            ("triptych show kernels.py:gemm --target nvptx:sm_90 --stage resources", "registers, shared memory"),
+        ),
+        ("check", "profile", "errors"),
+    ),
+    "errors": Page(
+        "Explain an error code, with a program that fails and one that works; or list all codes.",
+        (("triptych errors TT0203", "what it means and what to write"), ("triptych errors", "all codes")),
+        ("check", "env"),
+    ),
+    "run": Page(
+        "Run a program that is written for the public CuTe DSL, unchanged, without a GPU.",
+        (
+            ("triptych run gemm.py --mnk 128,128,64", "a script with its own arguments"),
+            ("triptych run notebook.ipynb", "the cells of a notebook"),
+            ("triptych run --target nvptx:sm_90 --compile-only gemm.py", "registers and spills; runs no kernel"),
+        ),
+        ("coverage", "check", "import"),
+    ),
+    "coverage": Page(
+        "List the public names that programs use, and which of them are here.",
+        (("triptych coverage kernels/", "a folder"), ("triptych coverage gemm.py --json", "for another program")),
+        ("run", "import"),
+    ),
+    "build": Page(
+        "Compile all that a manifest lists, so that later processes compile nothing.",
+        (
+            ("triptych build manifest.py", "for the target that is set"),
+            ("triptych build manifest.py --target cpu --target nvptx:sm_90a -j 4", "for two, by four processes"),
+        ),
+        ("cache", "link-flags"),
+    ),
+    "check": Page(
+        "Run a program under the checkers: races, unset reads, accesses out of bounds; or count what costs time.",
+        (
+            ("triptych check kernel.py", "a script, or a kernel file"),
+            ('triptych check kernels.py:saxpy --args "100, Float32[64, 64]"', "one function"),
+            ("triptych check kernel.py --schedules 20", "with blocks and warps in other orders"),
+            ("triptych check kernel.py --costs --arch sm_90", "bank conflicts, sectors, instructions by line"),
+        ),
+        ("verify", "profile", "errors"),
+    ),
+    "verify": Page(
+        "Test whether a kernel file computes what it should, against float64 and with guards.",
+        (
+            ("triptych verify kernel.py", "all cases, three seeds"),
+            ("triptych verify kernel.py --case large --rtol 1e-3 --atol 1e-3", "one case, a bound of your own"),
+        ),
+        ("check", "bench", "new"),
+    ),
+    "bench": Page(
+        "Measure how fast a kernel file is, or which of two is faster.",
+        (
+            ("triptych bench kernel.py", "each case, beside the roofs of this machine"),
+            ("triptych bench first.py second.py", "in turns, with an interval"),
+            ("triptych bench kernel.py --sweep n=1024:16384:*2 --plot sizes.svg", "a picture over sizes"),
+        ),
+        ("verify", "tune", "profile", "devlog"),
+    ),
+    "tune": Page(
+        "Choose among the parameters that a kernel file names, and keep the choice.",
+        (
+            ("triptych tune kernel.py", "on this machine"),
+            ("triptych tune kernel.py --target nvptx:sm_80 --table", "by the assembler's numbers, without a GPU"),
+        ),
+        ("bench", "devices"),
+    ),
+    "profile": Page(
+        "Show where the time of a kernel file goes: compile stages, blocks by thread, instructions by line.",
+        (
+            ("triptych profile kernel.py", "a trace and a listing in kernel.profile"),
+            ("triptych profile kernel.py --target nvptx:sm_90", "instructions of a GPU that is not here"),
+        ),
+        ("bench", "check", "show"),
+    ),
+    "new": Page(
+        "Make a folder for a kernel from a template, or for its next version.",
+        (
+            ("triptych new rotary --template elementwise", "a kernel file that verifies as it is"),
+            ("triptych new linear --template gemm", "shared memory and tensor cores"),
+            ("triptych new rotary --from rotary", "rotary_v2, a copy to change"),
+        ),
+        ("verify", "bench", "devlog", "import"),
+    ),
+    "import": Page(
+        "Make a kernel file that runs, a plan and a reading sheet of an example for the public CuTe DSL.",
+        (
+            ("triptych import tensorop_gemm.py", "reads it, and compiles it for resources"),
+            ("triptych import gemm.py --no-resources", "only reads it"),
+        ),
+        ("run", "coverage", "new"),
+    ),
+    "devlog": Page(
+        "Write down what a version of a kernel brought, with the figures of its records.",
+        (("triptych devlog add rotary/rotary_v2 second.json --before first.json", "an entry beside the version"),),
+        ("bench", "new"),
+    ),
+    "devlog add": Page(
+        "Append an entry with the figures of a record to the devlog of a version.",
+        (("triptych devlog add rotary/rotary_v2 second.json --before first.json", ""),),
+        ("bench", "new"),
+    ),
+    "devices": Page(
+        "Print the limits of GPUs, of products and of this host, each with its source.",
+        (
+            ("triptych devices", "all of them"),
+            ("triptych devices h100", "one product: multiprocessors, shared memory, bandwidth"),
+            ("triptych devices sm_90 cpu", "an architecture, and this host"),
+        ),
+        ("doctor", "tune", "env"),
+    ),
+    "doctor": Page(
+        "Say what is installed and what works: one kernel on each target, and where a GPU is, all of them.",
+        (
+            ("triptych doctor", "a table"),
+            ("triptych doctor --report report.json", "and a file to send: which kernels ran on which hardware"),
+        ),
+        ("devices", "env", "errors"),
+    ),
+    "layout": Page(
+        "Show a layout as a table, compose or divide it, and count the bank conflicts of an access.",
+        (
+            ('triptych layout "(8,8):(8,1)"', "where each coordinate lies"),
+            ('triptych layout "(8,8):(8,1)" --compose "(2,2)" --svg tile.svg', "a tile of it, as a picture"),
+            ('triptych layout "(32,32):(32,1)" --access 32:32@0', "a column: 32 ways of conflict"),
+        ),
+        ("check",),
+    ),
+    "cache": Page(
+        "List, explain, check and move the programs that are kept for other processes.",
+        (
+            ("triptych cache ls", "what is kept"),
+            ("triptych cache why kernels.py:saxpy", "why one is compiled again"),
+            ("triptych cache prune --to 200M", "leave the 200 MB that were used last"),
+        ),
+        ("build", "env"),
+    ),
+    "cache ls": Page("List what is kept, the latest used first.", (("triptych cache ls", ""),), ("cache why",)),
+    "cache why": Page(
+        "Say whether a program is kept, or what has changed since it was.",
+        (('triptych cache why kernels.py:saxpy --args "100, 0.5"', ""),),
+        ("cache ls",),
+    ),
+    "cache verify": Page(
+        "Read everything that is kept, and discard what is damaged.", (("triptych cache verify", ""),), ("cache prune",)
+    ),
+    "cache prune": Page(
+        "Evict what was not used for the longest.", (("triptych cache prune --to 200M", ""),), ("cache ls",)
+    ),
+    "cache export": Page(
+        "Write all that is kept to an archive.", (("triptych cache export kernels.tar", ""),), ("cache import",)
+    ),
+    "cache import": Page(
+        "Take in an archive that `export` wrote; everything in it is checked.",
+        (("triptych cache import kernels.tar", ""),),
+        ("cache export",),
+    ),
+    "link-flags": Page(
+        "Print what a C or C++ compiler needs to link exported objects.",
+        (("triptych link-flags", ""), ("triptych link-flags --tvm-ffi", "for objects with an entry for TVM FFI")),
+        ("build",),
+    ),
+    "env": Page(
+        "List every setting, its value and where the value comes from.",
+        (("triptych env", ""), ("triptych env --json", "for another program")),
+        ("doctor", "cache"),
+    ),
+}
+
+
+def add_page(commands: Any, name: str, *parents: argparse.ArgumentParser) -> CommandLine:
+    """A command, or an action of one, with its page. `commands` is what `argparse` adds subcommands to."""
+    page = PAGES[name]
+    made: CommandLine = commands.add_parser(
+        name.rpartition(" ")[2],
+        parents=list(parents),
+        help=page.purpose,
+        description=page.purpose,
+        epilog=page.epilog(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return made

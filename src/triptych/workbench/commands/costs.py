@@ -20,15 +20,14 @@ from triptych.support.errors import TriptychError
 from triptych.support.nearest import did_you_mean
 from triptych.support.tracebacks import in_one_line
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
+from triptych.workbench.commands.check import CostRequest
 from triptych.workbench.commands.checked_program import program_of
 from triptych.workbench.commands.show import ShowError
 from triptych.workbench.contracts.contract import parameters_of
 from triptych.workbench.contracts.loading import load_contract
-from triptych.workbench.costs.facts import facts
-from triptych.workbench.costs.listing import listing
 from triptych.workbench.costs.pictures import write_pictures
-from triptych.workbench.costs.request import CostRequest
-from triptych.workbench.costs.running import CostRun, counted
+from triptych.workbench.costs.report import facts, listing
+from triptych.workbench.costs.simulation import CostRun, counted
 from triptych.workbench.costs.table import occupancy_table
 
 _CONTRACT = ("kernel_fn", "PLAN")

@@ -9,13 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from triptych.workbench.commands.command_line import seconds
-from triptych.workbench.commands.help_pages import add_page
+from triptych.workbench.commands.command_line import add_page, seconds
 from triptych.workbench.errors import FolderError
-from triptych.workbench.folders.devlog import Static, add_entry, entry, planned
 from triptych.workbench.folders.importing import import_example, new_folder, resources_of
 from triptych.workbench.folders.reading import CHECKLIST, read_example
-from triptych.workbench.folders.versions import new_kernel, next_version, templates
+from triptych.workbench.folders.versions import Static, add_entry, entry, new_kernel, next_version, planned, templates
 from triptych.workbench.measurement.records import read_record
 from triptych.workbench.processes import ask
 from triptych.workbench.progress import Progress, progress

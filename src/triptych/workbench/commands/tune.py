@@ -12,16 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import triptych
-from triptych.cute.tuning.choices import Choice, Problem, choices_text, merged, read_choices, write_choices
 from triptych.workbench.commands.command_line import count, seconds
 from triptych.workbench.commands.verify import report_failure
 from triptych.workbench.errors import ContractError
-from triptych.workbench.kept_files import kept_folder
-from triptych.workbench.kernel_files import kernel_file
+from triptych.workbench.kernel_files import kept_folder, kernel_file
 from triptych.workbench.processes import ask
 from triptych.workbench.progress import progress
-from triptych.workbench.tuning.static_facts import facts_text
-from triptych.workbench.tuning.table import append_crash
+from triptych.workbench.tuning.table import append_crash, facts_text
+from triptych.workbench.tuning.tuning_cache import Choice, Problem, choices_text, merged, read_choices, write_choices
 from triptych.workbench.units import time_text
 
 # What `triptych tune` prints: how many of each reason, every configuration if asked, failures, and the choice.

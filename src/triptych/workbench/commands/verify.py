@@ -10,7 +10,7 @@ from triptych.sanitizer.checkers import DEFAULT
 from triptych.workbench.commands.command_line import bound, count, seconds
 from triptych.workbench.processes import Answer, ask
 from triptych.workbench.progress import progress
-from triptych.workbench.verification.text import text_of
+from triptych.workbench.verification.findings import text_of
 
 _CHECKED = {"TRIPTYCH_DEBUG": DEFAULT, "TRIPTYCH_BLOCK_ORDER": "shuffled"}
 """Those of `triptych check`, and blocks run in any order."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from triptych.support.forking import import_late
 from triptych.workbench.commands.bench import add_bench, bench_command
-from triptych.workbench.commands.help_pages import add_page
+from triptych.workbench.commands.command_line import add_page
 from triptych.workbench.commands.kernel_folders import (
     add_devlog,
     add_import,
@@ -24,9 +24,8 @@ from triptych.workbench.commands.kernel_folders import (
 from triptych.workbench.commands.profile import add_profile, profile_command
 from triptych.workbench.commands.tune import add_tune, tune_command
 from triptych.workbench.commands.verify import add_verify, verify_command
-from triptych.workbench.devices.device import device, device_names
-from triptych.workbench.measurement.kept_roofs import kept_roofs
-from triptych.workbench.measurement.machine import vector_bits
+from triptych.workbench.devices import device, device_names
+from triptych.workbench.measurement.machine import kept_roofs, vector_bits
 from triptych.workbench.progress import progress
 
 # `triptych devices [NAME]`: what is known of GPUs and of this host, each number with its source.

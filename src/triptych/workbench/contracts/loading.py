@@ -1,6 +1,7 @@
-"""Contract loader: which format a path has, its module run once, and what it lacks as an error.
+"""Loading of kernel files: which format a path has, its module run once, and what it lacks as an error.
 
-Meant for a process of its own (`workbench.processes`): a module may do anything when it is run.
+Meant for a process of its own (`workbench.processes`): a module may do anything when it is run. Modules of the file's
+own folder that it has imported are told, too: a record has to keep them.
 """
 
 from __future__ import annotations
@@ -9,8 +10,9 @@ import copy
 import functools
 import importlib.util
 import inspect
+import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -21,7 +23,7 @@ from triptych.support.config import config
 from triptych.workbench.arrays import torch
 from triptych.workbench.contracts import gpu_mode
 from triptych.workbench.contracts.contract import Contract, Function, Tolerance, cases_of
-from triptych.workbench.devices.device import HOST, device
+from triptych.workbench.devices import HOST, device
 from triptych.workbench.errors import ContractError
 from triptych.workbench.kernel_files import EXPORTS, kernel_file
 
@@ -200,3 +202,44 @@ def positions(function: Function, names: Iterable[int | str], what: str = "MUTAT
             expected=f"some of {', '.join(parameters)}",
         )
     return frozenset(parameters.index(name) if isinstance(name, str) else name for name in names)
+
+
+def files_beside(contract: Contract) -> dict[str, str]:
+    """Their text, by the path from the folder of the file."""
+    folder = contract.file.parent
+    files = set(_imported_from(folder))
+    if contract.format == gpu_mode.FORMAT:
+        files.add(folder / gpu_mode.TASK)
+    return {
+        file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8")
+        for file in sorted(files - {contract.file})
+    }
+
+
+def clash(first: Contract, second: Path) -> str:
+    """A module that both folders have, and that the first file has imported: the second would get the wrong one."""
+    other = second if second.is_dir() else second.parent
+    if other.resolve() == first.file.parent:
+        return ""
+    for name in files_beside(first):
+        top = name.partition("/")[0]
+        if (other / top).exists():
+            return f"both have {top} beside them"
+    return ""
+
+
+def _imported_from(folder: Path) -> Iterator[Path]:
+    """Files of modules in the folder, and in packages that are named as folders there.
+
+    What Python imports has a path from the root. Modules that a library makes may say anything: `torch.classes` says
+    `_classes.py`, which is in no folder.
+    """
+    for name, module in list(sys.modules.items()):
+        text = getattr(module, "__file__", None)
+        if not isinstance(text, str) or not text.endswith(".py") or not os.path.isabs(text) or not os.path.isfile(text):
+            continue
+        file = Path(text).resolve()
+        if file.is_relative_to(folder):
+            parts = file.relative_to(folder).parts
+            if len(parts) == 1 or parts[0] == name.partition(".")[0]:
+                yield file

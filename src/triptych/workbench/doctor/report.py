@@ -20,7 +20,7 @@ from triptych.support.processors import processor_model
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.targets.nvptx.runtime import driver
 from triptych.targets.nvptx.toolchain.assembling import ASSEMBLERS
-from triptych.workbench.doctor.suite import SUITE
+from triptych.workbench.doctor.worker import SUITE
 from triptych.workbench.processes import Answer, ask
 from triptych.workbench.progress import Progress
 

@@ -12,10 +12,15 @@ from triptych.support.nearest import did_you_mean
 from triptych.workbench.arrays import arrays_in, clone, dtype_name, mapped, overwrite, size_in_bytes
 from triptych.workbench.contracts.contract import BENCH, Contract, Tolerance, bench_cases, refuse_unknown_cases, takes
 from triptych.workbench.errors import ContractError, ImpossibleTimeError
-from triptych.workbench.measurement.apart import ClocksApart, SideApart
-from triptych.workbench.measurement.calls import UNKNOWN_CACHE, Cold, Hot, cold_sets
+from triptych.workbench.measurement.candidate import UNKNOWN_CACHE, Cold, Hot, cold_sets, problems_of_both
 from triptych.workbench.measurement.clocks import HOST, UNTRIED, Clock, HostClock, clock_for
-from triptych.workbench.measurement.draws import PROCESSES, compare_in_processes, turns
+from triptych.workbench.measurement.isolated_process import (
+    PROCESSES,
+    IsolatedCandidate,
+    IsolatedClocks,
+    compare_in_processes,
+    turns,
+)
 from triptych.workbench.measurement.machine import last_cache
 from triptych.workbench.measurement.roofs import roofs
 from triptych.workbench.measurement.sampling import (
@@ -27,7 +32,6 @@ from triptych.workbench.measurement.sampling import (
     plain_figure,
     warm_up,
 )
-from triptych.workbench.measurement.sides import problems_of_both
 from triptych.workbench.units import time_text
 from triptych.workbench.verification.verifying import check_again
 
@@ -168,12 +172,13 @@ def bench_apart(
     parts, verified = [], []
     for turn in range(options.processes):
         doing(f"measuring {name} in two processes, {turn + 1} of {options.processes}")
-        with SideApart(files[0], path) as first, SideApart(files[1], path) as second:
+        with IsolatedCandidate(files[0], path) as first, IsolatedCandidate(files[1], path) as second:
             for side in (first, second):
                 side.wait()
             for side in (first, second):
                 side.prepare(case, options.seed)
-            parts.append(turns(first, second, ClocksApart(), options.seconds / options.processes, options.seed + turn))
+            seconds = options.seconds / options.processes
+            parts.append(turns(first, second, IsolatedClocks(), seconds, options.seed + turn))
             verified = problems_of_both(first, second, options.tolerance)
     return _compared(name, case, combined(parts), verified)
 

@@ -1,7 +1,8 @@
-"""Machine description beside a figure, and what else the machine was doing. Standard library only."""
+"""Machine facts that stand beside a figure: model, what else it was doing, its roofs. Standard library only."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from triptych.support.processors import processor_model
+from triptych.workbench.kernel_files import kept_folder
 
 _CPU = Path("/sys/devices/system/cpu")
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
@@ -80,3 +82,14 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8").strip()
     except OSError:  # not told on this machine
         return ""
+
+
+def kept_roofs() -> dict[str, Any] | None:
+    """Those that were measured here before, however long ago; nothing is measured."""
+    file = roofs_file()
+    kept = dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else None
+    return kept if kept and kept.get("model") == machine()["model"] else None
+
+
+def roofs_file() -> Path:
+    return kept_folder() / "roofs.json"

@@ -16,8 +16,7 @@ import numpy as np
 
 from triptych.support.processors import processors
 from triptych.workbench.contracts.loading import load_module
-from triptych.workbench.measurement.kept_roofs import roofs_file
-from triptych.workbench.measurement.machine import caches, machine
+from triptych.workbench.measurement.machine import caches, machine, roofs_file
 
 DAY = 86_400.0
 _SECONDS, _FEWEST = 0.6, 5

@@ -90,6 +90,19 @@ def append_crash(file: Path, number: int, how: str) -> None:
         out.write("\n" + json.dumps({"crash": [number, how]}) + "\n")
 
 
+def facts_text(facts: dict[str, Any]) -> str:
+    """The assembler's numbers in one line, in the same order for every configuration."""
+    named = {
+        "registers": "{} registers",
+        "shared": "{} bytes shared",
+        "spilled": "{} bytes spilled",
+        "threads": "{} threads",
+        "blocks_at_once": "{} blocks at once",
+    }
+    known = [text.format(facts[name]) for name, text in named.items() if name in facts]
+    return ", ".join([*known, f"code {facts['digest'][:12]}"] if facts.get("digest") else known)
+
+
 def _sampled(row: Row, seconds: Sequence[float]) -> Row:
     return replace(row, state="measured", reason="measured", seconds=[*row.seconds, *seconds])
 

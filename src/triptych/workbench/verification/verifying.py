@@ -1,28 +1,33 @@
-"""`verify(contract)`: runs a kernel as users would and as cheats would not like, and says what it found.
+"""Verification of a kernel: runs it as users would and as cheats would not like, and says what it found.
 
-The kernel always runs before the reference, so that no memory has the answer in it.
+The kernel always runs before the reference, so that no memory has the answer in it. `main(__name__)` at the end of a
+kernel file verifies it when the file is run.
 """
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from triptych.support.tracebacks import in_one_line
 from triptych.workbench.arrays import Array, arrays_in, clone, digest, mapped, overwrite, values_of
-from triptych.workbench.contracts.contract import Contract, Tolerance
-from triptych.workbench.verification.bounds import NARROW_SLACK, SLACK, Expected, expect
-from triptych.workbench.verification.differences import numbers_of, problems_of
-from triptych.workbench.verification.doubts import Doubts, accepted_by, is_large
-from triptych.workbench.verification.findings import Reason, Verification
-from triptych.workbench.verification.guards import (
+from triptych.workbench.contracts.contract import BENCH, Contract, Tolerance
+from triptych.workbench.contracts.loading import contract_of
+from triptych.workbench.verification.comparison import NARROW_SLACK, SLACK, Expected, expect, numbers_of, problems_of
+from triptych.workbench.verification.findings import Reason, Verification, text_of
+from triptych.workbench.verification.plausibility import (
+    Doubts,
     Inputs,
     Leftovers,
     Returned,
+    accepted_by,
+    is_large,
     sizes_of,
     spoil_freed_memory,
     type_problem,
@@ -268,3 +273,17 @@ def _in_words(contract: Contract, given: Tolerance | None) -> str:
     if tolerance is not None:
         return f"rtol {tolerance.rtol:g}, atol {tolerance.atol:g}"
     return f"{SLACK:g} x ({NARROW_SLACK:g} x below 32 bits) the reference's own distance from float64, plus one ulp"
+
+
+def main(name: str, seeds: int = 1) -> None:
+    """Verify the module of that name if it is the script, and end with an exit code."""
+    if name != "__main__":
+        return
+    module = sys.modules[name]
+    contract = contract_of(Path(str(module.__file__)), module)
+    small = [case for case, parameters in contract.cases.items() if not parameters.get(BENCH)]
+    if small:  # what is for measuring is large; `triptych verify` has time for it
+        contract = replace(contract, cases={case: contract.cases[case] for case in small})
+    found = verify(contract, VerifyOptions(seeds=seeds))
+    print(text_of({**asdict(found), "verdict": found.verdict, "file": Path(found.file).name}))
+    raise SystemExit(found.verdict not in ("pass", "skipped"))

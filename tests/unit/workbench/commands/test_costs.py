@@ -15,9 +15,8 @@ from triptych.ptxsim.machine import Gpu
 from triptych.support.config import override
 from triptych.targets.nvptx.toolchain import assembling
 from triptych.workbench.commands.cli import main
-from triptych.workbench.costs.lines import by_line, grid_total
-from triptych.workbench.costs.machine_memory import on_machine
-from triptych.workbench.costs.running import counted
+from triptych.workbench.costs.report import by_line, grid_total
+from triptych.workbench.costs.simulation import counted, on_machine
 from triptych.workbench.costs.table import occupancy_table
 
 PROGRAM = """

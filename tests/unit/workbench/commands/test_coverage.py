@@ -10,8 +10,7 @@ import pytest
 from triptych import compat
 from triptych.compat.public_names import TIERS, public_names, tier_of
 from triptych.workbench.commands.cli import main
-from triptych.workbench.commands.coverage import CoverageError, coverage
-from triptych.workbench.commands.used_names import canonical, programs, uses
+from triptych.workbench.commands.coverage import CoverageError, canonical, coverage, programs, uses
 
 PROGRAM = """
 import cutlass

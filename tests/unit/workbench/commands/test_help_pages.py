@@ -8,8 +8,7 @@ import shlex
 import pytest
 
 from triptych.workbench.commands.cli import main, parser_with_commands
-from triptych.workbench.commands.command_line import parsed
-from triptych.workbench.commands.help_pages import PAGES
+from triptych.workbench.commands.command_line import PAGES, parsed
 
 
 def actions(parser: argparse.ArgumentParser, name: str = "") -> list[str]:

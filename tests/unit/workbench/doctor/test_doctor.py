@@ -16,8 +16,8 @@ from tests.unit.targets.nvptx.tools import needs_assembler
 from triptych.ptxsim.driver import NAME, NumpyDriver
 from triptych.targets.nvptx.runtime import driver
 from triptych.workbench.commands.cli import main
-from triptych.workbench.doctor import report, serving
-from triptych.workbench.doctor.suite import SUITE, Entry, example, examples_folder
+from triptych.workbench.doctor import report, worker
+from triptych.workbench.doctor.worker import SUITE, Entry, example, examples_folder
 from triptych.workbench.processes import Answer
 from triptych.workbench.progress import Progress, progress
 
@@ -28,7 +28,7 @@ def here(verb: str, request: dict[str, Any], *_: object, **__: object) -> Answer
     """The child's work, in this process: its driver is not one that a child would find."""
     assert verb == "doctor"
     try:
-        return Answer(serving.serve(request, lambda text: None))
+        return Answer(worker.worker_main(request, lambda text: None))
     except Exception as error:
         return Answer(None, error=str(error))
 
@@ -111,7 +111,7 @@ def test_a_kernel_that_differs_from_the_cpu_fails(numpy_driver: None, told: Prog
 
     with (
         mock.patch.object(report, "ask", here),
-        mock.patch.dict("triptych.workbench.doctor.suite.SUITE", {"relu": Entry("relu", unlike)}),
+        mock.patch.dict("triptych.workbench.doctor.worker.SUITE", {"relu": Entry("relu", unlike)}),
         mock.patch.object(report, "SUITE", FEW),
     ):
         run = next(iter(report._on_gpu(report.Gpu("a GPU", "sm_80", ""), told)))

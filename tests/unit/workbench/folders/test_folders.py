@@ -12,10 +12,19 @@ import pytest
 from triptych.workbench.commands.cli import main
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.errors import FolderError
-from triptych.workbench.folders.devlog import Static, add_entry, entry, planned
 from triptych.workbench.folders.importing import Resources, import_example, resources_of, sheet
 from triptych.workbench.folders.reading import read_example
-from triptych.workbench.folders.versions import UNSAID, new_kernel, next_version, templates, versions
+from triptych.workbench.folders.versions import (
+    UNSAID,
+    Static,
+    add_entry,
+    entry,
+    new_kernel,
+    next_version,
+    planned,
+    templates,
+    versions,
+)
 from triptych.workbench.measurement.records import new_record
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 

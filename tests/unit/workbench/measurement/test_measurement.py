@@ -20,12 +20,18 @@ from tests.unit.workbench import corpus
 from triptych.workbench.commands.bench import sweep_of
 from triptych.workbench.errors import ContractError, ImpossibleTimeError, RecordError
 from triptych.workbench.measurement.benching import check_time, chosen_cases, floor_of
-from triptych.workbench.measurement.calls import cold_sets
+from triptych.workbench.measurement.candidate import cold_sets
 from triptych.workbench.measurement.clocks import GpuClock, HostClock, clock_for
 from triptych.workbench.measurement.records import new_record, read_record
-from triptych.workbench.measurement.replaying import moved
-from triptych.workbench.measurement.sampling import compared, figure, figure_of, in_turns
-from triptych.workbench.measurement.statistics import median_interval, paired_interval
+from triptych.workbench.measurement.sampling import (
+    compared,
+    figure,
+    figure_of,
+    in_turns,
+    median_interval,
+    paired_interval,
+)
+from triptych.workbench.measurement.worker import moved
 from triptych.workbench.pictures import roofline, sweep, write_picture
 
 

@@ -12,18 +12,14 @@ import numpy as np
 import pytest
 
 from triptych.workbench.commands.cli import main
-from triptych.workbench.contracts.beside import clash, files_beside
-from triptych.workbench.contracts.loading import load_contract
-from triptych.workbench.measurement.apart import SideFailed
+from triptych.workbench.contracts.loading import clash, files_beside, load_contract
 from triptych.workbench.measurement.benching import BenchOptions, bench, bench_pair
+from triptych.workbench.measurement.candidate import LocalCandidate
 from triptych.workbench.measurement.clocks import HostClock
-from triptych.workbench.measurement.draws import PROCESSES, turns
+from triptych.workbench.measurement.isolated_process import PROCESSES, CandidateFailed, turns
 from triptych.workbench.measurement.records import schema
-from triptych.workbench.measurement.replaying import decided_again, differences, held
-from triptych.workbench.measurement.sampling import Comparison, combined, compared
-from triptych.workbench.measurement.serving import serve
-from triptych.workbench.measurement.sides import SideHere
-from triptych.workbench.measurement.statistics import Interval
+from triptych.workbench.measurement.sampling import Comparison, Interval, combined, compared
+from triptych.workbench.measurement.worker import decided_again, differences, held, worker_main
 
 KERNEL = """
 import numpy as np
@@ -77,7 +73,7 @@ def test_files_with_modules_of_the_same_name_are_measured_in_two_processes(tmp_p
     assert files_beside(first) == {"helper.py": "times = 1\n"}
     assert clash(first, files[1]) == "both have helper.py beside them"
     assert clash(first, files[0]) == ""
-    record = serve({**REQUEST, "files": [str(file) for file in files]}, quietly)
+    record = worker_main({**REQUEST, "files": [str(file) for file in files]}, quietly)
     assert record["apart"] == "both have helper.py beside them"
     (case,) = record["cases"]
     assert case["comparison"]["ratio"] > 5  # 30 times the work; with the helper of the first it would be equal
@@ -85,20 +81,20 @@ def test_files_with_modules_of_the_same_name_are_measured_in_two_processes(tmp_p
     assert record["second"]["beside"] == {"helper.py": "times = 30\n"}
     stored = tmp_path / "record.json"
     stored.write_text(json.dumps(record, allow_nan=False), encoding="utf-8")
-    (again,) = serve({**REQUEST, "replay": str(stored)}, quietly)["cases"]
+    (again,) = worker_main({**REQUEST, "replay": str(stored)}, quietly)["cases"]
     assert again["comparison"]["ratio"] > 5
 
 
 def test_a_side_that_fails_says_which_and_why(tmp_path: Path) -> None:
     files = [made(tmp_path / "a", "1"), made(tmp_path / "b", "1 / 0")]
-    with pytest.raises(SideFailed, match=r"kernel\.py: ZeroDivisionError"):
-        serve({**REQUEST, "files": [str(file) for file in files]}, quietly)
+    with pytest.raises(CandidateFailed, match=r"kernel\.py: ZeroDivisionError"):
+        worker_main({**REQUEST, "files": [str(file) for file in files]}, quietly)
 
 
 def test_a_side_that_dies_says_how(tmp_path: Path) -> None:
     files = [made(tmp_path / "a", "1"), made(tmp_path / "b", "__import__('os').abort()")]
-    with pytest.raises(SideFailed, match="SIGABRT"):
-        serve({**REQUEST, "files": [str(file) for file in files]}, quietly)
+    with pytest.raises(CandidateFailed, match="SIGABRT"):
+        worker_main({**REQUEST, "files": [str(file) for file in files]}, quietly)
 
 
 def test_inputs_that_are_changed_have_their_values_before_each_sample(tmp_path: Path) -> None:
@@ -108,7 +104,7 @@ def test_inputs_that_are_changed_have_their_values_before_each_sample(tmp_path: 
     options = BenchOptions(seconds=0.05, with_roofs=False, processes=1)
     found = bench_pair([file, file], "default", {}, options, quietly)
     assert found["verified"] == []
-    sides = [SideHere(contract, {}, 0) for _ in range(2)]
+    sides = [LocalCandidate(contract, {}, 0) for _ in range(2)]
     turns(sides[0], sides[1], HostClock(), 0.05, 0)
     seen = contract.kernel.__globals__["seen"]
     assert set(seen[-20:]) == {float(x[0])}
@@ -200,7 +196,7 @@ def test_records_follow_the_published_schema(tmp_path: Path, capsys: pytest.Capt
     jsonschema = pytest.importorskip("jsonschema")
     file = made(tmp_path / "a", "1")
     for files in ([str(file)], [str(file), str(file)]):
-        record = serve({**REQUEST, "seconds": 0.05, "files": files}, quietly)
+        record = worker_main({**REQUEST, "seconds": 0.05, "files": files}, quietly)
         jsonschema.validate(json.loads(json.dumps(record, allow_nan=False)), schema())
 
 

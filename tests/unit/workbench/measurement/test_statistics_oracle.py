@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from triptych.workbench.measurement.statistics import mean_interval, median_interval, paired_interval, student_quantile
+from triptych.workbench.measurement.sampling import mean_interval, median_interval, paired_interval, student_quantile
 
 
 @pytest.fixture(scope="module")

@@ -20,11 +20,11 @@ from triptych.workbench.commands.cli import main
 from triptych.workbench.contracts.contract import Contract
 from triptych.workbench.folders.versions import new_kernel
 from triptych.workbench.processes import Answer, ask
-from triptych.workbench.profiling import in_range
-from triptych.workbench.profiling.chrome_trace import Bar, Threads, bar_of, overlapping
+from triptych.workbench.profiling import gpu_tools
 from triptych.workbench.profiling.gpu_tools import command
-from triptych.workbench.profiling.line_listings import assembly_listing, mlir_listing, sass_listing
-from triptych.workbench.profiling.serving import NO_SASS
+from triptych.workbench.profiling.line_report import assembly_listing, mlir_listing, sass_listing
+from triptych.workbench.profiling.sessions import Bar, Threads, bar_of, overlapping
+from triptych.workbench.profiling.worker import NO_SASS
 
 CALLS = 5
 
@@ -194,7 +194,7 @@ def test_only_calls_are_in_the_range_of_a_profiler(tmp_path: Path) -> None:
             return lambda: done.append(name)
 
     contract = Contract(tmp_path / "k.py", lambda: done.append("call"), lambda: None, list)
-    in_range.run(contract, "", 2, Driver())
+    gpu_tools.run(contract, "", 2, Driver())
     assert done == ["call", "cuCtxSynchronize", "cuProfilerStart", "call", "call", "cuCtxSynchronize", "cuProfilerStop"]
 
 

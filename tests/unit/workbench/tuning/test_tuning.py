@@ -9,8 +9,8 @@ import pytest
 
 from triptych.cute.tuning.rows import Row, counts
 from triptych.workbench.commands.cli import main
-from triptych.workbench.devices.device import device
-from triptych.workbench.tuning.static_facts import static_problems
+from triptych.workbench.devices import device
+from triptych.workbench.tuning.candidates import static_problems
 from triptych.workbench.tuning.table import Table, append_crash
 
 CONFIGS = [{"tile": size} for size in (1, 2, 4)]

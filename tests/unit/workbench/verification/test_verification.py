@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.workbench import corpus
 from triptych.workbench.contracts.contract import Contract, Tolerance
-from triptych.workbench.verification import guards
+from triptych.workbench.verification import plausibility
 from triptych.workbench.verification.findings import Verification
 from triptych.workbench.verification.verifying import VerifyOptions, verify
 
@@ -149,8 +149,8 @@ def test_a_number_that_cancels_is_not_refused_and_a_small_one_is_not_excused() -
 def test_a_process_that_is_about_to_run_another_program_counts_as_that(monkeypatch: pytest.MonkeyPatch) -> None:
     """Between fork and exec a worker of ours has the command of whoever starts it."""
     seen = iter(["python kernel.py", "python triptych/worker.py"])
-    monkeypatch.setattr(guards, "_command", lambda pid: "python kernel.py" if pid == os.getpid() else next(seen))
-    monkeypatch.setattr(guards, "_children", set)
-    left = guards.Leftovers()
-    monkeypatch.setattr(guards, "_children", lambda: {-1})
+    monkeypatch.setattr(plausibility, "_command", lambda pid: "python kernel.py" if pid == os.getpid() else next(seen))
+    monkeypatch.setattr(plausibility, "_children", set)
+    left = plausibility.Leftovers()
+    monkeypatch.setattr(plausibility, "_children", lambda: {-1})
     assert list(left.problems()) == []

@@ -1,3 +1,3 @@
-from triptych.cute.tuning.choices import read_choices
+from triptych.workbench.tuning.tuning_cache import read_choices
 
 read_choices("no_such_choices.json")

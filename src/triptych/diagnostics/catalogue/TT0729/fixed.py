@@ -1,3 +1,3 @@
-from triptych.cute.tuning.choices import SCHEMA
+from triptych.workbench.tuning.tuning_cache import SCHEMA
 
 print(SCHEMA)

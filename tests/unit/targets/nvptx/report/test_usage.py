@@ -18,7 +18,7 @@ from triptych.targets.nvptx.report.occupancy import usage_table
 from triptych.targets.nvptx.report.resources import Resources
 from triptych.targets.nvptx.report.usage import Usage
 from triptych.workbench.commands.cli import main
-from triptych.workbench.profiling.serving import resources
+from triptych.workbench.profiling.worker import resources
 
 pytestmark = needs_assembler
 THREADS = 128

@@ -1,7 +1,7 @@
-"""`triptych verify --check` inside the child process: each case once under the checkers, blocks in any order.
+"""Worker of `triptych verify`, in the child process: what was found goes back as JSON.
 
-It runs before anything else does: a kernel that writes where it should not is told by its line here, and would end the
-process in a build without checkers.
+With `--check` each case runs once under the checkers, blocks in any order, before anything else does: a kernel that
+writes where it should not is told by its line here, and would end the process in a build without checkers.
 """
 
 from __future__ import annotations
@@ -19,11 +19,34 @@ from triptych.workbench.arrays import clone, mapped
 from triptych.workbench.contracts.contract import Contract, Tolerance, refuse_unknown_cases
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.verification.findings import Verification
-from triptych.workbench.verification.serving import tolerance_from
-from triptych.workbench.verification.verifying import VerifyOptions, begin, check_again
+from triptych.workbench.verification.verifying import VerifyOptions, begin, check_again, verify
 
 
-def serve(request: dict[str, Any], doing: Callable[[str], None]) -> dict[str, Any]:
+def worker_main(request: dict[str, Any], doing: Callable[[str], None]) -> dict[str, Any]:
+    """What was found, as plain data."""
+    doing(f"loading {request['file']}")
+    contract = load_contract(request["file"])
+    refuse_unknown_cases(contract, request.get("cases", ()))
+    found = verify(
+        contract,
+        VerifyOptions(
+            tolerance_from(request),
+            request.get("cases", ()),
+            request["seeds"],
+            request.get("allow_weak", False),
+            doing=doing,
+        ),
+    )
+    return {**asdict(found), "verdict": found.verdict, "reasons": found.reasons}
+
+
+def tolerance_from(request: dict[str, Any]) -> Tolerance | None:
+    """The one of the command line; what is left out of a pair is zero."""
+    rtol, atol = request.get("rtol"), request.get("atol")
+    return None if rtol is None and atol is None else Tolerance(rtol or 0.0, atol or 0.0)
+
+
+def check_main(request: dict[str, Any], doing: Callable[[str], None]) -> dict[str, Any]:
     """What was found, as plain data."""
     doing(f"loading {request['file']}")
     contract = load_contract(request["file"])

@@ -1,4 +1,4 @@
-"""`triptych tune` inside the child process: rules, what the search asks for compiled and measured, the winner verified.
+"""Worker of `triptych tune`, in the child process: a search compiles, measures, and verifies the winner.
 
 Every step ends in the table's file, so the child may be killed at any time; the next one goes on.
 """
@@ -25,13 +25,12 @@ from triptych.support.forking import import_late
 from triptych.support.processors import processors
 from triptych.workbench.contracts.contract import Contract, parameters_of
 from triptych.workbench.contracts.loading import load_contract
-from triptych.workbench.devices.device import HOST, Device, device
+from triptych.workbench.devices import HOST, Device, device
 from triptych.workbench.errors import PlanError
-from triptych.workbench.kept_files import kept_folder
-from triptych.workbench.tuning.choosing import keep_choice
-from triptych.workbench.tuning.measuring import Measuring
-from triptych.workbench.tuning.preparing import Doing, Preparation
+from triptych.workbench.kernel_files import kept_folder
+from triptych.workbench.tuning.candidates import Doing, Measuring, Preparation
 from triptych.workbench.tuning.table import Table
+from triptych.workbench.tuning.tuned_calls import keep_choice
 
 # What a search tells while it goes on: what it does, how many configurations are done or failed, and the best.
 
@@ -70,7 +69,7 @@ class Telling:
 _PATIENCE = 0.2
 
 
-def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
+def worker_main(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
     """The table and the winner, as plain data."""
     file = Path(request["file"])
     doing(f"loading {file}")

@@ -15,7 +15,7 @@ from triptych.support.gpu_models import PRODUCTS
 from triptych.targets.nvptx.description.architectures import ARCHITECTURES
 from triptych.workbench import CuteKernel, KernelPlan, Tiling, device, device_names
 from triptych.workbench.errors import PlanError, UnknownDeviceError
-from triptych.workbench.planning.tiling import (
+from triptych.workbench.tiling import (
     cluster_problems,
     multiple_problems,
     register_problems,

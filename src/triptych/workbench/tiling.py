@@ -7,7 +7,7 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from triptych.targets.nvptx.description.architectures import WARP
-from triptych.workbench.devices.device import Device
+from triptych.workbench.devices import Device
 
 _MOST_IN_A_CLUSTER = 8
 """Blocks that every GPU with clusters takes; more need a launch attribute, and not every device has them."""

@@ -13,7 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from triptych.cute.tuning.choices import (
+from triptych.cute.tuning.trying import TuningWarning
+from triptych.support.config import override
+from triptych.workbench import tuned
+from triptych.workbench.commands.cli import main
+from triptych.workbench.contracts.loading import load_contract
+from triptych.workbench.devices import device
+from triptych.workbench.tuning.tuned_calls import bucket_of, problem_of
+from triptych.workbench.tuning.tuning_cache import (
     SUFFIX,
     Choice,
     ChoiceFileError,
@@ -21,18 +28,11 @@ from triptych.cute.tuning.choices import (
     choices_text,
     find_choice,
     keep,
+    kernel_digest,
     merged,
     read_choices,
     write_choices,
 )
-from triptych.cute.tuning.trying import TuningWarning
-from triptych.support.config import override
-from triptych.workbench import tuned
-from triptych.workbench.commands.cli import main
-from triptych.workbench.contracts.loading import load_contract
-from triptych.workbench.devices.device import device
-from triptych.workbench.tuning.choosing import bucket_of, problem_of
-from triptych.workbench.tuning.kernel_digests import kernel_digest
 
 KEY = Problem("kernel", "float32 4 x 4", "a machine", "triptych 1")
 CHOICE = Choice("gemm", KEY, {"tile": 32}, 2e-3)

@@ -1,25 +1,101 @@
-"""`triptych bench` inside the child process: one file, two files in turns, a file against a record, a record again."""
+"""Worker of `triptych bench`, in the child process: one file, two in turns, a file against a record, a record again."""
 
 from __future__ import annotations
 
+import math
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from triptych.support.tracebacks import in_one_line
-from triptych.workbench.contracts.beside import clash, files_beside
 from triptych.workbench.contracts.contract import Contract
-from triptych.workbench.contracts.loading import load_contract
+from triptych.workbench.contracts.loading import clash, files_beside, load_contract
 from triptych.workbench.errors import ContractError
-from triptych.workbench.measurement.apart import SideApart
 from triptych.workbench.measurement.benching import BenchOptions, Case, bench, bench_apart, bench_pair, chosen_cases
-from triptych.workbench.measurement.draws import PROCESSES
+from triptych.workbench.measurement.isolated_process import PROCESSES, IsolatedCandidate
 from triptych.workbench.measurement.records import kernel_facts, new_record, read_record
-from triptych.workbench.measurement.replaying import decided_again, held, moved
-from triptych.workbench.verification.serving import tolerance_from
+from triptych.workbench.measurement.sampling import median_interval
+from triptych.workbench.units import time_text
+from triptych.workbench.verification.worker import tolerance_from
+
+_LEAST = 0.01
+"""Less than this is no movement, whatever the samples say."""
+_NOISES = 2
+_TOO_NOISY = 0.15
+"""A figure that may be off by so much neither holds nor moves."""
+Facts = Mapping[str, Any]
+
+
+def moved(stored: Facts, samples: list[float], noise_now: float = 0.0) -> str:
+    """How far a kernel is from its record, if by more than the noise of both; empty: it is where it was."""
+    if "hot" not in stored:
+        return ""
+    change, noise = _change(stored, samples, noise_now)
+    if abs(change) <= noise:
+        return ""
+    return f"the baseline itself moved by {100 * math.expm1(change):+.1f} %, more than its noise of {100 * noise:.1f} %"
+
+
+def held(stored: Facts, found: Facts, before: Facts, now: Facts) -> dict[str, str]:
+    """The verdict on a figure that was measured again (`holds`, `faster`, `slower`, `undecided`), and why."""
+    change, noise = _change(stored, found["hot"]["samples"], found.get("noise") or 0.0)
+    times = f"{time_text(stored['hot']['median'])} then, {time_text(found['hot']['median'])} now"
+    size = f"{100 * math.expm1(change):+.1f} %, the noise of both is {100 * noise:.1f} %"
+    if noise > _TOO_NOISY:
+        return {"verdict": "undecided", "text": f"undecided: {times} ({size}), which hides everything"}
+    if abs(change) <= noise:
+        return {"verdict": "holds", "text": f"holds: {times} ({size})"}
+    reasons = differences(before, now)
+    if reasons:
+        return {"verdict": "undecided", "text": f"undecided: {times} ({size}), but {'; '.join(reasons)}"}
+    verdict = "faster" if change < 0 else "slower"
+    return {"verdict": verdict, "text": f"{verdict}: {times} ({size}); the machine and the tools are the same"}
+
+
+def decided_again(stored: Facts, found: Facts) -> dict[str, str]:
+    """Whether two kernels compare as they did."""
+    then, now = stored["comparison"], found["comparison"]
+    if then["verdict"] == now["verdict"]:
+        return {"verdict": "holds", "text": f"holds: {then['verdict']} then and now (then: {then['text']})"}
+    return {"verdict": "undecided", "text": f"undecided: {then['verdict']} then ({then['text']}), {now['verdict']} now"}
+
+
+def differences(before: Facts, now: Facts) -> list[str]:
+    """Why figures of two records need not agree."""
+    said = []
+    for what in ("model", "cores", "affinity", "governor", "python"):
+        old, new = before["machine"].get(what), now["machine"].get(what)
+        if old != new:
+            said.append(f"the {what} was {old}, is {new}")
+    for name, old in before["versions"].items():
+        new = now["versions"].get(name, "not there")
+        if old != new and name != "python":
+            said.append(f"{name} was {old}, is {new}")
+    loads = [facts["machine"]["load"][0] for facts in (before, now) if facts["machine"]["load"]]
+    if loads and max(loads) > now["machine"]["cores"]:
+        text = " then, ".join(f"{load:.1f}" for load in loads)
+        said.append(f"the machine was busy: load {text} now, on {now['machine']['cores']} cores")
+    return said
+
+
+def _change(stored: Facts, samples: list[float], noise_now: float) -> tuple[float, float]:
+    """The logarithm of the ratio of medians, and how much of it is noise."""
+    hot, now = stored["hot"], median_interval(np.array(samples))
+    widths = [_half_width(hot["low"], hot["high"], hot["median"]), _half_width(now.low, now.high, now.estimate)]
+    noise = _NOISES * max(stored.get("noise") or 0.0, noise_now, *widths, _LEAST)
+    return math.log(now.estimate / hot["median"]), noise
+
+
+def _half_width(low: float | None, high: float | None, median: float) -> float:
+    if low is None or high is None or not math.isfinite(high - low):
+        return 0.0
+    return (high - low) / 2 / median
+
 
 # Two kernel files that are measured in turns: in shared processes if they can be loaded together, else apart.
 
@@ -38,7 +114,7 @@ class Pair:
         doing(f"loading {files[1]}")
         self._second = None if self.why else self._shared(files[1])
         if self._second is None:
-            with SideApart(files[1], self._path) as side:
+            with IsolatedCandidate(files[1], self._path) as side:
                 side.wait()
                 self.file, requires, beside = side.kernel, side.requires, side.beside
         else:
@@ -65,7 +141,7 @@ class Pair:
 Record = dict[str, Any]
 
 
-def serve(request: Record, doing: Doing) -> Record:
+def worker_main(request: Record, doing: Doing) -> Record:
     """A record, as plain data."""
     options = BenchOptions(
         request["seconds"],

@@ -1,4 +1,4 @@
-"""`triptych profile` inside the child process: load, call, and say where the time went and what the lines became."""
+"""Worker of `triptych profile`, in the child process: load, call, say where the time went and what the lines became."""
 
 from __future__ import annotations
 
@@ -19,12 +19,17 @@ from triptych.targets.nvptx.toolchain.disassembling import disassemble
 from triptych.targets.nvptx.toolchain.locate import find_program
 from triptych.workbench.contracts.loading import load_contract
 from triptych.workbench.measurement.benching import chosen_cases
-from triptych.workbench.measurement.calls import Hot
+from triptych.workbench.measurement.candidate import Hot
 from triptych.workbench.measurement.machine import machine
-from triptych.workbench.profiling.chrome_trace import chrome_trace, overlapping
-from triptych.workbench.profiling.line_listings import Listing, assembly_listing, mlir_listing, sass_listing
-from triptych.workbench.profiling.line_report import full_listing, line_rows
-from triptych.workbench.profiling.sessions import CALL, PHASE, Session, summary
+from triptych.workbench.profiling.line_report import (
+    Listing,
+    assembly_listing,
+    full_listing,
+    line_rows,
+    mlir_listing,
+    sass_listing,
+)
+from triptych.workbench.profiling.sessions import CALL, PHASE, Session, chrome_trace, overlapping, summary
 
 # What a profile sees of each compilation: the source's lines as MLIR and as the machine's instructions.
 # On the CPU the program is generated once more with tables of lines, for looking only: what runs has none.
@@ -91,7 +96,7 @@ SCHEMA = "triptych.profile/1"
 _GPU, _HERE = "nvptx", "cpu"
 
 
-def serve(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
+def worker_main(request: dict[str, Any], doing: Doing) -> dict[str, Any]:
     """A profile as plain data; the trace and the listing are in files."""
     target = find_target(request["target"] or _HERE).name
     runs = not target.startswith(_GPU)

@@ -1,1 +1,0 @@
-"""What machines that run kernels have: limits by architecture, and this host."""
