@@ -12,10 +12,12 @@ from typing import TypeAlias, TypeGuard
 from triptych.ir import bindings
 from triptych.ir.handles import (
     ArrayType,
+    Attribute,
     Context,
     FloatType,
     IntegerType,
     MemRefType,
+    Operation,
     PointerType,
     StructType,
     Type,
@@ -140,3 +142,20 @@ def byte_size(type_: Type) -> int:
 def type_text(type_: Type) -> str:
     """A type as MLIR writes it: for messages, textual IR, and tables by the name of a scalar type (`f32`)."""
     return str(type_)
+
+
+# Enumeration attributes of MLIR. The bindings have no class for them: their text is read here only.
+
+_MAY_APPROXIMATE = frozenset({"afn", "fast"})
+
+
+def word_of(attribute: Attribute) -> str:
+    """The word of an enumeration: `x` of `#gpu<dim x>`, `or` of `#vector.kind<or>`."""
+    return str(attribute).rstrip(">").replace("<", " ").rpartition(" ")[2]
+
+
+def may_approximate(operation: Operation) -> bool:
+    """Whether a program allows an approximation in the place of an operation of floats."""
+    if "fastmath" not in operation.attributes:
+        return False
+    return not _MAY_APPROXIMATE.isdisjoint(word_of(operation.attributes["fastmath"]).split(","))

@@ -24,8 +24,8 @@ from triptych.diagnostics.likely_mistakes import (
     TENSORS,
     MissingAttributeError,
 )
+from triptych.metastage.trace.call_errors import ForeignFunctionError
 from triptych.metastage.trace.errors import StaticRequiredError
-from triptych.metastage.trace.mistake_errors import ForeignFunctionError
 from triptych.support.errors import TriptychError
 
 ALL_TABLES = {"TENSORS", "TENSOR_VALUES", "NUMBERS", "MATHEMATICS", "NAMES", "MODULES"}

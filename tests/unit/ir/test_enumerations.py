@@ -6,9 +6,9 @@ import pytest
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
-from triptych.ir.enumerations import may_approximate, word_of
 from triptych.ir.handles import Module
 from triptych.ir.modules import operations_named
+from triptych.ir.types import may_approximate, word_of
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
 from triptych.cute.memory.shared_window import RANK_BIT, cluster_pointer
-from triptych.frontends.ptx import bits, choices, conversions, floats, integers, memory, warps
+from triptych.frontends.ptx import choices, conversions, floats, integers, memory, warps
 from triptych.frontends.ptx.code import ADDRESS, Code, Lowering
 from triptych.frontends.ptx.kinds import WIDTHS
 from triptych.frontends.ptx.statements import Instruction, listed
@@ -119,11 +119,11 @@ _FAMILIES: dict[str, tuple[Family, ...]] = {
     "testp": (floats.test_of_float,),
     **dict.fromkeys(("shl", "shr"), (integers.shift,)),
     "shf": (integers.funnel_shift,),
-    **dict.fromkeys(("popc", "clz"), (bits.counting,)),
-    "brev": (bits.reversal,),
-    **dict.fromkeys(("bfe", "bfi"), (bits.field,)),
-    "prmt": (bits.permutation,),
-    "lop3": (bits.logic_of_three,),
+    **dict.fromkeys(("popc", "clz"), (integers.counting,)),
+    "brev": (integers.reversal,),
+    **dict.fromkeys(("bfe", "bfi"), (integers.field,)),
+    "prmt": (integers.permutation,),
+    "lop3": (integers.logic_of_three,),
     "setp": (choices.comparison,),
     "set": (choices.set_number,),
     "selp": (choices.choice,),

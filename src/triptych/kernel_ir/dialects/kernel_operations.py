@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Block, Operation, Type, Value
-from triptych.ir.types import byte_size, element_type, int_width
+from triptych.ir.types import byte_size, element_type, int_width, word_of
 from triptych.kernel_ir.dialects.opdef import Traits
 from triptych.kernel_ir.dialects.traits import definition_of, traits
 

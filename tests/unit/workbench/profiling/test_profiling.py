@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from triptych.support.timeline import LISTENERS, Moment, during, past
 from triptych.targets.cpu.runtime.pool_code import pool_code
-from triptych.targets.cpu.runtime.pool_record_code import with_records
+from triptych.targets.cpu.runtime.pool_memory_code import with_records
 from triptych.targets.nvptx.toolchain.locate import find_program
 from triptych.workbench.commands.cli import main
 from triptych.workbench.contracts.contract import Contract

@@ -12,12 +12,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from triptych.ir.builder import Builder
-from triptych.ir.enumerations import word_of
 from triptych.ir.errors import LoweringError
 from triptych.ir.expressions import Expression, bit_width, element_and_lanes, select, vector_type
 from triptych.ir.handles import Operation, Type, Value
 from triptych.ir.location import place_of
-from triptych.ir.types import element_type, is_float
+from triptych.ir.types import element_type, is_float, word_of
 from triptych.kernel_ir.transforms.narrow_floats.constants import stored_constant
 from triptych.kernel_ir.transforms.narrow_floats.machine import FloatMachine
 from triptych.kernel_ir.transforms.narrow_floats.packed_bits import pack, unpack

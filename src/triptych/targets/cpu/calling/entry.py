@@ -14,9 +14,15 @@ from triptych.ir.signature import Signature, detach_signature, leaves_text, sign
 from triptych.ir.types import GENERIC_SPACE, is_integer, is_pointer, memory_space, type_text
 from triptych.targets.cpu.abi.abi import FORMATS, QUIET, REFUSE, REFUSE_COUNT, REFUSE_TENSORS, UNFIT, entry_symbol
 from triptych.targets.cpu.calling.calling_python import FAILURE, RAISE_TEXT, raising_call, raising_function
-from triptych.targets.cpu.calling.entry_arguments import BIG_INT_DECLARATION, CONSTANTS, LIKELY, read_argument
+from triptych.targets.cpu.calling.entry_arguments import (
+    BIG_INT_DECLARATION,
+    CONSTANTS,
+    LIKELY,
+    TensorReader,
+    check_memory,
+    read_argument,
+)
 from triptych.targets.cpu.calling.entry_results import pack_results, result_texts
-from triptych.targets.cpu.calling.entry_tensors import TensorReader, check_memory
 from triptych.targets.cpu.calling.scalars import Scalar, scalar_of
 
 _REFUSALS = "".join(raising_function(name, FORMATS[name]) for name in (REFUSE, REFUSE_COUNT, REFUSE_TENSORS))

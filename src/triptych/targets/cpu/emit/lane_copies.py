@@ -6,8 +6,9 @@ from itertools import islice, pairwise
 
 from triptych.ir.handles import Operation, Type
 from triptych.ir.types import GLOBAL_SPACE, SHARED_SPACE, byte_size, pointer_to
+from triptych.kernel_ir.analysis.lanes import Lanes
 from triptych.kernel_ir.dialects.kernel_operations import is_ordered
-from triptych.targets.cpu.emit.lane_runs import in_runs, is_packed
+from triptych.support.runs import Run, runs
 from triptych.targets.cpu.emit.serialized_lanes import is_bytes
 from triptych.targets.cpu.emit.warp import Warp
 
@@ -39,3 +40,24 @@ def _is_next(operation: Operation, other: Operation) -> bool:
     """Whether one follows the other at once, near the start of a block: what copies is a block by itself."""
     some = [each.operation for each in islice(operation.block.operations, _NEAR_THE_START)]
     return any(pair == (operation, other) for pair in pairwise(some))
+
+
+# Contiguous runs of lane addresses: lanes one after the other in memory, or all at one address.
+
+_MOST_RUNS = 8
+"""Runs that are read one by one; more are gathered."""
+
+
+def lane_runs(known: Lanes, size: int) -> list[Run]:
+    """Stretches of lanes: one after the other in memory, or all at one address."""
+    return list(runs(range(len(known.offsets or ())), known.distance, (0, size)))
+
+
+def in_runs(known: Lanes, size: int) -> bool:
+    """Whether elements of the lanes lie in a few runs, so that rows of lanes are read and written."""
+    return known.known and len(lane_runs(known, size)) <= _MOST_RUNS
+
+
+def is_packed(known: Lanes, size: int) -> bool:
+    """Whether the lanes' parts of so many bytes lie one after the other."""
+    return known.has_stride(size)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Attribute, Operation, Type, Value
-from triptych.ir.types import count_and_element, is_float
+from triptych.ir.types import count_and_element, is_float, word_of
 from triptych.targets.cpu.emit.memory import packed_value
 from triptych.targets.cpu.emit.values import Packed, Rows, Scalar, Wide
 from triptych.targets.cpu.emit.warp import Warp

@@ -7,15 +7,159 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
 
+from triptych.diagnostics.check_facts import tables, unpack
 from triptych.diagnostics.kernel_errors import DeadlockError, MbarrierError
 from triptych.sanitizer.pipeline_protocol import explained
 from triptych.support.errors import TriptychError
 from triptych.support.forking import import_late
 from triptych.support.source import Span
+from triptych.targets.cpu.abi.abi import WAITING_ENTRY, WAITING_HEAD
 from triptych.targets.cpu.abi.launch_record import LaunchRecord
 from triptych.targets.cpu.calling.raising import check_error
-from triptych.targets.cpu.runtime.waiting_warps import deadlock, waiting_spans
+
+# Deadlock reports: which warps wait for ever, for which barrier, and what it misses.
+
+_PHASE_OFF = (
+    "the `commit`, `release` or `arrive` that never comes, or the phase bit that is off by one; of a pipeline, "
+    "`triptych check` says which call"
+)
+
+_UNWRITTEN = (
+    "the store that the loop waits for, by a thread that comes to it; where that is one of another block, a launch "
+    "whose blocks run at the same time: `launch(..., cooperative=True)`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingWarp:
+    """One entry. `parity` is -1 where a warp does not wait for an mbarrier; `tx` are bytes that are missing."""
+
+    warp: int
+    site: int
+    parity: int
+    offset: int
+    pending: int
+    expected: int
+    tx: int
+    rank: int
+
+    @property
+    def awaited(self) -> tuple[int, ...]:
+        """What it waits for: the same for all warps that can be told of together."""
+        return self.site, self.parity, self.offset, self.pending, self.expected, self.tx, self.rank
+
+
+def waiting_spans(text: str, words: Sequence[int]) -> list[Span]:
+    """Where warps wait."""
+    sites = tables(text)["sites"]
+    found = [sites[warp.site] for warp in _waiting(words)]
+    return [Span(**span) for span in found if span is not None]
+
+
+def _waiting(words: Sequence[int]) -> list[WaitingWarp]:
+    starts = range(WAITING_HEAD, WAITING_HEAD + words[0] * WAITING_ENTRY, WAITING_ENTRY)
+    return [WaitingWarp(*words[start : start + WAITING_ENTRY]) for start in starts]
+
+
+def deadlock(text: str, words: Sequence[int]) -> DeadlockError:
+    """The error of a launch that was stopped because nobody got on."""
+    found = tables(text)
+    spans = [None if span is None else Span(**span) for span in found["sites"]]
+    partings: list[str] = found["partings"]
+    names = {int(offset): name for offset, name in found["barriers"].items()}
+    count, total, warps = words[0], words[4], _waiting(words)
+    groups = [list(group) for _, group in groupby(sorted(warps, key=_order(warps)), lambda warp: warp.awaited)]
+    groups.sort(key=lambda group: _urgency(group[0]))
+    error = DeadlockError(**unpack(text))
+    if not groups:
+        return error
+    first, *others = groups
+    error.span = spans[first[0].site] or error.span
+    error.found = f"{_who(first)} here{_what(first[0], names)}{partings[first[0].site]}"
+    error.notes = [
+        f"{_who(group)} {_where(group[0], spans)}{_what(group[0], names)}{partings[group[0].site]}" for group in others
+    ]
+    if total > count:
+        ended = total - count
+        error.notes.append(f"{_counted(ended, 'warp')} of {total} {'has' if ended == 1 else 'have'} ended")
+    error.instead = _UNWRITTEN if found["looks"][first[0].site] and first[0].parity < 0 else _cause(first[0])
+    return error
+
+
+def _urgency(warp: WaitingWarp) -> int:
+    """What says most comes first: bytes that do not fit, then some arrivals of several, then whoever just waits."""
+    if warp.parity < 0:
+        return 2
+    if warp.tx and not warp.pending:
+        return 0
+    return 1 if warp.pending < warp.expected else 2
+
+
+def _order(warps: Sequence[WaitingWarp]) -> Any:
+    """Warps that wait for the same come together, in the order of the first of them."""
+    seen = {warp.awaited: place for place, warp in reversed(list(enumerate(warps)))}
+    return lambda warp: seen[warp.awaited]
+
+
+def _who(group: Sequence[WaitingWarp]) -> str:
+    numbers = [warp.warp for warp in group]
+    block = f" of block {group[0].rank} of the cluster" if group[0].rank else ""
+    if len(numbers) == 1:
+        return f"warp {numbers[0]}{block} waits"
+    if numbers == list(range(numbers[0], numbers[-1] + 1)):
+        return f"warps {numbers[0]} to {numbers[-1]}{block} wait"
+    return f"warps {', '.join(map(str, numbers))}{block} wait"
+
+
+def _where(warp: WaitingWarp, spans: Sequence[Span | None]) -> str:
+    span = spans[warp.site]
+    return "elsewhere" if span is None else f"at line {span.line}"
+
+
+def _what(warp: WaitingWarp, names: dict[int, str]) -> str:
+    if warp.parity < 0:
+        return ""
+    called = names.get(warp.offset, "the mbarrier")
+    name = called if " " in called else f"`{called}`"
+    place = f"{name} (byte {warp.offset} of shared memory)"
+    missing = []
+    if warp.pending:
+        missing.append(f"{warp.pending} of {_counted(warp.expected, 'arrival')}")
+    if warp.tx > 0:
+        missing.append(_counted(warp.tx, "byte"))
+    alone = len(missing) == 1 and missing[0].startswith("1 ")
+    said = f"{' and '.join(missing)} {'is' if alone else 'are'} missing" if missing else ""
+    if warp.tx < 0:
+        said += f"{' and ' if said else ''}{_counted(-warp.tx, 'byte')} more came than were expected"
+    return f" for the phase of parity {warp.parity} of {place} to end: {said or 'the phase has just begun'}"
+
+
+def _cause(warp: WaitingWarp) -> str:
+    """What to look at first."""
+    if warp.parity < 0:
+        return "the number of threads that do arrive, or the missing `arrive` on the other path"
+    if warp.tx < 0:
+        return f"`tx_count` or `mbarrier_expect_tx` of all bytes that the copies bring, {-warp.tx} more than now"
+    if warp.tx > 0 and not warp.pending:
+        return (
+            f"as many bytes in `tx_count` or `mbarrier_expect_tx` as the copies bring: {warp.tx} of them never came; "
+            "or the copy that is missing, or goes to another barrier"
+        )
+    if warp.pending == warp.expected:
+        return _PHASE_OFF
+    return (
+        f"a `CooperativeGroup` or a barrier of as many as arrive, {warp.expected - warp.pending} and not "
+        f"{warp.expected}, or the "
+        "threads that do not arrive; `PipelineTmaAsync` counts one arrival for each warp that releases"
+    )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def stop_cause(address: int) -> BaseException:

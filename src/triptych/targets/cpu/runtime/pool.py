@@ -55,7 +55,7 @@ from triptych.targets.cpu.runtime.pool_code import (
     pool_code,
 )
 from triptych.targets.cpu.runtime.pool_fault_code import FAULT_FUNCTIONS, MAKE_KEY, USE_KEY, WATCH_FAULTS
-from triptych.targets.cpu.runtime.pool_record_code import KEEP_RECORDS, with_records
+from triptych.targets.cpu.runtime.pool_memory_code import KEEP_RECORDS, with_records
 from triptych.targets.cpu.runtime.records import records_address
 
 # Who outside of a launch could write the memory that all of its blocks wait for: then it goes on waiting.

@@ -17,9 +17,8 @@ from triptych.targets.cpu.runtime.pool_fault_code import THREAD_KEY, fault_code
 from triptych.targets.cpu.runtime.pool_launch_code import LAUNCH_CODE
 from triptych.targets.cpu.runtime.pool_memory_code import MEMORY_CODE
 from triptych.targets.cpu.runtime.pool_python_code import PYTHON_CODE
-from triptych.targets.cpu.runtime.pool_stop_code import STOP_CODE
 from triptych.targets.cpu.runtime.pool_waiting_code import WAITING_CODE
-from triptych.targets.cpu.runtime.pool_worker_code import WORKER_CODE
+from triptych.targets.cpu.runtime.pool_worker_code import STOP_CODE, WORKER_CODE
 
 CONFIGURE = "triptych_pool_configure"
 WORK = "triptych_pool_work"

@@ -9,7 +9,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-from triptych.targets.cpu.runtime.pool_record_code import FIELDS, HEADER, LAUNCHED, RAN, WAITED
+from triptych.targets.cpu.runtime.pool_memory_code import FIELDS, HEADER, LAUNCHED, RAN, WAITED
 
 _NAMES = {LAUNCHED: "launch", RAN: "blocks", WAITED: "wait"}
 _KEPT: list[Any] = []

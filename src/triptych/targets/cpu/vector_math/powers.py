@@ -9,10 +9,16 @@ from __future__ import annotations
 import math
 
 from triptych.ir.expressions import Expression, select
-from triptych.targets.cpu.vector_math.binary_floats import nearest_integer, power_of_two, split
-from triptych.targets.cpu.vector_math.combinations import clamp, copysign, fma, polynomial
-from triptych.targets.cpu.vector_math.exponentials import exp2
-from triptych.targets.cpu.vector_math.logarithms import log2
+from triptych.targets.cpu.vector_math.binary_floats import (
+    clamp,
+    copysign,
+    fma,
+    nearest_integer,
+    polynomial,
+    power_of_two,
+    split,
+)
+from triptych.targets.cpu.vector_math.exponentials import exp2, log2
 
 _LOG2 = (
     *(1.44269504089257, -0.721347520469111, 0.480898343807173, -0.3606737519046896, 0.288539457896474),

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from triptych.ir import bindings
 from triptych.ir.builder import Builder
-from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Attribute, Attributes, Location, Operation, Value
 from triptych.ir.launch import Launch
+from triptych.ir.types import word_of
 from triptych.kernel_ir.analysis.addresses import fact
 from triptych.kernel_ir.dialects.kernel_operations import defining_op
 

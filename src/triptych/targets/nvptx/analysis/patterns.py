@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Operation, Value
+from triptych.ir.types import word_of
 from triptych.kernel_ir.dialects.kernel_operations import constant_of, defining_op
 
 Term: TypeAlias = "str | int | tuple[Any, ...]"

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from triptych.ir import bindings
-from triptych.ir.enumerations import word_of
 from triptych.ir.handles import Module, Operation
 from triptych.ir.launch import launches
 from triptych.ir.modules import operations_named
+from triptych.ir.types import word_of
 from triptych.kernel_ir.dialects.kernel_operations import constant_of
 from triptych.kernel_ir.dialects.simt import SET_REGISTERS
 from triptych.targets.nvptx.analysis.kernels import kernels

@@ -11,12 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from triptych.ir.enumerations import may_approximate
 from triptych.ir.expressions import element_and_lanes
 from triptych.ir.handles import Module, Type, Value
 from triptych.ir.modules import operations_named
 from triptych.ir.rewriting import Replacement, replace_each
-from triptych.ir.types import TypeOrText
+from triptych.ir.types import TypeOrText, may_approximate
 from triptych.targets.nvptx.analysis.kernels import kernels
 
 _EXACT = {

@@ -8,7 +8,7 @@ from triptych.diagnostics.check_facts import pack
 from triptych.diagnostics.kernel_errors import DeadlockError
 from triptych.support.source import Span
 from triptych.targets.cpu.abi.abi import WAITING_WORDS
-from triptych.targets.cpu.runtime.waiting_warps import WaitingWarp, deadlock
+from triptych.targets.cpu.runtime.launch_errors import WaitingWarp, deadlock
 
 SPANS = [Span("kernel.py", line, 5, line, 30) for line in (10, 20)]
 
