@@ -151,7 +151,7 @@ class Builder:
         """
         return self._create(
             name,
-            results=tuple([self.type(result) for result in results]),
+            results=tuple([self.type(result) if isinstance(result, str) else result for result in results]),
             operands=tuple(operands),
             attributes=attributes,
             successors=successors,
