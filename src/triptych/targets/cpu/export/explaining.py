@@ -1,7 +1,7 @@
 """LLVM IR that says which tensor of a call does not fit, and why: exported code has no Python to find out.
 
 Input: the leaves of the signature. Output: a module with one function, called after the entry has refused. It asks the
-questions of `entry_tensors` again, one by one, and writes the words of the first that is answered with no.
+questions of `entry_arguments` again, one by one, and writes the words of the first that is answered with no.
 """
 
 from __future__ import annotations
